@@ -1,0 +1,286 @@
+#include "models/collectives/check.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace paceline::collectives {
+namespace {
+
+// Thrown inside this file only; find_fault turns it into its result.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Place {
+  std::size_t channel;
+  std::uint64_t round;
+};
+
+[[noreturn]] void fail(Place place, Rank rank, const std::string& what) {
+  throw Fault("channel " + std::to_string(place.channel) + ", round " +
+              std::to_string(place.round) + ", rank " + std::to_string(index(rank)) + ": " + what);
+}
+
+// Whose contributions a value contains.
+class Contributions {
+ public:
+  explicit Contributions(std::uint32_t ranks) : words_((ranks + 63) / 64) {}
+
+  static Contributions of_all(std::uint32_t ranks) {
+    Contributions all(ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r) all.add(r);
+    return all;
+  }
+  void add(std::uint32_t rank) { words_[rank / 64] |= std::uint64_t{1} << (rank % 64); }
+  [[nodiscard]] bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](auto word) { return word == 0; });
+  }
+  [[nodiscard]] bool intersects(const Contributions& other) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i] & other.words_[i]) != 0) return true;
+    }
+    return false;
+  }
+  void unite(const Contributions& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  friend bool operator==(const Contributions&, const Contributions&) = default;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+// A piece is a run of elements that every transfer moves together or not at all.
+struct Pieces {
+  std::vector<std::uint64_t> bounds;  // piece i is [bounds[i], bounds[i+1])
+
+  [[nodiscard]] std::size_t count() const { return bounds.size() - 1; }
+  [[nodiscard]] std::size_t at(std::uint64_t element) const {
+    return static_cast<std::size_t>(std::lower_bound(bounds.begin(), bounds.end(), element) -
+                                    bounds.begin());
+  }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> of(ElementRange range) const {
+    return {at(range.begin.value()), at((range.begin + range.count).value())};
+  }
+};
+
+struct Arriving {
+  Rank to;
+  Arrival arrival;
+  std::pair<std::size_t, std::size_t> pieces;
+  std::vector<Contributions> values;
+};
+
+class Interpreter {
+ public:
+  explicit Interpreter(const Plan& plan)
+      : plan_(plan), ranks_(plan.ranks.value()), chunk_bounds_(owner_chunks()), pieces_(cut()) {
+    held_.assign(ranks_, std::vector<Contributions>(pieces_.count(), Contributions(ranks_)));
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      for (std::size_t piece = 0; piece < pieces_.count(); ++piece) {
+        if (starts_with(r, piece)) held_[r][piece].add(r);
+      }
+    }
+    mover_.assign(pieces_.count(), plan.channels.size());
+  }
+
+  void run() {
+    for (std::size_t c = 0; c < plan_.channels.size(); ++c) run_channel(c);
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      for (std::size_t piece = 0; piece < pieces_.count(); ++piece) check_end(r, piece);
+    }
+  }
+
+ private:
+  // Reduce-scatter and all-gather: who owns which elements.
+  [[nodiscard]] std::vector<std::uint64_t> owner_chunks() const {
+    std::vector<std::uint64_t> bounds;
+    const auto chunks = Partition::even({ElementCount(0), plan_.count}, ranks_);
+    for (std::uint32_t r = 0; r < ranks_; ++r) bounds.push_back(chunks.chunk(r).begin.value());
+    return bounds;
+  }
+
+  [[nodiscard]] std::uint32_t owner(std::size_t piece) const {
+    const auto after = std::upper_bound(chunk_bounds_.begin(), chunk_bounds_.end(),
+                                        pieces_.bounds[piece]);
+    return static_cast<std::uint32_t>(after - chunk_bounds_.begin()) - 1;
+  }
+
+  [[nodiscard]] Pieces cut() const {
+    std::set<std::uint64_t> bounds{0, plan_.count.value()};
+    bounds.insert(chunk_bounds_.begin(), chunk_bounds_.end());
+    for (std::size_t c = 0; c < plan_.channels.size(); ++c) {
+      std::uint64_t first_round = 0;
+      for (const Round& round : plan_.channels[c].rounds) {
+        for (std::uint32_t r = 0; r < ranks_; ++r) {
+          for (const Send& send : round.sends(Rank(r))) {
+            for (std::uint64_t i = 0; i < round.repeats; ++i) {
+              const ElementRange range = send.chunk.at(i);
+              if (range.begin + range.count > plan_.count) {
+                fail({c, first_round + i}, Rank(r), "sends elements outside the buffer");
+              }
+              bounds.insert(range.begin.value());
+              bounds.insert((range.begin + range.count).value());
+            }
+          }
+        }
+        first_round += round.repeats;
+      }
+    }
+    return {{bounds.begin(), bounds.end()}};
+  }
+
+  [[nodiscard]] bool starts_with(std::uint32_t rank, std::size_t piece) const {
+    switch (plan_.collective) {
+      case Collective::all_gather: return owner(piece) == rank;
+      case Collective::broadcast: return index(plan_.root) == rank;
+      default: return true;
+    }
+  }
+
+  void check_end(std::uint32_t rank, std::size_t piece) const {
+    Contributions due(ranks_);
+    switch (plan_.collective) {
+      case Collective::all_reduce: due = Contributions::of_all(ranks_); break;
+      case Collective::reduce_scatter:
+        if (owner(piece) != rank) return;
+        due = Contributions::of_all(ranks_);
+        break;
+      case Collective::reduce:
+        if (index(plan_.root) != rank) return;
+        due = Contributions::of_all(ranks_);
+        break;
+      case Collective::all_gather: due.add(owner(piece)); break;
+      case Collective::broadcast: due.add(index(plan_.root)); break;
+      case Collective::all_to_all: throw Fault("no rule to check an all-to-all with");
+    }
+    if (held_[rank][piece] == due) return;
+    throw Fault("at the end rank " + std::to_string(rank) + " does not hold the due result of element " +
+                std::to_string(pieces_.bounds[piece]));
+  }
+
+  void run_channel(std::size_t c) {
+    const Channel& channel = plan_.channels[c];
+    if (channel.window == 0) throw Fault("channel " + std::to_string(c) + " has window 0");
+    std::deque<std::vector<Arriving>> under_way;  // oldest round first
+    std::uint64_t round_number = 0;
+    for (const Round& round : channel.rounds) {
+      check_sources({c, round_number}, round);
+      for (std::uint64_t i = 0; i < round.repeats; ++i, ++round_number) {
+        if (under_way.size() == channel.window) {
+          deliver({c, round_number}, under_way.front());
+          under_way.pop_front();
+        }
+        under_way.push_back(post({c, round_number}, round, i, under_way));
+      }
+    }
+    for (const auto& arrivals : under_way) deliver({c, round_number}, arrivals);
+  }
+
+  void check_sources(Place place, const Round& round) const {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> sent;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> expected;
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      for (const Send& send : round.sends(Rank(r))) {
+        if (index(send.to) >= ranks_) fail(place, Rank(r), "sends to a rank that does not exist");
+        if (index(send.to) == r) fail(place, Rank(r), "sends to itself");
+        sent.emplace(r, index(send.to));
+      }
+      for (const Rank source : round.sources(Rank(r))) {
+        if (!expected.emplace(index(source), r).second) {
+          fail(place, Rank(r), "names a source twice");
+        }
+      }
+    }
+    for (const auto& [from, to] : sent) {
+      if (!expected.contains({from, to})) {
+        fail(place, Rank(to), "does not expect what rank " + std::to_string(from) + " sends");
+      }
+    }
+    for (const auto& [from, to] : expected) {
+      if (!sent.contains({from, to})) {
+        fail(place, Rank(to), "waits for rank " + std::to_string(from) + ", which sends nothing");
+      }
+    }
+  }
+
+  // All sends of one round; arrivals in the order in which receivers list their sources.
+  std::vector<Arriving> post(Place place, const Round& round, std::uint64_t repeat,
+                             const std::deque<std::vector<Arriving>>& under_way) {
+    std::vector<Arriving> arrivals;
+    for (std::uint32_t to = 0; to < ranks_; ++to) {
+      for (const Rank from : round.sources(Rank(to))) {
+        for (const Send& send : round.sends(from)) {
+          if (index(send.to) != to) continue;
+          const ElementRange range = send.chunk.at(repeat);
+          if (range.count == ElementCount(0)) continue;
+          arrivals.push_back(take(place, from, send, pieces_.of(range), under_way));
+        }
+      }
+    }
+    return arrivals;
+  }
+
+  Arriving take(Place place, Rank from, const Send& send,
+                std::pair<std::size_t, std::size_t> pieces,
+                const std::deque<std::vector<Arriving>>& under_way) {
+    for (const auto& arrivals : under_way) {
+      for (const Arriving& arriving : arrivals) {
+        if (arriving.to == from && arriving.pieces.first < pieces.second &&
+            pieces.first < arriving.pieces.second) {
+          fail(place, from, "sends elements that are still arriving");
+        }
+      }
+    }
+    Arriving result{send.to, send.arrival, pieces, {}};
+    for (std::size_t piece = pieces.first; piece < pieces.second; ++piece) {
+      if (mover_[piece] != plan_.channels.size() && mover_[piece] != place.channel) {
+        fail(place, from, "sends elements that another channel moves too");
+      }
+      mover_[piece] = place.channel;
+      const Contributions& value = held_[index(from)][piece];
+      if (value.empty()) fail(place, from, "sends elements that it does not hold");
+      result.values.push_back(value);
+    }
+    return result;
+  }
+
+  void deliver(Place place, const std::vector<Arriving>& arrivals) {
+    for (const Arriving& arriving : arrivals) {
+      for (std::size_t piece = arriving.pieces.first; piece < arriving.pieces.second; ++piece) {
+        Contributions& value = held_[index(arriving.to)][piece];
+        const Contributions& incoming = arriving.values[piece - arriving.pieces.first];
+        if (arriving.arrival == Arrival::copy) {
+          value = incoming;
+        } else if (value.intersects(incoming)) {
+          fail(place, arriving.to, "adds a contribution twice");
+        } else {
+          value.unite(incoming);
+        }
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::uint32_t ranks_;
+  std::vector<std::uint64_t> chunk_bounds_;
+  Pieces pieces_;
+  std::vector<std::vector<Contributions>> held_;  // [rank][piece]
+  std::vector<std::size_t> mover_;                // piece -> channel; channels.size(): none yet
+};
+
+}  // namespace
+
+std::optional<std::string> find_fault(const Plan& plan) {
+  try {
+    Interpreter(plan).run();
+    return std::nullopt;
+  } catch (const Fault& fault) {
+    return fault.what();
+  }
+}
+
+}  // namespace paceline::collectives

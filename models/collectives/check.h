@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/collectives/plan.h"
+
+namespace paceline::collectives {
+
+// Follows every element of a plan symbolically: which ranks' contributions each rank holds. Elements
+// that no transfer of the plan tells apart are followed together.
+//
+// Returns nothing when the plan is right, else one sentence that names channel, round and rank.
+// Right means: at the end every rank that should hold a result holds each due contribution exactly
+// once; nobody sends what it does not hold at that point (arrivals of the last window-1 rounds do
+// not count), nor elements that are still arriving; nothing is added twice; sends and sources
+// agree; ranks and ranges exist; no element is moved by two channels.
+// Cost: O(transfers * distinct ranges * ranks / 64); meant for tests and up to some hundred ranks.
+[[nodiscard]] std::optional<std::string> find_fault(const Plan& plan);
+
+}  // namespace paceline::collectives

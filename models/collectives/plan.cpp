@@ -1,0 +1,104 @@
+#include "models/collectives/plan.h"
+
+#include <algorithm>
+
+#include "models/contract.h"
+
+namespace paceline::collectives {
+
+std::string_view to_text(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce: return "all_reduce";
+    case Collective::reduce_scatter: return "reduce_scatter";
+    case Collective::all_gather: return "all_gather";
+    case Collective::broadcast: return "broadcast";
+    case Collective::reduce: return "reduce";
+    case Collective::all_to_all: return "all_to_all";
+  }
+  PACELINE_EXPECTS(!"a collective outside the enumeration");
+  return {};
+}
+
+Partition Partition::even(ElementRange whole, std::uint64_t chunks) {
+  PACELINE_EXPECTS(chunks > 0);
+  return {whole, chunks, std::nullopt};
+}
+
+Partition Partition::blocks(ElementRange whole, std::uint64_t chunks, ElementCount block) {
+  PACELINE_EXPECTS(chunks > 0);
+  PACELINE_EXPECTS(block * chunks >= whole.count);
+  return {whole, chunks, block};
+}
+
+ElementRange Partition::chunk(std::uint64_t index) const { return chunks_from(index, 1); }
+
+ElementRange Partition::chunks_from(std::uint64_t first, std::uint64_t length) const {
+  PACELINE_EXPECTS(first + length <= chunks_);
+  const std::uint64_t total = whole_.count.value();
+  const auto begin_of = [&](std::uint64_t index) {
+    if (block_) return std::min(total, index * block_->value());
+    return index * (total / chunks_) + std::min(index, total % chunks_);
+  };
+  const std::uint64_t begin = begin_of(first);
+  return {whole_.begin + ElementCount(begin), ElementCount(begin_of(first + length) - begin)};
+}
+
+ChunkRule ChunkRule::always(ElementRange range) {
+  return {Partition::even(range, 1), 0, 0, true};
+}
+
+ElementRange ChunkRule::at(std::uint64_t repeat) const {
+  const auto chunks = static_cast<std::int64_t>(partition.chunks());
+  std::int64_t index = first + static_cast<std::int64_t>(repeat) * step;
+  if (cyclic) {
+    index %= chunks;
+    if (index < 0) index += chunks;
+  } else if (index < 0 || index >= chunks) {
+    return {};
+  }
+  return partition.chunk(static_cast<std::uint64_t>(index));
+}
+
+std::uint64_t round_count(const Plan& plan) {
+  std::uint64_t most = 0;
+  for (const Channel& channel : plan.channels) {
+    std::uint64_t rounds = 0;
+    for (const Round& round : channel.rounds) rounds += round.repeats;
+    most = std::max(most, rounds);
+  }
+  return most;
+}
+
+namespace {
+
+template <class Visit>
+void for_each_transfer(const Plan& plan, Visit visit) {
+  for (const Channel& channel : plan.channels) {
+    for (const Round& round : channel.rounds) {
+      for (std::uint32_t rank = 0; rank < plan.ranks.value(); ++rank) {
+        for (const Send& send : round.sends(Rank(rank))) {
+          for (std::uint64_t i = 0; i < round.repeats; ++i) {
+            const ElementRange range = send.chunk.at(i);
+            if (range.count > ElementCount(0)) visit(rank, range);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ElementCount> elements_sent(const Plan& plan) {
+  std::vector<ElementCount> sent(plan.ranks.value());
+  for_each_transfer(plan, [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
+  return sent;
+}
+
+std::uint64_t transfer_count(const Plan& plan) {
+  std::uint64_t transfers = 0;
+  for_each_transfer(plan, [&](std::uint32_t, ElementRange) { ++transfers; });
+  return transfers;
+}
+
+}  // namespace paceline::collectives

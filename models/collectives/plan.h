@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline::collectives {
+
+enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all };
+
+[[nodiscard]] std::string_view to_text(Collective collective);
+
+enum class Arrival { copy, reduce };
+
+// Elements begin, begin+1, ... begin+count-1 of the buffer.
+struct ElementRange {
+  ElementCount begin;
+  ElementCount count;
+
+  friend bool operator==(const ElementRange&, const ElementRange&) = default;
+};
+
+// How a range is cut in chunks. Chunks may be empty: a range with fewer elements than chunks is
+// not an error.
+class Partition {
+ public:
+  // The first (count mod chunks) chunks have one element more than the others.
+  [[nodiscard]] static Partition even(ElementRange whole, std::uint64_t chunks);
+  // Every chunk has `block` elements, but the last that has any may be shorter; later ones are
+  // empty. Precondition: block * chunks covers the range.
+  [[nodiscard]] static Partition blocks(ElementRange whole, std::uint64_t chunks,
+                                        ElementCount block);
+
+  [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
+  [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
+  // Chunks first .. first+length-1 as one range.
+  [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
+
+ private:
+  Partition(ElementRange whole, std::uint64_t chunks, std::optional<ElementCount> block)
+      : whole_(whole), chunks_(chunks), block_(block) {}
+
+  ElementRange whole_;
+  std::uint64_t chunks_;
+  std::optional<ElementCount> block_;
+};
+
+// Which chunk moves at repeat i of a round: number first + i*step, modulo the number of chunks when
+// cyclic. When not cyclic a number out of range is no transfer (ramp-up and drain of pipelines).
+struct ChunkRule {
+  Partition partition;
+  std::int64_t first;
+  std::int64_t step;
+  bool cyclic;
+
+  // The same range at every repeat.
+  [[nodiscard]] static ChunkRule always(ElementRange range);
+
+  // Empty when nothing moves at this repeat.
+  [[nodiscard]] ElementRange at(std::uint64_t repeat) const;
+};
+
+struct Send {
+  Rank to;
+  ChunkRule chunk;
+  Arrival arrival;
+};
+
+// Rounds of one shape that follow one another: the same senders, receivers and kind of arrival at
+// each repeat, other chunks. Transfers are generated on demand: a round costs the same memory for
+// 8 and for 16,384 ranks.
+struct Round {
+  std::uint64_t repeats;
+  // What a rank sends, in order.
+  std::function<std::vector<Send>(Rank)> sends;
+  // The ranks that send to a rank, each once; arrivals reduce in this order.
+  std::function<std::vector<Rank>(Rank)> sources;
+};
+
+// Channels run at the same time, each with a round counter of its own per rank.
+//
+// A rank may start round i when its own transfers of all rounds up to i - window are done; there is
+// no barrier among ranks. It sends only what it held then. A transfer starts when both its ends
+// have started its round. Window 1 is the plain rule; libraries that keep several segments under
+// way (Gloo: two) have a larger one.
+struct Channel {
+  std::vector<Round> rounds;
+  std::uint32_t window = 1;
+};
+
+// One collective call on `count` elements. Chunk ranges refer to a buffer of that many elements on
+// every rank (for reduce-scatter and all-gather: the whole array, of which rank r owns chunk r of
+// Partition::even over the ranks).
+struct Plan {
+  Collective collective;
+  RankCount ranks;
+  ElementCount count;
+  Rank root;  // broadcast and reduce; 0 otherwise
+  std::vector<Channel> channels;
+};
+
+// The most rounds any channel has.
+[[nodiscard]] std::uint64_t round_count(const Plan& plan);
+
+// What each rank sends in the whole plan.
+[[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
+
+// Transfers of at least one element in the whole plan.
+[[nodiscard]] std::uint64_t transfer_count(const Plan& plan);
+
+}  // namespace paceline::collectives

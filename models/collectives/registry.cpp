@@ -1,0 +1,44 @@
+#include "models/collectives/registry.h"
+
+#include <array>
+
+#include "models/collectives/binomial_tree.h"
+#include "models/collectives/direct.h"
+#include "models/collectives/halving_doubling.h"
+#include "models/collectives/ring.h"
+#include "models/collectives/segmented_ring.h"
+
+namespace paceline::collectives {
+namespace {
+
+constexpr std::array rows{
+    Algorithm{Collective::all_reduce, "ring", ring_all_reduce,
+              "reduce-scatter, then all-gather, between neighbours; one channel an order"},
+    Algorithm{Collective::all_reduce, "segmented_ring", segmented_ring_all_reduce,
+              "ring in segments of at most 1 MiB, two under way, as Gloo's"},
+    Algorithm{Collective::all_reduce, "halving_doubling", halving_doubling_all_reduce,
+              "recursive halving, then recursive doubling; any rank count"},
+    Algorithm{Collective::all_reduce, "direct", direct_all_reduce,
+              "every rank to every other, twice"},
+    Algorithm{Collective::all_reduce, "binomial_tree", binomial_tree_all_reduce,
+              "reduce to rank 0 and broadcast, whole buffers"},
+    Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter, "first half of the ring"},
+    Algorithm{Collective::all_gather, "ring", ring_all_gather, "second half of the ring"},
+    Algorithm{Collective::broadcast, "binomial_tree", binomial_tree_broadcast,
+              "whole buffers down a binomial tree"},
+    Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
+              "whole buffers up a binomial tree"},
+};
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return rows; }
+
+const Algorithm* find_algorithm(Collective collective, std::string_view name) {
+  for (const Algorithm& row : rows) {
+    if (row.collective == collective && row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace paceline::collectives

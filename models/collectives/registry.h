@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/collectives/plan.h"
+
+namespace paceline::collectives {
+
+// The order in which a ring visits the ranks: each rank once.
+using RingOrder = std::vector<Rank>;
+
+// What an algorithm is told. `orders` is the topology's hint: one order a ring, each used as a
+// channel of its own with its share of the buffer; empty means one ring in rank order.
+struct PlanRequest {
+  RankCount ranks;            // at least 1
+  ElementCount count;         // 0 or more
+  ElementSize element_size;   // at least 1; only segmenting algorithms look at it
+  Rank root;                  // broadcast and reduce
+  std::vector<RingOrder> orders;
+};
+
+struct Algorithm {
+  Collective collective;
+  std::string_view name;
+  Plan (*build)(const PlanRequest&);
+  std::string_view summary;
+};
+
+// Every algorithm, one row each, grouped by collective.
+[[nodiscard]] std::span<const Algorithm> algorithms();
+
+// nullptr when there is none of that name for the collective.
+[[nodiscard]] const Algorithm* find_algorithm(Collective collective, std::string_view name);
+
+}  // namespace paceline::collectives

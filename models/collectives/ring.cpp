@@ -1,0 +1,76 @@
+#include "models/collectives/ring.h"
+
+#include <utility>
+
+#include "models/collectives/ring_neighbours.h"
+
+namespace paceline::collectives {
+namespace {
+
+using Ring = std::shared_ptr<const RingNeighbours>;
+
+Plan empty_plan(Collective collective, const PlanRequest& request) {
+  return {collective, request.ranks, request.count, Rank(0), {}};
+}
+
+// Sends chunk start(rank), start(rank)-1, ... : p-1 chunks of the partition.
+Round walk(const Ring& ring, const Partition& chunks, Arrival arrival,
+           std::function<std::int64_t(Rank)> start) {
+  return ring_round(ring, ring->order.size() - 1, arrival,
+                    [chunks, start = std::move(start)](Rank rank) {
+                      return ChunkRule{chunks, start(rank), -1, true};
+                    });
+}
+
+std::int64_t position_of(const RingNeighbours& ring, Rank rank) {
+  return ring.position[index(rank)];
+}
+
+}  // namespace
+
+Plan ring_all_reduce(const PlanRequest& request) {
+  Plan plan = empty_plan(Collective::all_reduce, request);
+  if (request.ranks <= RankCount(1)) return plan;
+  const auto rings = rings_of(request);
+  const Partition parts = Partition::even({ElementCount(0), request.count}, rings.size());
+  for (std::size_t c = 0; c < rings.size(); ++c) {
+    const Ring& ring = rings[c];
+    const Partition chunks = Partition::even(parts.chunk(c), request.ranks.value());
+    const auto owner = [ring](Rank rank) { return position_of(*ring, rank); };
+    const auto before_owner = [ring](Rank rank) { return position_of(*ring, rank) - 1; };
+    plan.channels.push_back({{walk(ring, chunks, Arrival::reduce, before_owner),
+                              walk(ring, chunks, Arrival::copy, owner)}});
+  }
+  return plan;
+}
+
+namespace {
+
+// A chunk belongs to the rank of its number here, not to a position: only in rank order do the chunk
+// numbers that a rank sends follow one another, which is what a ChunkRule can say.
+Plan half_ring(Collective collective, const PlanRequest& request, Arrival arrival,
+               std::int64_t shift) {
+  Plan plan = empty_plan(collective, request);
+  if (request.ranks <= RankCount(1)) return plan;
+  PlanRequest in_rank_order = request;
+  in_rank_order.orders.clear();
+  const Ring ring = rings_of(in_rank_order).front();
+  const Partition chunks =
+      Partition::even({ElementCount(0), request.count}, request.ranks.value());
+  plan.channels.push_back({{walk(ring, chunks, arrival, [ring, shift](Rank rank) {
+    return position_of(*ring, rank) - shift;
+  })}});
+  return plan;
+}
+
+}  // namespace
+
+Plan ring_reduce_scatter(const PlanRequest& request) {
+  return half_ring(Collective::reduce_scatter, request, Arrival::reduce, 1);
+}
+
+Plan ring_all_gather(const PlanRequest& request) {
+  return half_ring(Collective::all_gather, request, Arrival::copy, 0);
+}
+
+}  // namespace paceline::collectives

@@ -1,0 +1,144 @@
+#include "models/cost/closed_step.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "models/contract.h"
+#include "models/cost/plan_cost.h"
+#include "models/training/call_plan.h"
+
+namespace paceline::cost {
+namespace {
+
+using training::CollectiveCall;
+using training::Operation;
+using training::OperationId;
+
+class ClosedStep {
+ public:
+  explicit ClosedStep(const ResolvedPoint& point)
+      : point_(point),
+        ranks_(point.cluster.ranks().value()),
+        fabric_(point.cluster),
+        lanes_(point.program.lanes.size()),
+        start_(point.program.operations.size(), std::vector<Seconds>(ranks_)),
+        end_(start_) {
+    for (LaneState& lane : lanes_) lane.freed.resize(ranks_);
+  }
+
+  Result run() {
+    for (OperationId id = 0; id < point_.program.operations.size(); ++id) run_operation(id);
+    return result();
+  }
+
+ private:
+  struct LaneState {
+    std::vector<OperationId> operations;  // so far
+    std::vector<Seconds> freed;           // by rank: the earliest start that the lane allows
+    Seconds pipe_free;                    // when the bandwidth of earlier collectives is used up
+  };
+
+  // By collective, algorithm, count, element size, root, channels.
+  using CallKey = std::tuple<collectives::Collective, std::string, ElementCount, ElementSize, Rank,
+                             std::uint32_t>;
+  struct CallCost {
+    std::vector<Seconds> finish;  // by rank, from a common start at 0
+    Seconds bandwidth_time;       // of it, what is not latency
+    std::uint64_t transfers = 0;
+  };
+
+  void run_operation(OperationId id) {
+    const Operation& operation = point_.program.operations[id];
+    LaneState& lane = lanes_[operation.lane];
+    const std::size_t in_flight = point_.program.lanes[operation.lane].in_flight;
+    if (lane.operations.size() >= in_flight) {
+      // All up to the in_flight-th operation back must be done.
+      const OperationId back = lane.operations[lane.operations.size() - in_flight];
+      for (std::uint32_t r = 0; r < ranks_; ++r) {
+        lane.freed[r] = std::max(lane.freed[r], end_[back][r]);
+      }
+    }
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      Seconds start;
+      for (const OperationId before : operation.after) start = std::max(start, end_[before][r]);
+      if (!lane.operations.empty()) start = std::max(start, start_[lane.operations.back()][r]);
+      start = std::max(start, lane.freed[r]);
+      start_[id][r] = start;
+    }
+    if (const auto* time = std::get_if<Seconds>(&operation.work)) {
+      for (std::uint32_t r = 0; r < ranks_; ++r) {
+        end_[id][r] = start_[id][r] + *time * slowdown_of(point_, Rank(r));
+      }
+    } else {
+      run_call(id, std::get<CollectiveCall>(operation.work), lane, in_flight > 1);
+    }
+    lane.operations.push_back(id);
+  }
+
+  void run_call(OperationId id, const CollectiveCall& call, LaneState& lane, bool shares_pipe) {
+    const CallCost& cost = cost_of(call);
+    transfers_ += cost.transfers;
+    const auto& starts = start_[id];
+    const auto [first, last] = std::minmax_element(starts.begin(), starts.end());
+    if (*first == *last) {
+      for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
+    } else {
+      end_[id] = finish_times(plan_of(call, point_.cluster), fabric_, call.element_size, starts,
+                              Bandwidth::shared);
+    }
+    if (!shares_pipe) return;
+    lane.pipe_free = std::max(lane.pipe_free, *last) + cost.bandwidth_time;
+    for (Seconds& end : end_[id]) end = std::max(end, lane.pipe_free);
+  }
+
+  const CallCost& cost_of(const CollectiveCall& call) {
+    const CallKey key{call.collective, call.algorithm, call.count,
+                      call.element_size, call.root, call.channels};
+    const auto [entry, is_new] = costs_.try_emplace(key);
+    CallCost& cost = entry->second;
+    if (!is_new) return cost;
+    const auto plan = plan_of(call, point_.cluster);
+    const std::vector<Seconds> together(ranks_);
+    cost.finish = finish_times(plan, fabric_, call.element_size, together, Bandwidth::shared);
+    cost.transfers = transfer_count(plan);
+    const auto latencies =
+        finish_times(plan, fabric_, call.element_size, together, Bandwidth::unlimited);
+    cost.bandwidth_time = *std::max_element(cost.finish.begin(), cost.finish.end()) -
+                          *std::max_element(latencies.begin(), latencies.end());
+    return cost;
+  }
+
+  Result result() {
+    std::vector<std::vector<Span>> spans(ranks_);
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      for (OperationId id = 0; id < point_.program.operations.size(); ++id) {
+        spans[r].push_back(span_of(point_.program.operations[id], start_[id][r], end_[id][r]));
+      }
+    }
+    Result result;
+    result.id = point_.id;
+    result.trace = {point_.program.lanes, classes_of(std::move(spans))};
+    result.totals = totals_of(result.trace);
+    result.transfers = transfers_;
+    return result;
+  }
+
+  const ResolvedPoint& point_;
+  std::uint32_t ranks_;
+  topology::Fabric fabric_;
+  std::vector<LaneState> lanes_;
+  std::vector<std::vector<Seconds>> start_, end_;  // [operation][rank]
+  std::map<CallKey, CallCost> costs_;
+  std::uint64_t transfers_ = 0;
+};
+
+}  // namespace
+
+Result predict_closed(const ResolvedPoint& point) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  return ClosedStep(point).run();
+}
+
+}  // namespace paceline::cost

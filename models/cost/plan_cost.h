@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "models/topology/fabric.h"
+
+namespace paceline::cost {
+
+enum class Bandwidth { shared, unlimited };
+
+// When each rank is done with a plan that rank r enters at starts[r]: alpha-beta costs on a
+// cluster's links, round by round (max-plus), without a simulation.
+//
+//   transfer of round i = latency + size / min over its links of (bandwidth / flows on the link),
+//   where all transfers of round i, over all channels, count as flows, as if they ran together.
+//
+// Exact where the transfers that share a link have equal sizes and start together; elsewhere it
+// errs, mostly to the slow side. `unlimited` leaves only the latencies. Reduction on arrival is
+// free: on GPUs it is hidden behind the links.
+// Cost: O(transfers). Precondition: one start a rank.
+[[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
+                                                const topology::Fabric& fabric,
+                                                ElementSize element_size,
+                                                std::span<const Seconds> starts,
+                                                Bandwidth bandwidth);
+
+}  // namespace paceline::cost

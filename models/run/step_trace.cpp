@@ -1,0 +1,89 @@
+#include "models/run/step_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace paceline {
+namespace {
+
+using Interval = std::pair<double, double>;
+
+// Disjoint and ascending.
+std::vector<Interval> united(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  std::vector<Interval> result;
+  for (const Interval& next : intervals) {
+    if (next.first >= next.second) continue;
+    if (!result.empty() && next.first <= result.back().second) {
+      result.back().second = std::max(result.back().second, next.second);
+    } else {
+      result.push_back(next);
+    }
+  }
+  return result;
+}
+
+double length(const std::vector<Interval>& intervals) {
+  double sum = 0;
+  for (const auto& [start, end] : intervals) sum += end - start;
+  return sum;
+}
+
+double end_of(const RankClass& members) {
+  double end = 0;
+  for (const Span& span : members.spans) end = std::max(end, span.end.value());
+  return end;
+}
+
+}  // namespace
+
+Span span_of(const training::Operation& operation, Seconds start, Seconds end) {
+  const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
+  return {operation.name, operation.kind, operation.lane, start, end,
+          call ? call->size() : Bytes(0), call ? call->algorithm : ""};
+}
+
+StepTotals totals_of(const StepTrace& trace) {
+  const auto last = std::max_element(
+      trace.classes.begin(), trace.classes.end(),
+      [](const RankClass& a, const RankClass& b) { return end_of(a) < end_of(b); });
+  if (last == trace.classes.end()) return {};
+  std::vector<Interval> compute, communication;
+  for (const Span& span : last->spans) {
+    const bool computes = trace.lanes[span.lane].kind == training::LaneKind::compute;
+    (computes ? compute : communication).emplace_back(span.start.value(), span.end.value());
+  }
+  compute = united(std::move(compute));
+  communication = united(std::move(communication));
+  auto either = compute;
+  either.insert(either.end(), communication.begin(), communication.end());
+  const double busy = length(united(std::move(either)));
+  return {Seconds(end_of(*last)), Seconds(length(compute)), Seconds(length(communication)),
+          Seconds(busy - length(compute))};
+}
+
+std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans) {
+  double step = 0;
+  for (const auto& of_rank : spans) {
+    for (const Span& span : of_rank) step = std::max(step, span.end.value());
+  }
+  const double grain = step > 0 ? step * 1e-9 : 1.0;
+  std::map<std::vector<long long>, std::size_t> class_of;
+  std::vector<RankClass> classes;
+  for (std::size_t r = 0; r < spans.size(); ++r) {
+    std::vector<long long> times;
+    times.reserve(2 * spans[r].size());
+    for (const Span& span : spans[r]) {
+      times.push_back(std::llround(span.start.value() / grain));
+      times.push_back(std::llround(span.end.value() / grain));
+    }
+    const auto [entry, is_new] = class_of.emplace(std::move(times), classes.size());
+    if (is_new) classes.push_back({{}, std::move(spans[r])});
+    classes[entry->second].ranks.push_back(Rank(r));
+  }
+  return classes;
+}
+
+}  // namespace paceline

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/workload/workload.h"
+
+namespace paceline::training {
+
+// Indices into the list of tensors, in the order in which they joined the bucket.
+using Bucket = std::vector<std::size_t>;
+
+// PyTorch's rule (compute_bucket_assignment_by_size, torch/csrc/distributed/c10d/reducer.cpp): walk
+// the tensors in order with one open bucket per (type, device); add a tensor's bytes, and when the
+// bucket has then reached the limit, close it and go to that key's next limit (the last repeats).
+// So a bucket exceeds its limit by up to one tensor, and a tensor is never split. Buckets come in
+// the order in which they closed, then the open ones by their first tensor (PyTorch: by hash).
+// Precondition: at least one limit, all above 0.
+[[nodiscard]] std::vector<Bucket> assign_buckets(std::span<const workload::ParameterTensor> tensors,
+                                                 std::span<const Bytes> limits);
+
+// How DistributedDataParallel was called.
+struct DdpSettings {
+  Bytes bucket_cap = Bytes(25 << 20);     // kDefaultBucketBytesCap, reducer.hpp
+  bool bucket_cap_was_set = false;        // by the user, even to the default
+  std::optional<Bytes> first_bucket;      // empty: by torch version
+  std::uint32_t torch_major = 2, torch_minor = 1;
+  bool gradient_as_bucket_view = false;
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool broadcast_buffers = true;
+  bool first_iteration = false;           // before the buckets are rebuilt
+
+  // 1 MiB (kDefaultFirstBucketBytes) unless given; from torch 2.5 on a cap that was set holds for
+  // the first bucket too. The change is pytorch PR #121640 (2024); 2.5 is assumed to have it first.
+  [[nodiscard]] Bytes first_bucket_limit() const;
+};
+
+// The buckets of one iteration over tensors in registration order, in the order of their launch.
+//
+// Rebuilt (the steady state): gradients become ready in the reverse order of registration, and the
+// buckets follow that order with limits {first bucket, cap}.
+// First iteration: one bucket per (type, device) (PR #72843). With find_unused_parameters (and no
+// static_graph) buckets are never rebuilt: limits run over the definition order and the list is
+// reversed, so the small bucket holds the first parameters and is launched last.
+[[nodiscard]] std::vector<Bucket> ddp_buckets(std::span<const workload::ParameterTensor> tensors,
+                                              const DdpSettings& settings);
+
+[[nodiscard]] Bytes bucket_size(std::span<const workload::ParameterTensor> tensors,
+                                const Bucket& bucket);
+[[nodiscard]] ElementCount bucket_count(std::span<const workload::ParameterTensor> tensors,
+                                        const Bucket& bucket);
+
+}  // namespace paceline::training

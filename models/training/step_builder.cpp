@@ -1,0 +1,79 @@
+#include "models/training/step_builder.h"
+
+#include <utility>
+
+namespace paceline::training {
+
+using workload::ParameterTensor;
+using workload::TimedLayer;
+
+StepBuilder::StepBuilder(const workload::Workload& workload, const TrainingSettings& settings)
+    : workload_(workload), settings_(settings) {
+  for (const TimedLayer& layer : workload.layers) {
+    for (ParameterTensor tensor : layer.parameters) {
+      if (tensor.type == workload::DataType::float32) tensor.type = settings.gradient_type;
+      tensors_.push_back(std::move(tensor));
+    }
+  }
+  compute_ = program_.add_lane({"compute", LaneKind::compute});
+  communication_ = program_.add_lane(
+      {"communication", LaneKind::communication, settings.collectives_in_flight});
+}
+
+void StepBuilder::forward(std::vector<OperationId> after) {
+  if (workload_.input > Seconds(0)) {
+    compute("input", OperationKind::input, workload_.input, {});
+  }
+  if (settings_.gradient_accumulation > 1) {
+    const double passes = settings_.gradient_accumulation - 1.0;
+    compute("passes without reduction", OperationKind::forward,
+            (workload_.forward() + workload_.backward()) * passes, {});
+  }
+  compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
+}
+
+void StepBuilder::backward(const GradientsReady& gradients_ready) {
+  std::size_t tensors_left = tensors_.size();
+  Seconds time;
+  for (auto layer = workload_.layers.rbegin(); layer != workload_.layers.rend(); ++layer) {
+    time += layer->backward;
+    if (layer->parameters.empty()) continue;
+    const OperationId done =
+        compute(layer->name, OperationKind::backward, std::exchange(time, Seconds(0)), {});
+    tensors_left -= layer->parameters.size();
+    gradients_ready(*layer, tensors_left, done);
+  }
+  if (time > Seconds(0)) compute("backward", OperationKind::backward, time, {});
+}
+
+OperationId StepBuilder::copies(std::string name, std::span<const ParameterTensor> tensors,
+                                std::uint64_t passes, std::vector<OperationId> after) {
+  Seconds time;
+  for (const ParameterTensor& tensor : tensors) {
+    time += kernel_time(workload_.device, tensor.count * element_size(tensor.type) * passes);
+  }
+  return compute(std::move(name), OperationKind::copy, time, std::move(after));
+}
+
+OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds time,
+                                 std::vector<OperationId> after) {
+  return program_.add({std::move(name), kind, compute_, std::move(after), time});
+}
+
+OperationId StepBuilder::call(std::string name, CollectiveCall call,
+                              std::vector<OperationId> after) {
+  return program_.add({std::move(name), OperationKind::collective, communication_,
+                       std::move(after), std::move(call)});
+}
+
+StepProgram StepBuilder::finish(std::vector<OperationId> after) {
+  compute("optimizer", OperationKind::optimizer, workload_.optimizer, std::move(after));
+  return std::move(program_);
+}
+
+CollectiveCall all_reduce_of(std::span<const ParameterTensor> tensors, const Bucket& bucket) {
+  return {collectives::Collective::all_reduce, bucket_count(tensors, bucket),
+          element_size(tensors[bucket.front()].type), Rank(0), {}};
+}
+
+}  // namespace paceline::training

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/training/strategy.h"
+
+namespace paceline::training {
+
+// What all strategies share: the lanes and the compute of a step. Members that append an operation
+// return its id, so that strategies hang their communication on it.
+class StepBuilder {
+ public:
+  StepBuilder(const workload::Workload& workload, const TrainingSettings& settings);
+
+  // Input, then all passes but the last backward: the forward of the last micro-step, preceded by
+  // whole passes without communication when gradients accumulate. `after` holds the forward back.
+  void forward(std::vector<OperationId> after);
+
+  // The last backward, from the last layer to the first; a layer without parameters joins the next
+  // one that has some. `gradients_ready` is called for each layer with parameters, after its
+  // backward, with the index of its first tensor in registration order and the id of the backward.
+  using GradientsReady =
+      std::function<void(const workload::TimedLayer&, std::size_t first_tensor, OperationId)>;
+  void backward(const GradientsReady& gradients_ready);
+
+  // Kernels on the compute lane, one per tensor, each moving `passes` times the tensor's bytes.
+  OperationId copies(std::string name, std::span<const workload::ParameterTensor> tensors,
+                     std::uint64_t passes, std::vector<OperationId> after);
+  OperationId compute(std::string name, OperationKind kind, Seconds time,
+                      std::vector<OperationId> after);
+  OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
+
+  // The optimizer, and the finished program.
+  [[nodiscard]] StepProgram finish(std::vector<OperationId> after);
+
+  // All tensors in registration order, with the types that go on the wire.
+  [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
+
+ private:
+  const workload::Workload& workload_;
+  const TrainingSettings& settings_;
+  std::vector<workload::ParameterTensor> tensors_;
+  StepProgram program_;
+  LaneId compute_, communication_;
+};
+
+// An all-reduce of these tensors as one buffer.
+[[nodiscard]] CollectiveCall all_reduce_of(std::span<const workload::ParameterTensor> tensors,
+                                           const Bucket& bucket);
+
+}  // namespace paceline::training

@@ -1,0 +1,67 @@
+#include "models/training/step_program.h"
+
+#include <cmath>
+#include <utility>
+
+#include "models/collectives/registry.h"
+#include "models/contract.h"
+
+namespace paceline::training {
+
+std::string_view to_text(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::input: return "input";
+    case OperationKind::forward: return "forward";
+    case OperationKind::backward: return "backward";
+    case OperationKind::copy: return "copy";
+    case OperationKind::optimizer: return "optimizer";
+    case OperationKind::collective: return "collective";
+  }
+  PACELINE_EXPECTS(!"an operation kind outside the enumeration");
+  return {};
+}
+
+LaneId StepProgram::add_lane(Lane lane) {
+  lanes.push_back(std::move(lane));
+  return static_cast<LaneId>(lanes.size() - 1);
+}
+
+OperationId StepProgram::add(Operation operation) {
+  operations.push_back(std::move(operation));
+  return static_cast<OperationId>(operations.size() - 1);
+}
+
+namespace {
+
+std::string fault_of(const StepProgram& program, OperationId id) {
+  const Operation& operation = program.operations[id];
+  if (operation.lane >= program.lanes.size()) return "is on a lane that does not exist";
+  if (program.lanes[operation.lane].in_flight == 0) return "is on a lane that runs nothing";
+  for (const OperationId before : operation.after) {
+    if (before >= id) return "waits for an operation that is not before it";
+  }
+  if (const auto* time = std::get_if<Seconds>(&operation.work)) {
+    if (!std::isfinite(time->value()) || *time < Seconds(0)) return "has no possible time";
+    return {};
+  }
+  const auto& call = std::get<CollectiveCall>(operation.work);
+  if (call.element_size == ElementSize(0)) return "has elements of no size";
+  if (!collectives::find_algorithm(call.collective, call.algorithm)) {
+    return "names the unknown algorithm \"" + call.algorithm + "\" for " +
+           std::string(to_text(call.collective));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> find_fault(const StepProgram& program) {
+  for (OperationId id = 0; id < program.operations.size(); ++id) {
+    const std::string fault = fault_of(program, id);
+    if (fault.empty()) continue;
+    return "operation " + std::to_string(id) + " (" + program.operations[id].name + ") " + fault;
+  }
+  return std::nullopt;
+}
+
+}  // namespace paceline::training

@@ -1,0 +1,150 @@
+#include "models/units/parse.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+namespace paceline {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+constexpr std::array time_units{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3},
+                                Unit{"s", 1.0},   Unit{"m", 60.0},  Unit{"h", 3600.0}};
+
+constexpr std::array size_units{
+    Unit{"B", 1.0},           Unit{"kB", 1e3},          Unit{"MB", 1e6},
+    Unit{"GB", 1e9},          Unit{"TB", 1e12},         Unit{"KiB", 1024.0},
+    Unit{"MiB", 1048576.0},   Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+
+constexpr std::array bandwidth_units{
+    Unit{"Bps", 1.0},           Unit{"kBps", 1e3},           Unit{"MBps", 1e6},
+    Unit{"GBps", 1e9},          Unit{"TBps", 1e12},          Unit{"KiBps", 1024.0},
+    Unit{"MiBps", 1048576.0},   Unit{"GiBps", 1073741824.0}, Unit{"bps", 1.0 / 8},
+    Unit{"kbps", 1e3 / 8},      Unit{"Mbps", 1e6 / 8},       Unit{"Gbps", 1e9 / 8},
+    Unit{"Tbps", 1e12 / 8}};
+
+constexpr std::array flops_units{Unit{"FLOPS", 1.0},   Unit{"kFLOPS", 1e3},  Unit{"MFLOPS", 1e6},
+                                 Unit{"GFLOPS", 1e9}, Unit{"TFLOPS", 1e12}, Unit{"PFLOPS", 1e15}};
+
+constexpr std::array throughput_units{Unit{"samples/s", 1.0}, Unit{"img/s", 1.0},
+                                      Unit{"sentences/s", 1.0}};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string known_units(std::span<const Unit> units) {
+  std::string list;
+  for (const Unit& unit : units) {
+    if (!list.empty()) list += ' ';
+    list += unit.name;
+  }
+  return list;
+}
+
+// `kind` names the quantity in messages; `examples` are the two units shown for a bare number.
+std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<const Unit> units,
+                                               std::string_view kind,
+                                               std::array<std::string_view, 2> examples) {
+  text = trimmed(text);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  const std::string hint_number = error == std::errc{} ? std::string(digits) : "5";
+  const std::string hint = "write " + hint_number + std::string(examples[0]) + " or " +
+                           hint_number + std::string(examples[1]);
+  if (error != std::errc{}) return UnitError{"is not a " + std::string(kind), hint};
+  const std::string_view name = trimmed(text.substr(digits.size()));
+  if (name.empty()) return UnitError{"has no unit", hint};
+  if (!std::isfinite(number) || number < 0) {
+    return UnitError{"is not a " + std::string(kind) + " of zero or more", hint};
+  }
+  for (const Unit& unit : units) {
+    if (unit.name == name) return number * unit.factor;
+  }
+  return UnitError{"has no unit of " + std::string(kind), "known units: " + known_units(units)};
+}
+
+template <class T>
+Parsed<T> convert(const std::variant<double, UnitError>& parsed) {
+  if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
+  return T(std::get<double>(parsed));
+}
+
+std::string print_scaled(double value, std::span<const Unit> ascending) {
+  const Unit* chosen = &ascending.front();
+  for (const Unit& unit : ascending) {
+    // The half unit in the fourth digit makes 0.99996 ms print as 1ms rather than 1000us.
+    if (value >= unit.factor * 0.99995) chosen = &unit;
+  }
+  std::array<char, 48> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.4g%.*s", value / chosen->factor,
+                static_cast<int>(chosen->name.size()), chosen->name.data());
+  return buffer.data();
+}
+
+}  // namespace
+
+Parsed<Seconds> parse_seconds(std::string_view text) {
+  return convert<Seconds>(parse_quantity(text, time_units, "time", {"us", "ms"}));
+}
+
+Parsed<BytesPerSecond> parse_bandwidth(std::string_view text) {
+  return convert<BytesPerSecond>(
+      parse_quantity(text, bandwidth_units, "bandwidth", {"Gbps", "GBps"}));
+}
+
+Parsed<Bytes> parse_bytes(std::string_view text) {
+  const auto parsed = parse_quantity(text, size_units, "size", {"MiB", "MB"});
+  if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
+  const double bytes = std::get<double>(parsed);
+  // 2^53: up to here a double holds every whole number, so nothing is rounded in silence.
+  if (bytes > 9007199254740992.0) return UnitError{"is more than 8 PiB", "write a smaller size"};
+  if (bytes != std::floor(bytes)) {
+    return UnitError{"is not a whole number of bytes", "write a whole number of bytes"};
+  }
+  return Bytes(bytes);
+}
+
+Parsed<FlopsPerSecond> parse_flops_per_second(std::string_view text) {
+  return convert<FlopsPerSecond>(
+      parse_quantity(text, flops_units, "compute speed", {"TFLOPS", "GFLOPS"}));
+}
+
+Parsed<SamplesPerSecond> parse_throughput(std::string_view text) {
+  return convert<SamplesPerSecond>(
+      parse_quantity(text, throughput_units, "throughput", {" samples/s", " img/s"}));
+}
+
+std::string to_text(Seconds time) {
+  if (time == Seconds()) return "0s";
+  return print_scaled(time.value(), std::span(time_units).first(4));
+}
+
+std::string to_text(BytesPerSecond bandwidth) {
+  return print_scaled(bandwidth.value(), std::span(bandwidth_units).first(5));
+}
+
+std::string to_text(Bytes size) {
+  constexpr std::array binary{Unit{"TiB", 1099511627776.0}, Unit{"GiB", 1073741824.0},
+                              Unit{"MiB", 1048576.0}, Unit{"KiB", 1024.0}};
+  for (const Unit& unit : binary) {
+    const auto factor = static_cast<std::uint64_t>(unit.factor);
+    if (size.value() >= factor && size.value() % factor == 0) {
+      return std::to_string(size.value() / factor) + std::string(unit.name);
+    }
+  }
+  if (size.value() < 100000) return std::to_string(size.value()) + "B";
+  return print_scaled(static_cast<double>(size.value()), std::span(size_units).first(5));
+}
+
+}  // namespace paceline

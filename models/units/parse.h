@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "models/units/units.h"
+
+namespace paceline {
+
+// Why a text is no quantity: `what` completes a sentence after the text, `hint` says what to write.
+struct UnitError {
+  std::string what;
+  std::string hint;
+};
+
+template <class T>
+using Parsed = std::variant<T, UnitError>;
+
+// The one parser of units. Spellings are SimGrid's: a number, then the unit, blanks between allowed.
+//   time        ns us ms s m h            (m is minutes)
+//   bandwidth   Bps kBps KiBps ... (bytes), bps kbps ... Gbps (bits)
+//   size        B kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024)
+//   speed       FLOPS kFLOPS MFLOPS GFLOPS TFLOPS PFLOPS
+//   throughput  samples/s, img/s, sentences/s (all mean samples a second)
+// A bare number is an error; the hint names two correct spellings of that number.
+// Negative, infinite and not-a-number values are errors; zero is allowed and left to the caller.
+[[nodiscard]] Parsed<Seconds> parse_seconds(std::string_view text);
+[[nodiscard]] Parsed<BytesPerSecond> parse_bandwidth(std::string_view text);
+[[nodiscard]] Parsed<Bytes> parse_bytes(std::string_view text);
+[[nodiscard]] Parsed<FlopsPerSecond> parse_flops_per_second(std::string_view text);
+[[nodiscard]] Parsed<SamplesPerSecond> parse_throughput(std::string_view text);
+
+// The one printer: the largest unit that keeps the number at 1 or above, four significant digits
+// at most, sizes exact where a binary unit divides them. "5us", "12.5GBps", "25MiB".
+[[nodiscard]] std::string to_text(Seconds time);
+[[nodiscard]] std::string to_text(BytesPerSecond bandwidth);
+[[nodiscard]] std::string to_text(Bytes size);
+
+}  // namespace paceline

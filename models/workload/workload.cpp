@@ -1,0 +1,139 @@
+#include "models/workload/workload.h"
+
+#include <algorithm>
+
+#include "models/contract.h"
+
+namespace paceline::workload {
+
+ElementSize element_size(DataType type) {
+  switch (type) {
+    case DataType::float32: return ElementSize(4);
+    case DataType::float16:
+    case DataType::bfloat16: return ElementSize(2);
+    case DataType::int64: return ElementSize(8);
+  }
+  PACELINE_EXPECTS(!"a data type outside the enumeration");
+  return {};
+}
+
+std::string_view to_text(DataType type) {
+  switch (type) {
+    case DataType::float32: return "float32";
+    case DataType::float16: return "float16";
+    case DataType::bfloat16: return "bfloat16";
+    case DataType::int64: return "int64";
+  }
+  PACELINE_EXPECTS(!"a data type outside the enumeration");
+  return {};
+}
+
+ElementCount parameter_count(const Network& network) {
+  ElementCount total;
+  for (const Layer& layer : network.layers) {
+    for (const ParameterTensor& tensor : layer.parameters) total += tensor.count;
+  }
+  return total;
+}
+
+std::vector<ParameterTensor> parameters(const Network& network) {
+  std::vector<ParameterTensor> all;
+  for (const Layer& layer : network.layers) {
+    all.insert(all.end(), layer.parameters.begin(), layer.parameters.end());
+  }
+  return all;
+}
+
+const Device::Speed& Device::speed(Precision precision) const {
+  switch (precision) {
+    case Precision::fp32: return fp32;
+    case Precision::tf32: return tf32;
+    case Precision::amp:
+    case Precision::fp16: return fp16;
+    case Precision::bf16: return bf16;
+  }
+  PACELINE_EXPECTS(!"a precision outside the enumeration");
+  return fp32;
+}
+
+Seconds kernel_time(const Device& device, Bytes traffic) {
+  return std::max(device.small_kernel_time,
+                  traffic / (device.memory_bandwidth * device.attained_memory));
+}
+
+Seconds optimizer_time(OptimizerKind kind, ElementCount parameters, const Device& device) {
+  // Passes over arrays of one fp32 element a parameter: read p and g, write p; each state is read
+  // and written.
+  const auto passes = [&]() -> std::uint64_t {
+    switch (kind) {
+      case OptimizerKind::sgd: return 3;
+      case OptimizerKind::sgd_momentum: return 5;
+      case OptimizerKind::adam: return 7;
+    }
+    PACELINE_EXPECTS(!"an optimizer outside the enumeration");
+    return 0;
+  }();
+  return kernel_time(device, parameters * element_size(DataType::float32) * passes);
+}
+
+Seconds Workload::forward() const {
+  Seconds total;
+  for (const TimedLayer& layer : layers) total += layer.forward;
+  return total;
+}
+
+Seconds Workload::backward() const {
+  Seconds total;
+  for (const TimedLayer& layer : layers) total += layer.backward;
+  return total;
+}
+
+Seconds Workload::one_gpu_step() const { return input + forward() + backward() + optimizer; }
+
+namespace {
+
+Seconds pass_time(const PassCost& cost, std::uint32_t batch, Precision precision,
+                  const Device& device) {
+  const Device::Speed& speed = device.speed(precision);
+  PACELINE_EXPECTS(speed.peak > FlopsPerSecond(0));
+  const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
+  const double element_bytes = wide ? 4 : 2;
+  const double bytes =
+      (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
+  const Seconds arithmetic =
+      (cost.flops_per_sample * batch) / (speed.peak * speed.attained);
+  const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
+  return std::max(arithmetic, traffic);
+}
+
+}  // namespace
+
+TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
+                      const Device& device) {
+  TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers};
+  if (const auto* given = std::get_if<GivenTime>(&layer.cost)) {
+    timed.forward = given->forward;
+    timed.backward = given->backward;
+  } else {
+    const auto& modelled = std::get<ModelledCost>(layer.cost);
+    timed.forward = pass_time(modelled.forward, batch, precision, device);
+    timed.backward = pass_time(modelled.backward, batch, precision, device);
+  }
+  return timed;
+}
+
+bool rescale(Workload& workload, Seconds target, bool scale_optimizer) {
+  Seconds scaled = workload.forward() + workload.backward();
+  if (scale_optimizer) scaled += workload.optimizer;
+  const Seconds fixed = workload.one_gpu_step() - scaled;
+  if (target <= fixed || scaled <= Seconds(0)) return false;
+  const double factor = (target - fixed) / scaled;
+  for (TimedLayer& layer : workload.layers) {
+    layer.forward = layer.forward * factor;
+    layer.backward = layer.backward * factor;
+  }
+  if (scale_optimizer) workload.optimizer = workload.optimizer * factor;
+  return true;
+}
+
+}  // namespace paceline::workload

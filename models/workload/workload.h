@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline::workload {
+
+enum class DataType { float32, float16, bfloat16, int64 };
+
+[[nodiscard]] ElementSize element_size(DataType type);
+[[nodiscard]] std::string_view to_text(DataType type);
+
+struct ParameterTensor {
+  std::string name;
+  ElementCount count;
+  DataType type = DataType::float32;
+  std::uint32_t device = 0;  // which of a rank's devices holds it; 0 unless the model is split
+};
+
+// A tensor that a forward pass changes and no gradient does (running statistics).
+struct BufferTensor {
+  ElementCount count;
+  DataType type = DataType::float32;
+};
+
+// What one pass of a layer costs: arithmetic and memory traffic. LAYERS.md has the rule per kind.
+struct PassCost {
+  Flops flops_per_sample;
+  double activation_elements_per_sample = 0;  // read and written, in elements
+  double parameter_elements = 0;              // likewise, once whatever the batch
+};
+
+struct ModelledCost {
+  PassCost forward;
+  PassCost backward;
+};
+
+struct GivenTime {
+  Seconds forward;
+  Seconds backward;
+};
+
+// Layers come in forward order, which is also the order of registration.
+struct Layer {
+  std::string name;
+  std::vector<ParameterTensor> parameters;  // in registration order
+  std::vector<BufferTensor> buffers;
+  std::variant<ModelledCost, GivenTime> cost;
+};
+
+struct Network {
+  std::string name;
+  std::vector<Layer> layers;
+};
+
+[[nodiscard]] ElementCount parameter_count(const Network& network);
+// All tensors in registration order.
+[[nodiscard]] std::vector<ParameterTensor> parameters(const Network& network);
+
+// What the arithmetic runs in. amp: 16-bit products, fp32 parameters and gradients.
+enum class Precision { fp32, tf32, amp, bf16, fp16 };
+
+struct Device {
+  std::string name;
+  BytesPerSecond memory_bandwidth;
+  double attained_memory = 0;  // the part of it that training kernels attain
+  // Likewise for arithmetic, by precision. A peak of 0: the device has no such arithmetic.
+  struct Speed {
+    FlopsPerSecond peak;
+    double attained = 0;
+  };
+  Speed fp32, tf32, fp16, bf16;
+  Seconds small_kernel_time;  // the least time of any kernel
+
+  [[nodiscard]] const Speed& speed(Precision precision) const;
+};
+
+// The time of one elementwise kernel that reads and writes `traffic` bytes in all: memory time, but
+// at least small_kernel_time.
+[[nodiscard]] Seconds kernel_time(const Device& device, Bytes traffic);
+
+enum class OptimizerKind { sgd, sgd_momentum, adam };
+
+// Parameters, gradients and states in fp32 are each read once and, but for gradients, written once.
+[[nodiscard]] Seconds optimizer_time(OptimizerKind kind, ElementCount parameters,
+                                     const Device& device);
+
+struct TimedLayer {
+  std::string name;
+  Seconds forward;
+  Seconds backward;
+  std::vector<ParameterTensor> parameters;
+  std::vector<BufferTensor> buffers;
+};
+
+// One rank's share of a step, before any strategy adds communication.
+struct Workload {
+  std::string name;
+  std::vector<TimedLayer> layers;  // forward order
+  Seconds optimizer;
+  Seconds input;  // not overlapped with anything
+  std::uint32_t batch_per_gpu = 1;
+  Device device;
+
+  [[nodiscard]] Seconds forward() const;
+  [[nodiscard]] Seconds backward() const;
+  // The plain model on one GPU, without a wrapper: input, forward, backward, optimizer.
+  [[nodiscard]] Seconds one_gpu_step() const;
+};
+
+// The time of a layer from its roofline: the slower of arithmetic and memory traffic. Precondition:
+// the device has that arithmetic.
+[[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
+                                    const Device& device);
+
+// Scales forward, backward and, when told, optimizer by one factor so that the one-GPU step takes
+// `target`. Returns false, and changes nothing, when what is not scaled already takes longer.
+[[nodiscard]] bool rescale(Workload& workload, Seconds target, bool scale_optimizer);
+
+}  // namespace paceline::workload
