@@ -85,8 +85,9 @@ class CyclePacking {
 // The rings of one mesh node, as local ranks.
 std::vector<Cycle> mesh_rings(const Lanes& lanes, std::uint32_t gpus) {
   if (gpus == 2) return std::vector<Cycle>(lanes[0][1], Cycle{0, 1});
+  const CyclePacking packing(lanes, gpus);
   std::vector<Cycle> rings;
-  for (const Cycle& cycle : CyclePacking(lanes, gpus).best()) {
+  for (const Cycle& cycle : packing.best()) {
     rings.push_back(cycle);
     rings.emplace_back(cycle.rbegin(), cycle.rend());  // the other direction of the same lanes
   }

@@ -8,13 +8,7 @@ using workload::ParameterTensor;
 using workload::TimedLayer;
 
 StepBuilder::StepBuilder(const workload::Workload& workload, const TrainingSettings& settings)
-    : workload_(workload), settings_(settings) {
-  for (const TimedLayer& layer : workload.layers) {
-    for (ParameterTensor tensor : layer.parameters) {
-      if (tensor.type == workload::DataType::float32) tensor.type = settings.gradient_type;
-      tensors_.push_back(std::move(tensor));
-    }
-  }
+    : workload_(workload), settings_(settings), tensors_(gradient_tensors(workload, settings)) {
   compute_ = program_.add_lane({"compute", LaneKind::compute});
   communication_ = program_.add_lane(
       {"communication", LaneKind::communication, settings.collectives_in_flight});

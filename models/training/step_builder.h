@@ -35,7 +35,7 @@ class StepBuilder {
   // The optimizer, and the finished program.
   [[nodiscard]] StepProgram finish(std::vector<OperationId> after);
 
-  // All tensors in registration order, with the types that go on the wire.
+  // gradient_tensors of the workload.
   [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "models/training/strategy.h"
 
 #include <array>
+#include <utility>
 
 #include "models/training/step_builder.h"
 
@@ -14,6 +15,18 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload& workload,
+                                                        const TrainingSettings& settings) {
+  std::vector<workload::ParameterTensor> tensors;
+  for (const workload::TimedLayer& layer : workload.layers) {
+    for (workload::ParameterTensor tensor : layer.parameters) {
+      if (tensor.type == workload::DataType::float32) tensor.type = settings.gradient_type;
+      tensors.push_back(std::move(tensor));
+    }
+  }
+  return tensors;
+}
 
 std::span<const Strategy> strategies() { return rows; }
 

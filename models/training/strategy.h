@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/training/buckets.h"
 #include "models/training/step_program.h"
@@ -17,6 +18,10 @@ struct TrainingSettings {
   // Gradients on the wire; parameters that are no 32-bit floats keep their own type.
   workload::DataType gradient_type = workload::DataType::float32;
 };
+
+// All parameter tensors in registration order, with the types that their gradients have on the wire.
+[[nodiscard]] std::vector<workload::ParameterTensor> gradient_tensors(
+    const workload::Workload& workload, const TrainingSettings& settings);
 
 // How gradients are reduced, as a program for more than one rank. The algorithms of its calls are
 // left unnamed. One rank runs plain_step: no wrapper, no communication.

@@ -88,7 +88,9 @@ Seconds Workload::backward() const {
   return total;
 }
 
-Seconds Workload::one_gpu_step() const { return input + forward() + backward() + optimizer; }
+Seconds Workload::one_gpu_step(std::uint32_t passes) const {
+  return input + (forward() + backward()) * passes + optimizer;
+}
 
 namespace {
 
@@ -122,10 +124,10 @@ TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precisi
   return timed;
 }
 
-bool rescale(Workload& workload, Seconds target, bool scale_optimizer) {
-  Seconds scaled = workload.forward() + workload.backward();
+bool rescale(Workload& workload, std::uint32_t passes, Seconds target, bool scale_optimizer) {
+  Seconds scaled = (workload.forward() + workload.backward()) * passes;
   if (scale_optimizer) scaled += workload.optimizer;
-  const Seconds fixed = workload.one_gpu_step() - scaled;
+  const Seconds fixed = workload.one_gpu_step(passes) - scaled;
   if (target <= fixed || scaled <= Seconds(0)) return false;
   const double factor = (target - fixed) / scaled;
   for (TimedLayer& layer : workload.layers) {

@@ -109,8 +109,9 @@ struct Workload {
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
-  // The plain model on one GPU, without a wrapper: input, forward, backward, optimizer.
-  [[nodiscard]] Seconds one_gpu_step() const;
+  // The plain model on one GPU, without a wrapper: input, `passes` times forward and backward,
+  // optimizer.
+  [[nodiscard]] Seconds one_gpu_step(std::uint32_t passes) const;
 };
 
 // The time of a layer from its roofline: the slower of arithmetic and memory traffic. Precondition:
@@ -118,8 +119,10 @@ struct Workload {
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device);
 
-// Scales forward, backward and, when told, optimizer by one factor so that the one-GPU step takes
-// `target`. Returns false, and changes nothing, when what is not scaled already takes longer.
-[[nodiscard]] bool rescale(Workload& workload, Seconds target, bool scale_optimizer);
+// Scales forward, backward and, when told, optimizer by one factor so that the one-GPU step of
+// `passes` takes `target`. Returns false, and changes nothing, when what is not scaled already takes
+// longer.
+[[nodiscard]] bool rescale(Workload& workload, std::uint32_t passes, Seconds target,
+                           bool scale_optimizer);
 
 }  // namespace paceline::workload

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "models/collectives/plan.h"
+
+namespace paceline::cost {
+
+enum class Library { nccl, gloo, mpi, plan };
+
+struct AlgorithmChoice {
+  std::string algorithm;   // a name of the registry
+  std::string assumption;  // what is simulated in place of what the library does; may be empty
+};
+
+// What a library runs for a collective of `size` bytes a rank, mapped to the nearest algorithm
+// built.
+//   nccl: ring for all-reduce (its choice by size and version is not modelled yet); ring broadcast
+//         as a binomial tree.
+//   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree.
+//   mpi:  Open MPI's fixed decision for commutative reductions by rank count and size,
+//         coll_tuned_decision_fixed.c at 8efebee.
+//   plan: ring and binomial tree, for the calls of a step that name no algorithm.
+[[nodiscard]] AlgorithmChoice choose_algorithm(Library library, collectives::Collective collective,
+                                               Bytes size, RankCount ranks);
+
+// How many collectives of one group the library keeps under way: PyTorch's Gloo group works with
+// two threads, an NCCL group has one stream, and MPI calls are taken as one after the other.
+[[nodiscard]] std::uint32_t default_in_flight(Library library);
+
+}  // namespace paceline::cost

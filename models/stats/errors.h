@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+namespace paceline::stats {
+
+struct ErrorSummary {
+  std::size_t points = 0;
+  double mean_absolute = 0;
+  double median_absolute = 0;
+  double max_absolute = 0;
+  double bias = 0;  // the mean with its sign
+};
+
+// Of signed errors, all in one unit. All zero for no errors.
+[[nodiscard]] ErrorSummary summarise(std::span<const double> errors);
+
+// The middle value, or the mean of the two middle ones. Precondition: not empty.
+[[nodiscard]] double median(std::span<const double> values);
+
+}  // namespace paceline::stats

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "models/units/parse.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/loader/scenario_text.h"
+#include "scenarios/report/text_table.h"
+
+namespace paceline::cli {
+namespace {
+
+using training::Bucket;
+using training::bucket_count;
+using training::bucket_size;
+using workload::ParameterTensor;
+
+struct Options {
+  std::string model, bucket_cap, first_bucket, torch_version, precision, json;
+  bool pretraining_heads = false, find_unused_parameters = false, static_graph = false,
+       first_iteration = false;
+};
+
+// The same keys as in a scenario, so that they mean and complain the same.
+Scenario scenario_of(const Options& options) {
+  ScenarioText text;
+  text.set("workload.model", options.model);
+  text.set("workload.precision", options.precision);
+  if (options.pretraining_heads) text.set("workload.pretraining_heads", "true");
+  text.set("training.bucket_cap", options.bucket_cap);
+  text.set("training.first_bucket", options.first_bucket);
+  text.set("training.torch_version", options.torch_version);
+  if (options.find_unused_parameters) text.set("training.find_unused_parameters", "true");
+  if (options.static_graph) text.set("training.static_graph", "true");
+  if (options.first_iteration) text.set("training.iteration", "first");
+  return text.scenario();
+}
+
+void write_table(const std::vector<ParameterTensor>& tensors, const std::vector<Bucket>& buckets) {
+  TextTable table({"bucket", "tensors", "elements", "bytes", "first ready", "last ready"}, 0);
+  ElementCount elements;
+  Bytes bytes;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const ElementCount count = bucket_count(tensors, buckets[b]);
+    const Bytes size = bucket_size(tensors, buckets[b]);
+    table.add({std::to_string(b), std::to_string(buckets[b].size()),
+               std::to_string(count.value()), std::to_string(size.value()),
+               tensors[buckets[b].front()].name, tensors[buckets[b].back()].name});
+    elements += count;
+    bytes += size;
+  }
+  table.write(std::cout);
+  fmt::print(std::cout, "{} tensors, {} elements, {} bytes\n", tensors.size(), elements.value(),
+             bytes.value());
+}
+
+void write_json(std::ostream& out, const std::vector<ParameterTensor>& tensors,
+                const std::vector<Bucket>& buckets) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Bucket& bucket : buckets) {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const std::size_t i : bucket) names.push_back(tensors[i].name);
+    list.push_back({{"elements", bucket_count(tensors, bucket).value()},
+                    {"size_bytes", bucket_size(tensors, bucket).value()},
+                    {"tensors", std::move(names)}});
+  }
+  out << nlohmann::ordered_json{{"schema", "paceline.buckets/1"}, {"buckets", std::move(list)}}
+             .dump(1)
+      << '\n';
+}
+
+int run(const Options& options) {
+  const Scenario scenario = scenario_of(options);
+  const auto tensors = gradient_tensors(scenario.workload, scenario.training);
+  const auto buckets = ddp_buckets(tensors, scenario.training.ddp);
+  if (options.json != "-") write_table(tensors, buckets);
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, tensors, buckets); });
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+Action attach_buckets(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "a network by name, or a network file")->required();
+  app.add_option("--bucket-cap", options->bucket_cap, "bucket_cap_mb as a size; torch's is 25MiB");
+  app.add_option("--first-bucket", options->first_bucket, "limit of the first bucket; auto: 1MiB "
+                                                          "or the cap, by torch version");
+  app.add_option("--torch-version", options->torch_version, "decides the first bucket");
+  app.add_option("--precision", options->precision, "fp32, tf32, amp, bf16 or fp16");
+  app.add_flag("--pretraining-heads", options->pretraining_heads, "with BERT's heads");
+  app.add_flag("--find-unused-parameters", options->find_unused_parameters,
+               "buckets that are never rebuilt");
+  app.add_flag("--static-graph", options->static_graph, "rebuilt in spite of unused parameters");
+  app.add_flag("--first-iteration", options->first_iteration, "before buckets are rebuilt");
+  app.add_option("--json", options->json, "write the buckets as JSON; - is standard output");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

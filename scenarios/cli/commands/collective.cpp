@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "models/collectives/registry.h"
+#include "models/contract.h"
+#include "models/cost/closed_step.h"
+#include "models/cost/library_choice.h"
+#include "models/units/parse.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/loader/scenario_text.h"
+#include "scenarios/report/text_table.h"
+#include "scenarios/run/simulator.h"
+
+namespace paceline::cli {
+namespace {
+
+using collectives::Collective;
+
+struct Options {
+  std::string cluster, collective = "all_reduce", algorithm, library, channels, gpus, fidelity;
+  std::string min_size = "1KiB", max_size = "128MiB", json;
+  std::uint64_t factor = 2;
+  SharedOptions shared;
+};
+
+struct Row {
+  Bytes size;
+  training::CollectiveCall call;
+  Seconds time;
+  std::uint64_t transfers = 0;
+};
+
+constexpr std::array choices{Collective::all_reduce, Collective::reduce_scatter,
+                             Collective::all_gather, Collective::broadcast, Collective::reduce};
+constexpr ElementSize float_size(4);
+
+Scenario scenario_of(const Options& options) {
+  ScenarioText text;
+  text.set("cluster.preset", options.cluster);
+  text.set("gpus", options.gpus);
+  if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
+  text.set("collective.library", options.library);
+  text.set("collective.channels", options.channels);
+  text.set("simulation.fidelity", options.fidelity);
+  for (const auto& setting : options.shared.parsed_settings()) {
+    text.set(setting.path, setting.value);
+  }
+  return text.scenario();
+}
+
+Bytes size_option(const char* name, const std::string& text) {
+  const auto parsed = parse_bytes(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    throw InputError({name, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
+  }
+  return std::get<Bytes>(parsed);
+}
+
+training::CollectiveCall call_of(const Scenario& scenario, Collective collective, Bytes size) {
+  training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
+                                float_size, Rank(0), scenario.collective.algorithm,
+                                scenario.collective.channels};
+  if (call.algorithm.empty()) {
+    call.algorithm = cost::choose_algorithm(scenario.collective.library, collective, size,
+                                            scenario.cluster.ranks())
+                         .algorithm;
+  }
+  return call;
+}
+
+ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall& call,
+                       std::uint64_t id) {
+  ResolvedPoint point;
+  point.id = id;
+  point.cluster = scenario.cluster;
+  point.fidelity = scenario.fidelity;
+  const auto lane =
+      point.program.add_lane({"communication", training::LaneKind::communication});
+  point.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  return point;
+}
+
+std::vector<Row> make_rows(const Options& options, const Scenario& scenario,
+                           Collective collective) {
+  const Bytes least = size_option("--min", options.min_size);
+  const Bytes most = size_option("--max", options.max_size);
+  if (least < Bytes(float_size.value()) || options.factor < 2) {
+    throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2", "");
+  }
+  std::vector<Row> rows;
+  for (Bytes size = least; size <= most; size = size * options.factor) {
+    rows.push_back({size, call_of(scenario, collective, size), {}, 0});
+  }
+  return rows;
+}
+
+void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& rows) {
+  std::vector<ResolvedPoint> points;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    points.push_back(point_of(scenario, rows[i].call, i));
+  }
+  std::vector<const ResolvedPoint*> pointers;
+  for (const ResolvedPoint& point : points) pointers.push_back(&point);
+  std::vector<traces::Reply> replies;
+  if (scenario.fidelity == Fidelity::closed) {
+    for (const ResolvedPoint& point : points) replies.emplace_back(cost::predict_closed(point));
+  } else {
+    replies = simulate(pointers, run.jobs, [] {});
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (const auto* failure = std::get_if<traces::Failure>(&replies[i])) {
+      throw BackendError("paceline-sim", failure->what);
+    }
+    const auto& result = std::get<Result>(replies[i]);
+    rows[i].time = result.totals.step;
+    rows[i].transfers = result.transfers;
+  }
+}
+
+// nccl-tests' doc/PERFORMANCE.md: what the algorithm's bandwidth is multiplied with so that it
+// compares with a link's.
+double bus_factor(Collective collective, double ranks) {
+  switch (collective) {
+    case Collective::all_reduce: return 2 * (ranks - 1) / ranks;
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+    case Collective::all_to_all: return (ranks - 1) / ranks;
+    case Collective::broadcast:
+    case Collective::reduce: return 1;
+  }
+  PACELINE_EXPECTS(!"a collective outside the enumeration");
+  return 0;
+}
+
+void write_table(const Scenario& scenario, Collective collective, const std::vector<Row>& rows) {
+  const double factor = bus_factor(collective, scenario.cluster.ranks().value());
+  TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
+                   "busbw (GB/s)", "transfers"},
+                  0);
+  for (const Row& row : rows) {
+    const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() * 1e-9 : 0;
+    table.add({std::to_string(row.size.value()), std::to_string(row.call.count.value()), "float",
+               row.call.algorithm, fmt::format("{:.2f}", row.time.value() * 1e6),
+               fmt::format("{:.2f}", algbw), fmt::format("{:.2f}", algbw * factor),
+               std::to_string(row.transfers)});
+  }
+  fmt::print(std::cout, "{} on {} GPUs ({} nodes), predicted, {}\n\n", to_text(collective),
+             scenario.cluster.ranks().value(), scenario.cluster.nodes, to_text(scenario.fidelity));
+  table.write(std::cout);
+}
+
+void write_json(std::ostream& out, const Scenario& scenario, Collective collective,
+                const std::vector<Row>& rows) {
+  const double factor = bus_factor(collective, scenario.cluster.ranks().value());
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() : 0;
+    list.push_back({{"size_bytes", row.size.value()},
+                    {"algorithm", row.call.algorithm},
+                    {"time_s", row.time.value()},
+                    {"algbw_bytes_per_s", algbw},
+                    {"busbw_bytes_per_s", algbw * factor},
+                    {"transfers", row.transfers}});
+  }
+  const nlohmann::ordered_json table{{"schema", "paceline.collective/1"},
+                                     {"collective", to_text(collective)},
+                                     {"gpus", scenario.cluster.ranks().value()},
+                                     {"nodes", scenario.cluster.nodes},
+                                     {"fidelity", to_text(scenario.fidelity)},
+                                     {"rows", std::move(list)}};
+  out << table.dump(1) << '\n';
+}
+
+int run(const Options& options) {
+  const auto* const found =
+      std::find_if(choices.begin(), choices.end(),
+                   [&](Collective choice) { return to_text(choice) == options.collective; });
+  if (found == choices.end()) {
+    throw InputError({"--collective", 0, 0}, fmt::format("\"{}\" is not known", options.collective),
+                     "known: all_reduce, reduce_scatter, all_gather, broadcast, reduce");
+  }
+  Scenario scenario = scenario_of(options);
+  if (*found != Collective::all_reduce && !options.algorithm.empty()) {
+    if (collectives::find_algorithm(*found, options.algorithm) == nullptr) {
+      throw InputError({"--algorithm", 0, 0},
+                       fmt::format("\"{}\" is no algorithm for {}", options.algorithm,
+                                   options.collective),
+                       "see models/collectives/ALGORITHMS.md");
+    }
+    scenario.collective.algorithm = options.algorithm;
+  }
+  auto rows = make_rows(options, scenario, *found);
+  predict(scenario, options.shared.run_options(), rows);
+  if (options.json != "-") write_table(scenario, *found, rows);
+  if (!options.json.empty()) {
+    write_to(options.json,
+             [&](std::ostream& out) { write_json(out, scenario, *found, rows); });
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+Action attach_collective(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file")->required();
+  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");
+  app.add_option("--collective", options->collective,
+                 "all_reduce, reduce_scatter, all_gather, broadcast or reduce");
+  app.add_option("--algorithm", options->algorithm, "default: what the library does");
+  app.add_option("--library", options->library, "nccl, gloo or mpi");
+  app.add_option("--channels", options->channels, "rings at a time; default: by topology");
+  app.add_option("--fidelity", options->fidelity, "flow or closed");
+  app.add_option("--min", options->min_size, "smallest size, as 1KiB");
+  app.add_option("--max", options->max_size, "largest size, as 128MiB");
+  app.add_option("--factor", options->factor, "from one size to the next");
+  app.add_option("--json", options->json, "write the table as JSON; - is standard output");
+  options->shared.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <ostream>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/report/report.h"
+#include "traces/perfetto/perfetto.h"
+
+namespace paceline::cli {
+namespace {
+
+constexpr std::size_t timeline_ranks_max = 64;
+
+struct Options {
+  std::string scenario, json, csv, timeline;
+  SharedOptions shared;
+};
+
+std::string point_name(const PointOutcome& outcome) {
+  std::string name = fmt::format("{} GPUs", outcome.gpus);
+  for (const AxisValue& axis : outcome.axes) {
+    if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
+  }
+  return name;
+}
+
+void write_timeline(const std::string& path, const std::vector<PointOutcome>& outcomes) {
+  std::vector<traces::NamedTrace> runs;
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.predicted) runs.push_back({point_name(outcome), outcome.predicted->trace});
+  }
+  write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, timeline_ranks_max); });
+}
+
+int run(const Options& options) {
+  const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
+  for (const Location& where : file.unmatched()) {
+    fmt::print(stderr, "paceline: {}:{}:{}: measured point is not in this grid, left out\n",
+               where.file, where.line, where.column);
+  }
+  const auto outcomes = run_scenario(file, options.shared.run_options());
+  const auto to_stdout = [](const std::string& path) { return path == "-"; };
+  if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.timeline)) {
+    write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });
+  }
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, file, outcomes); });
+  }
+  if (!options.csv.empty()) {
+    write_to(options.csv, [&](std::ostream& out) { write_csv(out, outcomes); });
+  }
+  if (!options.timeline.empty()) write_timeline(options.timeline, outcomes);
+  const auto failed = std::find_if(outcomes.begin(), outcomes.end(),
+                                   [](const PointOutcome& o) { return !o.predicted; });
+  if (failed == outcomes.end()) return exit_done;
+  fmt::print(stderr, "paceline: {}: {}\n", point_name(*failed), failed->failure);
+  return exit_environment;
+}
+
+}  // namespace
+
+Action attach_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenario, "a scenario file")->required();
+  app.add_option("--json", options->json, "write the result as JSON; - is standard output");
+  app.add_option("--csv", options->csv, "write the result as CSV");
+  app.add_option("--timeline", options->timeline, "write a Chrome/Perfetto trace of every point");
+  options->shared.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/loader/input_error.h"
+#include "scenarios/run/simulator.h"
+
+namespace paceline::cli {
+namespace {
+
+constexpr std::array rows{
+    Command{"run", "predict every point of a scenario, beside what was measured", attach_run},
+    Command{"buckets", "the exact gradient buckets of DistributedDataParallel", attach_buckets},
+    Command{"collective", "a table like nccl-tests' for an algorithm on a cluster",
+            attach_collective},
+    Command{"validate", "the error table over the measured points of scenarios", attach_validate},
+};
+
+void complain(const std::string& text) { fmt::print(stderr, "paceline: {}\n", text); }
+
+}  // namespace
+
+std::span<const Command> commands() { return rows; }
+
+int run_main(int argc, const char* const* argv) {
+  CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", PACELINE_VERSION);
+  std::array<std::pair<CLI::App*, Action>, rows.size()> actions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CLI::App* sub = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
+    actions[i] = {sub, rows[i].attach(*sub)};
+  }
+  try {
+    app.parse(argc, argv);
+    for (const auto& [sub, action] : actions) {
+      if (sub->parsed()) return action();
+    }
+    return exit_bad_input;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_bad_input;
+  } catch (const InputError& error) {
+    complain(error.what());
+    return exit_bad_input;
+  } catch (const BackendError& error) {
+    complain(error.what());
+    return exit_environment;
+  } catch (const std::exception& error) {
+    complain(fmt::format("internal error: {}", error.what()));
+    return exit_internal;
+  }
+}
+
+}  // namespace paceline::cli

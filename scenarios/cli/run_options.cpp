@@ -1,0 +1,69 @@
+#include "scenarios/cli/run_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+namespace paceline::cli {
+
+void SharedOptions::add_to(CLI::App& app) {
+  app.add_option("--set", settings,
+                 "path=value: stands in for a value of the file; sweep.path=[a, b] for an axis")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--seed", seed, "the same as --set simulation.seed=N");
+  app.add_option("--jobs", jobs, "simulations at a time; default: one a core");
+  app.add_flag("--quiet", quiet, "no progress");
+  app.add_flag("--force", force, "simulate however long it takes");
+}
+
+std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
+  std::vector<ScenarioFile::Setting> parsed;
+  for (const std::string& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError({"--set " + setting, 0, 0}, "is not path=value",
+                       "write --set cluster.network.latency=5us");
+    }
+    parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+  }
+  if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
+  return parsed;
+}
+
+RunOptions SharedOptions::run_options() const {
+  RunOptions options;
+  options.jobs = jobs > 0 ? jobs : std::max(1U, std::thread::hardware_concurrency());
+  options.force = force;
+  if (!quiet && ::isatty(STDERR_FILENO) == 1) {
+    options.progress = [](std::size_t done, std::size_t all) {
+      fmt::print(stderr, "\r{}/{} points{}", done, all, done == all ? "\r\033[K" : "");
+      std::fflush(stderr);
+    };
+  }
+  return options;
+}
+
+void write_to(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  if (path == "-") {
+    write(std::cout);
+    std::cout.flush();
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  write(file);
+  file.flush();
+  if (!file) {
+    throw InputError({path, 0, 0}, std::string("cannot be written: ") + std::strerror(errno), "");
+  }
+}
+
+}  // namespace paceline::cli

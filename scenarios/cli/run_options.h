@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/run_scenario.h"
+
+namespace CLI {
+class App;
+}
+
+namespace paceline::cli {
+
+// Options that all commands which run scenarios share.
+struct SharedOptions {
+  std::vector<std::string> settings;  // path=value
+  std::size_t jobs = 0;               // 0: one a core
+  bool quiet = false;
+  bool force = false;
+  std::string seed;
+
+  void add_to(CLI::App& app);
+  // Throws InputError for a setting without "=".
+  [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings() const;
+  // With a progress line on standard error when that is a terminal.
+  [[nodiscard]] RunOptions run_options() const;
+};
+
+// Writes through `write` to a file, or to standard output for "-". Throws InputError when the file
+// cannot be written.
+void write_to(const std::string& path, const std::function<void(std::ostream&)>& write);
+
+}  // namespace paceline::cli

@@ -1,0 +1,134 @@
+#include "scenarios/loader/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+namespace paceline::loader {
+namespace {
+
+constexpr std::uintmax_t file_bytes_max = 1 << 20;
+constexpr std::uint64_t values_max = 100'000;
+
+Location at(const std::string& name, const YAML::Mark& mark) {
+  if (mark.is_null()) return {name, 0, 0};
+  return {name, static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
+}
+
+// Counts the values of a document with its aliases written out, without writing them out.
+class ValueCounter : public YAML::EventHandler {
+ public:
+  explicit ValueCounter(const std::string& name) : name_(name) {}
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, 1); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    leaf(mark, 0, sizes_[anchor]);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
+    leaf(mark, anchor, 1);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YAML::anchor_t anchor;
+    std::uint64_t size;
+  };
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    leaf(mark, 0, 1);
+    open_.push_back({anchor, 1});
+  }
+  void close() {
+    const Open closed = open_.back();
+    open_.pop_back();
+    if (closed.anchor != 0) sizes_[closed.anchor] = closed.size;
+    if (!open_.empty()) open_.back().size += closed.size;
+  }
+  void leaf(const YAML::Mark& mark, YAML::anchor_t anchor, std::uint64_t size) {
+    if (anchor != 0) sizes_[anchor] = size;
+    if (!open_.empty()) open_.back().size += size;
+    total_ += size;
+    if (total_ > values_max) {
+      throw InputError(at(name_, mark),
+                       "stands for more than " + std::to_string(values_max) +
+                           " values when its aliases are written out",
+                       "use fewer anchors and aliases");
+    }
+  }
+
+  const std::string& name_;
+  std::uint64_t total_ = 0;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::uint64_t> sizes_;
+};
+
+void require_text(const std::string& name, std::string_view text) {
+  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+  if (control == text.end()) return;
+  throw InputError({name, 0, 0},
+                   "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
+                       std::to_string(static_cast<unsigned char>(*control)),
+                   "give a YAML file");
+}
+
+}  // namespace
+
+Location location_of(const Document& document, const YAML::Node& node) {
+  if (!document.has_lines) return {document.name, 0, 0};
+  return at(document.name, node.Mark());
+}
+
+DocumentPtr parse_document(std::string name, std::string_view text) {
+  require_text(name, text);
+  std::string owned(text);
+  try {
+    std::istringstream counted(owned);
+    YAML::Parser parser(counted);
+    ValueCounter counter(name);
+    parser.HandleNextDocument(counter);
+    auto root = YAML::Load(owned);
+    return std::make_shared<Document>(Document{std::move(name), std::move(owned), std::move(root), true});
+  } catch (const YAML::Exception& error) {
+    throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
+  }
+}
+
+DocumentPtr read_document(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) throw InputError({path, 0, 0}, "cannot be read: " + error.message(), "");
+  if (size > file_bytes_max) {
+    throw InputError({path, 0, 0}, "is larger than 1 MiB", "a scenario is a small YAML file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
+  }
+  return parse_document(path, text);
+}
+
+}  // namespace paceline::loader

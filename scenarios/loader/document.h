@@ -1,0 +1,30 @@
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "scenarios/loader/input_error.h"
+
+namespace paceline::loader {
+
+// A YAML text and the name that messages give it.
+struct Document {
+  std::string name;
+  std::string text;
+  YAML::Node root;
+  bool has_lines = true;  // false: messages give no line and column
+};
+
+using DocumentPtr = std::shared_ptr<const Document>;
+
+// Both throw InputError: a file that is missing, unreadable, above 1 MiB, or not text; YAML that
+// does not parse; and YAML whose aliases stand for more than 100,000 values (an "alias bomb").
+[[nodiscard]] DocumentPtr read_document(const std::string& path);
+[[nodiscard]] DocumentPtr parse_document(std::string name, std::string_view text);
+
+[[nodiscard]] Location location_of(const Document& document, const YAML::Node& node);
+
+}  // namespace paceline::loader

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace paceline {
+
+// Where in a text a value stands: line and column from 1; 0 when it has none (a command-line value,
+// a whole file).
+struct Location {
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+
+// Bad input of the user's: ends a command with one line and exit code 2.
+class InputError : public std::runtime_error {
+ public:
+  // Reads "file:line:column: what; hint". `hint` may be empty.
+  InputError(Location where, const std::string& what, const std::string& hint);
+
+  [[nodiscard]] const Location& where() const { return where_; }
+
+ private:
+  Location where_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "models/shipped_file.h"
+#include "models/topology/fabric.h"
+#include "scenarios/loader/data_files.h"
+#include "scenarios/loader/shipped.h"
+
+namespace paceline::loader {
+namespace {
+
+using topology::Cluster;
+using topology::Framing;
+using topology::IntraNode;
+using topology::IntraNodeKind;
+using topology::Network;
+using topology::Transport;
+
+constexpr std::uint64_t nodes_max = 1'000'000;
+constexpr std::uint64_t gpus_per_node_max = 1024;
+constexpr std::uint64_t ranks_max = 1'000'000;
+
+std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {
+  std::vector<std::vector<std::uint32_t>> lanes;
+  for (const Field& row_field : field.list()) {
+    std::vector<std::uint32_t>& row = lanes.emplace_back();
+    for (const Field& entry : row_field.list()) {
+      row.push_back(static_cast<std::uint32_t>(entry.count(0, 1000)));
+    }
+  }
+  const auto fits = [&](const auto& rows) { return rows.size() == lanes.size(); };
+  if (lanes.size() < gpus || !std::all_of(lanes.begin(), lanes.end(), fits)) {
+    field.fail(fmt::format("is not a square of at least {} rows", gpus),
+               "write a row of lane counts for each GPU, as nvidia-smi topo -m prints it");
+  }
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    for (std::size_t j = 0; j < lanes.size(); ++j) {
+      if (lanes[i][j] != lanes[j][i] || (i == j && lanes[i][j] != 0)) {
+        field.fail(fmt::format("differs between {},{} and {},{}", i, j, j, i),
+                   "lanes have two directions and none leads to itself");
+      }
+    }
+  }
+  return lanes;
+}
+
+IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
+  constexpr std::array<std::string_view, 3> kinds{"nvswitch", "nvlink_mesh", "pcie"};
+  IntraNode node;
+  if (const auto kind = reader.find("kind")) node.kind = IntraNodeKind{static_cast<int>(kind->word(kinds))};
+  const auto bandwidth = reader.find("bandwidth");
+  if (bandwidth || gpus > 1) node.bandwidth = reader.require("bandwidth", "150GBps").bandwidth();
+  if (const auto latency = reader.find("latency")) node.latency = latency->seconds();
+  if (const auto host = reader.find("host_bandwidth")) node.host_bandwidth = host->bandwidth();
+  if (node.kind == IntraNodeKind::nvlink_mesh) {
+    if (const auto lanes = reader.find("lanes")) {
+      node.lanes = read_lanes(*lanes, gpus);
+    } else {  // one lane between any two
+      node.lanes.assign(gpus, std::vector<std::uint32_t>(gpus, 1));
+      for (std::uint32_t i = 0; i < gpus; ++i) node.lanes[i][i] = 0;
+    }
+  } else if (const auto lanes = reader.find("lanes")) {
+    lanes->fail("belongs to kind: nvlink_mesh", "");
+  }
+  reader.finish();
+  return node;
+}
+
+Network read_network(Reader reader, const Cluster& cluster) {
+  constexpr std::array<std::string_view, 2> transports{"rdma", "tcp"};
+  constexpr std::array<std::string_view, 2> framings{"none", "ethernet-tcp"};
+  Network network;
+  if (const auto bandwidth = reader.find("bandwidth")) network.bandwidth = bandwidth->bandwidth();
+  if (const auto latency = reader.find("latency")) network.latency = latency->seconds();
+  if (const auto nics = reader.find("nics_per_node")) {
+    network.nics_per_node = static_cast<std::uint32_t>(nics->count(1, cluster.gpus_per_node));
+  }
+  if (const auto efficiency = reader.find("efficiency")) {
+    network.efficiency = efficiency->fraction(1);
+    if (network.efficiency <= 0) efficiency->fail("is not above zero", "");
+  }
+  if (const auto transport = reader.find("transport")) {
+    network.transport = Transport{static_cast<int>(transport->word(transports))};
+  }
+  if (const auto framing = reader.find("framing")) {
+    network.framing = Framing{static_cast<int>(framing->word(framings))};
+  }
+  reader.finish();
+  return network;
+}
+
+}  // namespace
+
+topology::Cluster load_cluster(Reader reader) {
+  Cluster cluster;
+  if (const auto preset = reader.find("preset")) {
+    const DocumentPtr document = named_document(*preset, shipped_clusters(), "paceline.cluster/1");
+    reader.lay_over(document, document->root);
+    cluster.name = preset->text();
+  }
+  if (const auto name = reader.find("name")) cluster.name = name->text();
+  if (const auto nodes = reader.find("nodes")) {
+    cluster.nodes = static_cast<std::uint32_t>(nodes->count(1, nodes_max));
+  }
+  const Field per_node = reader.require("gpus_per_node", "8");
+  cluster.gpus_per_node = static_cast<std::uint32_t>(per_node.count(1, gpus_per_node_max));
+  if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
+    per_node.fail(fmt::format("makes more than {} GPUs", ranks_max), "");
+  }
+  cluster.intra_node = read_intra_node(reader.map("intra_node"), cluster.gpus_per_node);
+  cluster.network = read_network(reader.map("network"), cluster);
+  reader.finish();
+  if (const auto pair = topology::unjoined_pair(cluster)) {
+    throw InputError(reader.location(),
+                     fmt::format("nothing joins GPUs {} and {} of a node", pair->first,
+                                 pair->second),
+                     "give intra_node.host_bandwidth, or lanes between them");
+  }
+  return cluster;
+}
+
+}  // namespace paceline::loader

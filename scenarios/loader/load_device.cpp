@@ -1,0 +1,37 @@
+#include <utility>
+
+#include "models/shipped_file.h"
+#include "scenarios/loader/data_files.h"
+#include "scenarios/loader/shipped.h"
+
+namespace paceline::loader {
+
+workload::Device load_device(const Field& name) {
+  static const Overrides none;
+  const DocumentPtr document = named_document(name, shipped_devices(), "paceline.device/1");
+  Reader file(document, document->root, "", none);
+  (void)file.find("schema");
+  workload::Device device;
+  device.name = file.require("name", "my-device").text();
+  device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
+  device.small_kernel_time = file.require("small_kernel_time", "2us").seconds();
+  Reader peak = file.map("peak");
+  Reader attained = file.map("attained");
+  Reader attained_compute = attained.map("compute");
+  device.attained_memory = attained.require("memory", "0.85").number(0.01, 1);
+  const std::pair<const char*, workload::Device::Speed*> speeds[] = {
+      {"fp32", &device.fp32}, {"tf32", &device.tf32}, {"fp16", &device.fp16}, {"bf16", &device.bf16}};
+  for (const auto& [key, speed] : speeds) {
+    const auto given = peak.find(key);
+    if (!given) continue;
+    speed->peak = given->flops_per_second();
+    speed->attained = attained_compute.require(key, "0.5").number(0.01, 1);
+  }
+  peak.finish();
+  attained_compute.finish();
+  attained.finish();
+  file.finish();
+  return device;
+}
+
+}  // namespace paceline::loader

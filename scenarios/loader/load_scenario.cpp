@@ -1,0 +1,338 @@
+#include "scenarios/loader/load_scenario.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "models/collectives/registry.h"
+#include "models/units/parse.h"
+#include "scenarios/loader/data_files.h"
+
+namespace paceline::loader {
+namespace {
+
+using training::DdpSettings;
+using training::TrainingSettings;
+using workload::DataType;
+using workload::Device;
+using workload::Precision;
+using workload::TimedLayer;
+using workload::Workload;
+
+struct Precisions {
+  Precision compute = Precision::fp32;
+  DataType gradient = DataType::float32;
+};
+
+DataType gradient_type_of(Precision precision) {
+  if (precision == Precision::fp16) return DataType::float16;
+  if (precision == Precision::bf16) return DataType::bfloat16;
+  return DataType::float32;  // amp keeps fp32 parameters, so their gradients are fp32
+}
+
+constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
+constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
+
+Precision to_precision(const Field& field) {
+  return Precision{static_cast<int>(field.word(precision_words))};
+}
+
+DataType to_type(const Field& field) {
+  constexpr std::array types{DataType::float32, DataType::float16, DataType::bfloat16};
+  return types[field.word(type_words)];
+}
+
+// `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
+Precisions read_precision(Reader& workload) {
+  const auto field = workload.find("precision");
+  Precisions read;
+  if (field && !field->node().IsMap()) {
+    read.compute = to_precision(*field);
+    read.gradient = gradient_type_of(read.compute);
+    return read;
+  }
+  Reader both = workload.map("precision");
+  if (const auto compute = both.find("compute")) read.compute = to_precision(*compute);
+  read.gradient = gradient_type_of(read.compute);
+  if (const auto gradient = both.find("gradient")) read.gradient = to_type(*gradient);
+  both.finish();
+  return read;
+}
+
+// One entry of `layers`: {name, repeat, forward, backward, parameters, type}.
+void read_layers(const Field& list, const Overrides& overrides, std::vector<TimedLayer>& layers) {
+  std::size_t number = 0;
+  for (const Field& entry : list.list()) {
+    Reader reader(entry.document(), entry.node(), fmt::format("{}.{}", entry.path(), number++),
+                  overrides);
+    TimedLayer layer;
+    const auto name = reader.find("name");
+    layer.name = name ? name->text() : fmt::format("layer {}", number);
+    const auto repeat_field = reader.find("repeat");
+    const std::uint64_t repeat = repeat_field ? repeat_field->count(1, 100'000) : 1;
+    layer.forward = reader.require("forward", "2ms").seconds();
+    layer.backward = reader.require("backward", "4ms").seconds();
+    const auto type = reader.find("type");
+    if (const auto counts = reader.find("parameters")) {
+      for (const Field& count : counts->list()) {
+        layer.parameters.push_back(
+            {fmt::format("{}.{}", layer.name, layer.parameters.size()),
+             ElementCount(count.count(1, 1'000'000'000'000)),
+             type ? to_type(*type) : DataType::float32});
+      }
+    }
+    reader.finish();
+    if (layers.size() + repeat > 100'000) entry.fail("makes more than 100,000 layers", "");
+    for (std::uint64_t i = 0; i < repeat; ++i) layers.push_back(layer);
+  }
+}
+
+void require_arithmetic(const Field& device, const Device& loaded, Precision precision) {
+  if (loaded.speed(precision).peak > FlopsPerSecond(0)) return;
+  device.fail(fmt::format("has no {} arithmetic",
+                          precision_words[static_cast<std::size_t>(precision)]),
+              "choose another precision or device");
+}
+
+void read_model(Reader& reader, const Field& model, const Precisions& precision,
+                const Field& device, Workload& workload) {
+  NetworkOptions options;
+  if (const auto sequence = reader.find("sequence")) {
+    options.sequence = sequence->count(1, 1'000'000);
+  }
+  if (const auto heads = reader.find("pretraining_heads")) {
+    options.pretraining_heads = heads->boolean();
+  }
+  require_arithmetic(device, workload.device, precision.compute);
+  const workload::Network network = load_network(model, options);
+  workload.name = network.name;
+  for (const workload::Layer& layer : network.layers) {
+    workload.layers.push_back(
+        time_layer(layer, workload.batch_per_gpu, precision.compute, workload.device));
+  }
+}
+
+void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenario) {
+  Workload& workload = scenario.workload;
+  workload.batch_per_gpu =
+      static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
+  const Precisions precision = read_precision(reader);
+  scenario.training.gradient_type = precision.gradient;
+  const Field device = reader.require("device", "v100-sxm2-16gb");
+  workload.device = load_device(device);
+  const auto model = reader.find("model");
+  const auto layers = reader.find("layers");
+  if (model && layers) layers->fail("stands beside model", "keep one of them");
+  if (layers) {
+    workload.name = "layers";
+    read_layers(*layers, overrides, workload.layers);
+  } else {
+    read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
+               workload);
+  }
+}
+
+// `single_gpu_throughput` is what was measured on one GPU; the modelled times keep their
+// proportions.
+void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& scenario) {
+  const auto field = reader.find("single_gpu_throughput");
+  if (!field) return;
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /
+                       field->throughput().value());
+  if (!rescale(scenario.workload, passes, target, optimizer_modelled)) {
+    field->fail("leaves no time for the layers", "check input_time and optimizer.time");
+  }
+  scenario.assumptions.push_back(fmt::format("compute: scaled to {} on one GPU", field->text()));
+}
+
+ElementCount parameter_count(const Workload& workload) {
+  ElementCount total;
+  for (const TimedLayer& layer : workload.layers) {
+    for (const auto& tensor : layer.parameters) total += tensor.count;
+  }
+  return total;
+}
+
+// Returns whether the time was modelled rather than given.
+bool read_optimizer(Reader reader, Workload& workload) {
+  constexpr std::array<std::string_view, 3> kinds{"sgd", "sgd_momentum", "adam"};
+  auto kind = workload::OptimizerKind::sgd_momentum;
+  if (const auto field = reader.find("kind")) {
+    kind = workload::OptimizerKind{static_cast<int>(field->word(kinds))};
+  }
+  const auto time = reader.find("time");
+  const bool modelled = !time || time->text() == "auto";
+  workload.optimizer = modelled
+                           ? optimizer_time(kind, parameter_count(workload), workload.device)
+                           : time->seconds();
+  reader.finish();
+  return modelled;
+}
+
+void read_torch_version(const Field& field, DdpSettings& ddp) {
+  const std::string text = field.text();
+  const char* const end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, ddp.torch_major);
+  if (major.ec == std::errc{} && major.ptr != end && *major.ptr == '.') {
+    const auto minor = std::from_chars(major.ptr + 1, end, ddp.torch_minor);
+    if (minor.ec == std::errc{} && (minor.ptr == end || *minor.ptr == '.')) return;
+  }
+  field.fail("is not a version", "write \"2.1\"");
+}
+
+DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
+  DdpSettings ddp;
+  if (const auto cap = reader.find("bucket_cap")) {
+    ddp.bucket_cap = cap->bytes();
+    ddp.bucket_cap_was_set = true;
+  }
+  if (const auto version = reader.find("torch_version")) read_torch_version(*version, ddp);
+  const auto first = reader.find("first_bucket");
+  if (first && first->text() != "auto") ddp.first_bucket = first->bytes();
+  const std::pair<const char*, bool*> flags[] = {
+      {"gradient_as_bucket_view", &ddp.gradient_as_bucket_view},
+      {"find_unused_parameters", &ddp.find_unused_parameters},
+      {"static_graph", &ddp.static_graph},
+      {"broadcast_buffers", &ddp.broadcast_buffers}};
+  for (const auto& [key, flag] : flags) {
+    if (const auto field = reader.find(key)) *flag = field->boolean();
+  }
+  constexpr std::array<std::string_view, 2> iterations{"steady", "first"};
+  if (const auto iteration = reader.find("iteration")) {
+    ddp.first_iteration = iteration->word(iterations) == 1;
+  }
+  if (!ddp.first_bucket) {
+    assumptions.push_back(fmt::format(
+        "ddp: first bucket {} for torch {}.{} (a cap that was set holds for it from 2.5 on, assumed)",
+        to_text(ddp.first_bucket_limit()), ddp.torch_major, ddp.torch_minor));
+  }
+  return ddp;
+}
+
+std::string read_strategy(Reader& training) {
+  const Field field = training.require("strategy", "ddp");
+  std::vector<std::string_view> known;
+  for (const auto& row : training::strategies()) known.push_back(row.name);
+  return std::string(known[field.word(known)]);
+}
+
+void read_training(Reader& reader, Scenario& scenario) {
+  scenario.strategy = read_strategy(reader);
+  TrainingSettings& training = scenario.training;
+  if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
+  if (const auto passes = reader.find("gradient_accumulation")) {
+    training.gradient_accumulation = static_cast<std::uint32_t>(passes->count(1, 1'000'000));
+  }
+  training.collectives_in_flight = cost::default_in_flight(scenario.collective.library);
+  if (const auto in_flight = reader.find("collectives_in_flight")) {
+    training.collectives_in_flight = static_cast<std::uint32_t>(in_flight->count(1, 1024));
+  }
+  if (const auto input = reader.find("input_time")) scenario.workload.input = input->seconds();
+}
+
+CollectiveSettings read_collective(Reader reader) {
+  constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
+  CollectiveSettings collective;
+  if (const auto library = reader.find("library")) {
+    collective.library = cost::Library{static_cast<int>(library->word(libraries))};
+  }
+  const auto algorithm = reader.find("algorithm");
+  if (algorithm && algorithm->text() != "auto") {
+    std::vector<std::string_view> known;
+    for (const auto& row : collectives::algorithms()) {
+      if (row.collective == collectives::Collective::all_reduce) known.push_back(row.name);
+    }
+    collective.algorithm = std::string(known[algorithm->word(known)]);
+  } else if (collective.library == cost::Library::plan) {
+    (void)reader.require("algorithm", "ring");
+    algorithm->fail("chooses nothing for library: plan", "write algorithm: ring");
+  }
+  const auto channels = reader.find("channels");
+  if (channels && channels->text() != "auto") {
+    collective.channels = static_cast<std::uint32_t>(channels->count(1, 64));
+  }
+  reader.finish();
+  return collective;
+}
+
+void read_ranks(Reader reader, Scenario& scenario) {
+  Reader slowdown = reader.map("slowdown");
+  for (const auto& [key, field] : slowdown.entries()) {
+    std::uint32_t rank = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), rank);
+    if (error != std::errc{} || end != key.data() + key.size() || rank >= 1'000'000) {
+      field.fail("belongs to no rank", "write slowdown: {3: 1.2}");
+    }
+    scenario.slowdown[rank] = field.number(0.001, 1000);
+  }
+  if (const auto jitter = reader.find("jitter")) scenario.jitter = jitter->fraction(0.99);
+  reader.finish();
+}
+
+void read_simulation(Reader reader, Scenario& scenario) {
+  if (const auto fidelity = reader.find("fidelity")) {
+    if (fidelity->text() == "folded") {
+      fidelity->fail("is not built yet", "write flow (every transfer) or closed (formulas)");
+    }
+    constexpr std::array<std::string_view, 2> fidelities{"flow", "closed"};
+    scenario.fidelity = Fidelity{static_cast<int>(fidelity->word(fidelities))};
+  }
+  if (const auto seed = reader.find("seed")) scenario.seed = seed->count(0, 1ULL << 53);
+  reader.finish();
+}
+
+void size_cluster(Reader& file, Scenario& scenario) {
+  topology::Cluster& cluster = scenario.cluster;
+  if (const auto gpus = file.find("gpus")) {
+    const auto sized =
+        cluster.with_gpus(static_cast<std::uint32_t>(gpus->count(1, 1'000'000)));
+    if (!sized) {
+      gpus->fail(fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
+                 fmt::format("write a multiple of {}, or less for a part of one node",
+                             cluster.gpus_per_node));
+    }
+    cluster = *sized;
+  }
+  if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
+    throw InputError(file.map("cluster").location(), "cluster.network.bandwidth is missing",
+                     "write network: {bandwidth: 100Gbps}");
+  }
+}
+
+}  // namespace
+
+Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
+  Reader file(document, document->root, "", overrides);
+  const Field schema = file.require("schema", "paceline/1");
+  if (schema.text() != "paceline/1") schema.fail("is not known", "write schema: paceline/1");
+  Scenario scenario;
+  scenario.name = file.require("name", "my scenario").text();
+  (void)file.has("sweep");
+  (void)file.has("measured");
+  (void)file.find("gpus");
+
+  const auto section = [&](const char* key, const char* example) {
+    if (!file.has(key)) (void)file.require(key, example);
+    return file.map(key);
+  };
+  Reader workload = section("workload", "{model: resnet50, batch_per_gpu: 32, ...}");
+  Reader training = section("training", "{strategy: ddp}");
+  read_workload(workload, overrides, scenario);
+  scenario.cluster = load_cluster(section("cluster", "{nodes: 4, gpus_per_node: 8, ...}"));
+  scenario.collective = read_collective(file.map("collective"));
+  read_training(training, scenario);
+  const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario.workload);
+  rescale_to_measurement(workload, optimizer_modelled, scenario);
+  read_ranks(file.map("ranks"), scenario);
+  read_simulation(file.map("simulation"), scenario);
+  size_cluster(file, scenario);
+  workload.finish();
+  training.finish();
+  file.finish();
+  return scenario;
+}
+
+}  // namespace paceline::loader

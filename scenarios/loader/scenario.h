@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/cost/library_choice.h"
+#include "models/run/resolved_point.h"
+#include "models/topology/cluster.h"
+#include "models/training/strategy.h"
+#include "models/workload/workload.h"
+#include "scenarios/loader/input_error.h"
+
+namespace paceline {
+
+struct CollectiveSettings {
+  cost::Library library = cost::Library::nccl;
+  std::string algorithm;       // for all-reduce; empty: what the library does
+  std::uint32_t channels = 0;  // 0: what the topology offers
+};
+
+// One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
+struct Scenario {
+  std::string name;
+  workload::Workload workload;  // timed for its batch, precision and device
+  topology::Cluster cluster;    // sized to the point's GPUs
+  std::string strategy;
+  training::TrainingSettings training;
+  CollectiveSettings collective;
+  std::map<std::uint32_t, double> slowdown;  // by rank; others 1
+  double jitter = 0;                         // each rank slower or faster by up to this part
+  std::uint64_t seed = 1;
+  Fidelity fidelity = Fidelity::flow;
+  std::vector<std::string> assumptions;
+};
+
+// A value of a sweep axis, in SI units where it has a unit.
+struct AxisValue {
+  std::string path;
+  std::string text;  // as the file spells it
+  std::string unit;  // "1" for plain numbers, "" for words
+  std::variant<double, std::string> value;
+};
+
+struct MeasuredPoint {
+  Location where;
+  std::map<std::string, std::string> axes;  // path -> text, as in the sweep
+  SamplesPerSecond throughput;
+  bool fitted = false;  // the scenario was fitted to it: shown, never counted as predicted
+};
+
+struct Measured {
+  std::string source;
+  std::vector<MeasuredPoint> points;
+};
+
+}  // namespace paceline

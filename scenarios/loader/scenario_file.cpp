@@ -1,0 +1,275 @@
+#include "scenarios/loader/scenario_file.h"
+
+#include <fmt/format.h>
+#include <nettle/sha2.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "models/units/parse.h"
+#include "scenarios/loader/load_scenario.h"
+
+namespace paceline {
+
+using loader::Document;
+using loader::DocumentPtr;
+using loader::Field;
+using loader::Overrides;
+using loader::Reader;
+
+namespace {
+
+struct Axis {
+  std::string path;
+  std::vector<Field> values;
+};
+
+AxisValue axis_value(const std::string& path, const Field& field) {
+  const std::string text = field.text();
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return {path, text, "1", number};
+  const auto try_unit = [&]<class T>(const Parsed<T>& parsed, const char* unit) {
+    const auto* value = std::get_if<T>(&parsed);
+    return value ? std::optional(AxisValue{path, text, unit, static_cast<double>(value->value())})
+                 : std::nullopt;
+  };
+  if (auto value = try_unit(parse_seconds(text), "s")) return *value;
+  if (auto value = try_unit(parse_bytes(text), "B")) return *value;
+  if (auto value = try_unit(parse_bandwidth(text), "B/s")) return *value;
+  if (auto value = try_unit(parse_throughput(text), "1/s")) return *value;
+  return {path, text, "", text};
+}
+
+bool same(const AxisValue& a, const AxisValue& b) { return a.unit == b.unit && a.value == b.value; }
+
+// A value of the command line, as a field whose messages show the setting.
+Field setting_field(const ScenarioFile::Setting& setting) {
+  auto document = std::make_shared<Document>(*loader::parse_document(
+      fmt::format("--set {}={}", setting.path, setting.value), setting.value));
+  document->has_lines = false;
+  const YAML::Node root = document->root;
+  return Field(std::move(document), root, setting.path);
+}
+
+std::vector<Field> values_of(const Field& field) {
+  if (field.node().IsSequence() || field.node().IsNull()) return field.list();
+  return {field};
+}
+
+// What a point of `measured.points` says, before it is matched with the grid.
+struct RawMeasured {
+  Location where;
+  std::vector<AxisValue> axes;
+  std::optional<SamplesPerSecond> throughput;
+  std::optional<Seconds> step;
+  bool fitted = false;
+};
+
+}  // namespace
+
+struct ScenarioFile::State {
+  DocumentPtr document;
+  std::string path, name, sha256;
+  Overrides settings;
+  std::vector<Axis> axes;
+  std::vector<std::vector<AxisValue>> points;
+  std::vector<std::vector<Field>> fields;  // by point, as `points`
+  std::string measured_source;
+  std::map<std::size_t, MeasuredPoint> measured;
+  std::vector<Location> unmatched;
+
+  void apply(const std::vector<Setting>& list);
+  void read_sweep();
+  void make_grid();
+  void read_measured();
+  void match(const RawMeasured& raw);
+  [[nodiscard]] RawMeasured read_point(const Field& entry) const;
+  [[nodiscard]] Scenario scenario(std::size_t point) const;
+};
+
+namespace {
+
+std::string sha256_of(const std::string& text) {
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()));
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+  sha256_digest(&context, digest.size(), digest.data());
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+}  // namespace
+
+void ScenarioFile::State::read_sweep() {
+  Overrides none;
+  Reader file(document, document->root, "", none);
+  Reader sweep = file.map("sweep");
+  for (const auto& [key, field] : sweep.entries()) axes.push_back({key, values_of(field)});
+}
+
+// A setting replaces an axis of its path, becomes one when it says so, or stands in for a value.
+void ScenarioFile::State::apply(const std::vector<Setting>& list) {
+  constexpr std::string_view sweep_prefix = "sweep.";
+  for (const Setting& setting : list) {
+    Field field = setting_field(setting);
+    const bool names_sweep = setting.path.rfind(sweep_prefix, 0) == 0;
+    const std::string target =
+        names_sweep ? setting.path.substr(sweep_prefix.size()) : setting.path;
+    const auto axis = std::find_if(axes.begin(), axes.end(),
+                                   [&](const Axis& known) { return known.path == target; });
+    if (axis != axes.end()) {
+      axis->values = values_of(field);
+    } else if (names_sweep || (target == "gpus" && field.node().IsSequence())) {
+      axes.push_back({target, values_of(field)});
+    } else {
+      settings.insert_or_assign(target, std::move(field));
+    }
+  }
+}
+
+void ScenarioFile::State::make_grid() {
+  std::size_t count = 1;
+  for (const Axis& axis : axes) {
+    if (axis.values.size() > points_max / count) {
+      std::string sizes;
+      for (const Axis& each : axes) {
+        sizes += fmt::format("{}{}", sizes.empty() ? "" : " x ", each.values.size());
+      }
+      axis.values.front().fail(fmt::format("makes a sweep of {} points", sizes),
+                               fmt::format("a sweep has at most {} points", points_max));
+    }
+    count *= axis.values.size();
+  }
+  for (std::size_t point = 0; point < count; ++point) {
+    std::vector<AxisValue> values;
+    std::vector<Field> of_point;
+    std::size_t rest = count;
+    for (const Axis& axis : axes) {
+      rest /= axis.values.size();
+      const Field& field = axis.values[point / rest % axis.values.size()];
+      values.push_back(axis_value(axis.path, field));
+      of_point.push_back(field);
+    }
+    points.push_back(std::move(values));
+    fields.push_back(std::move(of_point));
+  }
+}
+
+Scenario ScenarioFile::State::scenario(std::size_t point) const {
+  Overrides overrides = settings;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    overrides.insert_or_assign(axes[i].path, fields[point][i]);
+  }
+  return loader::load_scenario(document, overrides);
+}
+
+RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
+  Overrides none;
+  Reader reader(entry.document(), entry.node(), "measured.points", none);
+  RawMeasured raw;
+  raw.where = entry.location();
+  for (const Axis& axis : axes) {
+    if (const auto value = reader.find(axis.path)) {
+      raw.axes.push_back(axis_value(axis.path, *value));
+    }
+  }
+  if (const auto step = reader.find("step")) raw.step = step->positive_seconds();
+  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s").throughput();
+  if (const auto fitted = reader.find("fitted")) raw.fitted = fitted->boolean();
+  reader.finish();
+  return raw;
+}
+
+void ScenarioFile::State::match(const RawMeasured& raw) {
+  std::vector<std::size_t> matching;
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    const bool fits = std::all_of(raw.axes.begin(), raw.axes.end(), [&](const AxisValue& named) {
+      return std::any_of(points[point].begin(), points[point].end(), [&](const AxisValue& value) {
+        return value.path == named.path && same(value, named);
+      });
+    });
+    if (fits) matching.push_back(point);
+  }
+  if (matching.empty()) {
+    unmatched.push_back(raw.where);
+    return;
+  }
+  if (matching.size() > 1) {
+    std::vector<std::string> missing;
+    for (const Axis& axis : axes) {
+      const bool named = std::any_of(raw.axes.begin(), raw.axes.end(),
+                                     [&](const AxisValue& v) { return v.path == axis.path; });
+      if (!named && axis.values.size() > 1) missing.push_back(axis.path);
+    }
+    throw InputError(raw.where,
+                     fmt::format("measured point matches {} points of the grid", matching.size()),
+                     missing.empty() ? "an axis has a value twice"
+                                     : fmt::format("name its {}", fmt::join(missing, ", ")));
+  }
+  MeasuredPoint point{raw.where, {}, {}, raw.fitted};
+  for (const AxisValue& value : raw.axes) point.axes[value.path] = value.text;
+  if (raw.step) {
+    const Scenario at = scenario(matching.front());
+    point.throughput = SamplesPerSecond(
+        static_cast<double>(at.workload.batch_per_gpu) * at.training.gradient_accumulation *
+        at.cluster.ranks().value() / raw.step->value());
+  } else {
+    point.throughput = *raw.throughput;
+  }
+  if (!measured.emplace(matching.front(), std::move(point)).second) {
+    throw InputError(raw.where, "a second measured point for the same point of the grid",
+                     "keep one of them");
+  }
+}
+
+void ScenarioFile::State::read_measured() {
+  Overrides none;
+  Reader file(document, document->root, "", none);
+  if (!file.has("measured")) return;
+  Reader section = file.map("measured");
+  measured_source = section.require("source", "where the figures come from").text();
+  for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
+    match(read_point(entry));
+  }
+  section.finish();
+}
+
+ScenarioFile::ScenarioFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ScenarioFile::ScenarioFile(ScenarioFile&&) noexcept = default;
+ScenarioFile& ScenarioFile::operator=(ScenarioFile&&) noexcept = default;
+ScenarioFile::~ScenarioFile() = default;
+
+ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setting>& settings) {
+  auto state = std::make_unique<State>();
+  state->document = loader::read_document(path);
+  state->path = path;
+  state->sha256 = sha256_of(state->document->text);
+  if (!state->document->root.IsMap()) {
+    throw InputError({path, 0, 0}, "is not a scenario", "write schema: paceline/1 and its keys");
+  }
+  state->read_sweep();
+  state->apply(settings);
+  state->make_grid();
+  state->name = state->scenario(0).name;
+  state->read_measured();
+  return ScenarioFile(std::move(state));
+}
+
+const std::string& ScenarioFile::path() const { return state_->path; }
+const std::string& ScenarioFile::name() const { return state_->name; }
+std::string ScenarioFile::sha256() const { return state_->sha256; }
+const std::vector<std::vector<AxisValue>>& ScenarioFile::points() const { return state_->points; }
+Scenario ScenarioFile::scenario(std::size_t point) const { return state_->scenario(point); }
+const std::string& ScenarioFile::measured_source() const { return state_->measured_source; }
+const std::vector<Location>& ScenarioFile::unmatched() const { return state_->unmatched; }
+
+std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
+  const auto found = state_->measured.find(point);
+  if (found == state_->measured.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace paceline

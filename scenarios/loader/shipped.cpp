@@ -1,0 +1,56 @@
+#include "scenarios/loader/shipped.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace paceline::loader {
+namespace {
+
+bool names_a_file(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+DocumentPtr load(const Field& field, const std::string& name,
+                 std::span<const ShippedFile> shipped) {
+  if (names_a_file(name)) {
+    const auto folder = std::filesystem::path(field.document()->name).parent_path();
+    return read_document((folder / name).string());
+  }
+  const auto found = std::find_if(shipped.begin(), shipped.end(),
+                                  [&](const ShippedFile& file) { return file.name == name; });
+  if (found != shipped.end()) return parse_document("shipped " + name, found->text);
+  std::vector<std::string> known;
+  for (const ShippedFile& file : shipped) known.emplace_back(file.name);
+  const auto close = nearest(name, known);
+  field.fail("is not known",
+             (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
+                 fmt::format("known: {}, or the path of a .yaml file", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
+                           std::string_view schema) {
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
+  static std::mutex mutex;
+  static std::map<std::string, DocumentPtr> cache;
+  const std::lock_guard lock(mutex);
+  const std::string text = name.text();
+  DocumentPtr& document = cache[fmt::format("{} {} {}", schema, text, name.document()->name)];
+  if (document) return document;
+  DocumentPtr loaded = load(name, text, shipped);
+  static const Overrides none;
+  Reader reader(loaded, loaded->root, "", none);
+  const Field found = reader.require("schema", schema);
+  if (found.text() != schema) {
+    found.fail(fmt::format("is not {}", schema), fmt::format("write schema: {}", schema));
+  }
+  document = std::move(loaded);
+  return document;
+}
+
+}  // namespace paceline::loader

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <ostream>
+
+#include "scenarios/report/report.h"
+
+namespace paceline {
+namespace {
+
+// RFC 4180: quoted where a comma, a quote or a line break would mislead.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+}  // namespace
+
+void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  for (const AxisValue& axis : outcomes.front().axes) {
+    const std::string unit = axis.unit.size() > 0 && axis.unit != "1" ? " (" + axis.unit + ")" : "";
+    out << cell("axis " + axis.path + unit) << ',';
+  }
+  out << "gpus,nodes,predicted_step_s,compute_s,communication_s,exposed_communication_s,"
+         "predicted_throughput_per_s,predicted_speedup,measured_throughput_per_s,measured_speedup,"
+         "fitted,error_percent,transfers,simgrid_solves,fidelity\n";
+  for (const PointOutcome& outcome : outcomes) {
+    for (const AxisValue& axis : outcome.axes) {
+      const auto* value = std::get_if<double>(&axis.value);
+      out << (value ? fmt::format("{}", *value) : cell(std::get<std::string>(axis.value))) << ',';
+    }
+    fmt::print(out, "{},{},", outcome.gpus, outcome.nodes);
+    if (outcome.predicted) {
+      const StepTotals& totals = outcome.predicted->totals;
+      fmt::print(out, "{},{},{},{},{},{},", totals.step.value(), totals.compute.value(),
+                 totals.communication.value(), totals.exposed_communication.value(),
+                 outcome.predicted_throughput().value(), outcome.predicted_speedup());
+    } else {
+      out << ",,,,,,";
+    }
+    std::optional<double> measured;
+    if (outcome.measured) measured = outcome.measured->throughput.value();
+    fmt::print(out, "{},{},{},{},{},{},{}\n", number(measured), number(outcome.measured_speedup()),
+               outcome.measured ? (outcome.measured->fitted ? "true" : "false") : "",
+               number(outcome.error_percent()),
+               outcome.predicted ? outcome.predicted->transfers : 0,
+               outcome.predicted ? outcome.predicted->simgrid_solves : 0,
+               to_text(outcome.fidelity));
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,95 @@
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "scenarios/report/report.h"
+
+namespace paceline {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+ordered_json context_of(const ScenarioFile& file) {
+  return {{"paceline", PACELINE_VERSION},
+          {"commit", PACELINE_COMMIT},
+          {"scenario", file.path()},
+          {"scenario_sha256", file.sha256()},
+          {"simgrid", PACELINE_SIMGRID_VERSION},
+          {"host", host_name()},
+          {"seed", file.scenario(0).seed}};
+}
+
+ordered_json axes_of(const PointOutcome& outcome) {
+  ordered_json axes = ordered_json::array();
+  for (const AxisValue& axis : outcome.axes) {
+    ordered_json entry{{"path", axis.path}, {"unit", axis.unit}};
+    std::visit([&](const auto& value) { entry["value"] = value; }, axis.value);
+    axes.push_back(std::move(entry));
+  }
+  return axes;
+}
+
+// The interval is null: without a calibration there is nothing to derive it from.
+ordered_json predicted_of(const PointOutcome& outcome) {
+  if (!outcome.predicted) return nullptr;
+  const StepTotals& totals = outcome.predicted->totals;
+  const double speedup = outcome.predicted_speedup();
+  return {{"step_s", totals.step.value()},
+          {"step_s_low", nullptr},
+          {"step_s_high", nullptr},
+          {"compute_s", totals.compute.value()},
+          {"communication_s", totals.communication.value()},
+          {"exposed_communication_s", totals.exposed_communication.value()},
+          {"throughput_per_s", outcome.predicted_throughput().value()},
+          {"speedup", speedup},
+          {"efficiency", speedup / outcome.gpus}};
+}
+
+ordered_json measured_of(const PointOutcome& outcome) {
+  if (!outcome.measured) return nullptr;
+  const double throughput = outcome.measured->throughput.value();
+  const auto speedup = outcome.measured_speedup();
+  return {{"step_s", outcome.samples_per_step / throughput},
+          {"throughput_per_s", throughput},
+          {"speedup", speedup ? ordered_json(*speedup) : ordered_json(nullptr)},
+          {"samples", nullptr},
+          {"mad_s", nullptr},
+          {"fitted", outcome.measured->fitted}};
+}
+
+ordered_json point_of(const PointOutcome& outcome) {
+  const auto error = outcome.error_percent();
+  ordered_json point{{"axes", axes_of(outcome)},
+                     {"gpus", outcome.gpus},
+                     {"nodes", outcome.nodes},
+                     {"predicted", predicted_of(outcome)},
+                     {"measured", measured_of(outcome)},
+                     {"error_percent", error ? ordered_json(*error) : ordered_json(nullptr)},
+                     {"transfers", outcome.predicted ? outcome.predicted->transfers : 0},
+                     {"simgrid_solves", outcome.predicted ? outcome.predicted->simgrid_solves : 0},
+                     {"fidelity", to_text(outcome.fidelity)},
+                     {"assumed", outcome.assumptions}};
+  if (!outcome.predicted) point["failure"] = outcome.failure;
+  return point;
+}
+
+}  // namespace
+
+void write_json(std::ostream& out, const ScenarioFile& file,
+                const std::vector<PointOutcome>& outcomes) {
+  ordered_json points = ordered_json::array();
+  for (const PointOutcome& outcome : outcomes) points.push_back(point_of(outcome));
+  const ordered_json result{{"schema", "paceline.result/1"},
+                            {"context", context_of(file)},
+                            {"points", std::move(points)}};
+  out << result.dump(1) << '\n';
+}
+
+}  // namespace paceline

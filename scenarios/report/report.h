@@ -1,0 +1,26 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/run_scenario.h"
+
+namespace paceline {
+
+// A run in one of the result formats. All write the same points in the same order.
+
+// For people: a row a point, predicted | measured | error, then what was assumed and a summary of
+// the errors of the points that count.
+void write_table(std::ostream& out, const ScenarioFile& file,
+                 const std::vector<PointOutcome>& outcomes);
+
+// paceline.result/1: SI base units, the unit in the key. One object, ends with a line break.
+void write_json(std::ostream& out, const ScenarioFile& file,
+                const std::vector<PointOutcome>& outcomes);
+
+// A header line, then a line a point; the JSON's keys as columns, empty where there is no value.
+void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes);
+
+}  // namespace paceline

@@ -1,0 +1,123 @@
+#include "scenarios/run/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "models/contract.h"
+#include "models/cost/library_choice.h"
+#include "models/training/call_plan.h"
+
+namespace paceline {
+namespace {
+
+using training::CollectiveCall;
+
+// Uniform in [-1, 1], the same on every machine (splitmix64, Steele, Lea and Flood, OOPSLA 2014).
+double noise(std::uint64_t seed, std::uint64_t rank) {
+  std::uint64_t z = seed + (rank + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  z ^= z >> 31;
+  return static_cast<double>(z >> 11) * 0x1.0p-52 - 1.0;
+}
+
+std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
+  if (scenario.slowdown.empty() && scenario.jitter <= 0) return {};
+  const std::uint32_t ranks = scenario.cluster.ranks().value();
+  std::vector<double> factors(ranks, 1.0);
+  for (const auto& [rank, factor] : scenario.slowdown) {
+    if (rank < ranks) {
+      factors[rank] = factor;
+    } else {
+      assumptions.push_back(fmt::format("ranks: no rank {} at this point", rank));
+    }
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    factors[r] *= 1.0 + scenario.jitter * noise(scenario.seed, r);
+  }
+  return factors;
+}
+
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
+    list.push_back(text);
+  }
+}
+
+void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
+  for (training::Operation& operation : prepared.point.program.operations) {
+    auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr) continue;
+    call->channels = scenario.collective.channels;
+    if (call->collective == collectives::Collective::all_reduce &&
+        !scenario.collective.algorithm.empty()) {
+      call->algorithm = scenario.collective.algorithm;
+      continue;
+    }
+    auto choice = cost::choose_algorithm(scenario.collective.library, call->collective,
+                                         call->size(), scenario.cluster.ranks());
+    call->algorithm = std::move(choice.algorithm);
+    add_once(prepared.assumptions, choice.assumption);
+  }
+}
+
+// Counts a round's sends at every repeat, also where a chunk is empty.
+std::uint64_t planned_transfers(const collectives::Plan& plan) {
+  std::uint64_t transfers = 0;
+  for (const auto& channel : plan.channels) {
+    for (const auto& round : channel.rounds) {
+      std::uint64_t sends = 0;
+      for (std::uint32_t r = 0; r < plan.ranks.value(); ++r) sends += round.sends(Rank(r)).size();
+      transfers += sends * round.repeats;
+    }
+  }
+  return transfers;
+}
+
+std::uint64_t planned_transfers(const ResolvedPoint& point) {
+  std::map<std::tuple<collectives::Collective, std::string, ElementCount>, std::uint64_t> known;
+  std::uint64_t transfers = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr) continue;
+    const auto [entry, is_new] =
+        known.try_emplace({call->collective, call->algorithm, call->count}, 0);
+    if (is_new) entry->second = planned_transfers(training::plan_of(*call, point.cluster));
+    transfers += entry->second;
+  }
+  return transfers;
+}
+
+}  // namespace
+
+PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
+  PreparedPoint prepared{};
+  prepared.assumptions = scenario.assumptions;
+  prepared.point.id = id;
+  prepared.point.cluster = scenario.cluster;
+  prepared.point.fidelity = scenario.fidelity;
+  if (scenario.cluster.ranks() > RankCount(1)) {
+    const auto* strategy = training::find_strategy(scenario.strategy);
+    PACELINE_EXPECTS(strategy != nullptr);
+    prepared.point.program = strategy->build(scenario.workload, scenario.training);
+  } else {
+    prepared.point.program = plain_step(scenario.workload, scenario.training);
+  }
+  name_algorithms(scenario, prepared);
+  prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  prepared.one_gpu_step = scenario.workload.one_gpu_step(passes);
+  prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
+                              scenario.cluster.ranks().value();
+  prepared.transfers_planned = planned_transfers(prepared.point);
+  if (scenario.cluster.network.transport == topology::Transport::tcp &&
+      scenario.cluster.nodes > 1) {
+    add_once(prepared.assumptions, "network: the host's own TCP limits are not modelled");
+  }
+  return prepared;
+}
+
+}  // namespace paceline

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "models/run/resolved_point.h"
+#include "scenarios/loader/scenario.h"
+
+namespace paceline {
+
+// A point ready for an executor, and what a report needs beside its result.
+struct PreparedPoint {
+  ResolvedPoint point;
+  Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
+  double samples_per_step;  // of all ranks
+  std::uint64_t transfers_planned = 0;  // at least the transfers of a simulation
+  std::vector<std::string> assumptions;
+};
+
+// Builds the step of the scenario's strategy (plain on one GPU) and names the algorithm of each
+// call.
+[[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id);
+
+}  // namespace paceline

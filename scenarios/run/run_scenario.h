@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/resolve.h"
+
+namespace paceline {
+
+// What a run says of one point, measured beside predicted.
+struct PointOutcome {
+  std::vector<AxisValue> axes;
+  std::uint32_t gpus = 1, nodes = 1;
+  Fidelity fidelity = Fidelity::flow;
+  Seconds one_gpu_step;
+  double samples_per_step = 0;
+  std::vector<std::string> assumptions;
+  std::optional<Result> predicted;  // empty when the executor failed
+  std::string failure;              // why
+  std::optional<MeasuredPoint> measured;
+  std::optional<SamplesPerSecond> measured_one_gpu;  // of the point that differs in gpus only
+
+  [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
+  [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
+  [[nodiscard]] double predicted_speedup() const;               // precondition: predicted
+  [[nodiscard]] std::optional<double> measured_speedup() const;
+  // 100 x (predicted - measured) / measured of throughput.
+  [[nodiscard]] std::optional<double> error_percent() const;
+  // Whether the error says something of the model: predicted and measured, on more than one GPU,
+  // and not a point that the scenario was fitted to.
+  [[nodiscard]] bool counts() const;
+};
+
+struct RunOptions {
+  std::size_t jobs = 1;
+  bool force = false;  // simulate however many transfers it takes
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+// A simulation of more transfers than this is refused unless forced.
+inline constexpr std::uint64_t transfers_max = 10'000'000;
+
+// Predicts every point of the grid, in its order. Throws InputError and BackendError; a point whose
+// executor fails is an outcome without a prediction.
+[[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
+                                                     const RunOptions& options);
+
+}  // namespace paceline

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/stats/errors.h"
+#include "scenarios/run/run_scenario.h"
+
+namespace paceline {
+
+// A measured point with the errors of its prediction and of two null models on the same row: what
+// a prediction is worth shows in what it beats.
+struct ValidationRow {
+  std::string scenario, point;
+  double measured_per_s = 0, predicted_per_s = 0;
+  double error_percent = 0;
+  // n times the throughput of one GPU.
+  double perfect_scaling_percent = 0;
+  // One-GPU step plus the whole predicted communication.
+  double no_overlap_percent = 0;
+  // Measured at least 10 % below perfect scaling: where communication decides something.
+  bool in_headline = false;
+};
+
+[[nodiscard]] std::vector<ValidationRow> validation_rows(const std::string& scenario,
+                                                         const std::vector<PointOutcome>& outcomes);
+
+struct ValidationSummary {
+  stats::ErrorSummary predicted, perfect_scaling, no_overlap;
+};
+
+// Over all rows, or over those of the headline.
+[[nodiscard]] ValidationSummary summarise(const std::vector<ValidationRow>& rows,
+                                          bool headline_only);
+
+}  // namespace paceline

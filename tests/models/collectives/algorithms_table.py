@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Prints the table of models/collectives/ALGORITHMS.md.
+
+Written from the definitions in that file and in the papers it names, and from nothing else: it does not
+read the C++ code or its output. The test algorithms_test.cpp holds the code to the table. After adding rows
+here, paste the output into ALGORITHMS.md.
+"""
+
+ELEMENT_SIZE = 4  # bytes; only segmented_ring looks at it
+MIB = 1 << 20
+
+
+def even(count, chunks):
+    """Sizes of an even cut: the first (count mod chunks) chunks have one element more."""
+    whole, rest = divmod(count, chunks)
+    return [whole + (i < rest) for i in range(chunks)]
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def log2_ceil(p):
+    steps = 0
+    while 2**steps < p:
+        steps += 1
+    return steps
+
+
+def ring_all_reduce(p, count, orders):
+    if p == 1:
+        return 0, [0]
+    sent = [0] * p
+    for order, part in zip(orders, even(count, len(orders))):
+        chunk = even(part, p)
+        for q, rank in enumerate(order):
+            # Reduce-scatter: q hands on every chunk but its own. All-gather: every chunk but the
+            # next position's own.
+            sent[rank] += (part - chunk[q]) + (part - chunk[(q + 1) % p])
+    return 2 * (p - 1), sent
+
+
+def ring_reduce_scatter(p, count, orders):
+    return p - 1, [count - own for own in even(count, p)] if p > 1 else [0]
+
+
+def ring_all_gather(p, count, orders):
+    chunk = even(count, p)
+    return p - 1, [count - chunk[(r + 1) % p] for r in range(p)] if p > 1 else [0]
+
+
+def segmented_ring(p, count, orders):
+    if p == 1:
+        return 0, [0]
+    size = count * ELEMENT_SIZE
+    n = max(ceil_div(size, MIB), 2 * p)
+    n = ceil_div(n, p) * p
+    block = ceil_div(ceil_div(size, n), ELEMENT_SIZE)  # elements
+    segment = [max(0, min(block, count - i * block)) for i in range(n)]
+    each = n // p
+    chunk = [sum(segment[q * each:(q + 1) * each]) for q in range(p)]
+    assert sum(chunk) == count
+    sent = [0] * p
+    for q, rank in enumerate(orders[0]):
+        sent[rank] = 2 * count - chunk[q] - chunk[(q + 1) % p]
+    return 2 * (n - each), sent
+
+
+def halving_doubling(p, count, orders):
+    if p == 1:
+        return 0, [0]
+    q = 1
+    while 2 * q <= p:
+        q *= 2
+    sent = [0] * p
+    active = []
+    for r in range(p):
+        if r < 2 * (p - q):
+            if r % 2 == 0:
+                sent[r] = count  # to the odd one, before
+                continue
+            sent[r] = count  # back to the even one, after
+        active.append(r)
+    assert len(active) == q
+    chunk = even(count, q)
+    for v, rank in enumerate(active):
+        low, high = 0, q  # chunks that v still works on
+        while high - low > 1:  # halving: keep the half with chunk v, send the other
+            middle = (low + high) // 2
+            kept, given = ((low, middle), (middle, high)) if v < middle else ((middle, high), (low, middle))
+            sent[rank] += sum(chunk[given[0]:given[1]])
+            low, high = kept
+        while high - low < q:  # doubling: send all one has, get as much
+            sent[rank] += sum(chunk[low:high])
+            length = 2 * (high - low)
+            low = v // length * length
+            high = low + length
+    return 2 * log2_ceil(q) + (2 if p > q else 0), sent
+
+
+def direct(p, count, orders):
+    if p == 1:
+        return 0, [0]
+    return 2, [(count - own) + (p - 1) * own for own in even(count, p)]
+
+
+def children(v, p):
+    """A node's parent is its number with the lowest set bit cleared."""
+    return sum(1 for u in range(1, p) if u & (u - 1) == v)
+
+
+def tree_broadcast(p, count, orders):
+    return log2_ceil(p), [count * children(v, p) for v in range(p)]
+
+
+def tree_reduce(p, count, orders):
+    return log2_ceil(p), [count * (v != 0) for v in range(p)]
+
+
+def tree_all_reduce(p, count, orders):
+    down, up = tree_broadcast(p, count, orders)[1], tree_reduce(p, count, orders)[1]
+    return 2 * log2_ceil(p), [a + b for a, b in zip(down, up)]
+
+
+RULES = {
+    ("all_reduce", "ring"): ring_all_reduce,
+    ("all_reduce", "segmented_ring"): segmented_ring,
+    ("all_reduce", "halving_doubling"): halving_doubling,
+    ("all_reduce", "direct"): direct,
+    ("all_reduce", "binomial_tree"): tree_all_reduce,
+    ("reduce_scatter", "ring"): ring_reduce_scatter,
+    ("all_gather", "ring"): ring_all_gather,
+    ("broadcast", "binomial_tree"): tree_broadcast,
+    ("reduce", "binomial_tree"): tree_reduce,
+}
+
+# (ranks, count, orders or None for rank order)
+CASES = {
+    ("all_reduce", "ring"): [
+        (1, 10, None), (2, 10, None), (3, 10, None), (5, 0, None), (5, 4, None), (7, 1000, None),
+        (8, 1000, None), (16, 100, None), (4, 10, [[2, 0, 3, 1]]),
+        (4, 100, [[0, 1, 2, 3], [3, 2, 1, 0]]),
+        (6, 100, [[5, 1, 3, 0, 4, 2], [0, 1, 2, 3, 4, 5], [2, 4, 0, 3, 1, 5]]),
+    ],
+    ("all_reduce", "segmented_ring"): [
+        (1, 10, None), (2, 1000, None), (3, 10, None), (5, 1, None), (4, 10, [[2, 0, 3, 1]]),
+        (8, 1000, None), (12, 11, None), (2, 2000000, None), (3, 2500000, None),
+    ],
+    ("all_reduce", "halving_doubling"): [
+        (1, 10, None), (2, 10, None), (3, 10, None), (5, 4, None), (6, 100, None), (7, 10, None),
+        (8, 1000, None), (12, 100, None), (13, 0, None), (16, 10, None),
+    ],
+    ("all_reduce", "direct"): [
+        (1, 1, None), (2, 1, None), (3, 10, None), (5, 4, None), (8, 1000, None), (13, 100, None),
+    ],
+    ("all_reduce", "binomial_tree"): [
+        (1, 100, None), (2, 0, None), (3, 10, None), (6, 10, None), (8, 100, None), (13, 1, None),
+    ],
+    ("reduce_scatter", "ring"): [
+        (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
+    ],
+    ("all_gather", "ring"): [
+        (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
+    ],
+    ("broadcast", "binomial_tree"): [
+        (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),
+    ],
+    ("reduce", "binomial_tree"): [
+        (1, 10, None), (3, 0, None), (6, 10, None), (8, 100, None), (13, 1000, None),
+    ],
+}
+
+
+def main():
+    print("| collective | algorithm | ranks | orders | count | steps | elements sent by rank 0, 1, ... |")
+    print("|---|---|---|---|---|---|---|")
+    for (collective, name), cases in CASES.items():
+        for p, count, given in cases:
+            steps, sent = RULES[collective, name](p, count, given or [list(range(p))])
+            assert len(sent) == p
+            orders = " / ".join(" ".join(map(str, order)) for order in given) if given else "-"
+            print(f"| {collective} | {name} | {p} | {orders} | {count} | {steps} | {' '.join(map(str, sent))} |")
+
+
+main()

@@ -1,0 +1,147 @@
+#include "models/collectives/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::collectives {
+namespace {
+
+ElementRange range(std::uint64_t begin, std::uint64_t count) {
+  return {ElementCount(begin), ElementCount(count)};
+}
+
+// 10 = 3 * 3 + 1: the first chunk has one more.
+TEST(Partition, GivesTheRemainderToTheFirstChunks) {
+  const auto chunks = Partition::even(range(0, 10), 3);
+  EXPECT_EQ(chunks.chunks(), 3U);
+  EXPECT_EQ(chunks.chunk(0), range(0, 4));
+  EXPECT_EQ(chunks.chunk(1), range(4, 3));
+  EXPECT_EQ(chunks.chunk(2), range(7, 3));
+}
+
+TEST(Partition, StartsWhereTheWholeStarts) {
+  const auto chunks = Partition::even(range(100, 7), 2);
+  EXPECT_EQ(chunks.chunk(0), range(100, 4));
+  EXPECT_EQ(chunks.chunk(1), range(104, 3));
+}
+
+TEST(Partition, LeavesChunksEmptyWhenElementsRunOut) {
+  const auto chunks = Partition::even(range(0, 2), 4);
+  EXPECT_EQ(chunks.chunk(0), range(0, 1));
+  EXPECT_EQ(chunks.chunk(1), range(1, 1));
+  EXPECT_EQ(chunks.chunk(2).count, ElementCount(0));
+  EXPECT_EQ(chunks.chunk(3).count, ElementCount(0));
+  EXPECT_EQ(Partition::even(range(0, 0), 3).chunk(1).count, ElementCount(0));
+}
+
+TEST(Partition, EvenChunksCoverTheWholeInOrderAndDifferByOneAtMost) {
+  for (std::uint64_t count = 0; count <= 60; ++count) {
+    for (std::uint64_t n = 1; n <= 40; ++n) {
+      const auto chunks = Partition::even(range(5, count), n);
+      std::uint64_t end = 5;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const ElementRange chunk = chunks.chunk(i);
+        ASSERT_EQ(chunk.begin, ElementCount(end)) << count << " in " << n << ", chunk " << i;
+        ASSERT_EQ(chunk.count.value(), count / n + (i < count % n ? 1 : 0));
+        end += chunk.count.value();
+      }
+      ASSERT_EQ(end, 5 + count);
+    }
+  }
+}
+
+// 10 elements in blocks of 4: 4, 4, 2, then nothing.
+TEST(Partition, BlocksAreFullUntilTheLastThatHasAny) {
+  const auto chunks = Partition::blocks(range(20, 10), 5, ElementCount(4));
+  EXPECT_EQ(chunks.chunk(0), range(20, 4));
+  EXPECT_EQ(chunks.chunk(1), range(24, 4));
+  EXPECT_EQ(chunks.chunk(2), range(28, 2));
+  EXPECT_EQ(chunks.chunk(3), range(30, 0));
+  EXPECT_EQ(chunks.chunk(4), range(30, 0));
+}
+
+TEST(Partition, NeighbouringChunksJoinToOneRange) {
+  const auto even = Partition::even(range(0, 10), 4);  // 3 3 2 2
+  EXPECT_EQ(even.chunks_from(0, 4), range(0, 10));
+  EXPECT_EQ(even.chunks_from(1, 2), range(3, 5));
+  EXPECT_EQ(even.chunks_from(3, 0).count, ElementCount(0));
+  const auto blocks = Partition::blocks(range(0, 10), 4, ElementCount(4));  // 4 4 2 0
+  EXPECT_EQ(blocks.chunks_from(1, 3), range(4, 6));
+}
+
+TEST(PartitionDeathTest, BreaksItsContractOutsideItsChunks) {
+  const auto chunks = Partition::even(range(0, 10), 3);
+  EXPECT_DEATH((void)chunks.chunk(3), "contract broken");
+  EXPECT_DEATH((void)chunks.chunks_from(2, 2), "contract broken");
+  EXPECT_DEATH((void)Partition::even(range(0, 10), 0), "contract broken");
+  EXPECT_DEATH((void)Partition::blocks(range(0, 10), 2, ElementCount(4)), "contract broken");
+}
+
+TEST(ChunkRule, WalksAroundWhenCyclic) {
+  const auto chunks = Partition::even(range(0, 8), 4);
+  const ChunkRule down{chunks, 1, -1, true};
+  EXPECT_EQ(down.at(0), range(2, 2));  // chunk 1
+  EXPECT_EQ(down.at(1), range(0, 2));  // 0
+  EXPECT_EQ(down.at(2), range(6, 2));  // 3
+  EXPECT_EQ(down.at(5), range(0, 2));  // 1 - 5 = -4 = 0 modulo 4
+  const ChunkRule up{chunks, -1, 3, true};
+  EXPECT_EQ(up.at(0), range(6, 2));  // -1 = 3
+  EXPECT_EQ(up.at(1), range(4, 2));  // 2
+  EXPECT_EQ(up.at(4), range(6, 2));  // -1 + 12 = 11 = 3
+}
+
+TEST(ChunkRule, MovesNothingOutOfRangeWhenNotCyclic) {
+  const ChunkRule rule{Partition::even(range(0, 6), 3), -1, 1, false};
+  EXPECT_EQ(rule.at(0).count, ElementCount(0));  // ramp-up
+  EXPECT_EQ(rule.at(1), range(0, 2));
+  EXPECT_EQ(rule.at(3), range(4, 2));
+  EXPECT_EQ(rule.at(4).count, ElementCount(0));  // drain
+}
+
+TEST(ChunkRule, AlwaysMovesTheSameRange) {
+  const auto rule = ChunkRule::always(range(3, 5));
+  for (std::uint64_t repeat = 0; repeat < 4; ++repeat) EXPECT_EQ(rule.at(repeat), range(3, 5));
+}
+
+// Rank 0 sends chunk `repeat` of 5 elements in 3 chunks (2 2 1) to rank 1.
+Round chunks_to_rank_1(std::uint64_t repeats) {
+  return {repeats,
+          [](Rank rank) {
+            if (rank != Rank(0)) return std::vector<Send>{};
+            return std::vector<Send>{
+                {Rank(1), {Partition::even(range(0, 5), 3), 0, 1, false}, Arrival::copy}};
+          },
+          [](Rank rank) { return rank == Rank(1) ? std::vector{Rank(0)} : std::vector<Rank>{}; }};
+}
+
+// Channel 0 has 3 + 1 rounds, channel 1 has 4 + 1, of which the fifth has no chunk left. Transfers
+// that move something: 3 + 1 and 3 + 1; elements: (5 + 2) twice.
+TEST(Plan, CountsRoundsOfTheLongestChannelAndElementsOfAll) {
+  const Plan plan{Collective::broadcast,
+                  RankCount(2),
+                  ElementCount(5),
+                  Rank(0),
+                  {{{chunks_to_rank_1(3), chunks_to_rank_1(1)}},
+                   {{chunks_to_rank_1(4), chunks_to_rank_1(1)}}}};
+  EXPECT_EQ(round_count(plan), 5U);
+  EXPECT_EQ(transfer_count(plan), 8U);
+  EXPECT_EQ(elements_sent(plan), (std::vector{ElementCount(14), ElementCount(0)}));
+}
+
+TEST(Plan, WithoutChannelsHasNoRounds) {
+  const Plan plan{Collective::all_reduce, RankCount(1), ElementCount(5), Rank(0), {}};
+  EXPECT_EQ(round_count(plan), 0U);
+  EXPECT_EQ(transfer_count(plan), 0U);
+  EXPECT_EQ(elements_sent(plan), std::vector{ElementCount(0)});
+}
+
+TEST(Collective, HasANameEach) {
+  EXPECT_EQ(to_text(Collective::all_reduce), "all_reduce");
+  EXPECT_EQ(to_text(Collective::reduce_scatter), "reduce_scatter");
+  EXPECT_EQ(to_text(Collective::all_gather), "all_gather");
+  EXPECT_EQ(to_text(Collective::broadcast), "broadcast");
+  EXPECT_EQ(to_text(Collective::reduce), "reduce");
+  EXPECT_EQ(to_text(Collective::all_to_all), "all_to_all");
+}
+
+}  // namespace
+}  // namespace paceline::collectives

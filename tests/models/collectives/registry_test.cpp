@@ -1,0 +1,219 @@
+#include "models/collectives/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+
+#include "models/collectives/check.h"
+#include "tests/models/collectives/requests.h"
+
+namespace paceline::collectives {
+namespace {
+
+TEST(Registry, FindsEachRowByCollectiveAndName) {
+  std::set<std::pair<Collective, std::string_view>> seen;
+  for (const Algorithm& row : algorithms()) {
+    EXPECT_TRUE(seen.emplace(row.collective, row.name).second) << row.name << " is there twice";
+    EXPECT_EQ(find_algorithm(row.collective, row.name), &row);
+    EXPECT_FALSE(row.name.empty());
+    EXPECT_FALSE(row.summary.empty()) << row.name;
+  }
+  EXPECT_FALSE(seen.empty());
+  EXPECT_EQ(find_algorithm(Collective::all_reduce, "no such algorithm"), nullptr);
+  EXPECT_EQ(find_algorithm(Collective::all_reduce, ""), nullptr);
+}
+
+TEST(Registry, GroupsRowsByCollective) {
+  std::vector<Collective> groups;
+  for (const Algorithm& row : algorithms()) {
+    if (groups.empty() || groups.back() != row.collective) groups.push_back(row.collective);
+  }
+  EXPECT_EQ(std::set(groups.begin(), groups.end()).size(), groups.size());
+}
+
+TEST(Registry, PlansAreForWhatWasAsked) {
+  for (const Algorithm& row : algorithms()) {
+    const PlanRequest request{RankCount(5), ElementCount(12), ElementSize(4), Rank(0), {}};
+    const Plan plan = row.build(request);
+    EXPECT_EQ(plan.collective, row.collective) << row.name;
+    EXPECT_EQ(plan.ranks, request.ranks) << row.name;
+    EXPECT_EQ(plan.count, request.count) << row.name;
+    EXPECT_EQ(plan.root, request.root) << row.name;
+  }
+}
+
+TEST(Registry, OneRankHasNothingToSend) {
+  for (const Algorithm& row : algorithms()) {
+    const Plan plan = row.build({RankCount(1), ElementCount(10), ElementSize(4), Rank(0), {}});
+    EXPECT_EQ(transfer_count(plan), 0U) << row.name;
+    EXPECT_EQ(round_count(plan), 0U) << row.name;
+    EXPECT_EQ(find_fault(plan), std::nullopt) << row.name;
+  }
+}
+
+template <class Visit>
+void for_each_request(std::uint32_t ranks_max, Visit visit) {
+  std::mt19937_64 random(2024);
+  const std::vector<ElementSize> element_sizes{ElementSize(2), ElementSize(4), ElementSize(8)};
+  for (std::uint32_t ranks = 1; ranks <= ranks_max; ++ranks) {
+    const auto sets = order_sets(ranks, random);
+    for (const Algorithm& algorithm : algorithms()) {
+      for (const Orders& orders : sets) {
+        for (const ElementCount count : counts_of_interest(ranks, random)) {
+          for (const Rank root : roots_of_interest(algorithm, ranks, random)) {
+            const ElementSize element_size = element_sizes[random() % element_sizes.size()];
+            visit(algorithm,
+                  PlanRequest{RankCount(ranks), count, element_size, root, orders});
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Registry, EveryPlanIsRightForAnyRanksCountsRootsAndOrders) {
+  for_each_request(40, [](const Algorithm& algorithm, const PlanRequest& request) {
+    const auto fault = find_fault(algorithm.build(request));
+    ASSERT_EQ(fault, std::nullopt) << describe(algorithm, request) << ": " << *fault;
+  });
+}
+
+// Executes a plan on numbers, by the text of plan.h alone: a rank sends what it held when it
+// started a round, the arrivals of a round that is still under way have not come, and arrivals
+// reduce in the order of the sources.
+class Execution {
+ public:
+  using Values = std::vector<std::uint64_t>;
+
+  Execution(const Plan& plan, std::vector<Values> buffers)
+      : plan_(plan), buffers_(std::move(buffers)) {
+    for (const Channel& channel : plan.channels) run(channel);
+  }
+
+  [[nodiscard]] const std::vector<Values>& buffers() const { return buffers_; }
+
+ private:
+  struct Message {
+    Rank to;
+    std::size_t begin;
+    Values values;
+    Arrival arrival;
+  };
+
+  void run(const Channel& channel) {
+    std::deque<std::vector<Message>> under_way;
+    for (const Round& round : channel.rounds) {
+      for (std::uint64_t repeat = 0; repeat < round.repeats; ++repeat) {
+        if (under_way.size() == channel.window) {
+          deliver(under_way.front());
+          under_way.pop_front();
+        }
+        under_way.push_back(posted(round, repeat));
+      }
+    }
+    for (const auto& messages : under_way) deliver(messages);
+  }
+
+  std::vector<Message> posted(const Round& round, std::uint64_t repeat) const {
+    std::vector<Message> messages;
+    for (std::uint32_t to = 0; to < plan_.ranks.value(); ++to) {
+      for (const Rank from : round.sources(Rank(to))) {
+        for (const Send& send : round.sends(from)) {
+          if (send.to != Rank(to)) continue;
+          const ElementRange range = send.chunk.at(repeat);
+          const auto first = buffers_[index(from)].begin() +
+                             static_cast<std::ptrdiff_t>(range.begin.value());
+          const auto count = static_cast<std::ptrdiff_t>(range.count.value());
+          messages.push_back({send.to, range.begin.value(), {first, first + count}, send.arrival});
+        }
+      }
+    }
+    return messages;
+  }
+
+  void deliver(const std::vector<Message>& messages) {
+    for (const Message& message : messages) {
+      Values& buffer = buffers_[index(message.to)];
+      for (std::size_t i = 0; i < message.values.size(); ++i) {
+        std::uint64_t& value = buffer[message.begin + i];
+        value = message.arrival == Arrival::copy ? message.values[i] : value + message.values[i];
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<Values> buffers_;
+};
+
+// Ranks start with random numbers everywhere, also where nothing of theirs counts.
+TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
+  std::mt19937_64 random(7);
+  for_each_request(17, [&](const Algorithm& algorithm, const PlanRequest& request) {
+    const std::uint32_t ranks = request.ranks.value();
+    const std::size_t count = request.count.value();
+    std::vector<Execution::Values> start(ranks, Execution::Values(count));
+    Execution::Values sum(count);
+    for (auto& buffer : start) {
+      for (std::size_t i = 0; i < count; ++i) sum[i] += buffer[i] = random() % 1000000;
+    }
+    const Plan plan = algorithm.build(request);
+    const Execution execution(plan, start);
+    const auto chunks = Partition::even({ElementCount(0), request.count}, ranks);
+    for (std::uint32_t chunk = 0; chunk < ranks; ++chunk) {
+      const ElementRange owned = chunks.chunk(chunk);
+      for (std::size_t i = owned.begin.value(); i < (owned.begin + owned.count).value(); ++i) {
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          const bool is_root = Rank(rank) == request.root;
+          const std::uint64_t held = execution.buffers()[rank][i];
+          const auto where = [&] {
+            return describe(algorithm, request) + ", rank " + std::to_string(rank) + ", element " +
+                   std::to_string(i);
+          };
+          switch (algorithm.collective) {
+            case Collective::all_reduce: ASSERT_EQ(held, sum[i]) << where(); break;
+            case Collective::reduce_scatter:
+              ASSERT_TRUE(rank != chunk || held == sum[i]) << where();
+              break;
+            case Collective::all_gather: ASSERT_EQ(held, start[chunk][i]) << where(); break;
+            case Collective::broadcast:
+              ASSERT_EQ(held, start[index(request.root)][i]) << where();
+              break;
+            case Collective::reduce: ASSERT_TRUE(!is_root || held == sum[i]) << where(); break;
+            case Collective::all_to_all: FAIL() << "no rule to check an all-to-all with"; break;
+          }
+        }
+      }
+    }
+  });
+}
+
+// Transfers are generated on demand, so this takes no time worth measuring; a plan that stored its
+// transfers would need 16,384 * 32,766 of them for a ring.
+TEST(Registry, APlanForManyRanksIsReadAtOneRankWithoutTheOthers) {
+  const Rank reader(8191);
+  for (const Algorithm& algorithm : algorithms()) {
+    const Plan plan = algorithm.build(
+        {RankCount(16384), ElementCount(25 << 20), ElementSize(4), Rank(0), {}});
+    std::uint64_t sent = 0;
+    for (const Channel& channel : plan.channels) {
+      for (const Round& round : channel.rounds) {
+        for (const Send& send : round.sends(reader)) {
+          EXPECT_LT(send.to, Rank(16384));
+          for (std::uint64_t i = 0; i < round.repeats; ++i) sent += send.chunk.at(i).count.value();
+        }
+      }
+    }
+    // At least its own contribution goes out, but for what ends in its hands. In a broadcast a rank
+    // may be a leaf.
+    if (algorithm.collective == Collective::broadcast) continue;
+    const std::uint64_t own_chunk = (25 << 20) / 16384;
+    const std::uint64_t due =
+        algorithm.collective == Collective::all_gather ? own_chunk : (25 << 20) - own_chunk;
+    EXPECT_GE(sent, due) << algorithm.name;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::collectives

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "models/collectives/registry.h"
+#include "models/topology/ring_orders.h"
+
+// What the tests of the registry ask of every algorithm, whatever its name.
+namespace paceline::collectives {
+
+using Orders = std::vector<RingOrder>;
+
+inline std::string describe(const Algorithm& algorithm, const PlanRequest& request) {
+  return std::string(to_text(algorithm.collective)) + " " + std::string(algorithm.name) + ", " +
+         std::to_string(request.ranks.value()) + " ranks, " +
+         std::to_string(request.count.value()) + " elements of " +
+         std::to_string(request.element_size.value()) + " bytes, root " +
+         std::to_string(request.root.value()) + ", " + std::to_string(request.orders.size()) +
+         " orders";
+}
+
+// Drawn by hand: what std::shuffle does with a generator differs between standard libraries.
+inline RingOrder shuffled_order(std::uint32_t ranks, std::mt19937_64& random) {
+  RingOrder order;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    order.push_back(Rank(r));
+    std::swap(order[r], order[static_cast<std::size_t>(random() % (r + 1))]);
+  }
+  return order;
+}
+
+// No order, one shuffled, three shuffled, and those of clusters with 1..8 ranks a node and one NIC
+// a node or one a rank.
+inline std::vector<Orders> order_sets(std::uint32_t ranks, std::mt19937_64& random) {
+  std::vector<Orders> sets{{}, {shuffled_order(ranks, random)}};
+  sets.push_back({shuffled_order(ranks, random), shuffled_order(ranks, random),
+                  shuffled_order(ranks, random)});
+  for (std::uint32_t per_node = 1; per_node <= 8; ++per_node) {
+    if (ranks % per_node != 0) continue;
+    for (const std::uint32_t nics : {1U, per_node}) {
+      topology::Cluster cluster;
+      cluster.nodes = ranks / per_node;
+      cluster.gpus_per_node = per_node;
+      cluster.network.nics_per_node = nics;
+      sets.push_back(topology::ring_orders(cluster, 0));
+      if (per_node == 1) break;
+    }
+  }
+  return sets;
+}
+
+// 0, 1, ranks-1, ranks and one at random up to 5,000.
+inline std::vector<ElementCount> counts_of_interest(std::uint32_t ranks, std::mt19937_64& random) {
+  return {ElementCount(0), ElementCount(1), ElementCount(ranks - 1), ElementCount(ranks),
+          ElementCount(random() % 5001)};
+}
+
+// Rank 0, the last, and one at random; only rank 0 where there is no root.
+inline std::vector<Rank> roots_of_interest(const Algorithm& algorithm, std::uint32_t ranks,
+                                           std::mt19937_64& random) {
+  const bool rooted =
+      algorithm.collective == Collective::broadcast || algorithm.collective == Collective::reduce;
+  if (!rooted) return {Rank(0)};
+  return {Rank(0), Rank(ranks - 1), Rank(random() % ranks)};
+}
+
+}  // namespace paceline::collectives

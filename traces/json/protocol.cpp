@@ -1,0 +1,291 @@
+#include "traces/json/protocol.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace paceline {
+
+using nlohmann::json;
+
+// Quantities are written as their number; the key names the unit.
+template <class Tag, class Rep>
+void to_json(json& out, const Quantity<Tag, Rep>& quantity) {
+  out = quantity.value();
+}
+template <class Tag, class Rep>
+void from_json(const json& in, Quantity<Tag, Rep>& quantity) {
+  quantity = Quantity<Tag, Rep>(in.get<Rep>());
+}
+
+namespace {
+
+// Enumerations travel as words: `from` must list every value, with the word that `text` gives it.
+template <class Enum, std::size_t n, class Text>
+Enum parse_word(const json& in, const std::array<Enum, n>& from, Text text) {
+  const auto word = in.get<std::string>();
+  for (const Enum value : from) {
+    if (text(value) == word) return value;
+  }
+  throw std::runtime_error("unknown word \"" + word + "\"");
+}
+
+using collectives::Collective;
+using topology::Framing;
+using topology::IntraNodeKind;
+using topology::Transport;
+using training::LaneKind;
+using training::OperationKind;
+
+constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
+                                     Collective::all_gather, Collective::broadcast,
+                                     Collective::reduce,     Collective::all_to_all};
+constexpr std::array operation_kinds{OperationKind::input,    OperationKind::forward,
+                                     OperationKind::backward, OperationKind::copy,
+                                     OperationKind::optimizer, OperationKind::collective};
+constexpr std::array fidelities{Fidelity::flow, Fidelity::closed};
+constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
+constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
+                                IntraNodeKind::pcie};
+constexpr std::array framings{Framing::none, Framing::ethernet_tcp};
+constexpr std::array transports{Transport::rdma, Transport::tcp};
+
+// Words that stand in these lines only.
+std::string_view word(LaneKind kind) {
+  return kind == LaneKind::compute ? "compute" : "communication";
+}
+std::string_view word(IntraNodeKind kind) {
+  if (kind == IntraNodeKind::nvswitch) return "nvswitch";
+  return kind == IntraNodeKind::nvlink_mesh ? "nvlink_mesh" : "pcie";
+}
+std::string_view word(Framing framing) {
+  return framing == Framing::none ? "none" : "ethernet_tcp";
+}
+std::string_view word(Transport transport) {
+  return transport == Transport::rdma ? "rdma" : "tcp";
+}
+constexpr auto by_word = [](auto value) { return word(value); };
+constexpr auto by_text = [](auto value) { return to_text(value); };
+
+json encode(const topology::Cluster& cluster) {
+  const auto& node = cluster.intra_node;
+  const auto& network = cluster.network;
+  json out{{"name", cluster.name},
+           {"nodes", cluster.nodes},
+           {"gpus_per_node", cluster.gpus_per_node},
+           {"intra_node",
+            {{"kind", word(node.kind)},
+             {"bandwidth_bytes_per_s", node.bandwidth},
+             {"latency_s", node.latency},
+             {"lanes", node.lanes}}},
+           {"network",
+            {{"bandwidth_bytes_per_s", network.bandwidth},
+             {"latency_s", network.latency},
+             {"nics_per_node", network.nics_per_node},
+             {"efficiency", network.efficiency},
+             {"transport", word(network.transport)},
+             {"framing", word(network.framing)}}}};
+  if (node.host_bandwidth) {
+    out["intra_node"]["host_bandwidth_bytes_per_s"] = *node.host_bandwidth;
+  }
+  return out;
+}
+
+topology::Cluster decode_cluster(const json& in) {
+  topology::Cluster cluster;
+  in.at("name").get_to(cluster.name);
+  in.at("nodes").get_to(cluster.nodes);
+  in.at("gpus_per_node").get_to(cluster.gpus_per_node);
+  const json& node = in.at("intra_node");
+  cluster.intra_node.kind = parse_word(node.at("kind"), node_kinds, by_word);
+  node.at("bandwidth_bytes_per_s").get_to(cluster.intra_node.bandwidth);
+  node.at("latency_s").get_to(cluster.intra_node.latency);
+  node.at("lanes").get_to(cluster.intra_node.lanes);
+  if (node.contains("host_bandwidth_bytes_per_s")) {
+    cluster.intra_node.host_bandwidth =
+        node.at("host_bandwidth_bytes_per_s").get<BytesPerSecond>();
+  }
+  const json& network = in.at("network");
+  network.at("bandwidth_bytes_per_s").get_to(cluster.network.bandwidth);
+  network.at("latency_s").get_to(cluster.network.latency);
+  network.at("nics_per_node").get_to(cluster.network.nics_per_node);
+  network.at("efficiency").get_to(cluster.network.efficiency);
+  cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
+  cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
+  return cluster;
+}
+
+json encode(const std::vector<training::Lane>& lanes) {
+  json out = json::array();
+  for (const auto& lane : lanes) {
+    out.push_back({{"name", lane.name}, {"kind", word(lane.kind)}, {"in_flight", lane.in_flight}});
+  }
+  return out;
+}
+
+std::vector<training::Lane> decode_lanes(const json& in) {
+  std::vector<training::Lane> lanes;
+  for (const json& lane : in) {
+    lanes.push_back({lane.at("name").get<std::string>(),
+                     parse_word(lane.at("kind"), lane_kinds, by_word),
+                     lane.at("in_flight").get<std::uint32_t>()});
+  }
+  return lanes;
+}
+
+json encode(const training::Operation& operation) {
+  json out{{"name", operation.name},
+           {"kind", to_text(operation.kind)},
+           {"lane", operation.lane},
+           {"after", operation.after}};
+  if (const auto* time = std::get_if<Seconds>(&operation.work)) {
+    out["time_s"] = *time;
+    return out;
+  }
+  const auto& call = std::get<training::CollectiveCall>(operation.work);
+  out["call"] = {{"collective", to_text(call.collective)},
+                 {"count", call.count},
+                 {"element_size_bytes", call.element_size},
+                 {"root", call.root},
+                 {"algorithm", call.algorithm},
+                 {"channels", call.channels}};
+  return out;
+}
+
+training::Operation decode_operation(const json& in) {
+  training::Operation operation{in.at("name").get<std::string>(),
+                                parse_word(in.at("kind"), operation_kinds, by_text),
+                                in.at("lane").get<training::LaneId>(),
+                                in.at("after").get<std::vector<training::OperationId>>(),
+                                Seconds(0)};
+  if (in.contains("time_s")) {
+    operation.work = in.at("time_s").get<Seconds>();
+    return operation;
+  }
+  const json& call = in.at("call");
+  operation.work = training::CollectiveCall{
+      parse_word(call.at("collective"), collectives_all, by_text),
+      call.at("count").get<ElementCount>(),
+      call.at("element_size_bytes").get<ElementSize>(),
+      call.at("root").get<Rank>(),
+      call.at("algorithm").get<std::string>(),
+      call.at("channels").get<std::uint32_t>()};
+  return operation;
+}
+
+json encode(const Span& span) {
+  return {{"name", span.name},       {"kind", to_text(span.kind)}, {"lane", span.lane},
+          {"start_s", span.start},   {"end_s", span.end},          {"size_bytes", span.size},
+          {"algorithm", span.algorithm}};
+}
+
+Span decode_span(const json& in) {
+  return {in.at("name").get<std::string>(),
+          parse_word(in.at("kind"), operation_kinds, by_text),
+          in.at("lane").get<training::LaneId>(),
+          in.at("start_s").get<Seconds>(),
+          in.at("end_s").get<Seconds>(),
+          in.at("size_bytes").get<Bytes>(),
+          in.at("algorithm").get<std::string>()};
+}
+
+json encode(const Result& result) {
+  json classes = json::array();
+  for (const RankClass& members : result.trace.classes) {
+    json spans = json::array();
+    for (const Span& span : members.spans) spans.push_back(encode(span));
+    classes.push_back({{"ranks", members.ranks}, {"spans", std::move(spans)}});
+  }
+  return {{"id", result.id},
+          {"totals",
+           {{"step_s", result.totals.step},
+            {"compute_s", result.totals.compute},
+            {"communication_s", result.totals.communication},
+            {"exposed_communication_s", result.totals.exposed_communication}}},
+          {"trace", {{"lanes", encode(result.trace.lanes)}, {"classes", std::move(classes)}}},
+          {"transfers", result.transfers},
+          {"simgrid_solves", result.simgrid_solves}};
+}
+
+Result decode_result(const json& in) {
+  Result result;
+  in.at("id").get_to(result.id);
+  const json& totals = in.at("totals");
+  totals.at("step_s").get_to(result.totals.step);
+  totals.at("compute_s").get_to(result.totals.compute);
+  totals.at("communication_s").get_to(result.totals.communication);
+  totals.at("exposed_communication_s").get_to(result.totals.exposed_communication);
+  result.trace.lanes = decode_lanes(in.at("trace").at("lanes"));
+  for (const json& members : in.at("trace").at("classes")) {
+    RankClass& decoded = result.trace.classes.emplace_back();
+    members.at("ranks").get_to(decoded.ranks);
+    for (const json& span : members.at("spans")) decoded.spans.push_back(decode_span(span));
+  }
+  in.at("transfers").get_to(result.transfers);
+  in.at("simgrid_solves").get_to(result.simgrid_solves);
+  return result;
+}
+
+// nlohmann's own exceptions name the byte or the key; callers get one type.
+template <class Decode>
+auto decoded(std::string_view line, Decode decode) {
+  try {
+    return decode(json::parse(line));
+  } catch (const json::exception& error) {
+    throw std::runtime_error(error.what());
+  }
+}
+
+}  // namespace
+
+namespace traces {
+
+std::string to_line(const ResolvedPoint& point) {
+  json operations = json::array();
+  for (const auto& operation : point.program.operations) operations.push_back(encode(operation));
+  const json out{
+      {"schema", "paceline.point/1"},
+      {"id", point.id},
+      {"cluster", encode(point.cluster)},
+      {"program",
+       {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
+      {"slowdown", point.slowdown},
+      {"fidelity", to_text(point.fidelity)}};
+  return out.dump();
+}
+
+ResolvedPoint point_from_line(std::string_view line) {
+  return decoded(line, [](const json& in) {
+    if (in.at("schema") != "paceline.point/1") throw std::runtime_error("not a paceline.point/1");
+    ResolvedPoint point;
+    in.at("id").get_to(point.id);
+    point.cluster = decode_cluster(in.at("cluster"));
+    point.program.lanes = decode_lanes(in.at("program").at("lanes"));
+    for (const json& operation : in.at("program").at("operations")) {
+      point.program.operations.push_back(decode_operation(operation));
+    }
+    in.at("slowdown").get_to(point.slowdown);
+    point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
+    return point;
+  });
+}
+
+std::string to_line(const Reply& reply) {
+  if (const auto* failure = std::get_if<Failure>(&reply)) {
+    return json{{"id", failure->id}, {"failure", failure->what}}.dump();
+  }
+  return encode(std::get<Result>(reply)).dump();
+}
+
+Reply reply_from_line(std::string_view line) {
+  return decoded(line, [](const json& in) -> Reply {
+    if (in.contains("failure")) {
+      return Failure{in.at("id").get<std::uint64_t>(), in.at("failure").get<std::string>()};
+    }
+    return decode_result(in);
+  });
+}
+
+}  // namespace traces
+}  // namespace paceline
