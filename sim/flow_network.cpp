@@ -3,6 +3,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <string>
 #include <utility>
+#include <xbt/log.h>
 
 namespace paceline::sim {
 namespace {
@@ -13,6 +14,7 @@ namespace s4u = simgrid::s4u;
 // window of 4 MiB, 5 % for acknowledgements); none of that is wanted under links whose efficiency
 // and framing are given. The precisions are absolute, in seconds and in bytes/s of share.
 void configure_engine() {
+  xbt_log_control_set("xbt_cfg.thresh:warning");  // do not announce what follows
   s4u::Engine::set_config("network/model:CM02");
   s4u::Engine::set_config("network/TCP-gamma:0");
   s4u::Engine::set_config("network/crosstraffic:0");

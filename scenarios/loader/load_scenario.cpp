@@ -205,9 +205,11 @@ DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
     ddp.first_iteration = iteration->word(iterations) == 1;
   }
   if (!ddp.first_bucket) {
+    const bool as_cap = ddp.first_bucket_limit() == ddp.bucket_cap;
     assumptions.push_back(fmt::format(
-        "ddp: first bucket {} for torch {}.{} (a cap that was set holds for it from 2.5 on, assumed)",
-        to_text(ddp.first_bucket_limit()), ddp.torch_major, ddp.torch_minor));
+        "ddp: first bucket limited to {}, as torch {}.{} does (from 2.5 on a cap that was set holds "
+        "for it too, assumed)",
+        as_cap ? "the cap" : to_text(ddp.first_bucket_limit()), ddp.torch_major, ddp.torch_minor));
   }
   return ddp;
 }

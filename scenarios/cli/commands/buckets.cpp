@@ -29,6 +29,7 @@ struct Options {
 // The same keys as in a scenario, so that they mean and complain the same.
 Scenario scenario_of(const Options& options) {
   ScenarioText text;
+  text.set("cluster.gpus_per_node", "1");
   text.set("workload.model", options.model);
   text.set("workload.precision", options.precision);
   if (options.pretraining_heads) text.set("workload.pretraining_heads", "true");

@@ -152,8 +152,9 @@ void write_table(const Scenario& scenario, Collective collective, const std::vec
                fmt::format("{:.2f}", algbw), fmt::format("{:.2f}", algbw * factor),
                std::to_string(row.transfers)});
   }
-  fmt::print(std::cout, "{} on {} GPUs ({} nodes), predicted, {}\n\n", to_text(collective),
-             scenario.cluster.ranks().value(), scenario.cluster.nodes, to_text(scenario.fidelity));
+  fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
+             scenario.cluster.ranks().value(), scenario.cluster.nodes,
+             scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
 }
 

@@ -1,0 +1,72 @@
+#include "models/topology/cluster.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::topology {
+namespace {
+
+Cluster four_nodes_of_eight() {
+  Cluster cluster;
+  cluster.name = "four nodes";
+  cluster.nodes = 4;
+  cluster.gpus_per_node = 8;
+  cluster.network.bandwidth = BytesPerSecond(12.5e9);
+  cluster.network.nics_per_node = 4;
+  return cluster;
+}
+
+TEST(Cluster, HasARankAGpu) { EXPECT_EQ(four_nodes_of_eight().ranks(), RankCount(32)); }
+
+TEST(Cluster, ShrinksOrGrowsByWholeNodes) {
+  for (const std::uint32_t nodes : {1U, 2U, 4U, 9U}) {
+    const auto sized = four_nodes_of_eight().with_gpus(8 * nodes);
+    ASSERT_TRUE(sized);
+    EXPECT_EQ(sized->nodes, nodes);
+    EXPECT_EQ(sized->gpus_per_node, 8U);
+    EXPECT_EQ(sized->network.nics_per_node, 4U);
+    EXPECT_EQ(sized->ranks(), RankCount(8 * nodes));
+  }
+}
+
+TEST(Cluster, IsOneNodeWithFewerGpusBelowANode) {
+  for (std::uint32_t gpus = 1; gpus < 8; ++gpus) {
+    const auto sized = four_nodes_of_eight().with_gpus(gpus);
+    ASSERT_TRUE(sized);
+    EXPECT_EQ(sized->nodes, 1U);
+    EXPECT_EQ(sized->gpus_per_node, gpus);
+    // 1..gpus_per_node, as the field asks for.
+    EXPECT_EQ(sized->network.nics_per_node, std::min(4U, gpus));
+  }
+}
+
+TEST(Cluster, HasNoSizeThatNeitherFillsNodesNorFitsInOne) {
+  for (const std::uint32_t gpus : {9U, 12U, 31U, 33U}) {
+    EXPECT_FALSE(four_nodes_of_eight().with_gpus(gpus)) << gpus;
+  }
+}
+
+TEST(ClusterDeathTest, BreaksItsContractWithoutGpus) {
+  EXPECT_DEATH((void)four_nodes_of_eight().with_gpus(0), "contract broken");
+}
+
+TEST(Network, GivesFlowsTheEfficientPartOfItsBandwidth) {
+  Network network;
+  network.bandwidth = BytesPerSecond(10e9);
+  EXPECT_EQ(network.usable_bandwidth(), BytesPerSecond(10e9));
+  network.efficiency = 0.92;
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 9.2e9);
+}
+
+// 1448 bytes of payload in an Ethernet frame of 1514: 95.64 %. Measured with DDP over Gloo at 400
+// Mbit/s (DESIGN): an all-reduce takes 4.5 % longer than without framing; 1514/1448 = 1.0456.
+TEST(Network, GivesTcpOverEthernetThePayloadOfItsFrames) {
+  Network network;
+  network.bandwidth = BytesPerSecond(50e6);
+  network.framing = Framing::ethernet_tcp;
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 50e6 * 1448 / 1514);
+  network.efficiency = 0.5;
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 25e6 * 1448 / 1514);
+}
+
+}  // namespace
+}  // namespace paceline::topology

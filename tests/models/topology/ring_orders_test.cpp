@@ -1,0 +1,227 @@
+#include "models/topology/ring_orders.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "tests/models/topology/clusters.h"
+
+namespace paceline::topology {
+namespace {
+
+using Orders = std::vector<std::vector<Rank>>;
+
+Cluster dgx1(std::uint32_t nodes, std::uint32_t nics) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = 8;
+  cluster.intra_node.kind = IntraNodeKind::nvlink_mesh;
+  cluster.intra_node.bandwidth = BytesPerSecond(22.5e9);
+  cluster.intra_node.host_bandwidth = BytesPerSecond(10e9);
+  cluster.intra_node.lanes = dgx1_lanes();
+  cluster.network.bandwidth = BytesPerSecond(12.5e9);
+  cluster.network.nics_per_node = nics;
+  return cluster;
+}
+
+Cluster switched(std::uint32_t nodes, std::uint32_t gpus, std::uint32_t nics) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = gpus;
+  cluster.intra_node.bandwidth = BytesPerSecond(150e9);
+  cluster.network.bandwidth = BytesPerSecond(12.5e9);
+  cluster.network.nics_per_node = nics;
+  return cluster;
+}
+
+void expect_permutations(const Orders& orders, const Cluster& cluster) {
+  for (const auto& order : orders) {
+    std::set<Rank> ranks(order.begin(), order.end());
+    EXPECT_EQ(order.size(), cluster.ranks().value());
+    EXPECT_EQ(ranks.size(), order.size());
+    EXPECT_LT(*ranks.rbegin(), Rank(cluster.ranks().value()));
+  }
+}
+
+// How many rings go from one rank to another.
+std::map<std::pair<Rank, Rank>, std::uint32_t> hops_of(const Orders& orders) {
+  std::map<std::pair<Rank, Rank>, std::uint32_t> hops;
+  for (const auto& order : orders) {
+    for (std::size_t i = 0; i < order.size(); ++i) ++hops[{order[i], order[(i + 1) % order.size()]}];
+  }
+  return hops;
+}
+
+void expect_lanes_enough(const Orders& orders, const Cluster& cluster) {
+  for (const auto& [hop, rings] : hops_of(orders)) {
+    EXPECT_LE(rings, cluster.intra_node.lanes[index(hop.first)][index(hop.second)])
+        << index(hop.first) << " to " << index(hop.second);
+  }
+}
+
+TEST(Dgx1Lanes, AreSixAGpuAnd24InAll) {
+  const auto lanes = dgx1_lanes();
+  std::uint32_t all = 0;
+  for (const auto& row : lanes) {
+    const auto sum = std::accumulate(row.begin(), row.end(), 0U);
+    EXPECT_EQ(sum, 6U);
+    all += sum;
+  }
+  EXPECT_EQ(all, 2 * 24U);
+}
+
+// A cycle over 8 GPUs takes 8 of 24 lanes, so there are 3 at most; each is a ring in two directions.
+TEST(RingOrders, AreSixOnADgx1) {
+  const Cluster cluster = dgx1(1, 4);
+  const auto orders = ring_orders(cluster, 0);
+  EXPECT_EQ(orders.size(), 6U);
+  expect_permutations(orders, cluster);
+  expect_lanes_enough(orders, cluster);
+  // Every lane is used: 24 in either direction, 48 hops.
+  std::uint32_t hops = 0;
+  for (const auto& [hop, rings] : hops_of(orders)) hops += rings;
+  EXPECT_EQ(hops, 48U);
+}
+
+// Among GPUs 0..3 GPU 0 has 1 + 1 + 2 = 4 lanes, two cycles; NCCL finds 4 rings as well.
+TEST(RingOrders, AreFourOnTheFirstFourGpusOfADgx1) {
+  const auto cluster = dgx1(1, 4).with_gpus(4);
+  ASSERT_TRUE(cluster);
+  const auto orders = ring_orders(*cluster, 0);
+  EXPECT_EQ(orders.size(), 4U);
+  expect_permutations(orders, *cluster);
+  expect_lanes_enough(orders, *cluster);
+}
+
+// GPUs 0 and 1 have one lane: one ring, which goes out and back. Of two lanes there are two.
+TEST(RingOrders, AreAsManyAsLanesOnTwoGpus) {
+  const auto cluster = dgx1(1, 4).with_gpus(2);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(ring_orders(*cluster, 0), (Orders{{Rank(0), Rank(1)}}));
+  const Cluster two_lanes = full_mesh(2, 2);
+  EXPECT_EQ(ring_orders(two_lanes, 0).size(), 2U);
+  expect_lanes_enough(ring_orders(two_lanes, 0), two_lanes);
+}
+
+// Four GPUs with two lanes a pair: 6 lanes a GPU allow 3 cycles, and the 3 different cycles of four
+// vertices use each of the 6 pairs exactly twice.
+TEST(RingOrders, AreSixOnAFullMeshOfFourWithTwoLanes) {
+  const Cluster cluster = full_mesh(4, 2);
+  const auto orders = ring_orders(cluster, 0);
+  EXPECT_EQ(orders.size(), 6U);
+  expect_permutations(orders, cluster);
+  expect_lanes_enough(orders, cluster);
+}
+
+// Three GPUs have one cycle; k lanes a pair hold it k times.
+TEST(RingOrders, UseTheSameCycleAgainWherePairsHaveSeveralLanes) {
+  for (const std::uint32_t lanes : {1U, 2U, 3U}) {
+    const Cluster cluster = full_mesh(3, lanes);
+    EXPECT_EQ(ring_orders(cluster, 0).size(), 2 * lanes);
+    expect_lanes_enough(ring_orders(cluster, 0), cluster);
+  }
+}
+
+// A line of four GPUs has no cycle: one ring in rank order, over the host links where it must.
+TEST(RingOrders, FallBackToRankOrderWithoutACycle) {
+  Cluster line = full_mesh(4, 0);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    line.intra_node.lanes[i][i + 1] = line.intra_node.lanes[i + 1][i] = 1;
+  }
+  line.intra_node.host_bandwidth = BytesPerSecond(1e9);
+  const auto orders = ring_orders(line, 0);
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_TRUE(std::is_sorted(orders[0].begin(), orders[0].end()));
+}
+
+TEST(RingOrders, AreOneInRankOrderInASwitchedNode) {
+  const auto orders = ring_orders(switched(1, 8, 4), 0);
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].size(), 8U);
+  EXPECT_TRUE(std::is_sorted(orders[0].begin(), orders[0].end()));
+  EXPECT_EQ(ring_orders(switched(1, 1, 1), 0), Orders{{Rank(0)}});
+}
+
+// Ranks 0..7 in two nodes of four with two NICs: GPUs 0 and 1 use NIC 0, GPUs 2 and 3 NIC 1.
+TEST(RingOrders, EnterEachNodeAtTheFirstGpuOfTheirNic) {
+  const auto orders = ring_orders(switched(2, 4, 2), 0);
+  const auto ranks = [](std::initializer_list<std::uint32_t> numbers) {
+    std::vector<Rank> order;
+    for (const auto r : numbers) order.push_back(Rank(r));
+    return order;
+  };
+  EXPECT_EQ(orders, (Orders{ranks({0, 1, 2, 3, 4, 5, 6, 7}), ranks({2, 3, 0, 1, 6, 7, 4, 5})}));
+}
+
+// Over all rings of the cluster: each NIC takes one ring out of its node and one into it, so no ring
+// shares a NIC with another.
+void expect_each_nic_once_out_and_once_in(const Cluster& cluster) {
+  const std::uint32_t gpus = cluster.gpus_per_node;
+  const std::uint32_t nics = cluster.network.nics_per_node;
+  const auto orders = ring_orders(cluster, 0);
+  const std::string where = std::to_string(cluster.nodes) + " nodes of " + std::to_string(gpus) +
+                            " GPUs and " + std::to_string(nics) + " NICs";
+  ASSERT_EQ(orders.size(), nics) << where;
+  expect_permutations(orders, cluster);
+  const auto nic_of = [&](Rank rank) {
+    return index(rank) / gpus * nics + index(rank) % gpus * nics / gpus;
+  };
+  std::vector<int> out(cluster.nodes * nics), in(out);
+  for (const auto& [hop, rings] : hops_of(orders)) {
+    if (index(hop.first) / gpus == index(hop.second) / gpus) continue;
+    out[nic_of(hop.first)] += static_cast<int>(rings);
+    in[nic_of(hop.second)] += static_cast<int>(rings);
+  }
+  EXPECT_EQ(in, std::vector<int>(in.size(), 1)) << where << ": rings into each NIC";
+  EXPECT_EQ(out, std::vector<int>(out.size(), 1)) << where << ": rings out of each NIC";
+}
+
+TEST(RingOrders, UseEachNicOnceOutAndOnceInOnSwitchedNodes) {
+  for (const std::uint32_t nodes : {2U, 3U, 5U}) {
+    for (std::uint32_t gpus = 1; gpus <= 8; ++gpus) {
+      for (std::uint32_t nics = 1; nics <= gpus; ++nics) {
+        expect_each_nic_once_out_and_once_in(switched(nodes, gpus, nics));
+      }
+    }
+  }
+}
+
+// A mesh's cycles visit the GPUs in another order, so where a ring leaves has to be chosen too.
+TEST(RingOrders, UseEachNicOnceOutAndOnceInOnMeshNodes) {
+  for (const std::uint32_t nics : {1U, 2U, 4U, 8U}) {
+    expect_each_nic_once_out_and_once_in(dgx1(2, nics));
+  }
+  Cluster mesh = full_mesh(4, 2);
+  mesh.nodes = 3;
+  for (const std::uint32_t nics : {1U, 2U, 4U}) {
+    mesh.network.nics_per_node = nics;
+    expect_each_nic_once_out_and_once_in(mesh);
+  }
+}
+
+// Within a node a ring goes along lanes, so that the host links carry network traffic only.
+TEST(RingOrders, RunAlongLanesWithinMeshNodes) {
+  const Cluster cluster = dgx1(3, 4);
+  for (const auto& [hop, rings] : hops_of(ring_orders(cluster, 0))) {
+    const auto [from, to] = hop;
+    if (index(from) / 8 != index(to) / 8) continue;
+    EXPECT_GT(cluster.intra_node.lanes[index(from) % 8][index(to) % 8], 0U)
+        << index(from) << " to " << index(to);
+  }
+}
+
+TEST(RingOrders, RepeatOrKeepTheFirstWhenANumberOfChannelsIsAsked) {
+  const Cluster cluster = dgx1(1, 4);
+  const auto all = ring_orders(cluster, 0);
+  const auto two = ring_orders(cluster, 2);
+  EXPECT_EQ(two, Orders(all.begin(), all.begin() + 2));
+  const auto eight = ring_orders(cluster, 8);
+  ASSERT_EQ(eight.size(), 8U);
+  for (std::size_t c = 0; c < 8; ++c) EXPECT_EQ(eight[c], all[c % 6]);
+}
+
+}  // namespace
+}  // namespace paceline::topology
