@@ -76,21 +76,21 @@ void FlowNetwork::send(Rank from, Rank to, Bytes size, void* tag, Connection* co
   flow->connection = connection;
   flow->path = fabric_.path(from, to);
   flow->size = size;
+  flow->latency_passed = false;
+  if (connection != nullptr) connection->flows_.push_back(flow);
   ++flows_;
   if (flow->path.latency > Seconds(0)) {
-    at(now() + flow->path.latency, [this, flow] { enter(flow); });
+    at(now() + flow->path.latency, [this, flow] { pass_latency(flow); });
   } else {
-    enter(flow);
+    pass_latency(flow);
   }
 }
 
-void FlowNetwork::enter(Flow* flow) {
-  Connection* connection = flow->connection;
-  if (connection != nullptr && std::exchange(connection->busy_, true)) {
-    connection->waiting_.push_back(flow);
-  } else {
-    start(flow);
-  }
+// Timers of one date run in no particular order, so this may come for a later flow of a connection
+// before it comes for an earlier one.
+void FlowNetwork::pass_latency(Flow* flow) {
+  flow->latency_passed = true;
+  if (flow->connection == nullptr || flow->connection->flows_.front() == flow) start(flow);
 }
 
 void FlowNetwork::at(Seconds time, std::function<void()> action) {
@@ -112,10 +112,9 @@ void FlowNetwork::arrived(Flow* flow) {
   finished_.clear();
   finished_.push_back(std::move(flow->comm));
   if (Connection* connection = flow->connection) {
-    connection->busy_ = !connection->waiting_.empty();
-    if (connection->busy_) {
-      start(connection->waiting_.front());
-      connection->waiting_.pop_front();
+    connection->flows_.pop_front();
+    if (!connection->flows_.empty() && connection->flows_.front()->latency_passed) {
+      start(connection->flows_.front());
     }
   }
   void* tag = flow->tag;

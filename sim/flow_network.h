@@ -25,13 +25,12 @@ class FlowNetwork {
 
   FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival);
 
-  // What keeps flows between two ranks in order: one at a time has bandwidth, the latencies of the
-  // waiting ones pass meanwhile. Must outlive its flows.
+  // What keeps flows between two ranks in the order of their sending: one at a time has bandwidth,
+  // the latencies of those behind it pass meanwhile. Must outlive its flows.
   struct Flow;
   class Connection {
     friend FlowNetwork;
-    bool busy_ = false;
-    std::deque<Flow*> waiting_;
+    std::deque<Flow*> flows_;  // in order; only the first may be under way
   };
 
   // Precondition: size above 0; ranks differ. Without a connection a flow waits for no other.
@@ -47,7 +46,7 @@ class FlowNetwork {
 
  private:
   void build_platform();
-  void enter(Flow* flow);
+  void pass_latency(Flow* flow);
   void start(Flow* flow);
   void arrived(Flow* flow);
 
@@ -67,6 +66,7 @@ struct FlowNetwork::Flow {
   Connection* connection;
   topology::Path path;
   Bytes size;
+  bool latency_passed;
   simgrid::s4u::CommPtr comm;
 };
 

@@ -45,7 +45,7 @@ class ClosedStep {
                              std::uint32_t>;
   struct CallCost {
     std::vector<Seconds> finish;  // by rank, from a common start at 0
-    Seconds bandwidth_time;       // of it, what is not latency
+    Seconds bandwidth_time;       // the same without latencies
     std::uint64_t transfers = 0;
   };
 
@@ -86,7 +86,7 @@ class ClosedStep {
       for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
     } else {
       end_[id] = finish_times(plan_of(call, point_.cluster), fabric_, call.element_size, starts,
-                              Bandwidth::shared);
+                              Latency::counted);
     }
     if (!shares_pipe) return;
     lane.pipe_free = std::max(lane.pipe_free, *last) + cost.bandwidth_time;
@@ -101,12 +101,11 @@ class ClosedStep {
     if (!is_new) return cost;
     const auto plan = plan_of(call, point_.cluster);
     const std::vector<Seconds> together(ranks_);
-    cost.finish = finish_times(plan, fabric_, call.element_size, together, Bandwidth::shared);
+    cost.finish = finish_times(plan, fabric_, call.element_size, together, Latency::counted);
     cost.transfers = transfer_count(plan);
-    const auto latencies =
-        finish_times(plan, fabric_, call.element_size, together, Bandwidth::unlimited);
-    cost.bandwidth_time = *std::max_element(cost.finish.begin(), cost.finish.end()) -
-                          *std::max_element(latencies.begin(), latencies.end());
+    const auto without_latency =
+        finish_times(plan, fabric_, call.element_size, together, Latency::none);
+    cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
     return cost;
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "models/collectives/round_table.h"
 #include "models/contract.h"
@@ -37,13 +39,13 @@ class ChannelCost {
  public:
   ChannelCost(const std::vector<RoundTable>& shapes, const std::vector<LinkLoads>& loads,
               std::uint32_t window, const Fabric& fabric, ElementSize element_size,
-              Bandwidth bandwidth)
+              Latency latency)
       : shapes_(shapes),
         loads_(loads),
         window_(window),
         fabric_(fabric),
         element_size_(element_size),
-        bandwidth_(bandwidth) {}
+        latency_(latency) {}
 
   std::vector<Seconds> run(std::span<const Seconds> starts) {
     // done_[i % window][r]: when rank r is done with all rounds up to i.
@@ -58,18 +60,20 @@ class ChannelCost {
     const RoundTable::Transfer* transfer;
     Seconds latency;
     double seconds_per_element;
-    Seconds last_end;  // of the transfer before it on this connection
+    // When the transfer before it between the same two ranks ended: they go in order, one at a time.
+    // (With a window of 1 that is so anyway.)
+    Seconds* last_end;
   };
 
-  Timed timed(const RoundTable::Transfer& transfer, const LinkLoads& loads) const {
+  Timed timed(const RoundTable::Transfer& transfer, const LinkLoads& loads) {
     const auto path = fabric_.path(transfer.from, transfer.to);
     double rate = std::numeric_limits<double>::infinity();
-    if (bandwidth_ == Bandwidth::shared) {
-      for_each_link(fabric_, path, [&](topology::LinkId link) {
-        rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
-      });
-    }
-    return {&transfer, path.latency, static_cast<double>(element_size_.value()) / rate, {}};
+    for_each_link(fabric_, path, [&](topology::LinkId link) {
+      rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
+    });
+    const Seconds latency = latency_ == Latency::counted ? path.latency : Seconds(0);
+    return {&transfer, latency, static_cast<double>(element_size_.value()) / rate,
+            &last_ends_[{transfer.from, transfer.to}]};
   }
 
   void run_shape(std::size_t shape, std::uint64_t& round) {
@@ -86,10 +90,10 @@ class ChannelCost {
         if (count == ElementCount(0)) continue;
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
         const Seconds ready = std::max(posted[from], posted[to]) + t.latency;
-        t.last_end = std::max(ready, t.last_end) +
-                     Seconds(static_cast<double>(count.value()) * t.seconds_per_element);
-        ends[from] = std::max(ends[from], t.last_end);
-        ends[to] = std::max(ends[to], t.last_end);
+        *t.last_end = std::max(ready, *t.last_end) +
+                      Seconds(static_cast<double>(count.value()) * t.seconds_per_element);
+        ends[from] = std::max(ends[from], *t.last_end);
+        ends[to] = std::max(ends[to], *t.last_end);
       }
       done_[round % window_] = ends;
     }
@@ -100,14 +104,15 @@ class ChannelCost {
   std::uint32_t window_;
   const Fabric& fabric_;
   ElementSize element_size_;
-  Bandwidth bandwidth_;
+  Latency latency_;
   std::vector<std::vector<Seconds>> done_;
+  std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
 };
 
 }  // namespace
 
 std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
-                                  std::span<const Seconds> starts, Bandwidth bandwidth) {
+                                  std::span<const Seconds> starts, Latency latency) {
   PACELINE_EXPECTS(starts.size() == plan.ranks.value());
   std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
   std::size_t shapes_max = 0;
@@ -123,7 +128,7 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
   }
   std::vector<Seconds> finish(starts.begin(), starts.end());
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element_size, bandwidth);
+    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element_size, latency);
     const auto of_channel = cost.run(starts);
     for (std::size_t r = 0; r < finish.size(); ++r) finish[r] = std::max(finish[r], of_channel[r]);
   }

@@ -8,7 +8,7 @@
 
 namespace paceline::cost {
 
-enum class Bandwidth { shared, unlimited };
+enum class Latency { counted, none };
 
 // When each rank is done with a plan that rank r enters at starts[r]: alpha-beta costs on a
 // cluster's links, round by round (max-plus), without a simulation.
@@ -17,13 +17,13 @@ enum class Bandwidth { shared, unlimited };
 //   where all transfers of round i, over all channels, count as flows, as if they ran together.
 //
 // Exact where the transfers that share a link have equal sizes and start together; elsewhere it
-// errs, mostly to the slow side. `unlimited` leaves only the latencies. Reduction on arrival is
-// free: on GPUs it is hidden behind the links.
+// errs, mostly to the slow side. Latency::none leaves the time that bandwidth takes. Reduction on
+// arrival is free: on GPUs it is hidden behind the links.
 // Cost: O(transfers). Precondition: one start a rank.
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,
                                                 ElementSize element_size,
                                                 std::span<const Seconds> starts,
-                                                Bandwidth bandwidth);
+                                                Latency latency);
 
 }  // namespace paceline::cost

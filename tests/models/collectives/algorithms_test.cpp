@@ -1,5 +1,5 @@
-// Holds every algorithm to the table in models/collectives/ALGORITHMS.md, whose numbers were computed
-// by algorithms_table.py from the definitions, not by this code.
+// Holds every algorithm to the table in models/collectives/ALGORITHMS.md, whose numbers were
+// computed by algorithms_table.py from the definitions, not by this code.
 
 #include <gtest/gtest.h>
 

@@ -252,7 +252,8 @@ void for_each_transfer(const Plan& plan, Visit visit) {
       for (std::uint32_t r = 0; r < plan.ranks.value(); ++r) {
         const auto sends = plan.channels[c].rounds[i].sends(Rank(r));
         for (std::size_t s = 0; s < sends.size(); ++s) {
-          if (sends[s].chunk.at(0).count > ElementCount(0)) visit(Place{c, i, Rank(r), s}, sends[s]);
+          if (sends[s].chunk.at(0).count > ElementCount(0))
+            visit(Place{c, i, Rank(r), s}, sends[s]);
         }
       }
     }
@@ -296,8 +297,8 @@ TEST(Check, SeesEveryElementLeftOut) {
   expect_every_edit_is_found("first element left out", [](Round& round, Place place, const Send&) {
     edit_sends(round, place.rank, [place](std::vector<Send>& sends) {
       const ElementRange all = sends[place.send].chunk.at(0);
-      sends[place.send].chunk = ChunkRule::always(
-          {all.begin + ElementCount(1), all.count - ElementCount(1)});
+      sends[place.send].chunk =
+          ChunkRule::always({all.begin + ElementCount(1), all.count - ElementCount(1)});
     });
     return true;
   });
@@ -325,9 +326,8 @@ TEST(Check, SeesEveryCopyTurnedIntoAReduce) {
 TEST(Check, SeesEveryReduceSentTwice) {
   expect_every_edit_is_found("sent twice", [](Round& round, Place place, const Send& send) {
     if (send.arrival != Arrival::reduce) return false;
-    edit_sends(round, place.rank, [place](std::vector<Send>& sends) {
-      sends.push_back(Send(sends[place.send]));
-    });
+    edit_sends(round, place.rank,
+               [place](std::vector<Send>& sends) { sends.push_back(Send(sends[place.send])); });
     return true;
   });
 }

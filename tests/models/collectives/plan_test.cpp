@@ -116,12 +116,12 @@ Round chunks_to_rank_1(std::uint64_t repeats) {
 // Channel 0 has 3 + 1 rounds, channel 1 has 4 + 1, of which the fifth has no chunk left. Transfers
 // that move something: 3 + 1 and 3 + 1; elements: (5 + 2) twice.
 TEST(Plan, CountsRoundsOfTheLongestChannelAndElementsOfAll) {
-  const Plan plan{Collective::broadcast,
-                  RankCount(2),
-                  ElementCount(5),
-                  Rank(0),
-                  {{{chunks_to_rank_1(3), chunks_to_rank_1(1)}},
-                   {{chunks_to_rank_1(4), chunks_to_rank_1(1)}}}};
+  const Plan plan{
+      Collective::broadcast,
+      RankCount(2),
+      ElementCount(5),
+      Rank(0),
+      {{{chunks_to_rank_1(3), chunks_to_rank_1(1)}}, {{chunks_to_rank_1(4), chunks_to_rank_1(1)}}}};
   EXPECT_EQ(round_count(plan), 5U);
   EXPECT_EQ(transfer_count(plan), 8U);
   EXPECT_EQ(elements_sent(plan), (std::vector{ElementCount(14), ElementCount(0)}));

@@ -63,8 +63,7 @@ void for_each_request(std::uint32_t ranks_max, Visit visit) {
         for (const ElementCount count : counts_of_interest(ranks, random)) {
           for (const Rank root : roots_of_interest(algorithm, ranks, random)) {
             const ElementSize element_size = element_sizes[random() % element_sizes.size()];
-            visit(algorithm,
-                  PlanRequest{RankCount(ranks), count, element_size, root, orders});
+            visit(algorithm, PlanRequest{RankCount(ranks), count, element_size, root, orders});
             if (::testing::Test::HasFatalFailure()) return;
           }
         }
@@ -123,8 +122,8 @@ class Execution {
         for (const Send& send : round.sends(from)) {
           if (send.to != Rank(to)) continue;
           const ElementRange range = send.chunk.at(repeat);
-          const auto first = buffers_[index(from)].begin() +
-                             static_cast<std::ptrdiff_t>(range.begin.value());
+          const auto first =
+              buffers_[index(from)].begin() + static_cast<std::ptrdiff_t>(range.begin.value());
           const auto count = static_cast<std::ptrdiff_t>(range.count.value());
           messages.push_back({send.to, range.begin.value(), {first, first + count}, send.arrival});
         }
@@ -172,16 +171,24 @@ TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
                    std::to_string(i);
           };
           switch (algorithm.collective) {
-            case Collective::all_reduce: ASSERT_EQ(held, sum[i]) << where(); break;
+            case Collective::all_reduce:
+              ASSERT_EQ(held, sum[i]) << where();
+              break;
             case Collective::reduce_scatter:
               ASSERT_TRUE(rank != chunk || held == sum[i]) << where();
               break;
-            case Collective::all_gather: ASSERT_EQ(held, start[chunk][i]) << where(); break;
+            case Collective::all_gather:
+              ASSERT_EQ(held, start[chunk][i]) << where();
+              break;
             case Collective::broadcast:
               ASSERT_EQ(held, start[index(request.root)][i]) << where();
               break;
-            case Collective::reduce: ASSERT_TRUE(!is_root || held == sum[i]) << where(); break;
-            case Collective::all_to_all: FAIL() << "no rule to check an all-to-all with"; break;
+            case Collective::reduce:
+              ASSERT_TRUE(!is_root || held == sum[i]) << where();
+              break;
+            case Collective::all_to_all:
+              FAIL() << "no rule to check an all-to-all with";
+              break;
           }
         }
       }
@@ -194,8 +201,8 @@ TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
 TEST(Registry, APlanForManyRanksIsReadAtOneRankWithoutTheOthers) {
   const Rank reader(8191);
   for (const Algorithm& algorithm : algorithms()) {
-    const Plan plan = algorithm.build(
-        {RankCount(16384), ElementCount(25 << 20), ElementSize(4), Rank(0), {}});
+    const Plan plan =
+        algorithm.build({RankCount(16384), ElementCount(25 << 20), ElementSize(4), Rank(0), {}});
     std::uint64_t sent = 0;
     for (const Channel& channel : plan.channels) {
       for (const Round& round : channel.rounds) {

@@ -62,8 +62,8 @@ TEST(RoundTable, ListsTransfersFromBothEnds) {
     return Send{Rank(to), ChunkRule::always({ElementCount(begin), ElementCount(1)}),
                 Arrival::reduce};
   };
-  const std::vector<std::vector<Send>> sends{{send(1, 0)}, {send(0, 1), send(0, 2)}, {send(1, 3)},
-                                             {}};
+  const std::vector<std::vector<Send>> sends{
+      {send(1, 0)}, {send(0, 1), send(0, 2)}, {send(1, 3)}, {}};
   const Round round{1, [&](Rank rank) { return sends[index(rank)]; },
                     [](Rank) { return std::vector<Rank>{}; }};
   const RoundTable table(round, RankCount(4));

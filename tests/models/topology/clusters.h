@@ -12,9 +12,22 @@ inline std::vector<std::vector<std::uint32_t>> dgx1_lanes() {
     std::uint32_t a, b, lanes;
   };
   std::vector<std::vector<std::uint32_t>> lanes(8, std::vector<std::uint32_t>(8));
-  for (const Pair& pair : {Pair{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1},
-                           {1, 5, 2}, {2, 3, 2}, {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1},
-                           {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}}) {
+  for (const Pair& pair : {Pair{0, 1, 1},
+                           {0, 2, 1},
+                           {0, 3, 2},
+                           {0, 4, 2},
+                           {1, 2, 2},
+                           {1, 3, 1},
+                           {1, 5, 2},
+                           {2, 3, 2},
+                           {2, 6, 1},
+                           {3, 7, 1},
+                           {4, 5, 1},
+                           {4, 6, 1},
+                           {4, 7, 2},
+                           {5, 6, 2},
+                           {5, 7, 1},
+                           {6, 7, 2}}) {
     lanes[pair.a][pair.b] = lanes[pair.b][pair.a] = pair.lanes;
   }
   return lanes;

@@ -50,7 +50,8 @@ void expect_permutations(const Orders& orders, const Cluster& cluster) {
 std::map<std::pair<Rank, Rank>, std::uint32_t> hops_of(const Orders& orders) {
   std::map<std::pair<Rank, Rank>, std::uint32_t> hops;
   for (const auto& order : orders) {
-    for (std::size_t i = 0; i < order.size(); ++i) ++hops[{order[i], order[(i + 1) % order.size()]}];
+    for (std::size_t i = 0; i < order.size(); ++i)
+      ++hops[{order[i], order[(i + 1) % order.size()]}];
   }
   return hops;
 }
@@ -73,7 +74,8 @@ TEST(Dgx1Lanes, AreSixAGpuAnd24InAll) {
   EXPECT_EQ(all, 2 * 24U);
 }
 
-// A cycle over 8 GPUs takes 8 of 24 lanes, so there are 3 at most; each is a ring in two directions.
+// A cycle over 8 GPUs takes 8 of 24 lanes, so there are 3 at most; each is a ring in two
+// directions.
 TEST(RingOrders, AreSixOnADgx1) {
   const Cluster cluster = dgx1(1, 4);
   const auto orders = ring_orders(cluster, 0);
@@ -156,8 +158,8 @@ TEST(RingOrders, EnterEachNodeAtTheFirstGpuOfTheirNic) {
   EXPECT_EQ(orders, (Orders{ranks({0, 1, 2, 3, 4, 5, 6, 7}), ranks({2, 3, 0, 1, 6, 7, 4, 5})}));
 }
 
-// Over all rings of the cluster: each NIC takes one ring out of its node and one into it, so no ring
-// shares a NIC with another.
+// Over all rings of the cluster: each NIC takes one ring out of its node and one into it, so no
+// ring shares a NIC with another.
 void expect_each_nic_once_out_and_once_in(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   const std::uint32_t nics = cluster.network.nics_per_node;

@@ -48,8 +48,8 @@ TEST(ResNet, HasTheTensorsOfTorchvision) {
   EXPECT_EQ(sum(ResNet::resnet50()), 25557032U);
 }
 
-// The all-reduce sizes of a real run, pytorch issue #48880: the imagenet example with ResNet-18 on 4
-// GPUs with NCCL.
+// The all-reduce sizes of a real run, pytorch issue #48880: the imagenet example with ResNet-18 on
+// 4 GPUs with NCCL.
 TEST(DdpBuckets, AreThoseOfARealRunOfResNet18) {
   const auto tensors = ResNet::resnet18();
   DdpSettings settings;
@@ -63,16 +63,16 @@ TEST(DdpBuckets, AreThoseOfARealRunOfResNet18) {
 
 // By the same rule on ResNet-50: 25 MiB are 6,553,600 elements. fc (2,048,000 + 1,000) passes 1 MiB
 // (262,144 elements) at its weight and is the first bucket. Then, from the back: layer4.2 is
-// 4,462,592 elements, and of layer4.1 (2,048 + 2,048 + 1,048,576 + 512 + 512 + 2,359,296 = 3,412,992
-// up to conv2) the 3x3 convolution is what passes 6,553,600: 7,875,584. The others likewise.
+// 4,462,592 elements, and of layer4.1 (2,048 + 2,048 + 1,048,576 + 512 + 512 + 2,359,296 =
+// 3,412,992 up to conv2) the 3x3 convolution is what passes 6,553,600: 7,875,584. The others
+// likewise.
 TEST(DdpBuckets, FollowTheSameRuleForResNet50) {
   const auto tensors = ResNet::resnet50();
   std::vector<std::uint64_t> counts;
   for (const Bucket& bucket : ddp_buckets(tensors, {})) {
     counts.push_back(bucket_count(tensors, bucket).value());
   }
-  EXPECT_EQ(counts,
-            (std::vector<std::uint64_t>{2049000, 7875584, 6563840, 6637568, 2431040}));
+  EXPECT_EQ(counts, (std::vector<std::uint64_t>{2049000, 7875584, 6563840, 6637568, 2431040}));
 }
 
 // A bucket closes when it has reached its limit, not before it would pass it: 60 + 60 >= 100 bytes,
@@ -97,8 +97,8 @@ TEST(AssignBuckets, TakeTheLimitsInTurnAndRepeatTheLast) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{5, 10, 10}));
 }
 
-// Per key: 8 B of float32 on device 0 at tensor 2; 4 B of float16 never reach the limit; device 1 has
-// its own bucket. Open buckets follow the closed one by their first tensor.
+// Per key: 8 B of float32 on device 0 at tensor 2; 4 B of float16 never reach the limit; device 1
+// has its own bucket. Open buckets follow the closed one by their first tensor.
 TEST(AssignBuckets, KeepTypesAndDevicesApart) {
   const std::vector tensors{tensor(1), tensor(1, DataType::float16), tensor(1),
                             tensor(1, DataType::float32, 1), tensor(1, DataType::float16)};
@@ -185,8 +185,8 @@ TEST(DdpBuckets, WithUnusedParametersFollowTheDefinitionAndAreReversed) {
 
 // The bucket {1, 2} of float16 is closed before {0, 3}, but PyTorch sorts by smallest index first.
 TEST(DdpBuckets, WithUnusedParametersAreSortedBySmallestIndexBeforeTheyAreReversed) {
-  const std::vector tensors{tensor(1), tensor(10, DataType::float16),
-                            tensor(10, DataType::float16), tensor(1)};
+  const std::vector tensors{tensor(1), tensor(10, DataType::float16), tensor(10, DataType::float16),
+                            tensor(1)};
   DdpSettings settings;
   settings.first_bucket = Bytes(40);
   settings.find_unused_parameters = true;
@@ -274,7 +274,8 @@ class TorchOracle {
     std::ostringstream line;
     for (const Bytes limit : limits) line << limit.value() << ' ';
     line << ';';
-    for (const ParameterTensor& t : tensors) line << to_text(t.type) << ':' << t.count.value() << ' ';
+    for (const ParameterTensor& t : tensors)
+      line << to_text(t.type) << ':' << t.count.value() << ' ';
     line << ';';
     for (const std::size_t i : indices) line << i << ' ';
     return line.str();
@@ -288,7 +289,8 @@ class TorchOracle {
     for (const std::string& line : lines) file << line << '\n';
     file.close();
     const std::string command = "/usr/bin/python3 " PACELINE_SOURCE_DIR
-                                "/tests/models/training/torch_oracle.py < '" + input + "' 2> /dev/null";
+                                "/tests/models/training/torch_oracle.py < '" +
+                                input + "' 2> /dev/null";
     std::istringstream output(output_of(command));
     (void)std::remove(input.c_str());
     std::string first;

@@ -7,10 +7,10 @@
 
 namespace paceline::training {
 
-// The parameter tensors of torchvision's ResNets in registration order: torchvision/models/resnet.py,
-// BasicBlock (expansion 1) and Bottleneck (expansion 4). Convolutions have no bias; a batch
-// normalisation has a weight and a bias; the downsample branch of a stage comes last in its first
-// block, and is there when the shape changes.
+// The parameter tensors of torchvision's ResNets in registration order:
+// torchvision/models/resnet.py, BasicBlock (expansion 1) and Bottleneck (expansion 4). Convolutions
+// have no bias; a batch normalisation has a weight and a bias; the downsample branch of a stage
+// comes last in its first block, and is there when the shape changes.
 class ResNet {
  public:
   static std::vector<workload::ParameterTensor> resnet18() {

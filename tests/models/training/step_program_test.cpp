@@ -16,11 +16,13 @@ StepProgram right_program() {
   StepProgram program;
   const LaneId compute = program.add_lane({"compute", LaneKind::compute});
   const LaneId communication = program.add_lane({"communication", LaneKind::communication, 2});
-  const auto forward =
-      program.add({"pass", OperationKind::forward, compute, {}, Seconds(1)});
-  const auto reduced = program.add({"bucket", OperationKind::collective, communication, {forward},
-                                    CollectiveCall{Collective::all_reduce, ElementCount(10),
-                                                   ElementSize(4), Rank(0), "ring"}});
+  const auto forward = program.add({"pass", OperationKind::forward, compute, {}, Seconds(1)});
+  const auto reduced = program.add(
+      {"bucket",
+       OperationKind::collective,
+       communication,
+       {forward},
+       CollectiveCall{Collective::all_reduce, ElementCount(10), ElementSize(4), Rank(0), "ring"}});
   program.add({"update", OperationKind::optimizer, compute, {reduced}, Seconds(1)});
   return program;
 }
@@ -54,8 +56,11 @@ TEST(StepProgram, FaultsNameTheOperationAndWhatIsWrong) {
                "operation 1 (bucket) is on a lane that runs nothing");
   expect_fault([](StepProgram& p) { p.operations[1].after = {2}; },
                "operation 1 (bucket) waits for an operation that is not before it");
-  expect_fault([](StepProgram& p) { p.operations[2].after = {0, 2}; },
-               "operation 2 (update) waits for an operation that is not before it");
+  expect_fault(
+      [](StepProgram& p) {
+        p.operations[2].after = {0, 2};
+      },
+      "operation 2 (update) waits for an operation that is not before it");
   expect_fault([](StepProgram& p) { p.operations[0].after = {7}; },
                "operation 0 (pass) waits for an operation that is not before it");
   const double nan = std::numeric_limits<double>::quiet_NaN();

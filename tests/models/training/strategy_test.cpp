@@ -74,8 +74,8 @@ std::vector<Call> calls_of(const StepProgram& program, Collective collective) {
     const Operation& operation = program.operations[id];
     const auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (!call || call->collective != collective) continue;
-    calls.push_back({id, call->collective, call->count.value(), call->element_size.value(),
-                     operation.after});
+    calls.push_back(
+        {id, call->collective, call->count.value(), call->element_size.value(), operation.after});
   }
   return calls;
 }
@@ -248,9 +248,9 @@ TEST(Strategies, ReduceOnlyInTheLastPassWhenGradientsAccumulate) {
     const auto four_times = strategy.build(four_layers(), settings);
     EXPECT_EQ(calls_of(four_times, Collective::all_reduce).size(),
               calls_of(once, Collective::all_reduce).size());
-    expect_time(time_of(four_times, OperationKind::forward) +
-                    time_of(four_times, OperationKind::backward),
-                milliseconds(4 * (4.5 + 7.25)));
+    expect_time(
+        time_of(four_times, OperationKind::forward) + time_of(four_times, OperationKind::backward),
+        milliseconds(4 * (4.5 + 7.25)));
     expect_time(time_of(four_times, OperationKind::optimizer), milliseconds(3));
     expect_time(time_of(four_times, OperationKind::copy), time_of(once, OperationKind::copy));
     // The first thing reduced waits for the three passes.
@@ -338,11 +338,11 @@ TEST(Ddp, OverlapsBucketsWithTheBackward) {
   settings.ddp.broadcast_buffers = false;
   const StepProgram program = ddp_step(four_layers(), settings);
   using enum OperationKind;
-  const std::vector expected{forward,                      // 0
-                             backward, copy, collective,   // 1-3: head, bucket 0
-                             backward, copy, collective,   // 4-6: body, bucket 1
-                             backward, copy, collective,   // 7-9: pool and stem, bucket 2
-                             copy, copy, copy, optimizer};  // 10-13
+  const std::vector expected{forward,                     // 0
+                             backward, copy, collective,  // 1-3: head, bucket 0
+                             backward, copy, collective,  // 4-6: body, bucket 1
+                             backward, copy, collective,  // 7-9: pool and stem, bucket 2
+                             copy,     copy, copy,       optimizer};  // 10-13
   ASSERT_EQ(kinds_of(program), expected);
   expect_time(time_of(program, 1), milliseconds(1));
   expect_time(time_of(program, 4), milliseconds(4));
@@ -381,15 +381,15 @@ TEST(Ddp, OnlyDividesWhenGradientsAreViewsOfTheBuckets) {
   settings.ddp.gradient_as_bucket_view = true;
   const StepProgram program = ddp_step(four_layers(), settings);
   using enum OperationKind;
-  const std::vector expected{forward,  backward, copy,     collective, backward, copy,
+  const std::vector expected{forward,    backward, copy, collective, backward, copy,
                              collective, backward, copy, collective, optimizer};
   ASSERT_EQ(kinds_of(program), expected);
   expect_time(time_of(program, OperationKind::copy), microseconds(1 + 4.2 + 1));
   EXPECT_EQ(program.operations.back().after, (Ids{3, 6, 9}));
 }
 
-// Float16 body, float32 head and stem, no bucket ever full: {head, stem} and {body}, in the order of
-// their first gradient. The body is ready first, but waits for the bucket before it.
+// Float16 body, float32 head and stem, no bucket ever full: {head, stem} and {body}, in the order
+// of their first gradient. The body is ready first, but waits for the bucket before it.
 TEST(Ddp, LaunchesBucketsStrictlyInOrder) {
   Workload workload = four_layers();
   workload.layers[2].parameters = {tensor("body.weight", 200, DataType::float16),
@@ -398,8 +398,8 @@ TEST(Ddp, LaunchesBucketsStrictlyInOrder) {
   settings.ddp.broadcast_buffers = false;
   const StepProgram program = ddp_step(workload, settings);
   using enum OperationKind;
-  const std::vector expected{forward,  backward, copy,       backward,   copy, backward,
-                             copy,     collective, collective, copy, copy, optimizer};
+  const std::vector expected{forward, backward,   copy,       backward, copy, backward,
+                             copy,    collective, collective, copy,     copy, optimizer};
   ASSERT_EQ(kinds_of(program), expected);
   const auto calls = calls_of(program, Collective::all_reduce);
   EXPECT_EQ(calls[0].count, 80U);  // head and stem
@@ -473,8 +473,8 @@ TEST(Ddp, ReducesOnceAtTheEndInItsFirstIteration) {
 TEST(BulkSynchronous, ReducesAllGradientsOfATypeInOneCallAfterTheBackward) {
   const StepProgram program = bulk_synchronous_step(four_layers(), {});
   using enum OperationKind;
-  const std::vector expected{forward, backward, backward, backward, copy, collective, copy,
-                             optimizer};
+  const std::vector expected{forward, backward,   backward, backward,
+                             copy,    collective, copy,     optimizer};
   ASSERT_EQ(kinds_of(program), expected);
   EXPECT_EQ(calls_of(program, Collective::all_reduce)[0].count, 305U);
   EXPECT_EQ(program.operations[5].after, Ids{4});

@@ -124,8 +124,8 @@ TEST(Parse, RefusesABareNumberAndShowsTwoSpellingsOfIt) {
 }
 
 TEST(Parse, RefusesNegativeAndEndlessNumbers) {
-  for (const char* text : {"-5us", "-0.001us", "nanus", "nan us", "infs", "inf s", "-infs",
-                           "infinity s"}) {
+  for (const char* text :
+       {"-5us", "-0.001us", "nanus", "nan us", "infs", "inf s", "-infs", "infinity s"}) {
     const auto error = error_of(parse_seconds(text), text);
     EXPECT_EQ(error.what, "is not a time of zero or more") << text;
   }

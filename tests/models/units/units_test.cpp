@@ -23,11 +23,17 @@ static_assert(!addable<Bytes, int>);
 static_assert(!addable<std::uint64_t, Bytes>);
 
 template <class A, class B>
-concept multipliable = requires(A a, B b) { a* b; };
+concept multipliable = requires(A a, B b) {
+  a* b;
+};
 template <class A, class B>
-concept dividable = requires(A a, B b) { a / b; };
+concept dividable = requires(A a, B b) {
+  a / b;
+};
 template <class A, class B>
-concept comparable = requires(A a, B b) { a < b; };
+concept comparable = requires(A a, B b) {
+  a < b;
+};
 
 static_assert(!comparable<Seconds, Bytes>);
 static_assert(!comparable<Rank, RankCount>);
