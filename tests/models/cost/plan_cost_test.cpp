@@ -36,8 +36,7 @@ Plan all_reduce(const char* algorithm, std::uint32_t ranks, std::uint64_t count)
 }
 
 std::vector<Seconds> finish_of(const Plan& plan, const Cluster& cluster,
-                               std::vector<Seconds> starts = {},
-                               Bandwidth kind = Bandwidth::shared) {
+                               std::vector<Seconds> starts = {}, Latency kind = Latency::counted) {
   starts.resize(plan.ranks.value());
   return finish_times(plan, Fabric(cluster), element_size, starts, kind);
 }
@@ -181,11 +180,11 @@ TEST(FinishTimes, OfNoElementsAreTheStarts) {
   for (const Seconds time : finish) EXPECT_EQ(time, Seconds(0));
 }
 
-// 2(p-1) = 14 latencies, whatever the size.
-TEST(FinishTimes, AreLatenciesAloneWithUnlimitedBandwidth) {
-  const auto finish = finish_of(all_reduce("ring", 8, 1000000), topology::flat_cluster(8, latency),
-                                {}, Bandwidth::unlimited);
-  expect_all(finish, 14.0 * latency);
+// 2(p-1) = 14 chunks of 1,000 elements, whatever the latency.
+TEST(FinishTimes, AreBandwidthAloneWithoutLatency) {
+  const auto finish =
+      finish_of(all_reduce("ring", 8, 8000), topology::flat_cluster(8, latency), {}, Latency::none);
+  expect_all(finish, wire_time(14 * 1000));
 }
 
 // Segments of t = 250 elements, two under way on one connection, R rounds in all.
@@ -247,7 +246,7 @@ TEST(FinishTimesDeathTest, BreakTheirContractWithoutAStartARank) {
   const Plan plan = all_reduce("ring", 2, 10);
   const Fabric fabric(topology::flat_cluster(2, latency));
   const std::vector<Seconds> one(1);
-  EXPECT_DEATH((void)finish_times(plan, fabric, element_size, one, Bandwidth::shared),
+  EXPECT_DEATH((void)finish_times(plan, fabric, element_size, one, Latency::counted),
                "contract broken");
 }
 

@@ -1,6 +1,7 @@
 #include "models/training/buckets.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -283,8 +284,8 @@ class TorchOracle {
 
   // The buckets of each line, or nothing and the reason when there is no torch.
   static std::vector<Buckets> ask(const std::vector<std::string>& lines, std::string& reason) {
-    const std::string input = ::testing::TempDir() + "/paceline_torch_oracle_" +
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const std::string input =
+        ::testing::TempDir() + "paceline_torch_oracle_" + std::to_string(getpid());
     std::ofstream file(input);
     for (const std::string& line : lines) file << line << '\n';
     file.close();
