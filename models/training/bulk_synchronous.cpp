@@ -16,9 +16,11 @@ StepProgram bulk_synchronous_step(const workload::Workload& workload,
   const OperationId flattened = step.copies("copy to flat buffers", tensors, 2, {});
   const Bytes no_limit(std::numeric_limits<std::uint64_t>::max());
   std::vector<OperationId> reduced;
-  for (const Bucket& bucket : assign_buckets(tensors, std::vector{no_limit})) {
-    reduced.push_back(step.call("all gradients", all_reduce_of(tensors, bucket), {flattened}));
+  const auto buckets = assign_buckets(tensors, std::vector{no_limit});
+  for (const Bucket& bucket : buckets) {
+    reduced.push_back(step.all_reduce("all gradients", bucket, {flattened}));
   }
+  for (std::size_t b = 0; b < buckets.size(); ++b) step.cast_back(buckets[b], reduced[b]);
   step.copies("divide and copy back", tensors, 2, reduced);
   return step.finish({});
 }

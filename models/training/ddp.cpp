@@ -67,8 +67,7 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
   const auto launch_ready_buckets = [&](OperationId ready) {
     while (reduced.size() < buckets.size() && pending.missing[reduced.size()] == 0) {
       const std::size_t b = reduced.size();
-      reduced.push_back(
-          step.call("bucket " + std::to_string(b), all_reduce_of(tensors, buckets[b]), {ready}));
+      reduced.push_back(step.all_reduce("bucket " + std::to_string(b), buckets[b], {ready}));
     }
   };
   step.backward([&](const workload::TimedLayer& layer, std::size_t first, OperationId) {
@@ -80,6 +79,7 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
     launch_ready_buckets(copied);
   });
 
+  for (std::size_t b = 0; b < buckets.size(); ++b) step.cast_back(buckets[b], reduced[b]);
   if (ddp.find_unused_parameters && !ddp.static_graph) {
     // The map of locally used parameters: one int32 a parameter.
     reduced.push_back(step.call("used parameters",

@@ -60,14 +60,35 @@ OperationId StepBuilder::call(std::string name, CollectiveCall call,
                        std::move(after), std::move(call)});
 }
 
+std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
+  const auto type = tensors_[bucket.front()].type;
+  if (!settings_.wire_type || *settings_.wire_type == type) return std::nullopt;
+  // Reads one type and writes the other.
+  const ElementCount count = bucket_count(tensors_, bucket);
+  return kernel_time(workload_.device, count * element_size(type) +
+                                           count * element_size(*settings_.wire_type));
+}
+
+OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
+                                    std::vector<OperationId> after) {
+  const auto cast = cast_time(bucket);
+  if (cast) after = {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
+  const auto type = cast ? *settings_.wire_type : tensors_[bucket.front()].type;
+  return call(std::move(name),
+              {collectives::Collective::all_reduce, bucket_count(tensors_, bucket),
+               element_size(type), Rank(0), {}},
+              std::move(after));
+}
+
+void StepBuilder::cast_back(const Bucket& bucket, OperationId reduced) {
+  if (const auto cast = cast_time(bucket)) {
+    compute("cast back", OperationKind::copy, *cast, {reduced});
+  }
+}
+
 StepProgram StepBuilder::finish(std::vector<OperationId> after) {
   compute("optimizer", OperationKind::optimizer, workload_.optimizer, std::move(after));
   return std::move(program_);
-}
-
-CollectiveCall all_reduce_of(std::span<const ParameterTensor> tensors, const Bucket& bucket) {
-  return {collectives::Collective::all_reduce, bucket_count(tensors, bucket),
-          element_size(tensors[bucket.front()].type), Rank(0), {}};
 }
 
 }  // namespace paceline::training

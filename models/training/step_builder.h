@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ class StepBuilder {
   OperationId compute(std::string name, OperationKind kind, Seconds time,
                       std::vector<OperationId> after);
   OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
+  // An all-reduce of these tensors as one buffer, with a cast to the wire's type before it where
+  // that is another one.
+  OperationId all_reduce(std::string name, const Bucket& bucket, std::vector<OperationId> after);
+  // The cast back, after the backward; nothing to do where the types are the same.
+  void cast_back(const Bucket& bucket, OperationId reduced);
 
   // The optimizer, and the finished program.
   [[nodiscard]] StepProgram finish(std::vector<OperationId> after);
@@ -39,15 +45,14 @@ class StepBuilder {
   [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
 
  private:
+  // The time of a cast of the bucket in either direction; empty when it travels as it is.
+  [[nodiscard]] std::optional<Seconds> cast_time(const Bucket& bucket) const;
+
   const workload::Workload& workload_;
   const TrainingSettings& settings_;
   std::vector<workload::ParameterTensor> tensors_;
   StepProgram program_;
   LaneId compute_, communication_;
 };
-
-// An all-reduce of these tensors as one buffer.
-[[nodiscard]] CollectiveCall all_reduce_of(std::span<const workload::ParameterTensor> tensors,
-                                           const Bucket& bucket);
 
 }  // namespace paceline::training

@@ -21,7 +21,7 @@ std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload
   std::vector<workload::ParameterTensor> tensors;
   for (const workload::TimedLayer& layer : workload.layers) {
     for (workload::ParameterTensor tensor : layer.parameters) {
-      if (tensor.type == workload::DataType::float32) tensor.type = settings.gradient_type;
+      if (tensor.type == workload::DataType::float32) tensor.type = settings.parameter_type;
       tensors.push_back(std::move(tensor));
     }
   }

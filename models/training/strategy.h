@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,14 @@ struct TrainingSettings {
   DdpSettings ddp;
   std::uint32_t gradient_accumulation = 1;  // forward and backward passes a step
   std::uint32_t collectives_in_flight = 1;  // NCCL 1, PyTorch's Gloo 2
-  // Gradients on the wire; parameters that are no 32-bit floats keep their own type.
-  workload::DataType gradient_type = workload::DataType::float32;
+  // What the network's 32-bit parameters, and so their gradients and buckets, are held in.
+  workload::DataType parameter_type = workload::DataType::float32;
+  // What gradients are cast to around their reduction (PyTorch's compression hooks, native mixed
+  // precision); buckets are still assigned by the parameters' bytes. Empty: they travel as they are.
+  std::optional<workload::DataType> wire_type;
 };
 
-// All parameter tensors in registration order, with the types that their gradients have on the wire.
+// All parameter tensors in registration order, with the types that they are held in.
 [[nodiscard]] std::vector<workload::ParameterTensor> gradient_tensors(
     const workload::Workload& workload, const TrainingSettings& settings);
 

@@ -59,7 +59,8 @@ std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
-  const std::string hint_number = error == std::errc{} ? std::string(digits) : "5";
+  const bool usable = error == std::errc{} && std::isfinite(number) && number >= 0;
+  const std::string hint_number = usable ? std::string(digits) : "5";
   const std::string hint = "write " + hint_number + std::string(examples[0]) + " or " +
                            hint_number + std::string(examples[1]);
   if (error != std::errc{}) return UnitError{"is not a " + std::string(kind), hint};

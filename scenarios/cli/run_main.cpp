@@ -21,7 +21,8 @@ constexpr std::array rows{
     Command{"validate", "the error table over the measured points of scenarios", attach_validate},
 };
 
-void complain(const std::string& text) { fmt::print(stderr, "paceline: {}\n", text); }
+// Not through fmt or streams: it must not throw when standard error is gone.
+void complain(const std::string& text) { std::fputs(("paceline: " + text + "\n").c_str(), stderr); }
 
 }  // namespace
 
@@ -43,7 +44,9 @@ int run_main(int argc, const char* const* argv) {
     }
     return exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_done : exit_bad_input;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    complain(fmt::format("{}; see paceline --help", error.what()));
+    return exit_bad_input;
   } catch (const InputError& error) {
     complain(error.what());
     return exit_bad_input;

@@ -23,13 +23,13 @@ using workload::Workload;
 
 struct Precisions {
   Precision compute = Precision::fp32;
-  DataType gradient = DataType::float32;
+  std::optional<DataType> gradient;  // empty: as the parameters
 };
 
-DataType gradient_type_of(Precision precision) {
+DataType parameter_type_of(Precision precision) {
   if (precision == Precision::fp16) return DataType::float16;
   if (precision == Precision::bf16) return DataType::bfloat16;
-  return DataType::float32;  // amp keeps fp32 parameters, so their gradients are fp32
+  return DataType::float32;  // amp keeps fp32 parameters
 }
 
 constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
@@ -50,12 +50,10 @@ Precisions read_precision(Reader& workload) {
   Precisions read;
   if (field && !field->node().IsMap()) {
     read.compute = to_precision(*field);
-    read.gradient = gradient_type_of(read.compute);
     return read;
   }
   Reader both = workload.map("precision");
   if (const auto compute = both.find("compute")) read.compute = to_precision(*compute);
-  read.gradient = gradient_type_of(read.compute);
   if (const auto gradient = both.find("gradient")) read.gradient = to_type(*gradient);
   both.finish();
   return read;
@@ -119,7 +117,8 @@ void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenari
   workload.batch_per_gpu =
       static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
   const Precisions precision = read_precision(reader);
-  scenario.training.gradient_type = precision.gradient;
+  scenario.training.parameter_type = parameter_type_of(precision.compute);
+  scenario.training.wire_type = precision.gradient;
   const Field device = reader.require("device", "v100-sxm2-16gb");
   workload.device = load_device(device);
   const auto model = reader.find("model");
@@ -203,6 +202,9 @@ DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
   constexpr std::array<std::string_view, 2> iterations{"steady", "first"};
   if (const auto iteration = reader.find("iteration")) {
     ddp.first_iteration = iteration->word(iterations) == 1;
+  }
+  if (ddp.find_unused_parameters && !ddp.static_graph) {
+    assumptions.emplace_back("ddp: the search for unused parameters takes no time");
   }
   if (!ddp.first_bucket) {
     const bool as_cap = ddp.first_bucket_limit() == ddp.bucket_cap;

@@ -187,6 +187,10 @@ Field Reader::require(const std::string& key, std::string_view example) {
 
 Reader Reader::map(const std::string& key) {
   asked_.insert(key);
+  maps_.insert(key);
+  if (const auto whole = overrides_->find(below(key)); whole != overrides_->end()) {
+    return Reader(whole->second, *overrides_);
+  }
   std::optional<Reader> reader;
   for (const Layer& layer : layers_) {
     const YAML::Node node = find_key(layer.map, key);
@@ -223,12 +227,20 @@ Location Reader::location() const {
 std::vector<std::pair<std::string, Field>> Reader::entries() {
   std::vector<std::pair<std::string, Field>> all;
   const Layer& first = layers_.front();
-  if (!first.map.IsDefined()) return all;
-  for (const auto& entry : first.map) {
-    if (!entry.first.IsScalar()) continue;
-    asked_.insert(entry.first.Scalar());
-    all.emplace_back(entry.first.Scalar(),
-                     Field(first.document, entry.second, below(entry.first.Scalar())));
+  if (first.map.IsDefined() && first.map.IsMap()) {
+    for (const auto& entry : first.map) {
+      if (!entry.first.IsScalar()) continue;
+      const std::string& key = entry.first.Scalar();
+      asked_.insert(key);
+      if (overrides_->contains(below(key))) continue;
+      all.emplace_back(key, Field(first.document, entry.second, below(key)));
+    }
+  }
+  for (const auto& [path, field] : *overrides_) {
+    if (path_.empty() || path.rfind(path_ + ".", 0) != 0) continue;
+    const std::string key = path.substr(path_.size() + 1);
+    asked_.insert(key);
+    all.emplace_back(key, field);
   }
   return all;
 }
@@ -260,7 +272,12 @@ void Reader::finish() const {
     if (path.rfind(prefix, 0) != 0) continue;
     const std::string rest = path.substr(prefix.size());
     const std::string key = rest.substr(0, rest.find('.'));
+    if (asked_.contains(rest)) continue;
     if (!asked_.contains(key)) fail_unknown(key, field.location());
+    if (key != rest && !maps_.contains(key)) {
+      throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
+                       fmt::format("set {} itself", below(key)));
+    }
   }
 }
 

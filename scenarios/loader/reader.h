@@ -96,7 +96,8 @@ class Reader {
   std::vector<Layer> layers_;  // the first wins
   std::string path_;
   const Overrides* overrides_;
-  std::set<std::string> asked_;
+  std::set<std::string> asked_;  // keys
+  std::set<std::string> maps_;   // those of them that were read as maps
 };
 
 // The candidate with the fewest edits from `word`, if they are few enough to be a slip.

@@ -122,7 +122,7 @@ traces::Reply parsed(const std::optional<std::string>& line, std::uint64_t id) {
 std::vector<traces::Reply> simulate(const std::vector<const ResolvedPoint*>& points,
                                     std::size_t jobs, const std::function<void()>& on_done) {
   // A process that dies must not take this one along when it is written to.
-  std::signal(SIGPIPE, SIG_IGN);
+  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   const std::string path = simulator_path();
   std::vector<traces::Reply> replies(points.size());
   std::atomic<std::size_t> next{0};
@@ -148,6 +148,7 @@ std::vector<traces::Reply> simulate(const std::vector<const ResolvedPoint*>& poi
   std::vector<std::thread> workers;
   for (std::size_t i = 0; i < std::min(jobs, points.size()); ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
+  std::signal(SIGPIPE, on_broken_pipe);
   if (trouble) std::rethrow_exception(trouble);
   return replies;
 }

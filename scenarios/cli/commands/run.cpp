@@ -39,9 +39,10 @@ void write_timeline(const std::string& path, const std::vector<PointOutcome>& ou
 
 int run(const Options& options) {
   const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
-  for (const Location& where : file.unmatched()) {
-    fmt::print(stderr, "paceline: {}:{}:{}: measured point is not in this grid, left out\n",
-               where.file, where.line, where.column);
+  if (!file.unmatched().empty()) {
+    const Location& first = file.unmatched().front();
+    fmt::print(stderr, "paceline: {}:{}:{}: {} measured points from here on are not in this grid\n",
+               first.file, first.line, first.column, file.unmatched().size());
   }
   const auto outcomes = run_scenario(file, options.shared.run_options());
   const auto to_stdout = [](const std::string& path) { return path == "-"; };

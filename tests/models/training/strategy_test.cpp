@@ -281,7 +281,7 @@ TEST(Strategies, SendGradientsInTheTypeThatWasAsked) {
     Workload workload = four_layers();
     workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
     TrainingSettings settings = three_buckets();
-    settings.gradient_type = DataType::bfloat16;
+    settings.parameter_type = DataType::bfloat16;
     std::uint64_t of_2_bytes = 0, of_8_bytes = 0;
     for (const Call& call : calls_of(strategy.build(workload, settings), Collective::all_reduce)) {
       if (call.element_size == 2) of_2_bytes += call.count;
@@ -296,7 +296,7 @@ TEST(GradientTensors, AreInRegistrationOrderWithTheTypesOnTheWire) {
   Workload workload = four_layers();
   workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
   TrainingSettings settings;
-  settings.gradient_type = DataType::float16;
+  settings.parameter_type = DataType::float16;
   const auto tensors = gradient_tensors(workload, settings);
   ASSERT_EQ(tensors.size(), 4U);
   const std::vector<std::string> names{"stem.weight", "body.weight", "body.bias", "head.weight"};
