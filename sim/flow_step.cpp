@@ -22,6 +22,7 @@ class FlowStep {
   explicit FlowStep(const ResolvedPoint& point)
       : point_(point),
         ranks_(point.cluster.ranks().value()),
+        planner_(point.cluster),
         network_(point.cluster, CollectiveRun::arrived),
         successors_(point.program.operations.size()),
         lane_operations_(point.program.lanes.size()),
@@ -86,7 +87,7 @@ class FlowStep {
     if (!runs_[id]) {
       const auto& call = std::get<CollectiveCall>(operation.work);
       runs_[id] = std::make_unique<CollectiveRun>(
-          call, training::plan_of(call, point_.cluster), network_,
+          call, planner_.plan_of(call), network_,
           [this, id](Rank done) { finish(done, id); });
     }
     runs_[id]->join(rank);
@@ -124,6 +125,7 @@ class FlowStep {
 
   const ResolvedPoint& point_;
   std::uint32_t ranks_;
+  training::Planner planner_;
   FlowNetwork network_;
   std::vector<std::vector<OperationId>> successors_;
   std::vector<std::vector<OperationId>> lane_operations_;

@@ -68,6 +68,7 @@ struct Pieces {
 };
 
 struct Arriving {
+  Place sent;
   Rank to;
   Arrival arrival;
   std::pair<std::size_t, std::size_t> pieces;
@@ -78,6 +79,7 @@ class Interpreter {
  public:
   explicit Interpreter(const Plan& plan)
       : plan_(plan), ranks_(plan.ranks.value()), chunk_bounds_(owner_chunks()), pieces_(cut()) {
+    if (index(plan.root) >= ranks_) throw Fault("the root is no rank");
     held_.assign(ranks_, std::vector<Contributions>(pieces_.count(), Contributions(ranks_)));
     for (std::uint32_t r = 0; r < ranks_; ++r) {
       for (std::size_t piece = 0; piece < pieces_.count(); ++piece) {
@@ -119,7 +121,7 @@ class Interpreter {
           for (const Send& send : round.sends(Rank(r))) {
             for (std::uint64_t i = 0; i < round.repeats; ++i) {
               const ElementRange range = send.chunk.at(i);
-              if (range.begin + range.count > plan_.count) {
+              if (range.begin > plan_.count || range.count > plan_.count - range.begin) {
                 fail({c, first_round + i}, Rank(r), "sends elements outside the buffer");
               }
               bounds.insert(range.begin.value());
@@ -171,13 +173,13 @@ class Interpreter {
       check_sources({c, round_number}, round);
       for (std::uint64_t i = 0; i < round.repeats; ++i, ++round_number) {
         if (under_way.size() == channel.window) {
-          deliver({c, round_number}, under_way.front());
+          deliver(under_way.front());
           under_way.pop_front();
         }
         under_way.push_back(post({c, round_number}, round, i, under_way));
       }
     }
-    for (const auto& arrivals : under_way) deliver({c, round_number}, arrivals);
+    for (const auto& arrivals : under_way) deliver(arrivals);
   }
 
   void check_sources(Place place, const Round& round) const {
@@ -235,7 +237,7 @@ class Interpreter {
         }
       }
     }
-    Arriving result{send.to, send.arrival, pieces, {}};
+    Arriving result{place, send.to, send.arrival, pieces, {}};
     for (std::size_t piece = pieces.first; piece < pieces.second; ++piece) {
       if (mover_[piece] != plan_.channels.size() && mover_[piece] != place.channel) {
         fail(place, from, "sends elements that another channel moves too");
@@ -248,15 +250,17 @@ class Interpreter {
     return result;
   }
 
-  void deliver(Place place, const std::vector<Arriving>& arrivals) {
+  void deliver(const std::vector<Arriving>& arrivals) {
     for (const Arriving& arriving : arrivals) {
       for (std::size_t piece = arriving.pieces.first; piece < arriving.pieces.second; ++piece) {
         Contributions& value = held_[index(arriving.to)][piece];
         const Contributions& incoming = arriving.values[piece - arriving.pieces.first];
         if (arriving.arrival == Arrival::copy) {
           value = incoming;
+        } else if (value.empty()) {
+          fail(arriving.sent, arriving.to, "adds to elements that it does not hold");
         } else if (value.intersects(incoming)) {
-          fail(place, arriving.to, "adds a contribution twice");
+          fail(arriving.sent, arriving.to, "adds a contribution twice");
         } else {
           value.unite(incoming);
         }

@@ -21,6 +21,7 @@ class ClosedStep {
   explicit ClosedStep(const ResolvedPoint& point)
       : point_(point),
         ranks_(point.cluster.ranks().value()),
+        planner_(point.cluster),
         fabric_(point.cluster),
         lanes_(point.program.lanes.size()),
         start_(point.program.operations.size(), std::vector<Seconds>(ranks_)),
@@ -85,7 +86,7 @@ class ClosedStep {
     if (*first == *last) {
       for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
     } else {
-      end_[id] = finish_times(plan_of(call, point_.cluster), fabric_, call.element_size, starts,
+      end_[id] = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
                               Latency::counted);
     }
     if (!shares_pipe) return;
@@ -99,7 +100,7 @@ class ClosedStep {
     const auto [entry, is_new] = costs_.try_emplace(key);
     CallCost& cost = entry->second;
     if (!is_new) return cost;
-    const auto plan = plan_of(call, point_.cluster);
+    const auto plan = planner_.plan_of(call);
     const std::vector<Seconds> together(ranks_);
     cost.finish = finish_times(plan, fabric_, call.element_size, together, Latency::counted);
     cost.transfers = transfer_count(plan);
@@ -126,6 +127,7 @@ class ClosedStep {
 
   const ResolvedPoint& point_;
   std::uint32_t ranks_;
+  training::Planner planner_;
   topology::Fabric fabric_;
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Seconds>> start_, end_;  // [operation][rank]

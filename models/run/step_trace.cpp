@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace paceline {
@@ -70,16 +71,20 @@ std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans) {
     for (const Span& span : of_rank) step = std::max(step, span.end.value());
   }
   const double grain = step > 0 ? step * 1e-9 : 1.0;
-  std::map<std::vector<long long>, std::size_t> class_of;
+  // What was done, and when.
+  using Deed = std::tuple<std::string, training::OperationKind, training::LaneId, Bytes, std::string,
+                          long long, long long>;
+  std::map<std::vector<Deed>, std::size_t> class_of;
   std::vector<RankClass> classes;
   for (std::size_t r = 0; r < spans.size(); ++r) {
-    std::vector<long long> times;
-    times.reserve(2 * spans[r].size());
+    std::vector<Deed> deeds;
+    deeds.reserve(spans[r].size());
     for (const Span& span : spans[r]) {
-      times.push_back(std::llround(span.start.value() / grain));
-      times.push_back(std::llround(span.end.value() / grain));
+      deeds.emplace_back(span.name, span.kind, span.lane, span.size, span.algorithm,
+                         std::llround(span.start.value() / grain),
+                         std::llround(span.end.value() / grain));
     }
-    const auto [entry, is_new] = class_of.emplace(std::move(times), classes.size());
+    const auto [entry, is_new] = class_of.emplace(std::move(deeds), classes.size());
     if (is_new) classes.push_back({{}, std::move(spans[r])});
     classes[entry->second].ranks.push_back(Rank(r));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace paceline::topology {
 namespace {
@@ -10,42 +11,61 @@ namespace {
 using Lanes = std::vector<std::vector<std::uint32_t>>;
 using Cycle = std::vector<std::uint32_t>;
 
-// Packs undirected Hamiltonian cycles into lanes, as many as fit.
+// Undirected Hamiltonian cycles of a node's lanes, each once: it starts at 0 and its second vertex is
+// below its last. Eight GPUs have at most 2,520; the limit keeps a node of many more from taking
+// long, at the price of rings that are not looked at.
+class CycleList {
+ public:
+  CycleList(const Lanes& lanes, std::uint32_t gpus) : lanes_(lanes), gpus_(gpus) {
+    Cycle path{0};
+    std::vector<bool> visited(gpus, false);
+    visited[0] = true;
+    extend(path, visited);
+  }
+  [[nodiscard]] std::vector<Cycle> take() { return std::move(cycles_); }
+
+ private:
+  static constexpr std::uint64_t steps_max = 1'000'000;
+
+  void extend(Cycle& path, std::vector<bool>& visited) {
+    if (++steps_ > steps_max) return;
+    if (path.size() == gpus_) {
+      if (lanes_[path.back()][0] > 0 && path[1] < path.back()) cycles_.push_back(path);
+      return;
+    }
+    for (std::uint32_t next = 1; next < gpus_; ++next) {
+      if (visited[next] || lanes_[path.back()][next] == 0) continue;
+      visited[next] = true;
+      path.push_back(next);
+      extend(path, visited);
+      path.pop_back();
+      visited[next] = false;
+    }
+  }
+
+  const Lanes& lanes_;
+  std::uint32_t gpus_;
+  std::uint64_t steps_ = 0;
+  std::vector<Cycle> cycles_;
+};
+
+// Packs cycles into lanes, as many as fit.
 class CyclePacking {
  public:
-  CyclePacking(const Lanes& lanes, std::uint32_t gpus) : gpus_(gpus), free_(lanes) {
+  CyclePacking(const Lanes& lanes, std::uint32_t gpus)
+      : gpus_(gpus), free_(lanes), cycles_(CycleList(lanes, gpus).take()) {
     // A cycle takes two lanes of every GPU.
     bound_ = std::numeric_limits<std::size_t>::max();
     for (std::uint32_t i = 0; i < gpus; ++i) {
       const auto row = lanes[i].begin();
       bound_ = std::min<std::size_t>(bound_, std::accumulate(row, row + gpus, 0U) / 2);
     }
-    Cycle path{0};
-    std::vector<bool> visited(gpus, false);
-    visited[0] = true;
-    list_cycles(path, visited);
     pack(0);
   }
 
   [[nodiscard]] const std::vector<Cycle>& best() const { return best_; }
 
  private:
-  // Every undirected cycle once: it starts at 0 and its second vertex is below its last.
-  void list_cycles(Cycle& path, std::vector<bool>& visited) {
-    if (path.size() == gpus_) {
-      if (free_[path.back()][0] > 0 && path[1] < path.back()) cycles_.push_back(path);
-      return;
-    }
-    for (std::uint32_t next = 1; next < gpus_; ++next) {
-      if (visited[next] || free_[path.back()][next] == 0) continue;
-      visited[next] = true;
-      path.push_back(next);
-      list_cycles(path, visited);
-      path.pop_back();
-      visited[next] = false;
-    }
-  }
-
   void pack(std::size_t from) {
     if (chosen_.size() > best_.size()) best_ = chosen_;
     for (std::size_t i = from; i < cycles_.size() && best_.size() < bound_; ++i) {
@@ -71,9 +91,9 @@ class CyclePacking {
     return true;
   }
 
-  // A node of eight GPUs has at most 2,520 cycles and is searched whole in well under this; the
-  // limit keeps an unusual node from taking long, at the price of fewer rings than possible.
-  static constexpr std::uint64_t tries_max = 2'000'000;
+  // Nodes of eight GPUs are searched whole in well under this; the limit keeps an unusual node from
+  // taking long, at the price of fewer rings than possible.
+  static constexpr std::uint64_t tries_max = 1'000'000;
 
   std::uint32_t gpus_;
   Lanes free_;
@@ -105,15 +125,60 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
   return {in_order};
 }
 
+// For each NIC a cycle through the node that starts at the NIC's first GPU, so chosen that no two end
+// at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the cycles allow none.
+class NicCycles {
+ public:
+  NicCycles(const std::vector<Cycle>& cycles, std::uint32_t gpus, std::uint32_t nics)
+      : cycles_(cycles), gpus_(gpus), nics_(nics), taken_(nics, false) {
+    choose(0);
+  }
+  [[nodiscard]] const std::vector<Cycle>& chosen() const { return chosen_; }
+
+ private:
+  bool choose(std::uint32_t nic) {
+    if (nic == nics_) return true;
+    const std::uint32_t first = (nic * gpus_ + nics_ - 1) / nics_;
+    std::vector<bool> tried = taken_;  // cycles that leave by the same NIC are as good as each other
+    for (const Cycle& cycle : cycles_) {
+      Cycle local = cycle;
+      std::rotate(local.begin(), std::find(local.begin(), local.end(), first), local.end());
+      const std::uint32_t out = local.back() * nics_ / gpus_;
+      if (tried[out]) continue;
+      tried[out] = taken_[out] = true;
+      chosen_.push_back(std::move(local));
+      if (choose(nic + 1)) return true;
+      chosen_.pop_back();
+      taken_[out] = false;
+    }
+    return false;
+  }
+
+  const std::vector<Cycle>& cycles_;
+  std::uint32_t gpus_, nics_;
+  std::vector<bool> taken_;
+  std::vector<Cycle> chosen_;
+};
+
 // One ring a NIC through all nodes.
-std::vector<Cycle> rails(const Cluster& cluster, const std::vector<Cycle>& within) {
+std::vector<Cycle> rails(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   const std::uint32_t nics = cluster.network.nics_per_node;
+  std::vector<Cycle> cycles;
+  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 2) {
+    for (const Cycle& cycle : CycleList(cluster.intra_node.lanes, gpus).take()) {
+      cycles.push_back(cycle);
+      cycles.emplace_back(cycle.rbegin(), cycle.rend());
+    }
+  }
+  std::vector<Cycle> within = NicCycles(cycles, gpus, nics).chosen();
+  if (within.empty()) {
+    Cycle in_order(gpus);
+    std::iota(in_order.begin(), in_order.end(), 0U);
+    within = NicCycles({in_order}, gpus, nics).chosen();
+  }
   std::vector<Cycle> rings;
-  for (std::uint32_t nic = 0; nic < nics; ++nic) {
-    Cycle local = within[nic % within.size()];
-    const std::uint32_t first_of_nic = (nic * gpus + nics - 1) / nics;
-    std::rotate(local.begin(), std::find(local.begin(), local.end(), first_of_nic), local.end());
+  for (const Cycle& local : within) {
     Cycle ring;
     for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
       for (const std::uint32_t gpu : local) ring.push_back(node * gpus + gpu);
@@ -125,15 +190,11 @@ std::vector<Cycle> rails(const Cluster& cluster, const std::vector<Cycle>& withi
 
 }  // namespace
 
-std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster, std::uint32_t channels) {
-  std::vector<Cycle> rings = node_rings(cluster);
-  if (cluster.nodes > 1) rings = rails(cluster, rings);
-  const std::size_t count = channels == 0 ? rings.size() : channels;
+std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster) {
   std::vector<std::vector<Rank>> orders;
-  for (std::size_t c = 0; c < count; ++c) {
-    std::vector<Rank> order;
-    for (const std::uint32_t r : rings[c % rings.size()]) order.push_back(Rank(r));
-    orders.push_back(std::move(order));
+  for (const Cycle& ring : cluster.nodes > 1 ? rails(cluster) : node_rings(cluster)) {
+    std::vector<Rank>& order = orders.emplace_back();
+    for (const std::uint32_t r : ring) order.push_back(Rank(r));
   }
   return orders;
 }

@@ -1,16 +1,21 @@
 #include "models/training/call_plan.h"
 
-#include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/topology/ring_orders.h"
 
 namespace paceline::training {
 
-collectives::Plan plan_of(const CollectiveCall& call, const topology::Cluster& cluster) {
+Planner::Planner(const topology::Cluster& cluster)
+    : ranks_(cluster.ranks()), rings_(topology::ring_orders(cluster)) {}
+
+collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
   const auto* algorithm = collectives::find_algorithm(call.collective, call.algorithm);
   PACELINE_EXPECTS(algorithm != nullptr);
-  return algorithm->build({cluster.ranks(), call.count, call.element_size, call.root,
-                           topology::ring_orders(cluster, call.channels)});
+  const std::size_t channels = call.channels == 0 ? rings_.size() : call.channels;
+  std::vector<collectives::RingOrder> orders;
+  for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings_[c % rings_.size()]);
+  return algorithm->build(
+      {ranks_, call.count, call.element_size, call.root, std::move(orders)});
 }
 
 }  // namespace paceline::training

@@ -1,14 +1,25 @@
 #pragma once
 
-#include "models/collectives/plan.h"
+#include <vector>
+
+#include "models/collectives/registry.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
 
 namespace paceline::training {
 
-// The plan of a program's call on a cluster: the algorithm it names, with the cluster's rings.
-// Precondition: the call's algorithm is in the registry.
-[[nodiscard]] collectives::Plan plan_of(const CollectiveCall& call,
-                                        const topology::Cluster& cluster);
+// Makes the plans of a program's calls on one cluster: the algorithm each names, with the cluster's
+// rings, which are searched for once.
+class Planner {
+ public:
+  explicit Planner(const topology::Cluster& cluster);
+
+  // Precondition: the call's algorithm is in the registry.
+  [[nodiscard]] collectives::Plan plan_of(const CollectiveCall& call) const;
+
+ private:
+  RankCount ranks_;
+  std::vector<collectives::RingOrder> rings_;  // what the topology offers
+};
 
 }  // namespace paceline::training

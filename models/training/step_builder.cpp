@@ -63,6 +63,7 @@ OperationId StepBuilder::call(std::string name, CollectiveCall call,
 std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
   const auto type = tensors_[bucket.front()].type;
   if (!settings_.wire_type || *settings_.wire_type == type) return std::nullopt;
+  if (type == workload::DataType::int64) return std::nullopt;  // casts are for floats
   // Reads one type and writes the other.
   const ElementCount count = bucket_count(tensors_, bucket);
   return kernel_time(workload_.device, count * element_size(type) +

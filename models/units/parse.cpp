@@ -70,7 +70,10 @@ std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<
     return UnitError{"is not a " + std::string(kind) + " of zero or more", hint};
   }
   for (const Unit& unit : units) {
-    if (unit.name == name) return number * unit.factor;
+    if (unit.name != name) continue;
+    const double value = number * unit.factor;
+    if (!std::isfinite(value)) return UnitError{"is too large", "write a smaller " + std::string(kind)};
+    return value;
   }
   return UnitError{"has no unit of " + std::string(kind), "known units: " + known_units(units)};
 }
@@ -107,7 +110,10 @@ Parsed<BytesPerSecond> parse_bandwidth(std::string_view text) {
 Parsed<Bytes> parse_bytes(std::string_view text) {
   const auto parsed = parse_quantity(text, size_units, "size", {"MiB", "MB"});
   if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
-  const double bytes = std::get<double>(parsed);
+  const double product = std::get<double>(parsed);
+  // 1.001 * 1e3 is off by its last bit: what is that near to a whole number was written as one.
+  const double whole = std::round(product);
+  const double bytes = std::abs(product - whole) <= product * 0x1p-52 ? whole : product;
   // 2^53: up to here a double holds every whole number, so nothing is rounded in silence.
   if (bytes > 9007199254740992.0) return UnitError{"is more than 8 PiB", "write a smaller size"};
   if (bytes != std::floor(bytes)) {

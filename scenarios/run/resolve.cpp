@@ -79,13 +79,14 @@ std::uint64_t planned_transfers(const collectives::Plan& plan) {
 
 std::uint64_t planned_transfers(const ResolvedPoint& point) {
   std::map<std::tuple<collectives::Collective, std::string, ElementCount>, std::uint64_t> known;
+  const training::Planner planner(point.cluster);
   std::uint64_t transfers = 0;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
     const auto [entry, is_new] =
         known.try_emplace({call->collective, call->algorithm, call->count}, 0);
-    if (is_new) entry->second = planned_transfers(training::plan_of(*call, point.cluster));
+    if (is_new) entry->second = planned_transfers(planner.plan_of(*call));
     transfers += entry->second;
   }
   return transfers;

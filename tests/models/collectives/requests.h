@@ -46,7 +46,7 @@ inline std::vector<Orders> order_sets(std::uint32_t ranks, std::mt19937_64& rand
       cluster.nodes = ranks / per_node;
       cluster.gpus_per_node = per_node;
       cluster.network.nics_per_node = nics;
-      sets.push_back(topology::ring_orders(cluster, 0));
+      sets.push_back(topology::ring_orders(cluster));
       if (per_node == 1) break;
     }
   }

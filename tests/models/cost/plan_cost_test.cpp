@@ -213,7 +213,7 @@ TEST(FinishTimes, RunChannelsAtTheSameTime) {
   mesh.intra_node.latency = latency;
   const auto* ring = collectives::find_algorithm(Collective::all_reduce, "ring");
   const Plan plan = ring->build(
-      {RankCount(4), ElementCount(24000), element_size, Rank(0), topology::ring_orders(mesh, 0)});
+      {RankCount(4), ElementCount(24000), element_size, Rank(0), topology::ring_orders(mesh)});
   ASSERT_EQ(plan.channels.size(), 6U);
   expect_all(finish_of(plan, mesh), 6.0 * latency + wire_time(2 * 0.75 * 24000 / 6));
 }
@@ -222,8 +222,9 @@ TEST(FinishTimes, RunChannelsAtTheSameTime) {
 TEST(FinishTimes, ShareLinksAmongChannels) {
   const Cluster cluster = topology::flat_cluster(4, latency);
   const auto* ring = collectives::find_algorithm(Collective::all_reduce, "ring");
-  const Plan plan = ring->build(
-      {RankCount(4), ElementCount(8000), element_size, Rank(0), topology::ring_orders(cluster, 2)});
+  const auto order = topology::ring_orders(cluster).front();
+  const Plan plan =
+      ring->build({RankCount(4), ElementCount(8000), element_size, Rank(0), {order, order}});
   ASSERT_EQ(plan.channels.size(), 2U);
   // A chunk is 8000 / 2 / 4 = 1,000 elements at half speed; 6 steps.
   expect_all(finish_of(plan, cluster), 6.0 * (latency + wire_time(2000)));

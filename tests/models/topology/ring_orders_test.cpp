@@ -78,7 +78,7 @@ TEST(Dgx1Lanes, AreSixAGpuAnd24InAll) {
 // directions.
 TEST(RingOrders, AreSixOnADgx1) {
   const Cluster cluster = dgx1(1, 4);
-  const auto orders = ring_orders(cluster, 0);
+  const auto orders = ring_orders(cluster);
   EXPECT_EQ(orders.size(), 6U);
   expect_permutations(orders, cluster);
   expect_lanes_enough(orders, cluster);
@@ -92,7 +92,7 @@ TEST(RingOrders, AreSixOnADgx1) {
 TEST(RingOrders, AreFourOnTheFirstFourGpusOfADgx1) {
   const auto cluster = dgx1(1, 4).with_gpus(4);
   ASSERT_TRUE(cluster);
-  const auto orders = ring_orders(*cluster, 0);
+  const auto orders = ring_orders(*cluster);
   EXPECT_EQ(orders.size(), 4U);
   expect_permutations(orders, *cluster);
   expect_lanes_enough(orders, *cluster);
@@ -102,17 +102,17 @@ TEST(RingOrders, AreFourOnTheFirstFourGpusOfADgx1) {
 TEST(RingOrders, AreAsManyAsLanesOnTwoGpus) {
   const auto cluster = dgx1(1, 4).with_gpus(2);
   ASSERT_TRUE(cluster);
-  EXPECT_EQ(ring_orders(*cluster, 0), (Orders{{Rank(0), Rank(1)}}));
+  EXPECT_EQ(ring_orders(*cluster), (Orders{{Rank(0), Rank(1)}}));
   const Cluster two_lanes = full_mesh(2, 2);
-  EXPECT_EQ(ring_orders(two_lanes, 0).size(), 2U);
-  expect_lanes_enough(ring_orders(two_lanes, 0), two_lanes);
+  EXPECT_EQ(ring_orders(two_lanes).size(), 2U);
+  expect_lanes_enough(ring_orders(two_lanes), two_lanes);
 }
 
 // Four GPUs with two lanes a pair: 6 lanes a GPU allow 3 cycles, and the 3 different cycles of four
 // vertices use each of the 6 pairs exactly twice.
 TEST(RingOrders, AreSixOnAFullMeshOfFourWithTwoLanes) {
   const Cluster cluster = full_mesh(4, 2);
-  const auto orders = ring_orders(cluster, 0);
+  const auto orders = ring_orders(cluster);
   EXPECT_EQ(orders.size(), 6U);
   expect_permutations(orders, cluster);
   expect_lanes_enough(orders, cluster);
@@ -122,8 +122,8 @@ TEST(RingOrders, AreSixOnAFullMeshOfFourWithTwoLanes) {
 TEST(RingOrders, UseTheSameCycleAgainWherePairsHaveSeveralLanes) {
   for (const std::uint32_t lanes : {1U, 2U, 3U}) {
     const Cluster cluster = full_mesh(3, lanes);
-    EXPECT_EQ(ring_orders(cluster, 0).size(), 2 * lanes);
-    expect_lanes_enough(ring_orders(cluster, 0), cluster);
+    EXPECT_EQ(ring_orders(cluster).size(), 2 * lanes);
+    expect_lanes_enough(ring_orders(cluster), cluster);
   }
 }
 
@@ -134,22 +134,22 @@ TEST(RingOrders, FallBackToRankOrderWithoutACycle) {
     line.intra_node.lanes[i][i + 1] = line.intra_node.lanes[i + 1][i] = 1;
   }
   line.intra_node.host_bandwidth = BytesPerSecond(1e9);
-  const auto orders = ring_orders(line, 0);
+  const auto orders = ring_orders(line);
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_TRUE(std::is_sorted(orders[0].begin(), orders[0].end()));
 }
 
 TEST(RingOrders, AreOneInRankOrderInASwitchedNode) {
-  const auto orders = ring_orders(switched(1, 8, 4), 0);
+  const auto orders = ring_orders(switched(1, 8, 4));
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].size(), 8U);
   EXPECT_TRUE(std::is_sorted(orders[0].begin(), orders[0].end()));
-  EXPECT_EQ(ring_orders(switched(1, 1, 1), 0), Orders{{Rank(0)}});
+  EXPECT_EQ(ring_orders(switched(1, 1, 1)), Orders{{Rank(0)}});
 }
 
 // Ranks 0..7 in two nodes of four with two NICs: GPUs 0 and 1 use NIC 0, GPUs 2 and 3 NIC 1.
 TEST(RingOrders, EnterEachNodeAtTheFirstGpuOfTheirNic) {
-  const auto orders = ring_orders(switched(2, 4, 2), 0);
+  const auto orders = ring_orders(switched(2, 4, 2));
   const auto ranks = [](std::initializer_list<std::uint32_t> numbers) {
     std::vector<Rank> order;
     for (const auto r : numbers) order.push_back(Rank(r));
@@ -163,7 +163,7 @@ TEST(RingOrders, EnterEachNodeAtTheFirstGpuOfTheirNic) {
 void expect_each_nic_once_out_and_once_in(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   const std::uint32_t nics = cluster.network.nics_per_node;
-  const auto orders = ring_orders(cluster, 0);
+  const auto orders = ring_orders(cluster);
   const std::string where = std::to_string(cluster.nodes) + " nodes of " + std::to_string(gpus) +
                             " GPUs and " + std::to_string(nics) + " NICs";
   ASSERT_EQ(orders.size(), nics) << where;
@@ -207,22 +207,12 @@ TEST(RingOrders, UseEachNicOnceOutAndOnceInOnMeshNodes) {
 // Within a node a ring goes along lanes, so that the host links carry network traffic only.
 TEST(RingOrders, RunAlongLanesWithinMeshNodes) {
   const Cluster cluster = dgx1(3, 4);
-  for (const auto& [hop, rings] : hops_of(ring_orders(cluster, 0))) {
+  for (const auto& [hop, rings] : hops_of(ring_orders(cluster))) {
     const auto [from, to] = hop;
     if (index(from) / 8 != index(to) / 8) continue;
     EXPECT_GT(cluster.intra_node.lanes[index(from) % 8][index(to) % 8], 0U)
         << index(from) << " to " << index(to);
   }
-}
-
-TEST(RingOrders, RepeatOrKeepTheFirstWhenANumberOfChannelsIsAsked) {
-  const Cluster cluster = dgx1(1, 4);
-  const auto all = ring_orders(cluster, 0);
-  const auto two = ring_orders(cluster, 2);
-  EXPECT_EQ(two, Orders(all.begin(), all.begin() + 2));
-  const auto eight = ring_orders(cluster, 8);
-  ASSERT_EQ(eight.size(), 8U);
-  for (std::size_t c = 0; c < 8; ++c) EXPECT_EQ(eight[c], all[c % 6]);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ topology::Cluster two_nodes_of_four() {
 TEST(CallPlan, IsTheNamedAlgorithmForAllRanksOfTheCluster) {
   const CollectiveCall call{Collective::reduce, ElementCount(100), ElementSize(4), Rank(3),
                             "binomial_tree"};
-  const auto plan = plan_of(call, two_nodes_of_four());
+  const auto plan = Planner(two_nodes_of_four()).plan_of(call);
   EXPECT_EQ(plan.collective, Collective::reduce);
   EXPECT_EQ(plan.ranks, RankCount(8));
   EXPECT_EQ(plan.count, ElementCount(100));
@@ -31,10 +31,10 @@ TEST(CallPlan, IsTheNamedAlgorithmForAllRanksOfTheCluster) {
 // One ring a NIC unless the call asks for a number of channels.
 TEST(CallPlan, RunsOnTheClustersRings) {
   CollectiveCall call{Collective::all_reduce, ElementCount(100), ElementSize(4), Rank(0), "ring"};
-  EXPECT_EQ(plan_of(call, two_nodes_of_four()).channels.size(), 2U);
+  EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 2U);
   call.channels = 5;
-  EXPECT_EQ(plan_of(call, two_nodes_of_four()).channels.size(), 5U);
-  EXPECT_EQ(find_fault(plan_of(call, two_nodes_of_four())), std::nullopt);
+  EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 5U);
+  EXPECT_EQ(find_fault(Planner(two_nodes_of_four()).plan_of(call)), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,472 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+// What every piece of bad input must get: exit code 2, one line on standard error and nothing on
+// standard output, in little time and memory.
+void expect_refused(const Ended& ended, const std::string& message) {
+  EXPECT_EQ(ended.exit_code, 2) << "signal " << ended.signal << ": " << ended.err;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  EXPECT_EQ(ended.err.substr(0, message.size()), message) << ended.err;
+}
+
+// Without the marker "@", and where it stood: ":line:column", or nothing without one.
+struct Marked {
+  std::string text, place;
+
+  explicit Marked(std::string marked) : text(std::move(marked)) {
+    const auto at = text.find('@');
+    if (at == std::string::npos) return;
+    text.erase(at, 1);
+    const auto begin = text.begin(), end = begin + static_cast<std::ptrdiff_t>(at);
+    const auto line_start = text.rfind('\n', at == 0 ? 0 : at - 1);
+    const std::size_t column = line_start == std::string::npos ? at + 1 : at - line_start;
+    place = ":" + std::to_string(std::count(begin, end, '\n') + 1) + ":" + std::to_string(column);
+  }
+};
+
+// The small scenario with one thing changed. "@" is where the message must point; what stands in
+// `message` must follow.
+struct BadScenario {
+  const char* name;
+  const char* from;  // empty: append
+  const char* to;
+  const char* message;
+};
+
+class BadScenarios : public testing::TestWithParam<BadScenario> {};
+
+TEST_P(BadScenarios, AreRefusedInOneLineThatPointsAtThem) {
+  const BadScenario& bad = GetParam();
+  const Marked marked(changed(small_scenario, bad.from, bad.to));
+  const Folder folder;
+  folder.write("bad.yaml", marked.text);
+  expect_refused(paceline({"run", "bad.yaml"}, folder.path()),
+                 "paceline: bad.yaml" + marked.place + ": " + bad.message);
+}
+
+const BadScenario keys[] = {
+    {"UnknownKey", "", "@simulatoin: 3\n", "unknown key \"simulatoin\"; did you mean simulation?"},
+    {"UnknownKeyLikeNone", "", "@zzzzzzzzzzzzzzzzzzzzzzzzzzz: 3\n",
+     "unknown key \"zzzzzzzzzzzzzzzzzzzzzzzzzzz\"; known keys: cluster,"},
+    {"UnknownKeyOfCluster", "  nodes: 2", "  @noeds: 2",
+     "unknown key \"cluster.noeds\"; did you mean nodes?"},
+    {"UnknownKeyInANestedMap", "latency: 5us", "@latnecy: 5us",
+     "unknown key \"cluster.network.latnecy\"; did you mean latency?"},
+    {"UnknownKeyOfAStrategy", "{strategy: bulk_synchronous,",
+     "{strategy: bulk_synchronous, @bucket_cap: 5MiB,",
+     "unknown key \"training.bucket_cap\"; known keys: "},
+    {"UnknownKeyOfALayer", "parameters: [3000]", "@params: [3000]",
+     "unknown key \"workload.layers.1.params\"; known keys: backward, "},
+    {"UnknownAxis", "", "sweep: {cluster.network.latnecy: [@1us, 2us]}\n",
+     "unknown key \"cluster.network.latnecy\"; did you mean latency?"},
+    {"KeyThatStandsTwice", "", "@name: again\n", "key \"name\" stands twice"},
+    {"NestedKeyThatStandsTwice", "latency: 5us", "latency: 5us, @latency: 6us",
+     "key \"latency\" stands twice"},
+    {"KeyThatIsAList", "", "? @[a, b]\n: 1\n", "a key is not a word"},
+    {"MissingName", "name: two nodes\n", "", "name is missing; write name: "},
+    {"MissingSchema", "schema: paceline/1\n", "", "schema is missing; write schema: paceline/1"},
+    {"OtherSchema", "paceline/1", "@paceline/9",
+     "schema \"paceline/9\" is not known; write schema: paceline/1"},
+    {"SectionThatIsAValue", "{library: nccl}", "@nccl",
+     "collective \"nccl\" is not a map; write keys with values below it"},
+};
+
+const BadScenario quantities[] = {
+    {"LatencyWithoutUnit", "latency: 5us", "latency: @5",
+     "latency \"5\" has no unit; write 5us or 5ms"},
+    {"BandwidthWithoutUnit", "10Gbps", "@10",
+     "bandwidth \"10\" has no unit; write 10Gbps or 10GBps"},
+    {"LayerTimeWithoutUnit", "name: a, forward: 1ms", "name: a, forward: @1",
+     "forward \"1\" has no unit; write 1us or 1ms"},
+    {"ThroughputWithoutUnit", "  batch_per_gpu: 8\n",
+     "  batch_per_gpu: 8\n  single_gpu_throughput: @10\n",
+     "single_gpu_throughput \"10\" has no unit; write 10 samples/s or 10 img/s"},
+    {"WrongUnit", "latency: 5us", "latency: @5MiB",
+     "latency \"5MiB\" has no unit of time; known units: ns us ms s m h"},
+    {"NoNumber", "latency: 5us", "latency: @soon",
+     "latency \"soon\" is not a time; write 5us or 5ms"},
+    {"ListForAQuantity", "latency: 5us", "latency: @[5us]", "latency is not a single value"},
+    {"ZeroBandwidth", "10Gbps", "@0Gbps", "bandwidth \"0Gbps\" is not a bandwidth above zero"},
+    {"NegativeBandwidth", "10Gbps", "@-1Gbps",
+     "bandwidth \"-1Gbps\" is not a bandwidth of zero or more"},
+    {"InfiniteBandwidth", "10Gbps", "@1e999Gbps", "bandwidth \"1e999Gbps\" is not a bandwidth"},
+    {"NegativeLatency", "latency: 5us", "latency: @-5us",
+     "latency \"-5us\" is not a time of zero or more"},
+    {"EfficiencyOfZero", "latency: 5us", "latency: 5us, efficiency: @0",
+     "efficiency \"0\" is not above zero"},
+    {"EfficiencyAboveOne", "latency: 5us", "latency: 5us, efficiency: @120%",
+     "efficiency \"120%\" is not a part of the whole; write 0% to 100%"},
+    {"FractionOfAByte", "{strategy: bulk_synchronous,", "{strategy: ddp, bucket_cap: @0.3B,",
+     "bucket_cap \"0.3B\" is not a whole number of bytes"},
+    {"BucketCapOfZero", "{strategy: bulk_synchronous,", "{strategy: ddp, bucket_cap: @0MiB,",
+     "bucket_cap \"0MiB\" is not a size above zero"},
+    {"NoTimeLeftForTheLayers", "  batch_per_gpu: 8\n",
+     "  batch_per_gpu: 8\n  single_gpu_throughput: @9999999 samples/s\n",
+     "single_gpu_throughput \"9999999 samples/s\" leaves no time for the layers"},
+    {"JitterAboveTheWhole", "", "ranks: {jitter: @200%}\n",
+     "jitter \"200%\" is not a part of the whole; write 0% to 99%"},
+    {"SlowdownOfZero", "", "ranks: {slowdown: {1: @0}}\n",
+     "1 \"0\" is out of range; write a number from 0.001 to 1000"},
+    {"SlowdownOfNoRank", "", "ranks: {slowdown: {x: @2}}\n",
+     "x \"2\" belongs to no rank; write slowdown: {3: 1.2}"},
+};
+
+const BadScenario clusters[] = {
+    {"ZeroGpus", "", "gpus: @0\n", "gpus \"0\" is out of range; write a number from 1 to 1000000"},
+    {"PartOfAGpu", "", "gpus: @1.5\n", "gpus \"1.5\" is not a whole number"},
+    {"GpusThatDoNotFillNodes", "", "gpus: @3\n",
+     "gpus \"3\" does not fill nodes of 2 GPUs; write a multiple of 2"},
+    {"GpusThatDoNotFillNodesInASweep", "", "sweep: {gpus: [2, 4, @7]}\n",
+     "gpus \"7\" does not fill nodes of 2 GPUs; write a multiple of 2"},
+    {"ZeroNodes", "  nodes: 2", "  nodes: @0", "nodes \"0\" is out of range"},
+    {"ZeroGpusPerNode", "gpus_per_node: 2", "gpus_per_node: @0",
+     "gpus_per_node \"0\" is out of range"},
+    {"MoreGpusThanAMillion", "  nodes: 2", "  nodes: 1000000",
+     "gpus_per_node \"2\" makes more than"},
+    {"MoreNicsThanGpus", "latency: 5us", "latency: 5us, nics_per_node: @3",
+     "nics_per_node \"3\" is out of range; write a number from 1 to 2"},
+    {"NodesWithoutANetwork", "  network: {bandwidth: 10Gbps, latency: 5us}\n", "",
+     "cluster.network.bandwidth is missing; write network: {bandwidth: 100Gbps}"},
+    {"UnknownPreset", "  nodes: 2\n", "  nodes: 2\n  preset: @dgx1-v101\n",
+     "preset \"dgx1-v101\" is not known; did you mean dgx1-v100? known: dgx1-v100, "},
+    {"LanesThatAreNotSymmetric", "kind: nvswitch", "kind: nvlink_mesh, lanes: @[[0, 1], [2, 0]]",
+     "lanes differs between 0,1 and 1,0"},
+    {"LanesThatAreNotSquare", "kind: nvswitch", "kind: nvlink_mesh, lanes: @[[0, 1]]",
+     "lanes is not a square of at least 2 rows"},
+    {"LanesFromAGpuToItself", "kind: nvswitch", "kind: nvlink_mesh, lanes: @[[1, 1], [1, 0]]",
+     "lanes "},
+    {"LanesWithoutAMesh", "kind: nvswitch", "kind: nvswitch, lanes: @[[0, 1], [1, 0]]",
+     "lanes belongs to kind: nvlink_mesh"},
+    {"MeshWithoutAPath", "  nodes: 2\n  gpus_per_node: 2\n  intra_node: {kind: nvswitch,",
+     "  @nodes: 2\n  gpus_per_node: 2\n  intra_node: {kind: nvlink_mesh, lanes: [[0, 0], [0, 0]],",
+     "nothing joins GPUs 0 and 1 of a node; give intra_node.host_bandwidth, or lanes between them"},
+};
+
+const BadScenario names[] = {
+    {"UnknownAlgorithm", "library: nccl", "algorithm: @rnig",
+     "algorithm \"rnig\" is not known; did you mean ring? known: ring, "},
+    {"UnknownLibrary", "library: nccl", "library: @ncl",
+     "library \"ncl\" is not known; did you mean nccl? known: nccl, gloo, mpi, plan"},
+    {"UnknownModel",
+     "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"
+     "    - {name: b, forward: 1ms, backward: 2ms, parameters: [3000]}\n",
+     "  model: @resnet81\n",
+     "model \"resnet81\" is not known; did you mean resnet18? known: bert-base, "},
+    {"ModelBesideLayers", "  layers:\n    - {name: a,",
+     "  model: resnet18\n  layers:\n    @- {name: a,",
+     "layers stands beside model; keep one of them"},
+    {"UnknownDevice", "v100-sxm2-16gb", "@v100-sxm2-61gb",
+     "device \"v100-sxm2-61gb\" is not known; did you mean v100-sxm2-16gb? known: a100-"},
+    {"UnknownStrategy", "bulk_synchronous", "@bulk_synchronos",
+     "strategy \"bulk_synchronos\" is not known; did you mean bulk_synchronous? known: ddp, "},
+    {"UnknownPrecision", "  batch_per_gpu: 8\n", "  batch_per_gpu: 8\n  precision: @fp31\n",
+     "precision \"fp31\" is not known; did you mean fp32? known: fp32, "},
+    {"UnknownOptimizer", "kind: sgd,", "kind: @adma,",
+     "kind \"adma\" is not known; did you mean adam? known: sgd, "},
+    {"UnknownFidelity", "fidelity: closed", "fidelity: @flwo",
+     "fidelity \"flwo\" is not known; did you mean flow? known: "},
+    {"FidelityThatIsNotBuiltYet", "fidelity: closed", "fidelity: @folded",
+     "fidelity \"folded\" is not built yet; write flow (every transfer) or closed (formulas)"},
+    {"PlanWithoutAlgorithm", "{library: nccl}", "@{library: plan}",
+     "collective.algorithm is missing; write algorithm: ring"},
+    {"PlanThatChoosesItself", "library: nccl", "library: plan, algorithm: @auto",
+     "algorithm \"auto\" chooses nothing for library: plan; write algorithm: ring"},
+    {"NoVersion", "{strategy: bulk_synchronous,", "{strategy: ddp, torch_version: @two,",
+     "torch_version \"two\" is not a version; write \"2.1\""},
+};
+
+const BadScenario sweeps[] = {
+    {"EmptyAxis", "", "sweep: {gpus: @[]}\n", "gpus is an empty list; write [a, b, ...]"},
+    {"AxisOfNothing", "", "sweep: {gpus: @}\n", "gpus is not a list; write [a, b, ...]"},
+    {"AxisOfLists", "", "sweep: {gpus: [@[1, 2]]}\n", "gpus is not a single value"},
+    {"SweepThatIsAList", "", "sweep: @[1, 2]\n", "sweep is not a map"},
+    {"MeasuredPointOfTwoGridPoints", "",
+     "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [@{throughput: 9 samples/s}]}\n",
+     "measured point matches 2 points of the grid; name its gpus"},
+    {"MeasuredPointOfTwoEqualValues", "",
+     "sweep: {gpus: [4, 4]}\nmeasured: {source: s, points: [@{gpus: 4, throughput: 9 "
+     "samples/s}]}\n",
+     "measured point matches 2 points of the grid; an axis has a value twice"},
+    {"TwoMeasuredPointsOfOneGridPoint", "",
+     "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [{gpus: 4, step: 1s}, @{gpus: 4.0, "
+     "step: 2s}]}\n",
+     "a second measured point for the same point of the grid; keep one of them"},
+    {"MeasuredPointWithoutAFigure", "",
+     "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [@{gpus: 4}]}\n",
+     "measured.points.throughput is missing; write throughput: "},
+    {"MeasuredStepOfZero", "", "measured: {source: s, points: [{step: @0s}]}\n",
+     "step \"0s\" is not a time above zero"},
+    {"MeasuredPointWithAnUnknownAxis", "",
+     "measured: {source: s, points: [{@latency: 3us, step: 1s}]}\n",
+     "unknown key \"measured.points.latency\"; known keys: "},
+    {"MeasuredWithoutPoints", "", "measured: {source: s, points: @[]}\n",
+     "points is an empty list"},
+    {"MeasuredWithoutSource", "", "measured: @{points: [{step: 1s}]}\n",
+     "measured.source is missing; write source: "},
+};
+
+const BadScenario yaml[] = {
+    {"MapInAValue", "", "ranks: a@: b\n", "is not YAML: "},
+    {"AliasWithoutAnchor", "", "ranks: @*nowhere\n", "is not YAML: "},
+    {"ListThatDoesNotEnd", "", "ranks: [1, 2\n@", "is not YAML: "},
+    {"TabForIndentation", "", "\t@ranks: 3\n", "is not YAML: "},
+};
+
+std::string name_of(const testing::TestParamInfo<BadScenario>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Keys, BadScenarios, testing::ValuesIn(keys), name_of);
+INSTANTIATE_TEST_SUITE_P(Quantities, BadScenarios, testing::ValuesIn(quantities), name_of);
+INSTANTIATE_TEST_SUITE_P(Clusters, BadScenarios, testing::ValuesIn(clusters), name_of);
+INSTANTIATE_TEST_SUITE_P(Names, BadScenarios, testing::ValuesIn(names), name_of);
+INSTANTIATE_TEST_SUITE_P(Sweeps, BadScenarios, testing::ValuesIn(sweeps), name_of);
+INSTANTIATE_TEST_SUITE_P(Yaml, BadScenarios, testing::ValuesIn(yaml), name_of);
+
+// Files that are no scenarios at all.
+
+class BadFiles : public testing::Test {
+ protected:
+  // What a run of the text says.
+  Ended run(std::string_view text) {
+    folder_.write("bad.yaml", text);
+    return paceline({"run", "bad.yaml"}, folder_.path());
+  }
+
+  Folder folder_;
+};
+
+TEST_F(BadFiles, MayBeMissing) {
+  expect_refused(paceline({"run", "nowhere.yaml"}, folder_.path()),
+                 "paceline: nowhere.yaml: cannot be read: No such file or directory");
+}
+
+TEST_F(BadFiles, MayBeFolders) {
+  expect_refused(paceline({"run", "."}, folder_.path()),
+                 "paceline: .: cannot be read: Is a directory");
+}
+
+TEST_F(BadFiles, MayBeEmpty) {
+  expect_refused(run(""), "paceline: bad.yaml: is not a scenario; write schema: paceline/1");
+}
+
+TEST_F(BadFiles, MayBeAListOrAWord) {
+  expect_refused(run("- a\n- b\n"), "paceline: bad.yaml: is not a scenario");
+  expect_refused(run("hello\n"), "paceline: bad.yaml: is not a scenario");
+}
+
+TEST_F(BadFiles, MayBePrograms) {
+  expect_refused(run(text_of(PACELINE_BINARY).substr(0, 4096)),
+                 "paceline: bad.yaml: is not a text file: byte ");
+}
+
+// Offset 26: "schema: paceline/1\n" has 19 bytes, "name: a" 7.
+TEST_F(BadFiles, MayHoldANulByte) {
+  using namespace std::string_literals;
+  expect_refused(run("schema: paceline/1\nname: a\0b\n"s),
+                 "paceline: bad.yaml: is not a text file: byte 26 is 0");
+}
+
+TEST_F(BadFiles, MayBeLargerThanOneMebibyte) {
+  const std::string text(small_scenario);
+  expect_refused(run(text + "#" + std::string(1 << 20, 'x') + "\n"),
+                 "paceline: bad.yaml: is larger than 1 MiB");
+}
+
+TEST_F(BadFiles, MayBeOneMebibyteOfAKnownScenario) {
+  std::string text(small_scenario);
+  text += "#" + std::string((1 << 20) - text.size() - 2, 'x') + "\n";
+  EXPECT_EQ(run(text).exit_code, 0);
+}
+
+// The limits of these: what a run of a small scenario takes is 10 ms and 6 MiB.
+void expect_cheap(const Ended& ended) {
+  EXPECT_LT(ended.seconds, 5);
+  EXPECT_LT(ended.peak_kib, 512 * 1024);
+}
+
+// Nine levels of ten aliases each stand for 10^10 values, some 100 GiB when written out.
+TEST_F(BadFiles, MayBeBombsOfAliases) {
+  std::string text(small_scenario);
+  text += "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (char level = '1'; level <= '9'; ++level) {
+    const std::string above = std::string("*a") + static_cast<char>(level - 1);
+    text += std::string("a") + level + ": &a" + level + " [" + above;
+    for (int i = 1; i < 10; ++i) text += ", " + above;
+    text += "]\n";
+  }
+  const Ended ended = run(text);
+  expect_refused(ended, "paceline: bad.yaml:21:");  // a4, the first above 100,000 values
+  EXPECT_NE(ended.err.find("stands for more than 100000 values"), std::string::npos) << ended.err;
+  expect_cheap(ended);
+}
+
+TEST_F(BadFiles, MayNestTooDeeply) {
+  for (const auto& [open, close] :
+       {std::pair{"[", "]"}, std::pair{"{a: ", "}"}, std::pair{"- ", ""}, std::pair{"? ", ""}}) {
+    std::string text;
+    for (int i = 0; i < 10'000; ++i) text += open;
+    for (int i = 0; i < 10'000; ++i) text += close;
+    const Ended ended = run(text + "\n");
+    expect_refused(ended, "paceline: bad.yaml");
+    expect_cheap(ended);
+  }
+}
+
+TEST_F(BadFiles, MayHoldMoreValuesThanTheLimit) {
+  std::string text = "[a";
+  for (int i = 0; i < 100'000; ++i) text += ",a";
+  const Ended ended = run(text + "]\n");
+  expect_refused(ended, "paceline: bad.yaml:1:");
+  expect_cheap(ended);
+}
+
+// 1,000 x 1,000 x 1,000 points.
+TEST_F(BadFiles, MaySweepOverABillionPoints) {
+  std::string gpus, batches, latencies;
+  for (int i = 1; i <= 1000; ++i) {
+    const char* comma = i == 1 ? "" : ", ";
+    gpus += comma + std::to_string(2 * i);
+    batches += comma + std::to_string(i);
+    latencies += comma + std::to_string(i) + "us";
+  }
+  const Ended ended =
+      run(changed(small_scenario, "",
+                  "sweep:\n  gpus: [" + gpus + "]\n  workload.batch_per_gpu: [" + batches +
+                      "]\n  cluster.network.latency: [" + latencies + "]\n"));
+  expect_refused(ended, "paceline: bad.yaml:19:28: ");
+  EXPECT_NE(ended.err.find("1000 x 1000 x 1000 points; a sweep has at most 100000 points"),
+            std::string::npos)
+      << ended.err;
+  expect_cheap(ended);
+}
+
+// A ring all-reduce of 8,000 GPUs has 2 x 7,999 rounds of 8,000 transfers: 1.28e8.
+TEST_F(BadFiles, MayAskForMoreTransfersThanAreSimulatedUnforced) {
+  const std::string wide = changed(small_scenario, "  nodes: 2", "  nodes: 4000");
+  const Ended ended = run(changed(wide, "fidelity: closed", "fidelity: flow"));
+  expect_refused(ended, "paceline: bad.yaml: 8000 GPUs take 1.28e+08 simulated transfers, about ");
+  EXPECT_NE(ended.err.find("fidelity: closed"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("--force"), std::string::npos) << ended.err;
+  expect_cheap(ended);
+}
+
+// Every message is one line and harmless to a terminal, whatever it repeats of the file.
+TEST_F(BadFiles, CannotWriteControlCharactersToTheTerminal) {
+  const Ended ended =
+      run(changed(small_scenario, "strategy: bulk_synchronous", "strategy: \"a\\e[31m\\n\\rb\""));
+  expect_refused(ended, "paceline: bad.yaml:14:22: strategy \"a?[31m??b\" is not known");
+}
+
+// Command lines.
+
+struct BadCommand {
+  const char* name;
+  std::vector<std::string> arguments;  // "FILE" stands for a good scenario's path
+  const char* message;
+};
+
+class BadCommands : public testing::TestWithParam<BadCommand> {};
+
+TEST_P(BadCommands, AreRefusedInOneLine) {
+  const Folder folder;
+  auto arguments = GetParam().arguments;
+  std::replace(arguments.begin(), arguments.end(), std::string("FILE"),
+               folder.write("good.yaml", small_scenario));
+  expect_refused(paceline(arguments, folder.path()),
+                 std::string("paceline: ") + GetParam().message);
+}
+
+const BadCommand settings[] = {
+    {"SettingOfAnUnknownKey",
+     {"run", "FILE", "--set", "cluster.network.latnecy=5us"},
+     "--set cluster.network.latnecy=5us: unknown key \"cluster.network.latnecy\"; did you mean "
+     "latency?"},
+    {"SettingOfAnUnknownSection",
+     {"run", "FILE", "--set", "clutser.nodes=2"},
+     "--set clutser.nodes=2: unknown key \"clutser\"; did you mean cluster?"},
+    {"SettingOfAnUnknownAxis",
+     {"run", "FILE", "--set", "sweep.cluster.nodse=[1, 2]"},
+     "--set sweep.cluster.nodse=[1, 2]: unknown key \"cluster.nodse\"; did you mean nodes?"},
+    {"SettingWithoutEquals",
+     {"run", "FILE", "--set", "cluster.network.latency"},
+     "--set cluster.network.latency: is not path=value; write --set cluster.network.latency=5us"},
+    {"SettingWithoutPath", {"run", "FILE", "--set", "=5us"}, "--set =5us: is not path=value"},
+    {"SettingWithoutUnit",
+     {"run", "FILE", "--set", "cluster.network.latency=5"},
+     "--set cluster.network.latency=5: latency \"5\" has no unit; write 5us or 5ms"},
+    {"SettingOfNothing",
+     {"run", "FILE", "--set", "cluster.network.latency="},
+     "--set cluster.network.latency=: latency is not a single value"},
+    {"SettingThatIsNotYaml",
+     {"run", "FILE", "--set", "sweep.gpus=[2,"},
+     "--set sweep.gpus=[2,: is not YAML: "},
+    {"SettingOfAnEmptyAxis",
+     {"run", "FILE", "--set", "sweep.gpus=[]"},
+     "--set sweep.gpus=[]: gpus is an empty list"},
+    {"SettingBelowAValue",
+     {"run", "FILE", "--set", "cluster.network.latency.x=5us"},
+     "--set cluster.network.latency.x=5us: "},
+    {"SettingOfASectionToAValue",
+     {"run", "FILE", "--set", "cluster.network=5"},
+     "--set cluster.network=5: network \"5\" is not a map"},
+    {"SettingOfALayerThatIsNotThere",
+     {"run", "FILE", "--set", "workload.layers.9.forward=5ms"},
+     "--set workload.layers.9.forward=5ms: "},
+    {"SettingOfTheMeasuredPoints",
+     {"run", "FILE", "--set", "measured.source=me"},
+     "--set measured.source=me: "},
+    {"SettingOfTheWholeSweep", {"run", "FILE", "--set", "sweep=[2, 4]"}, "--set sweep=[2, 4]: "},
+    {"SeedThatIsNoNumber",
+     {"run", "FILE", "--seed", "x"},
+     "--set simulation.seed=x: seed \"x\" is not a number"},
+};
+
+const BadCommand usage[] = {
+    {"NoArguments", {}, ""},
+    {"UnknownCommand", {"rnu", "FILE"}, ""},
+    {"NoScenario", {"run"}, ""},
+    {"TwoScenarios", {"run", "FILE", "FILE"}, ""},
+    {"UnknownOption", {"run", "FILE", "--jsno", "-"}, ""},
+    {"OptionWithoutValue", {"run", "FILE", "--json"}, ""},
+    {"JobsThatAreNoNumber", {"run", "FILE", "--jobs", "two"}, ""},
+    {"NegativeJobs", {"run", "FILE", "--jobs=-1"}, ""},
+    {"MeanErrorThatIsNoNumber", {"validate", "FILE", "--max-mean-error", "x"}, ""},
+    {"MeanErrorThatIsNotANumber", {"validate", "FILE", "--max-mean-error", "nan"}, ""},
+    {"ValidationWithoutMeasuredPoints", {"validate", "FILE"}, ""},
+    {"BucketsOfAnUnknownModel",
+     {"buckets", "resnet81"},
+     "command line: model \"resnet81\" is not known; did you mean resnet18? known: "},
+    {"BucketCapWithoutUnit",
+     {"buckets", "resnet18", "--bucket-cap", "25"},
+     "command line: bucket_cap \"25\" has no unit; write 25MiB or 25MB"},
+    {"CollectiveOnAnUnknownCluster",
+     {"collective", "dgx1-v101"},
+     "command line: preset \"dgx1-v101\" is not known; did you mean dgx1-v100? known: "},
+    {"UnknownCollective",
+     {"collective", "dgx1-v100", "--collective", "all_redcue"},
+     "--collective: \"all_redcue\" is not known; known: all_reduce, "},
+    {"CollectiveOfAnUnknownAlgorithm",
+     {"collective", "dgx1-v100", "--algorithm", "rnig"},
+     "command line: algorithm \"rnig\" is not known; did you mean ring? known: "},
+    {"CollectiveSizeWithoutUnit",
+     {"collective", "dgx1-v100", "--max", "1024"},
+     "--max: \"1024\" has no unit; write 1024MiB or 1024MB"},
+    {"CollectiveThatNeverGrows", {"collective", "dgx1-v100", "--factor", "1"}, "--min: "},
+};
+
+std::string command_name(const testing::TestParamInfo<BadCommand>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Settings, BadCommands, testing::ValuesIn(settings), command_name);
+INSTANTIATE_TEST_SUITE_P(Usage, BadCommands, testing::ValuesIn(usage), command_name);
+
+}  // namespace
+}  // namespace paceline::test
