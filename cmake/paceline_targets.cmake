@@ -9,6 +9,10 @@ target_compile_features(paceline_options INTERFACE cxx_std_20)
 target_include_directories(paceline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(paceline_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns of string concatenations in its own headers (GCC bugs 105329 and 105651).
+  target_compile_options(paceline_options INTERFACE -Wno-restrict)
+endif()
 if(PACELINE_SANITIZE)
   target_compile_options(paceline_options INTERFACE
     -fsanitize=${PACELINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
