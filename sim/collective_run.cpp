@@ -38,8 +38,7 @@ void CollectiveRun::advance(std::uint32_t channel, Rank rank) {
   ChannelState& state = channels_[channel];
   Progress& progress = state.progress[index(rank)];
   while (true) {
-    while (progress.done < progress.posted &&
-           progress.pending[progress.done % state.window] == 0) {
+    while (progress.done < progress.posted && progress.pending[progress.done % state.window] == 0) {
       ++progress.done;
     }
     if (progress.posted == state.rounds || progress.posted == progress.done + state.window) break;

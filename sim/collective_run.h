@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "models/collectives/registry.h"
@@ -37,10 +37,10 @@ class CollectiveRun {
 
   // Where a rank stands in a channel.
   struct Progress {
-    std::uint64_t posted = 0;  // rounds posted
-    std::uint64_t done = 0;    // rounds done without a gap
-    std::uint32_t shape = 0;   // of the next round to post
-    std::uint64_t repeat = 0;  // likewise
+    std::uint64_t posted = 0;            // rounds posted
+    std::uint64_t done = 0;              // rounds done without a gap
+    std::uint32_t shape = 0;             // of the next round to post
+    std::uint64_t repeat = 0;            // likewise
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
   };
 

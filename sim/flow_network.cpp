@@ -1,9 +1,10 @@
 #include "sim/flow_network.h"
 
+#include <xbt/log.h>
+
 #include <simgrid/kernel/Timer.hpp>
 #include <string>
 #include <utility>
-#include <xbt/log.h>
 
 namespace paceline::sim {
 namespace {

@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <vector>
-
 #include <simgrid/s4u.hpp>
+#include <vector>
 
 #include "models/topology/fabric.h"
 

@@ -86,9 +86,8 @@ class FlowStep {
     }
     if (!runs_[id]) {
       const auto& call = std::get<CollectiveCall>(operation.work);
-      runs_[id] = std::make_unique<CollectiveRun>(
-          call, planner_.plan_of(call), network_,
-          [this, id](Rank done) { finish(done, id); });
+      runs_[id] = std::make_unique<CollectiveRun>(call, planner_.plan_of(call), network_,
+                                                  [this, id](Rank done) { finish(done, id); });
     }
     runs_[id]->join(rank);
   }

@@ -39,8 +39,8 @@ Round tree_round(Tree tree, std::uint32_t distance, ElementRange whole, bool dow
           [=](Rank rank) {
             const auto to = end(rank, downwards);
             if (!to) return std::vector<Send>{};
-            return std::vector<Send>{{*to, ChunkRule::always(whole),
-                                      downwards ? Arrival::copy : Arrival::reduce}};
+            return std::vector<Send>{
+                {*to, ChunkRule::always(whole), downwards ? Arrival::copy : Arrival::reduce}};
           },
           [=](Rank rank) {
             const auto from = end(rank, !downwards);

@@ -106,8 +106,8 @@ class Interpreter {
   }
 
   [[nodiscard]] std::uint32_t owner(std::size_t piece) const {
-    const auto after = std::upper_bound(chunk_bounds_.begin(), chunk_bounds_.end(),
-                                        pieces_.bounds[piece]);
+    const auto after =
+        std::upper_bound(chunk_bounds_.begin(), chunk_bounds_.end(), pieces_.bounds[piece]);
     return static_cast<std::uint32_t>(after - chunk_bounds_.begin()) - 1;
   }
 
@@ -160,7 +160,8 @@ class Interpreter {
       case Collective::all_to_all: throw Fault("no rule to check an all-to-all with");
     }
     if (held_[rank][piece] == due) return;
-    throw Fault("at the end rank " + std::to_string(rank) + " does not hold the due result of element " +
+    throw Fault("at the end rank " + std::to_string(rank) +
+                " does not hold the due result of element " +
                 std::to_string(pieces_.bounds[piece]));
   }
 

@@ -7,8 +7,8 @@
 
 namespace paceline::collectives {
 
-// Follows every element of a plan symbolically: which ranks' contributions each rank holds. Elements
-// that no transfer of the plan tells apart are followed together.
+// Follows every element of a plan symbolically: which ranks' contributions each rank holds.
+// Elements that no transfer of the plan tells apart are followed together.
 //
 // Returns nothing when the plan is right, else one sentence that names channel, round and rank.
 // Right means: at the end every rank that should hold a result holds each due contribution exactly

@@ -7,10 +7,10 @@ namespace paceline::collectives {
 // Direct all-reduce: every rank sends chunk j to rank j, which reduces; then every rank sends its
 // chunk to every other.
 //
-// Steps 2. Rank r sends everything once, less chunk r, and then chunk r to p-1 ranks: (p-1)/p * size
-// twice when p divides the count. Source: the scatter-reduce and all-gather of Thakur, Rabenseifner
-// and Gropp, IJHPCA 19(1), 2005, each in one step. Reduction order: the owner's own value, then by
-// rank.
+// Steps 2. Rank r sends everything once, less chunk r, and then chunk r to p-1 ranks: (p-1)/p *
+// size twice when p divides the count. Source: the scatter-reduce and all-gather of Thakur,
+// Rabenseifner and Gropp, IJHPCA 19(1), 2005, each in one step. Reduction order: the owner's own
+// value, then by rank.
 [[nodiscard]] Plan direct_all_reduce(const PlanRequest& request);
 
 }  // namespace paceline::collectives

@@ -49,17 +49,17 @@ Round exchange_round(Fold fold, std::uint32_t distance, Arrival arrival,
     if (!number) return std::nullopt;
     return fold.rank_of(*number ^ distance);
   };
-  return {1,
-          [=, range = std::move(range)](Rank rank) {
-            const auto to = partner(rank);
-            if (!to) return std::vector<Send>{};
-            return std::vector<Send>{
-                {*to, ChunkRule::always(range(*fold.number_of(rank))), arrival}};
-          },
-          [=](Rank rank) {
-            const auto from = partner(rank);
-            return from ? std::vector<Rank>{*from} : std::vector<Rank>{};
-          }};
+  return {
+      1,
+      [=, range = std::move(range)](Rank rank) {
+        const auto to = partner(rank);
+        if (!to) return std::vector<Send>{};
+        return std::vector<Send>{{*to, ChunkRule::always(range(*fold.number_of(rank))), arrival}};
+      },
+      [=](Rank rank) {
+        const auto from = partner(rank);
+        return from ? std::vector<Rank>{*from} : std::vector<Rank>{};
+      }};
 }
 
 }  // namespace

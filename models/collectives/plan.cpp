@@ -43,9 +43,7 @@ ElementRange Partition::chunks_from(std::uint64_t first, std::uint64_t length) c
   return {whole_.begin + ElementCount(begin), ElementCount(begin_of(first + length) - begin)};
 }
 
-ChunkRule ChunkRule::always(ElementRange range) {
-  return {Partition::even(range, 1), 0, 0, true};
-}
+ChunkRule ChunkRule::always(ElementRange range) { return {Partition::even(range, 1), 0, 0, true}; }
 
 ElementRange ChunkRule::at(std::uint64_t repeat) const {
   const auto chunks = static_cast<std::int64_t>(partition.chunks());
@@ -91,7 +89,8 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 
 std::vector<ElementCount> elements_sent(const Plan& plan) {
   std::vector<ElementCount> sent(plan.ranks.value());
-  for_each_transfer(plan, [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
+  for_each_transfer(plan,
+                    [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
   return sent;
 }
 

@@ -14,10 +14,10 @@ using RingOrder = std::vector<Rank>;
 // What an algorithm is told. `orders` is the topology's hint: one order a ring, each used as a
 // channel of its own with its share of the buffer; empty means one ring in rank order.
 struct PlanRequest {
-  RankCount ranks;            // at least 1
-  ElementCount count;         // 0 or more
-  ElementSize element_size;   // at least 1; only segmenting algorithms look at it
-  Rank root;                  // broadcast and reduce
+  RankCount ranks;           // at least 1
+  ElementCount count;        // 0 or more
+  ElementSize element_size;  // at least 1; only segmenting algorithms look at it
+  Rank root;                 // broadcast and reduce
   std::vector<RingOrder> orders;
 };
 

@@ -46,8 +46,8 @@ Plan ring_all_reduce(const PlanRequest& request) {
 
 namespace {
 
-// A chunk belongs to the rank of its number here, not to a position: only in rank order do the chunk
-// numbers that a rank sends follow one another, which is what a ChunkRule can say.
+// A chunk belongs to the rank of its number here, not to a position: only in rank order do the
+// chunk numbers that a rank sends follow one another, which is what a ChunkRule can say.
 Plan half_ring(Collective collective, const PlanRequest& request, Arrival arrival,
                std::int64_t shift) {
   Plan plan = empty_plan(collective, request);
@@ -55,8 +55,7 @@ Plan half_ring(Collective collective, const PlanRequest& request, Arrival arriva
   PlanRequest in_rank_order = request;
   in_rank_order.orders.clear();
   const Ring ring = rings_of(in_rank_order).front();
-  const Partition chunks =
-      Partition::even({ElementCount(0), request.count}, request.ranks.value());
+  const Partition chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());
   plan.channels.push_back({{walk(ring, chunks, arrival, [ring, shift](Rank rank) {
     return position_of(*ring, rank) - shift;
   })}});

@@ -8,10 +8,9 @@ namespace paceline::collectives {
 // Partition::even over the ranks. With k orders the buffer is cut evenly in k parts, one a channel.
 //
 // All-reduce: steps 2(p-1); the rank at position q of a channel's order sends that channel's
-// elements twice, less chunks q and q+1 (indices modulo p): 2(p-1)/p * size when p divides the part.
-// Source: Patarasuk and Yuan, JPDC 69(2), 2009. Reduction order: chunk q starts at position q+1 and
-// ends at its owner, position q.
-// Preconditions: every order names each rank once.
+// elements twice, less chunks q and q+1 (indices modulo p): 2(p-1)/p * size when p divides the
+// part. Source: Patarasuk and Yuan, JPDC 69(2), 2009. Reduction order: chunk q starts at position
+// q+1 and ends at its owner, position q. Preconditions: every order names each rank once.
 [[nodiscard]] Plan ring_all_reduce(const PlanRequest& request);
 
 // The first half: steps p-1, rank r ends with chunk r. Sends everything less chunk r. Always one

@@ -26,8 +26,8 @@ Plan segmented_ring_all_reduce(const PlanRequest& request) {
       std::max(divide_up(size.value(), segment_bytes_max), segments_under_way * ranks);
   const std::uint64_t per_rank = divide_up(at_least, ranks);
   const std::uint64_t segments = per_rank * ranks;
-  const std::uint64_t block = divide_up(divide_up(size.value(), segments),
-                                        request.element_size.value());
+  const std::uint64_t block =
+      divide_up(divide_up(size.value(), segments), request.element_size.value());
   const Partition partition =
       Partition::blocks({ElementCount(0), request.count}, segments, ElementCount(block));
 

@@ -95,8 +95,8 @@ class ClosedStep {
   }
 
   const CallCost& cost_of(const CollectiveCall& call) {
-    const CallKey key{call.collective, call.algorithm, call.count,
-                      call.element_size, call.root, call.channels};
+    const CallKey key{call.collective,   call.algorithm, call.count,
+                      call.element_size, call.root,      call.channels};
     const auto [entry, is_new] = costs_.try_emplace(key);
     CallCost& cost = entry->second;
     if (!is_new) return cost;

@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 
-
 #include "models/contract.h"
 
 namespace paceline::cost {
@@ -12,8 +11,13 @@ namespace {
 using collectives::Collective;
 
 // Open MPI's numbers of its all-reduce algorithms.
-enum class OmpiAllReduce { nonoverlapping = 2, recursive_doubling = 3, ring = 4,
-                           segmented_ring = 5, rabenseifner = 6 };
+enum class OmpiAllReduce {
+  nonoverlapping = 2,
+  recursive_doubling = 3,
+  ring = 4,
+  segmented_ring = 5,
+  rabenseifner = 6
+};
 
 constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
 
@@ -32,23 +36,40 @@ using enum OmpiAllReduce;
 constexpr Upto rest{any_size, rabenseifner};
 
 constexpr std::array ompi_rows{
-    Row{4, {Upto{8, ring}, {4096, recursive_doubling}, {8192, ring}, {16384, recursive_doubling},
-            {65536, ring}, {262144, segmented_ring}, rest}},
+    Row{4,
+        {Upto{8, ring},
+         {4096, recursive_doubling},
+         {8192, ring},
+         {16384, recursive_doubling},
+         {65536, ring},
+         {262144, segmented_ring},
+         rest}},
     Row{8, {Upto{16, ring}, {8192, recursive_doubling}, rest, rest, rest, rest, rest}},
     Row{16, {Upto{8192, recursive_doubling}, rest, rest, rest, rest, rest, rest}},
     Row{32, {Upto{64, segmented_ring}, {4096, recursive_doubling}, rest, rest, rest, rest, rest}},
     Row{64, {Upto{128, segmented_ring}, rest, rest, rest, rest, rest, rest}},
     Row{128, {Upto{262144, recursive_doubling}, rest, rest, rest, rest, rest, rest}},
-    Row{256, {Upto{131072, nonoverlapping}, {262144, recursive_doubling}, rest, rest, rest, rest,
-              rest}},
+    Row{256,
+        {Upto{131072, nonoverlapping}, {262144, recursive_doubling}, rest, rest, rest, rest, rest}},
     Row{512, {Upto{4096, nonoverlapping}, rest, rest, rest, rest, rest, rest}},
-    Row{2048, {Upto{2048, nonoverlapping}, {16384, recursive_doubling}, rest, rest, rest, rest,
-               rest}},
-    Row{4096, {Upto{2048, nonoverlapping}, {4096, segmented_ring}, {16384, recursive_doubling},
-               rest, rest, rest, rest}},
+    Row{2048,
+        {Upto{2048, nonoverlapping}, {16384, recursive_doubling}, rest, rest, rest, rest, rest}},
+    Row{4096,
+        {Upto{2048, nonoverlapping},
+         {4096, segmented_ring},
+         {16384, recursive_doubling},
+         rest,
+         rest,
+         rest,
+         rest}},
     Row{std::numeric_limits<std::uint32_t>::max(),
-        {Upto{2048, nonoverlapping}, {16384, segmented_ring}, {32768, recursive_doubling}, rest,
-         rest, rest, rest}},
+        {Upto{2048, nonoverlapping},
+         {16384, segmented_ring},
+         {32768, recursive_doubling},
+         rest,
+         rest,
+         rest,
+         rest}},
 };
 
 OmpiAllReduce ompi_all_reduce(Bytes size, RankCount ranks) {

@@ -38,8 +38,7 @@ void add_load(const RoundTable& shape, const Fabric& fabric, LinkLoads& loads) {
 class ChannelCost {
  public:
   ChannelCost(const std::vector<RoundTable>& shapes, const std::vector<LinkLoads>& loads,
-              std::uint32_t window, const Fabric& fabric, ElementSize element_size,
-              Latency latency)
+              std::uint32_t window, const Fabric& fabric, ElementSize element_size, Latency latency)
       : shapes_(shapes),
         loads_(loads),
         window_(window),
@@ -60,8 +59,8 @@ class ChannelCost {
     const RoundTable::Transfer* transfer;
     Seconds latency;
     double seconds_per_element;
-    // When the transfer before it between the same two ranks ended: they go in order, one at a time.
-    // (With a window of 1 that is so anyway.)
+    // When the transfer before it between the same two ranks ended: they go in order, one at a
+    // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
   };
 

@@ -23,7 +23,6 @@ enum class Latency { counted, none };
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,
                                                 ElementSize element_size,
-                                                std::span<const Seconds> starts,
-                                                Latency latency);
+                                                std::span<const Seconds> starts, Latency latency);
 
 }  // namespace paceline::cost

@@ -42,8 +42,13 @@ double end_of(const RankClass& members) {
 
 Span span_of(const training::Operation& operation, Seconds start, Seconds end) {
   const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
-  return {operation.name, operation.kind, operation.lane, start, end,
-          call ? call->size() : Bytes(0), call ? call->algorithm : ""};
+  return {operation.name,
+          operation.kind,
+          operation.lane,
+          start,
+          end,
+          call ? call->size() : Bytes(0),
+          call ? call->algorithm : ""};
 }
 
 StepTotals totals_of(const StepTrace& trace) {
@@ -72,8 +77,8 @@ std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans) {
   }
   const double grain = step > 0 ? step * 1e-9 : 1.0;
   // What was done, and when.
-  using Deed = std::tuple<std::string, training::OperationKind, training::LaneId, Bytes, std::string,
-                          long long, long long>;
+  using Deed = std::tuple<std::string, training::OperationKind, training::LaneId, Bytes,
+                          std::string, long long, long long>;
   std::map<std::vector<Deed>, std::size_t> class_of;
   std::vector<RankClass> classes;
   for (std::size_t r = 0; r < spans.size(); ++r) {

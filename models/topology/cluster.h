@@ -24,8 +24,8 @@ struct IntraNode {
   IntraNodeKind kind = IntraNodeKind::nvswitch;
   BytesPerSecond bandwidth;  // above 0 when a node has more than one GPU
   Seconds latency;           // one way, between two GPUs of a node
-  // nvlink_mesh: lanes[i][j] is the number of lanes between local ranks i and j; symmetric, diagonal
-  // 0, at least gpus_per_node rows.
+  // nvlink_mesh: lanes[i][j] is the number of lanes between local ranks i and j; symmetric,
+  // diagonal 0, at least gpus_per_node rows.
   std::vector<std::vector<std::uint32_t>> lanes;
   // nvlink_mesh and nvswitch: each GPU's link to its host, crossed by pairs without a lane and by
   // network traffic. Absent: the host never limits network traffic, and a pair without a lane is
@@ -38,10 +38,10 @@ enum class Framing { none, ethernet_tcp };
 
 // What joins the nodes: NICs into one switch without limits of its own.
 struct Network {
-  BytesPerSecond bandwidth;  // of one NIC, one way, as its data sheet says; above 0
-  Seconds latency;           // one way, GPU to GPU of different nodes
+  BytesPerSecond bandwidth;         // of one NIC, one way, as its data sheet says; above 0
+  Seconds latency;                  // one way, GPU to GPU of different nodes
   std::uint32_t nics_per_node = 1;  // 1..gpus_per_node; local rank l uses NIC l*nics/gpus_per_node
-  double efficiency = 1.0;   // the part of the bandwidth that transfers of any size can reach
+  double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
 
@@ -49,7 +49,8 @@ struct Network {
   [[nodiscard]] BytesPerSecond usable_bandwidth() const;
 };
 
-// Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r / gpus_per_node.
+// Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r /
+// gpus_per_node.
 struct Cluster {
   std::string name;
   std::uint32_t nodes = 1;

@@ -35,7 +35,8 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
 Path Fabric::path(Rank from, Rank to) const {
   const std::uint32_t g = cluster_.gpus_per_node;
   PACELINE_EXPECTS(from != to);
-  PACELINE_EXPECTS(from.value() < cluster_.ranks().value() && to.value() < cluster_.ranks().value());
+  PACELINE_EXPECTS(from.value() < cluster_.ranks().value() &&
+                   to.value() < cluster_.ranks().value());
   if (index(from) / g != index(to) / g) {
     return {network_out_[index(from)], network_in_[index(to)], cluster_.network.latency};
   }

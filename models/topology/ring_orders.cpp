@@ -11,8 +11,8 @@ namespace {
 using Lanes = std::vector<std::vector<std::uint32_t>>;
 using Cycle = std::vector<std::uint32_t>;
 
-// Undirected Hamiltonian cycles of a node's lanes, each once: it starts at 0 and its second vertex is
-// below its last. Eight GPUs have at most 2,520; the limit keeps a node of many more from taking
+// Undirected Hamiltonian cycles of a node's lanes, each once: it starts at 0 and its second vertex
+// is below its last. Eight GPUs have at most 2,520; the limit keeps a node of many more from taking
 // long, at the price of rings that are not looked at.
 class CycleList {
  public:
@@ -125,8 +125,9 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
   return {in_order};
 }
 
-// For each NIC a cycle through the node that starts at the NIC's first GPU, so chosen that no two end
-// at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the cycles allow none.
+// For each NIC a cycle through the node that starts at the NIC's first GPU, so chosen that no two
+// end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the cycles
+// allow none.
 class NicCycles {
  public:
   NicCycles(const std::vector<Cycle>& cycles, std::uint32_t gpus, std::uint32_t nics)
@@ -139,7 +140,8 @@ class NicCycles {
   bool choose(std::uint32_t nic) {
     if (nic == nics_) return true;
     const std::uint32_t first = (nic * gpus_ + nics_ - 1) / nics_;
-    std::vector<bool> tried = taken_;  // cycles that leave by the same NIC are as good as each other
+    std::vector<bool> tried =
+        taken_;  // cycles that leave by the same NIC are as good as each other
     for (const Cycle& cycle : cycles_) {
       Cycle local = cycle;
       std::rotate(local.begin(), std::find(local.begin(), local.end(), first), local.end());

@@ -23,15 +23,15 @@ using Bucket = std::vector<std::size_t>;
 
 // How DistributedDataParallel was called.
 struct DdpSettings {
-  Bytes bucket_cap = Bytes(25 << 20);     // kDefaultBucketBytesCap, reducer.hpp
-  bool bucket_cap_was_set = false;        // by the user, even to the default
-  std::optional<Bytes> first_bucket;      // empty: by torch version
+  Bytes bucket_cap = Bytes(25 << 20);  // kDefaultBucketBytesCap, reducer.hpp
+  bool bucket_cap_was_set = false;     // by the user, even to the default
+  std::optional<Bytes> first_bucket;   // empty: by torch version
   std::uint32_t torch_major = 2, torch_minor = 1;
   bool gradient_as_bucket_view = false;
   bool find_unused_parameters = false;
   bool static_graph = false;
   bool broadcast_buffers = true;
-  bool first_iteration = false;           // before the buckets are rebuilt
+  bool first_iteration = false;  // before the buckets are rebuilt
 
   // 1 MiB (kDefaultFirstBucketBytes) unless given; from torch 2.5 on a cap that was set holds for
   // the first bucket too. The change is pytorch PR #121640 (2024); 2.5 is assumed to have it first.

@@ -14,8 +14,7 @@ collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
   const std::size_t channels = call.channels == 0 ? rings_.size() : call.channels;
   std::vector<collectives::RingOrder> orders;
   for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings_[c % rings_.size()]);
-  return algorithm->build(
-      {ranks_, call.count, call.element_size, call.root, std::move(orders)});
+  return algorithm->build({ranks_, call.count, call.element_size, call.root, std::move(orders)});
 }
 
 }  // namespace paceline::training

@@ -48,7 +48,8 @@ std::vector<OperationId> broadcast_buffers(StepBuilder& step, const workload::Wo
 // PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
 // - per parameter, when its gradient is ready, one kernel divides by the world size and copies into
 //   the bucket (read and write), or divides in place when the gradient is a view of the bucket;
-// - buckets launch strictly in order, each when all its gradients are in and all before it launched,
+// - buckets launch strictly in order, each when all its gradients are in and all before it
+// launched,
 //   on one communication stream;
 // - after the backward, in order, each bucket is waited for and copied back per parameter (not with
 //   views), then the optimizer runs.
@@ -83,8 +84,11 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
   if (ddp.find_unused_parameters && !ddp.static_graph) {
     // The map of locally used parameters: one int32 a parameter.
     reduced.push_back(step.call("used parameters",
-                                {collectives::Collective::all_reduce, ElementCount(tensors.size()),
-                                 ElementSize(4), Rank(0), {}},
+                                {collectives::Collective::all_reduce,
+                                 ElementCount(tensors.size()),
+                                 ElementSize(4),
+                                 Rank(0),
+                                 {}},
                                 {}));
   }
   if (ddp.gradient_as_bucket_view) return step.finish(reduced);

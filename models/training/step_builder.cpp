@@ -10,8 +10,8 @@ using workload::TimedLayer;
 StepBuilder::StepBuilder(const workload::Workload& workload, const TrainingSettings& settings)
     : workload_(workload), settings_(settings), tensors_(gradient_tensors(workload, settings)) {
   compute_ = program_.add_lane({"compute", LaneKind::compute});
-  communication_ = program_.add_lane(
-      {"communication", LaneKind::communication, settings.collectives_in_flight});
+  communication_ =
+      program_.add_lane({"communication", LaneKind::communication, settings.collectives_in_flight});
 }
 
 void StepBuilder::forward(std::vector<OperationId> after) {
@@ -56,8 +56,8 @@ OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds t
 
 OperationId StepBuilder::call(std::string name, CollectiveCall call,
                               std::vector<OperationId> after) {
-  return program_.add({std::move(name), OperationKind::collective, communication_,
-                       std::move(after), std::move(call)});
+  return program_.add({std::move(name), OperationKind::collective, communication_, std::move(after),
+                       std::move(call)});
 }
 
 std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
@@ -66,8 +66,8 @@ std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
   if (type == workload::DataType::int64) return std::nullopt;  // casts are for floats
   // Reads one type and writes the other.
   const ElementCount count = bucket_count(tensors_, bucket);
-  return kernel_time(workload_.device, count * element_size(type) +
-                                           count * element_size(*settings_.wire_type));
+  return kernel_time(workload_.device,
+                     count * element_size(type) + count * element_size(*settings_.wire_type));
 }
 
 OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
@@ -76,8 +76,11 @@ OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
   if (cast) after = {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
   const auto type = cast ? *settings_.wire_type : tensors_[bucket.front()].type;
   return call(std::move(name),
-              {collectives::Collective::all_reduce, bucket_count(tensors_, bucket),
-               element_size(type), Rank(0), {}},
+              {collectives::Collective::all_reduce,
+               bucket_count(tensors_, bucket),
+               element_size(type),
+               Rank(0),
+               {}},
               std::move(after));
 }
 

@@ -19,7 +19,8 @@ struct TrainingSettings {
   // What the network's 32-bit parameters, and so their gradients and buckets, are held in.
   workload::DataType parameter_type = workload::DataType::float32;
   // What gradients are cast to around their reduction (PyTorch's compression hooks, native mixed
-  // precision); buckets are still assigned by the parameters' bytes. Empty: they travel as they are.
+  // precision); buckets are still assigned by the parameters' bytes. Empty: they travel as they
+  // are.
   std::optional<workload::DataType> wire_type;
 };
 

@@ -18,18 +18,18 @@ constexpr std::array time_units{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1
                                 Unit{"s", 1.0},   Unit{"m", 60.0},  Unit{"h", 3600.0}};
 
 constexpr std::array size_units{
-    Unit{"B", 1.0},           Unit{"kB", 1e3},          Unit{"MB", 1e6},
-    Unit{"GB", 1e9},          Unit{"TB", 1e12},         Unit{"KiB", 1024.0},
-    Unit{"MiB", 1048576.0},   Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
+    Unit{"B", 1.0},         Unit{"kB", 1e3},           Unit{"MB", 1e6},
+    Unit{"GB", 1e9},        Unit{"TB", 1e12},          Unit{"KiB", 1024.0},
+    Unit{"MiB", 1048576.0}, Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}};
 
 constexpr std::array bandwidth_units{
-    Unit{"Bps", 1.0},           Unit{"kBps", 1e3},           Unit{"MBps", 1e6},
-    Unit{"GBps", 1e9},          Unit{"TBps", 1e12},          Unit{"KiBps", 1024.0},
-    Unit{"MiBps", 1048576.0},   Unit{"GiBps", 1073741824.0}, Unit{"bps", 1.0 / 8},
-    Unit{"kbps", 1e3 / 8},      Unit{"Mbps", 1e6 / 8},       Unit{"Gbps", 1e9 / 8},
+    Unit{"Bps", 1.0},         Unit{"kBps", 1e3},           Unit{"MBps", 1e6},
+    Unit{"GBps", 1e9},        Unit{"TBps", 1e12},          Unit{"KiBps", 1024.0},
+    Unit{"MiBps", 1048576.0}, Unit{"GiBps", 1073741824.0}, Unit{"bps", 1.0 / 8},
+    Unit{"kbps", 1e3 / 8},    Unit{"Mbps", 1e6 / 8},       Unit{"Gbps", 1e9 / 8},
     Unit{"Tbps", 1e12 / 8}};
 
-constexpr std::array flops_units{Unit{"FLOPS", 1.0},   Unit{"kFLOPS", 1e3},  Unit{"MFLOPS", 1e6},
+constexpr std::array flops_units{Unit{"FLOPS", 1.0},  Unit{"kFLOPS", 1e3},  Unit{"MFLOPS", 1e6},
                                  Unit{"GFLOPS", 1e9}, Unit{"TFLOPS", 1e12}, Unit{"PFLOPS", 1e15}};
 
 constexpr std::array throughput_units{Unit{"samples/s", 1.0}, Unit{"img/s", 1.0},
@@ -72,7 +72,8 @@ std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<
   for (const Unit& unit : units) {
     if (unit.name != name) continue;
     const double value = number * unit.factor;
-    if (!std::isfinite(value)) return UnitError{"is too large", "write a smaller " + std::string(kind)};
+    if (!std::isfinite(value))
+      return UnitError{"is too large", "write a smaller " + std::string(kind)};
     return value;
   }
   return UnitError{"has no unit of " + std::string(kind), "known units: " + known_units(units)};

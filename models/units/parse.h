@@ -17,7 +17,8 @@ struct UnitError {
 template <class T>
 using Parsed = std::variant<T, UnitError>;
 
-// The one parser of units. Spellings are SimGrid's: a number, then the unit, blanks between allowed.
+// The one parser of units. Spellings are SimGrid's: a number, then the unit, blanks between
+// allowed.
 //   time        ns us ms s m h            (m is minutes)
 //   bandwidth   Bps kBps KiBps ... (bytes), bps kbps ... Gbps (bits)
 //   size        B kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024)

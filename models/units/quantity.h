@@ -15,7 +15,7 @@ class Quantity {
 
   constexpr Quantity() = default;
   template <class Number>
-    requires std::is_arithmetic_v<Number>
+  requires std::is_arithmetic_v<Number>
   constexpr explicit Quantity(Number value) : value_(static_cast<Rep>(value)) {}
 
   [[nodiscard]] constexpr Rep value() const { return value_; }
@@ -30,24 +30,19 @@ class Quantity {
   constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
   constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }
 
-  friend constexpr Quantity operator*(Quantity q, double factor)
-    requires std::is_floating_point_v<Rep>
-  {
+  friend constexpr Quantity operator*(Quantity q,
+                                      double factor) requires std::is_floating_point_v<Rep> {
     return Quantity(q.value_ * factor);
   }
-  friend constexpr Quantity operator*(double factor, Quantity q)
-    requires std::is_floating_point_v<Rep>
-  {
+  friend constexpr Quantity operator*(double factor,
+                                      Quantity q) requires std::is_floating_point_v<Rep> {
     return q * factor;
   }
-  friend constexpr Quantity operator/(Quantity q, double divisor)
-    requires std::is_floating_point_v<Rep>
-  {
+  friend constexpr Quantity operator/(Quantity q,
+                                      double divisor) requires std::is_floating_point_v<Rep> {
     return Quantity(q.value_ / divisor);
   }
-  friend constexpr double operator/(Quantity a, Quantity b)
-    requires std::is_floating_point_v<Rep>
-  {
+  friend constexpr double operator/(Quantity a, Quantity b) requires std::is_floating_point_v<Rep> {
     return a.value_ / b.value_;
   }
 

@@ -40,7 +40,9 @@ constexpr ElementCount operator*(ElementCount count, std::uint64_t times) {
 constexpr std::uint32_t index(Rank rank) { return rank.value(); }
 
 template <class A, class B>
-concept addable = requires(A a, B b) { a + b; };
+concept addable = requires(A a, B b) {
+  a + b;
+};
 
 static_assert(addable<Seconds, Seconds>);
 static_assert(!addable<Seconds, Bytes>);
@@ -49,7 +51,9 @@ static_assert(!addable<Seconds, double>);
 
 namespace literals {
 constexpr Seconds operator""_s(long double v) { return Seconds(v); }
-constexpr Seconds operator""_us(unsigned long long v) { return Seconds(static_cast<double>(v) * 1e-6); }
+constexpr Seconds operator""_us(unsigned long long v) {
+  return Seconds(static_cast<double>(v) * 1e-6);
+}
 constexpr Bytes operator""_B(unsigned long long v) { return Bytes(v); }
 constexpr Bytes operator""_MiB(unsigned long long v) { return Bytes(v << 20); }
 }  // namespace literals

@@ -102,8 +102,7 @@ Seconds pass_time(const PassCost& cost, std::uint32_t batch, Precision precision
   const double element_bytes = wide ? 4 : 2;
   const double bytes =
       (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
-  const Seconds arithmetic =
-      (cost.flops_per_sample * batch) / (speed.peak * speed.attained);
+  const Seconds arithmetic = (cost.flops_per_sample * batch) / (speed.peak * speed.attained);
   const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
   return std::max(arithmetic, traffic);
 }

@@ -120,8 +120,8 @@ struct Workload {
                                     const Device& device);
 
 // Scales forward, backward and, when told, optimizer by one factor so that the one-GPU step of
-// `passes` takes `target`. Returns false, and changes nothing, when what is not scaled already takes
-// longer.
+// `passes` takes `target`. Returns false, and changes nothing, when what is not scaled already
+// takes longer.
 [[nodiscard]] bool rescale(Workload& workload, std::uint32_t passes, Seconds target,
                            bool scale_optimizer);
 

@@ -24,8 +24,8 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 
 // Exit codes of all commands.
-inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2,
-                     exit_environment = 3, exit_internal = 4;
+inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, exit_environment = 3,
+                     exit_internal = 4;
 
 // Reads the arguments, runs the command and turns every exception into one line on standard error
 // and an exit code.

@@ -110,7 +110,8 @@ DocumentPtr parse_document(std::string name, std::string_view text) {
     ValueCounter counter(name);
     parser.HandleNextDocument(counter);
     auto root = YAML::Load(owned);
-    return std::make_shared<Document>(Document{std::move(name), std::move(owned), std::move(root), true});
+    return std::make_shared<Document>(
+        Document{std::move(name), std::move(owned), std::move(root), true});
   } catch (const YAML::Exception& error) {
     throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
   }

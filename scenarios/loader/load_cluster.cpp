@@ -49,7 +49,8 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
 IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
   constexpr std::array<std::string_view, 3> kinds{"nvswitch", "nvlink_mesh", "pcie"};
   IntraNode node;
-  if (const auto kind = reader.find("kind")) node.kind = IntraNodeKind{static_cast<int>(kind->word(kinds))};
+  if (const auto kind = reader.find("kind"))
+    node.kind = IntraNodeKind{static_cast<int>(kind->word(kinds))};
   const auto bandwidth = reader.find("bandwidth");
   if (bandwidth || gpus > 1) node.bandwidth = reader.require("bandwidth", "150GBps").bandwidth();
   if (const auto latency = reader.find("latency")) node.latency = latency->seconds();
@@ -113,10 +114,10 @@ topology::Cluster load_cluster(Reader reader) {
   cluster.network = read_network(reader.map("network"), cluster);
   reader.finish();
   if (const auto pair = topology::unjoined_pair(cluster)) {
-    throw InputError(reader.location(),
-                     fmt::format("nothing joins GPUs {} and {} of a node", pair->first,
-                                 pair->second),
-                     "give intra_node.host_bandwidth, or lanes between them");
+    throw InputError(
+        reader.location(),
+        fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
+        "give intra_node.host_bandwidth, or lanes between them");
   }
   return cluster;
 }

@@ -19,8 +19,10 @@ workload::Device load_device(const Field& name) {
   Reader attained = file.map("attained");
   Reader attained_compute = attained.map("compute");
   device.attained_memory = attained.require("memory", "0.85").number(0.01, 1);
-  const std::pair<const char*, workload::Device::Speed*> speeds[] = {
-      {"fp32", &device.fp32}, {"tf32", &device.tf32}, {"fp16", &device.fp16}, {"bf16", &device.bf16}};
+  const std::pair<const char*, workload::Device::Speed*> speeds[] = {{"fp32", &device.fp32},
+                                                                     {"tf32", &device.tf32},
+                                                                     {"fp16", &device.fp16},
+                                                                     {"bf16", &device.bf16}};
   for (const auto& [key, speed] : speeds) {
     const auto given = peak.find(key);
     if (!given) continue;

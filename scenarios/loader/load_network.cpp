@@ -54,8 +54,8 @@ class LayerReader {
   Layer batchnorm() {
     const double channels = size("channels"), extent = size("size");
     const double n = channels * extent * extent;
-    Layer layer{name_, {tensor("weight", channels), tensor("bias", channels)}, {},
-                moves(3 * n, 6 * n)};
+    Layer layer{
+        name_, {tensor("weight", channels), tensor("bias", channels)}, {}, moves(3 * n, 6 * n)};
     const ElementCount each(channels);
     layer.buffers = {{each}, {each}, {ElementCount(1), DataType::int64}};
     return layer;
@@ -68,8 +68,8 @@ class LayerReader {
 
   Layer elementwise() {
     const bool per_token = layer_.has("elements_per_token");
-    const double n = per_token ? size("elements_per_token") * static_cast<double>(sequence_)
-                               : size("elements");
+    const double n =
+        per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
     const double inputs = layer_.has("inputs") ? size("inputs") : 1;
     return {name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
   }
@@ -96,9 +96,7 @@ class LayerReader {
     return {name_, {}, {}, ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}}};
   }
 
-  Layer parameter() {
-    return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}};
-  }
+  Layer parameter() { return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}}; }
 
   void finish() const { layer_.finish(); }
 

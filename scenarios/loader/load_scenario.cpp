@@ -75,10 +75,9 @@ void read_layers(const Field& list, const Overrides& overrides, std::vector<Time
     const auto type = reader.find("type");
     if (const auto counts = reader.find("parameters")) {
       for (const Field& count : counts->list()) {
-        layer.parameters.push_back(
-            {fmt::format("{}.{}", layer.name, layer.parameters.size()),
-             ElementCount(count.count(1, 1'000'000'000'000)),
-             type ? to_type(*type) : DataType::float32});
+        layer.parameters.push_back({fmt::format("{}.{}", layer.name, layer.parameters.size()),
+                                    ElementCount(count.count(1, 1'000'000'000'000)),
+                                    type ? to_type(*type) : DataType::float32});
       }
     }
     reader.finish();
@@ -89,9 +88,9 @@ void read_layers(const Field& list, const Overrides& overrides, std::vector<Time
 
 void require_arithmetic(const Field& device, const Device& loaded, Precision precision) {
   if (loaded.speed(precision).peak > FlopsPerSecond(0)) return;
-  device.fail(fmt::format("has no {} arithmetic",
-                          precision_words[static_cast<std::size_t>(precision)]),
-              "choose another precision or device");
+  device.fail(
+      fmt::format("has no {} arithmetic", precision_words[static_cast<std::size_t>(precision)]),
+      "choose another precision or device");
 }
 
 void read_model(Reader& reader, const Field& model, const Precisions& precision,
@@ -164,9 +163,8 @@ bool read_optimizer(Reader reader, Workload& workload) {
   }
   const auto time = reader.find("time");
   const bool modelled = !time || time->text() == "auto";
-  workload.optimizer = modelled
-                           ? optimizer_time(kind, parameter_count(workload), workload.device)
-                           : time->seconds();
+  workload.optimizer =
+      modelled ? optimizer_time(kind, parameter_count(workload), workload.device) : time->seconds();
   reader.finish();
   return modelled;
 }
@@ -209,7 +207,8 @@ DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
   if (!ddp.first_bucket) {
     const bool as_cap = ddp.first_bucket_limit() == ddp.bucket_cap;
     assumptions.push_back(fmt::format(
-        "ddp: first bucket limited to {}, as torch {}.{} does (from 2.5 on a cap that was set holds "
+        "ddp: first bucket limited to {}, as torch {}.{} does (from 2.5 on a cap that was set "
+        "holds "
         "for it too, assumed)",
         as_cap ? "the cap" : to_text(ddp.first_bucket_limit()), ddp.torch_major, ddp.torch_minor));
   }
@@ -291,8 +290,7 @@ void read_simulation(Reader reader, Scenario& scenario) {
 void size_cluster(Reader& file, Scenario& scenario) {
   topology::Cluster& cluster = scenario.cluster;
   if (const auto gpus = file.find("gpus")) {
-    const auto sized =
-        cluster.with_gpus(static_cast<std::uint32_t>(gpus->count(1, 1'000'000)));
+    const auto sized = cluster.with_gpus(static_cast<std::uint32_t>(gpus->count(1, 1'000'000)));
     if (!sized) {
       gpus->fail(fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
                  fmt::format("write a multiple of {}, or less for a part of one node",

@@ -47,8 +47,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<std::string> nearest(std::string_view word,
-                                   std::span<const std::string> candidates) {
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   std::optional<std::string> best;
   std::size_t fewest = std::max<std::size_t>(2, word.size() / 2) + 1;
   for (const std::string& candidate : candidates) {
@@ -213,9 +212,8 @@ bool Reader::overridden(const std::string& key) const {
 bool Reader::has(const std::string& key) {
   asked_.insert(key);
   if (overridden(key)) return true;
-  return std::any_of(layers_.begin(), layers_.end(), [&](const Layer& layer) {
-    return find_key(layer.map, key).IsDefined();
-  });
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [&](const Layer& layer) { return find_key(layer.map, key).IsDefined(); });
 }
 
 Location Reader::location() const {

@@ -25,8 +25,8 @@ class Field {
   [[nodiscard]] std::string text() const;  // any scalar
   [[nodiscard]] Seconds seconds() const;
   [[nodiscard]] Seconds positive_seconds() const;
-  [[nodiscard]] BytesPerSecond bandwidth() const;  // above 0
-  [[nodiscard]] Bytes bytes() const;               // above 0
+  [[nodiscard]] BytesPerSecond bandwidth() const;         // above 0
+  [[nodiscard]] Bytes bytes() const;                      // above 0
   [[nodiscard]] FlopsPerSecond flops_per_second() const;  // above 0
   [[nodiscard]] SamplesPerSecond throughput() const;      // above 0
   [[nodiscard]] bool boolean() const;

@@ -213,9 +213,9 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
   for (const AxisValue& value : raw.axes) point.axes[value.path] = value.text;
   if (raw.step) {
     const Scenario at = scenario(matching.front());
-    point.throughput = SamplesPerSecond(
-        static_cast<double>(at.workload.batch_per_gpu) * at.training.gradient_accumulation *
-        at.cluster.ranks().value() / raw.step->value());
+    point.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
+                                        at.training.gradient_accumulation *
+                                        at.cluster.ranks().value() / raw.step->value());
   } else {
     point.throughput = *raw.throughput;
   }

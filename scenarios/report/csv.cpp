@@ -49,12 +49,11 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
     }
     std::optional<double> measured;
     if (outcome.measured) measured = outcome.measured->throughput.value();
-    fmt::print(out, "{},{},{},{},{},{},{}\n", number(measured), number(outcome.measured_speedup()),
-               outcome.measured ? (outcome.measured->fitted ? "true" : "false") : "",
-               number(outcome.error_percent()),
-               outcome.predicted ? outcome.predicted->transfers : 0,
-               outcome.predicted ? outcome.predicted->simgrid_solves : 0,
-               to_text(outcome.fidelity));
+    fmt::print(
+        out, "{},{},{},{},{},{},{}\n", number(measured), number(outcome.measured_speedup()),
+        outcome.measured ? (outcome.measured->fitted ? "true" : "false") : "",
+        number(outcome.error_percent()), outcome.predicted ? outcome.predicted->transfers : 0,
+        outcome.predicted ? outcome.predicted->simgrid_solves : 0, to_text(outcome.fidelity));
   }
 }
 

@@ -53,9 +53,11 @@ void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes)
   }
   if (errors.empty()) return;
   const auto summary = stats::summarise(errors);
-  fmt::print(out, "\nerror of throughput over {} predicted point{}: mean {:.1f}%, max {:.1f}%, bias {:+.1f}%\n",
-             summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute,
-             summary.max_absolute, summary.bias);
+  fmt::print(
+      out,
+      "\nerror of throughput over {} predicted point{}: mean {:.1f}%, max {:.1f}%, bias {:+.1f}%\n",
+      summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute, summary.max_absolute,
+      summary.bias);
 }
 
 void write_assumptions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {

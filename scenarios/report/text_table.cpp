@@ -28,7 +28,8 @@ void TextTable::write(std::ostream& out) const {
     std::string line;
     for (std::size_t c = 0; c < widths.size(); ++c) {
       const auto& cell = rows_[r][c];
-      line += c < left_ ? fmt::format("{:<{}}", cell, widths[c]) : fmt::format("{:>{}}", cell, widths[c]);
+      line += c < left_ ? fmt::format("{:<{}}", cell, widths[c])
+                        : fmt::format("{:>{}}", cell, widths[c]);
       if (c + 1 < widths.size()) line += "  ";
     }
     line.erase(line.find_last_not_of(' ') + 1);

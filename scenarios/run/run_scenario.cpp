@@ -11,7 +11,8 @@
 namespace paceline {
 namespace {
 
-// Measured microseconds of one simulated transfer on a 2020s core (tests/bench); for estimates only.
+// Measured microseconds of one simulated transfer on a 2020s core (tests/bench); for estimates
+// only.
 constexpr double transfer_us = 6;
 
 void refuse_too_many_transfers(const ScenarioFile& file, const PreparedPoint& point) {
@@ -89,9 +90,7 @@ std::optional<double> PointOutcome::error_percent() const {
   return 100 * (predicted_throughput() - measured->throughput) / measured->throughput;
 }
 
-bool PointOutcome::counts() const {
-  return predicted && measured && gpus > 1 && !measured->fitted;
-}
+bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->fitted; }
 
 std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOptions& options) {
   std::vector<PointOutcome> outcomes;

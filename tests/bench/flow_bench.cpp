@@ -1,5 +1,5 @@
-// Microseconds a simulated transfer: one ring all-reduce on a flat network, each run in a process of
-// its own (SimGrid has one engine a process), engine and platform included.
+// Microseconds a simulated transfer: one ring all-reduce on a flat network, each run in a process
+// of its own (SimGrid has one engine a process), engine and platform included.
 
 #include <benchmark/benchmark.h>
 
@@ -18,9 +18,11 @@ ResolvedPoint ring_point(std::uint32_t ranks) {
   point.cluster.nodes = ranks;
   point.cluster.network.bandwidth = BytesPerSecond(12.5e9);
   point.cluster.network.latency = Seconds(3e-6);
-  const auto lane =
-      point.program.add_lane({"communication", training::LaneKind::communication});
-  point.program.add({"call", training::OperationKind::collective, lane, {},
+  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
+  point.program.add({"call",
+                     training::OperationKind::collective,
+                     lane,
+                     {},
                      training::CollectiveCall{collectives::Collective::all_reduce,
                                               ElementCount(std::uint64_t{ranks} * 100'000),
                                               ElementSize(4), Rank(0), "ring"}});
@@ -51,7 +53,12 @@ void flow_ring(benchmark::State& state) { run_ring(state, sim::simulate_flow); }
 void closed_ring(benchmark::State& state) { run_ring(state, cost::predict_closed); }
 
 BENCHMARK(flow_ring)->Arg(64)->Arg(256)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(closed_ring)->Arg(64)->Arg(256)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(closed_ring)
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(1024)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace paceline

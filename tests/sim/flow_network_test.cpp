@@ -27,9 +27,8 @@ Cluster two_by_two(double node_latency, double network_latency) {
 std::array<double, 2> arrivals(const Cluster& cluster, std::array<std::uint32_t, 2> to,
                                std::array<std::uint64_t, 2> sizes, bool one_connection) {
   std::array<double, 2> times{};
-  FlowNetwork network(cluster, [](void* tag) {
-    *static_cast<double*>(tag) = FlowNetwork::now().value();
-  });
+  FlowNetwork network(cluster,
+                      [](void* tag) { *static_cast<double*>(tag) = FlowNetwork::now().value(); });
   FlowNetwork::Connection connection;
   for (std::size_t i = 0; i < 2; ++i) {
     network.send(Rank(0), Rank(to[i]), Bytes(sizes[i]), &times[i],
@@ -52,20 +51,23 @@ TEST(FlowNetwork, SharesALinkEquallyAmongFlowsOfDifferentLatency) {
 
 // Both flows of a connection pass their latency of 1 ms together and then go one after the other.
 TEST(FlowNetwork, KeepsTheFlowsOfAConnectionInOrder) {
-  const auto times = isolated(
-      [] { return arrivals(two_by_two(1e-3, 1e-3), {1, 1}, {1'000'000, 2'000'000}, true); });
+  const auto times = isolated([] {
+    return arrivals(two_by_two(1e-3, 1e-3), {1, 1}, {1'000'000, 2'000'000}, true);
+  });
   EXPECT_NEAR(times[0], 1e-3 + 1e-3, 1e-12);
   EXPECT_NEAR(times[1], 1e-3 + 3e-3, 1e-12);
 }
 
-// SimGrid's own defaults would give 1.044 ms for 1 MB over 1 GB/s and 1 us, and cap 1 GB over 100 us at
-// a window of 4 MiB.
+// SimGrid's own defaults would give 1.044 ms for 1 MB over 1 GB/s and 1 us, and cap 1 GB over 100
+// us at a window of 4 MiB.
 TEST(FlowNetwork, TakesLatencyPlusSizeOverBandwidthAndNothingElse) {
-  const auto small =
-      isolated([] { return arrivals(two_by_two(1e-6, 1e-6), {1, 1}, {1'000'000, 1}, true); });
+  const auto small = isolated([] {
+    return arrivals(two_by_two(1e-6, 1e-6), {1, 1}, {1'000'000, 1}, true);
+  });
   EXPECT_NEAR(small[0], 1.001e-3, 1e-12);
-  const auto large = isolated(
-      [] { return arrivals(two_by_two(1e-4, 1e-4), {1, 1}, {1'000'000'000, 1}, true); });
+  const auto large = isolated([] {
+    return arrivals(two_by_two(1e-4, 1e-4), {1, 1}, {1'000'000'000, 1}, true);
+  });
   EXPECT_NEAR(large[0], 1.0001, 1e-9);
 }
 

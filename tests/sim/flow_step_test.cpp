@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(PowersOfTwo, FlatNetwork,
 // whole buffer back: 2 (lg 4 + 1) rounds, 6 L + (2 + 2 * 3/4) S/B.
 TEST(HalvingDoubling, FoldsSixRanksOntoFourWithTwoMoreWholeBuffers) {
   constexpr double bytes = 4e6, bandwidth = 1e9, latency = 1e-5;
-  const auto point = one_call(flat(6, bandwidth, latency), all_reduce("halving_doubling", 1'000'000));
+  const auto point =
+      one_call(flat(6, bandwidth, latency), all_reduce("halving_doubling", 1'000'000));
   const double simulated = isolated([&] { return simulate_flow(point).totals.step.value(); });
   EXPECT_NEAR(simulated, 6 * latency + 3.5 * bytes / bandwidth, 1e-9);
 }
@@ -103,9 +104,9 @@ TEST(BinomialTree, TakesTwoTimesLogarithmWholeBuffers) {
   EXPECT_NEAR(simulated, 6 * (1e-5 + 4e-3), 1e-9);
 }
 
-// Gloo's ring: 4 ranks, 1 MiB: max(1, 2p) = 8 segments of 128 KiB, 6 rounds a phase, two under way on
-// one connection: the first latency is paid, the others pass while the segment before has the link:
-// L + 12 * 131072 B / B, as long as L is below the time of a segment.
+// Gloo's ring: 4 ranks, 1 MiB: max(1, 2p) = 8 segments of 128 KiB, 6 rounds a phase, two under way
+// on one connection: the first latency is paid, the others pass while the segment before has the
+// link: L + 12 * 131072 B / B, as long as L is below the time of a segment.
 TEST(SegmentedRing, HidesLatencyBehindTheSegmentBefore) {
   constexpr double bandwidth = 25e6, latency = 5e-3;  // a segment takes 5.24 ms
   const auto point = one_call(flat(4, bandwidth, latency), all_reduce("segmented_ring", 262'144));
@@ -115,8 +116,8 @@ TEST(SegmentedRing, HidesLatencyBehindTheSegmentBefore) {
 
 // Two nodes of two GPUs, PCIe ports of 4 GB/s, NICs of 1 GB/s. Ring 0 1 2 3: each round has hops
 // 0-1 and 2-3 inside and 1-2 and 3-0 outside, all of S/4; the slowest decides every round because
-// each rank waits for its neighbour: 6 rounds, but only the chain of dependent hops counts. The first
-// round ends after S/4 / 1 GB/s at ranks that touch the NIC, and all ranks do.
+// each rank waits for its neighbour: 6 rounds, but only the chain of dependent hops counts. The
+// first round ends after S/4 / 1 GB/s at ranks that touch the NIC, and all ranks do.
 TEST(Ring, IsAsFastAsItsSlowestHop) {
   Cluster cluster = flat(2, 1e9, 0);
   cluster.gpus_per_node = 2;
@@ -126,9 +127,9 @@ TEST(Ring, IsAsFastAsItsSlowestHop) {
   EXPECT_NEAR(simulated, 6 * 1e6 / 1e9, 1e-12);
 }
 
-// Direct between two nodes of two GPUs on one NIC each: two flows of 1 MB leave each GPU for the other
-// node, so four leave a NIC at a time: 4 MB at 1 GB/s, twice, after the latency. What stays inside
-// ends sooner.
+// Direct between two nodes of two GPUs on one NIC each: two flows of 1 MB leave each GPU for the
+// other node, so four leave a NIC at a time: 4 MB at 1 GB/s, twice, after the latency. What stays
+// inside ends sooner.
 TEST(SharedLink, IsSharedByAllFlowsOfARound) {
   Cluster cluster = flat(2, 1e9, 1e-3);
   cluster.gpus_per_node = 2;
@@ -146,17 +147,18 @@ ResolvedPoint overlapped_step(const Cluster& cluster, double forward, double bac
   const auto compute = program.add_lane({"compute", LaneKind::compute});
   const auto network = program.add_lane({"communication", LaneKind::communication});
   program.add({"forward", OperationKind::forward, compute, {}, Seconds(forward)});
-  const auto ready = program.add({"backward 1", OperationKind::backward, compute, {},
-                                  Seconds(backward)});
+  const auto ready =
+      program.add({"backward 1", OperationKind::backward, compute, {}, Seconds(backward)});
   program.add({"backward 0", OperationKind::backward, compute, {}, Seconds(backward)});
-  const auto reduced =
-      program.add({"bucket", OperationKind::collective, network, {ready}, all_reduce("ring", count)});
+  const auto reduced = program.add(
+      {"bucket", OperationKind::collective, network, {ready}, all_reduce("ring", count)});
   program.add({"optimizer", OperationKind::optimizer, compute, {reduced}, Seconds(1e-3)});
   return point;
 }
 
-// Forward 2 ms, two backwards of 3 ms; the bucket starts at 5 ms and takes 2 * 3/4 * 4 MB / 1 GB/s =
-// 6 ms on 4 ranks, of which 3 ms hide behind the second backward; the optimizer 1 ms: 12 ms in all.
+// Forward 2 ms, two backwards of 3 ms; the bucket starts at 5 ms and takes 2 * 3/4 * 4 MB / 1 GB/s
+// = 6 ms on 4 ranks, of which 3 ms hide behind the second backward; the optimizer 1 ms: 12 ms in
+// all.
 TEST(Step, OverlapsCommunicationWithTheRestOfTheBackward) {
   const auto point = overlapped_step(flat(4, 1e9, 0), 2e-3, 3e-3, 1'000'000);
   const auto totals = isolated([&] {
@@ -171,7 +173,8 @@ TEST(Step, OverlapsCommunicationWithTheRestOfTheBackward) {
 }
 
 // Rank 1 computes twice as slowly: its bucket is ready at 10 ms instead of 5, nobody can finish a
-// ring without it, and its optimizer takes 2 ms: 10 + 6 + 2 = 18 ms (its second backward ends at 16).
+// ring without it, and its optimizer takes 2 ms: 10 + 6 + 2 = 18 ms (its second backward ends at
+// 16).
 TEST(Step, WaitsForTheSlowRank) {
   auto point = overlapped_step(flat(4, 1e9, 0), 2e-3, 3e-3, 1'000'000);
   point.slowdown = {1, 2, 1, 1};
@@ -187,15 +190,18 @@ TEST(Step, JoinsACollectiveWhenEachRankIsReady) {
   const auto network = point.program.add_lane({"communication", LaneKind::communication});
   const auto ready =
       point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(0.5)});
-  point.program.add({"bucket", OperationKind::collective, network, {ready},
+  point.program.add({"bucket",
+                     OperationKind::collective,
+                     network,
+                     {ready},
                      all_reduce("halving_doubling", 1'000'000)});
   point.slowdown = {1, 1, 1, 2};
   EXPECT_NEAR(isolated([&] { return simulate_flow(point).totals.step.value(); }), 1.006, 1e-9);
 }
 
 // Measured with torch 1.13 DistributedDataParallel over Gloo, 4 ranks, 200 Mbit/s, 24 buckets of
-// 1 MiB: from 20 us to 5 ms of latency the step grows by 0.6 %, because two all-reduces are under way
-// at a time; one after the other would add 24 times at least one latency (7 %).
+// 1 MiB: from 20 us to 5 ms of latency the step grows by 0.6 %, because two all-reduces are under
+// way at a time; one after the other would add 24 times at least one latency (7 %).
 TEST(Step, HidesLatencyWhenGlooHasTwoCollectivesInFlight) {
   const auto step = [](double latency, std::uint32_t in_flight) {
     ResolvedPoint point;
@@ -206,7 +212,10 @@ TEST(Step, HidesLatencyWhenGlooHasTwoCollectivesInFlight) {
     for (int bucket = 0; bucket < 24; ++bucket) {
       const auto ready =
           point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(10e-3)});
-      point.program.add({"bucket", OperationKind::collective, network, {ready},
+      point.program.add({"bucket",
+                         OperationKind::collective,
+                         network,
+                         {ready},
                          all_reduce("segmented_ring", 262'144)});
     }
     return isolated([&] { return simulate_flow(point).totals.step.value(); });

@@ -41,8 +41,8 @@ using training::OperationKind;
 constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
                                      Collective::all_gather, Collective::broadcast,
                                      Collective::reduce,     Collective::all_to_all};
-constexpr std::array operation_kinds{OperationKind::input,    OperationKind::forward,
-                                     OperationKind::backward, OperationKind::copy,
+constexpr std::array operation_kinds{OperationKind::input,     OperationKind::forward,
+                                     OperationKind::backward,  OperationKind::copy,
                                      OperationKind::optimizer, OperationKind::collective};
 constexpr std::array fidelities{Fidelity::flow, Fidelity::closed};
 constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
@@ -62,9 +62,7 @@ std::string_view word(IntraNodeKind kind) {
 std::string_view word(Framing framing) {
   return framing == Framing::none ? "none" : "ethernet_tcp";
 }
-std::string_view word(Transport transport) {
-  return transport == Transport::rdma ? "rdma" : "tcp";
-}
+std::string_view word(Transport transport) { return transport == Transport::rdma ? "rdma" : "tcp"; }
 constexpr auto by_word = [](auto value) { return word(value); };
 constexpr auto by_text = [](auto value) { return to_text(value); };
 
@@ -103,8 +101,7 @@ topology::Cluster decode_cluster(const json& in) {
   node.at("latency_s").get_to(cluster.intra_node.latency);
   node.at("lanes").get_to(cluster.intra_node.lanes);
   if (node.contains("host_bandwidth_bytes_per_s")) {
-    cluster.intra_node.host_bandwidth =
-        node.at("host_bandwidth_bytes_per_s").get<BytesPerSecond>();
+    cluster.intra_node.host_bandwidth = node.at("host_bandwidth_bytes_per_s").get<BytesPerSecond>();
   }
   const json& network = in.at("network");
   network.at("bandwidth_bytes_per_s").get_to(cluster.network.bandwidth);
@@ -154,40 +151,37 @@ json encode(const training::Operation& operation) {
 }
 
 training::Operation decode_operation(const json& in) {
-  training::Operation operation{in.at("name").get<std::string>(),
-                                parse_word(in.at("kind"), operation_kinds, by_text),
-                                in.at("lane").get<training::LaneId>(),
-                                in.at("after").get<std::vector<training::OperationId>>(),
-                                Seconds(0)};
+  training::Operation operation{
+      in.at("name").get<std::string>(), parse_word(in.at("kind"), operation_kinds, by_text),
+      in.at("lane").get<training::LaneId>(),
+      in.at("after").get<std::vector<training::OperationId>>(), Seconds(0)};
   if (in.contains("time_s")) {
     operation.work = in.at("time_s").get<Seconds>();
     return operation;
   }
   const json& call = in.at("call");
-  operation.work = training::CollectiveCall{
-      parse_word(call.at("collective"), collectives_all, by_text),
-      call.at("count").get<ElementCount>(),
-      call.at("element_size_bytes").get<ElementSize>(),
-      call.at("root").get<Rank>(),
-      call.at("algorithm").get<std::string>(),
-      call.at("channels").get<std::uint32_t>()};
+  operation.work =
+      training::CollectiveCall{parse_word(call.at("collective"), collectives_all, by_text),
+                               call.at("count").get<ElementCount>(),
+                               call.at("element_size_bytes").get<ElementSize>(),
+                               call.at("root").get<Rank>(),
+                               call.at("algorithm").get<std::string>(),
+                               call.at("channels").get<std::uint32_t>()};
   return operation;
 }
 
 json encode(const Span& span) {
-  return {{"name", span.name},       {"kind", to_text(span.kind)}, {"lane", span.lane},
-          {"start_s", span.start},   {"end_s", span.end},          {"size_bytes", span.size},
+  return {{"name", span.name},          {"kind", to_text(span.kind)}, {"lane", span.lane},
+          {"start_s", span.start},      {"end_s", span.end},          {"size_bytes", span.size},
           {"algorithm", span.algorithm}};
 }
 
 Span decode_span(const json& in) {
-  return {in.at("name").get<std::string>(),
-          parse_word(in.at("kind"), operation_kinds, by_text),
-          in.at("lane").get<training::LaneId>(),
-          in.at("start_s").get<Seconds>(),
-          in.at("end_s").get<Seconds>(),
-          in.at("size_bytes").get<Bytes>(),
-          in.at("algorithm").get<std::string>()};
+  return {
+      in.at("name").get<std::string>(),      parse_word(in.at("kind"), operation_kinds, by_text),
+      in.at("lane").get<training::LaneId>(), in.at("start_s").get<Seconds>(),
+      in.at("end_s").get<Seconds>(),         in.at("size_bytes").get<Bytes>(),
+      in.at("algorithm").get<std::string>()};
 }
 
 json encode(const Result& result) {
@@ -248,8 +242,7 @@ std::string to_line(const ResolvedPoint& point) {
       {"schema", "paceline.point/1"},
       {"id", point.id},
       {"cluster", encode(point.cluster)},
-      {"program",
-       {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
+      {"program", {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
       {"slowdown", point.slowdown},
       {"fidelity", to_text(point.fidelity)}};
   return out.dump();

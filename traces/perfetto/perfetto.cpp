@@ -28,8 +28,8 @@ std::vector<RankRow> first_ranks(const StepTrace& trace, std::size_t ranks_max) 
 }
 
 json metadata(const char* what, std::size_t process, std::size_t thread, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread},
-          {"args", {{"name", name}}}};
+  return {
+      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 // The spans of one lane on as few tracks as keep them apart; track k of lane l is thread 100 l + k.
@@ -62,8 +62,7 @@ void write_lane(json& events, std::size_t process, std::size_t lane, const std::
 
 }  // namespace
 
-void write_perfetto(std::ostream& out, const std::vector<NamedTrace>& runs,
-                    std::size_t ranks_max) {
+void write_perfetto(std::ostream& out, const std::vector<NamedTrace>& runs, std::size_t ranks_max) {
   json events = json::array();
   std::size_t process = 0;
   for (const NamedTrace& run : runs) {

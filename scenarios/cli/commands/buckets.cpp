@@ -49,9 +49,9 @@ void write_table(const std::vector<ParameterTensor>& tensors, const std::vector<
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const ElementCount count = bucket_count(tensors, buckets[b]);
     const Bytes size = bucket_size(tensors, buckets[b]);
-    table.add({std::to_string(b), std::to_string(buckets[b].size()),
-               std::to_string(count.value()), std::to_string(size.value()),
-               tensors[buckets[b].front()].name, tensors[buckets[b].back()].name});
+    table.add({std::to_string(b), std::to_string(buckets[b].size()), std::to_string(count.value()),
+               std::to_string(size.value()), tensors[buckets[b].front()].name,
+               tensors[buckets[b].back()].name});
     elements += count;
     bytes += size;
   }
@@ -92,8 +92,9 @@ Action attach_buckets(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "a network by name, or a network file")->required();
   app.add_option("--bucket-cap", options->bucket_cap, "bucket_cap_mb as a size; torch's is 25MiB");
-  app.add_option("--first-bucket", options->first_bucket, "limit of the first bucket; auto: 1MiB "
-                                                          "or the cap, by torch version");
+  app.add_option("--first-bucket", options->first_bucket,
+                 "limit of the first bucket; auto: 1MiB "
+                 "or the cap, by torch version");
   app.add_option("--torch-version", options->torch_version, "decides the first bucket");
   app.add_option("--precision", options->precision, "fp32, tf32, amp, bf16 or fp16");
   app.add_flag("--pretraining-heads", options->pretraining_heads, "with BERT's heads");

@@ -65,8 +65,11 @@ Bytes size_option(const char* name, const std::string& text) {
 }
 
 training::CollectiveCall call_of(const Scenario& scenario, Collective collective, Bytes size) {
-  training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
-                                float_size, Rank(0), scenario.collective.algorithm,
+  training::CollectiveCall call{collective,
+                                ElementCount(size.value() / float_size.value()),
+                                float_size,
+                                Rank(0),
+                                scenario.collective.algorithm,
                                 scenario.collective.channels};
   if (call.algorithm.empty()) {
     call.algorithm = cost::choose_algorithm(scenario.collective.library, collective, size,
@@ -82,8 +85,7 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   point.id = id;
   point.cluster = scenario.cluster;
   point.fidelity = scenario.fidelity;
-  const auto lane =
-      point.program.add_lane({"communication", training::LaneKind::communication});
+  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
   point.program.add({"call", training::OperationKind::collective, lane, {}, call});
   return point;
 }
@@ -171,19 +173,17 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
                     {"busbw_bytes_per_s", algbw * factor},
                     {"transfers", row.transfers}});
   }
-  const nlohmann::ordered_json table{{"schema", "paceline.collective/1"},
-                                     {"collective", to_text(collective)},
-                                     {"gpus", scenario.cluster.ranks().value()},
-                                     {"nodes", scenario.cluster.nodes},
-                                     {"fidelity", to_text(scenario.fidelity)},
-                                     {"rows", std::move(list)}};
+  const nlohmann::ordered_json table{
+      {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},
+      {"gpus", scenario.cluster.ranks().value()}, {"nodes", scenario.cluster.nodes},
+      {"fidelity", to_text(scenario.fidelity)},   {"rows", std::move(list)}};
   out << table.dump(1) << '\n';
 }
 
 int run(const Options& options) {
-  const auto* const found =
-      std::find_if(choices.begin(), choices.end(),
-                   [&](Collective choice) { return to_text(choice) == options.collective; });
+  const auto* const found = std::find_if(choices.begin(), choices.end(), [&](Collective choice) {
+    return to_text(choice) == options.collective;
+  });
   if (found == choices.end()) {
     throw InputError({"--collective", 0, 0}, fmt::format("\"{}\" is not known", options.collective),
                      "known: all_reduce, reduce_scatter, all_gather, broadcast, reduce");
@@ -191,10 +191,10 @@ int run(const Options& options) {
   Scenario scenario = scenario_of(options);
   if (*found != Collective::all_reduce && !options.algorithm.empty()) {
     if (collectives::find_algorithm(*found, options.algorithm) == nullptr) {
-      throw InputError({"--algorithm", 0, 0},
-                       fmt::format("\"{}\" is no algorithm for {}", options.algorithm,
-                                   options.collective),
-                       "see models/collectives/ALGORITHMS.md");
+      throw InputError(
+          {"--algorithm", 0, 0},
+          fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
+          "see models/collectives/ALGORITHMS.md");
     }
     scenario.collective.algorithm = options.algorithm;
   }
@@ -202,8 +202,7 @@ int run(const Options& options) {
   predict(scenario, options.shared.run_options(), rows);
   if (options.json != "-") write_table(scenario, *found, rows);
   if (!options.json.empty()) {
-    write_to(options.json,
-             [&](std::ostream& out) { write_json(out, scenario, *found, rows); });
+    write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, *found, rows); });
   }
   return exit_done;
 }

@@ -35,7 +35,8 @@ void write_summary(const char* title, const ValidationSummary& summary) {
   TextTable table({"model", "points", "mean |error|", "median", "max", "bias"}, 1);
   for (const Model& model : models) {
     const stats::ErrorSummary& errors = summary.*model.summary;
-    table.add({model.name, std::to_string(errors.points), fmt::format("{:.1f}%", errors.mean_absolute),
+    table.add({model.name, std::to_string(errors.points),
+               fmt::format("{:.1f}%", errors.mean_absolute),
                fmt::format("{:.1f}%", errors.median_absolute),
                fmt::format("{:.1f}%", errors.max_absolute), fmt::format("{:+.1f}%", errors.bias)});
   }
@@ -48,7 +49,8 @@ void write_tables(const std::vector<ValidationRow>& rows) {
                   2);
   for (const ValidationRow& row : rows) {
     table.add({row.scenario, row.point, fmt::format("{:.1f}", row.measured_per_s),
-               fmt::format("{:.1f}", row.predicted_per_s), fmt::format("{:+.1f}%", row.error_percent),
+               fmt::format("{:.1f}", row.predicted_per_s),
+               fmt::format("{:+.1f}%", row.error_percent),
                fmt::format("{:+.1f}%", row.perfect_scaling_percent),
                fmt::format("{:+.1f}%", row.no_overlap_percent), row.in_headline ? "yes" : ""});
   }

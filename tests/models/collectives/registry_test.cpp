@@ -174,24 +174,16 @@ TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
                    std::to_string(i);
           };
           switch (algorithm.collective) {
-            case Collective::all_reduce:
-              ASSERT_EQ(held, sum[i]) << where();
-              break;
+            case Collective::all_reduce: ASSERT_EQ(held, sum[i]) << where(); break;
             case Collective::reduce_scatter:
               ASSERT_TRUE(rank != chunk || held == sum[i]) << where();
               break;
-            case Collective::all_gather:
-              ASSERT_EQ(held, start[chunk][i]) << where();
-              break;
+            case Collective::all_gather: ASSERT_EQ(held, start[chunk][i]) << where(); break;
             case Collective::broadcast:
               ASSERT_EQ(held, start[index(request.root)][i]) << where();
               break;
-            case Collective::reduce:
-              ASSERT_TRUE(!is_root || held == sum[i]) << where();
-              break;
-            case Collective::all_to_all:
-              FAIL() << "no rule to check an all-to-all with";
-              break;
+            case Collective::reduce: ASSERT_TRUE(!is_root || held == sum[i]) << where(); break;
+            case Collective::all_to_all: FAIL() << "no rule to check an all-to-all with"; break;
           }
         }
       }
