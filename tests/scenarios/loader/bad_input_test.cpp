@@ -148,7 +148,7 @@ const BadScenario clusters[] = {
      "  @nodes: 2\n  gpus_per_node: 2\n  intra_node: {bandwidth: 100GBps}\n",
      "cluster.network.bandwidth is missing; write network: {bandwidth: 100Gbps}"},
     {"UnknownPreset", "  nodes: 2\n", "  nodes: 2\n  preset: @dgx1-v101\n",
-     "preset \"dgx1-v101\" is not known; did you mean dgx1-v100? known: dgx1-v100, "},
+     "preset \"dgx1-v101\" is not known; did you mean dgx1-v100? known: "},
     {"LanesThatAreNotSymmetric", "kind: nvswitch", "kind: nvlink_mesh, lanes: @[[0, 1], [2, 0]]",
      "lanes differs between 0,1 and 1,0"},
     {"LanesThatAreNotSquare", "kind: nvswitch", "kind: nvlink_mesh, lanes: @[[0, 1]]",

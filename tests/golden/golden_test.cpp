@@ -1,0 +1,107 @@
+// The points of every shipped scenario, in full precision, as they were when they were last looked
+// at. PACELINE_UPDATE_GOLDEN=1 rewrites the files; a changed prediction is an entry of
+// CHANGELOG.md.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+const fs::path source_dir = PACELINE_SOURCE_DIR;
+const fs::path golden_dir = source_dir / "tests/golden";
+
+std::vector<std::string> stems(const fs::path& folder, const char* extension) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
+  }
+  return names;
+}
+
+// Without the context block, which names host and commit.
+ordered_json points_of(const std::string& scenario, const std::string& jobs) {
+  const auto ended =
+      test::run_program({PACELINE_BINARY, "run", "scenarios/library/" + scenario + ".yaml",
+                         "--json", "-", "--quiet", "--jobs", jobs},
+                        source_dir);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return ordered_json::parse(ended.out).at("points");
+}
+
+// Numbers to 1e-9 relative: the last bits may differ between compilers.
+void expect_same(const ordered_json& now, const ordered_json& golden, const std::string& where) {
+  if (now.is_number() && golden.is_number()) {
+    const double a = now.get<double>(), b = golden.get<double>();
+    EXPECT_LE(std::abs(a - b), 1e-9 * std::max(std::abs(a), std::abs(b))) << where;
+    return;
+  }
+  ASSERT_EQ(now.type(), golden.type()) << where;
+  ASSERT_EQ(now.size(), golden.size()) << where;
+  if (now.is_object()) {
+    for (const auto& [key, value] : now.items()) {
+      ASSERT_TRUE(golden.contains(key)) << where << '.' << key;
+      expect_same(value, golden.at(key), where + '.' + key);
+    }
+  } else if (now.is_array()) {
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      expect_same(now[i], golden[i], where + '[' + std::to_string(i) + ']');
+    }
+  } else {
+    EXPECT_EQ(now, golden) << where;
+  }
+}
+
+class Shipped : public testing::TestWithParam<std::string> {};
+
+TEST_P(Shipped, ScenarioPredictsWhatItDid) {
+  const ordered_json now = points_of(GetParam(), "2");
+  const fs::path file = golden_dir / (GetParam() + ".json");
+  if (std::getenv("PACELINE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(file) << now.dump(1) << '\n';
+  }
+  std::ifstream in(file);
+  ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
+  expect_same(now, ordered_json::parse(in), GetParam());
+}
+
+std::string name_of(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Shipped,
+                         testing::ValuesIn(stems(source_dir / "scenarios/library", ".yaml")),
+                         name_of);
+
+TEST(Golden, FilesEachHaveTheirScenario) {
+  const auto scenarios = stems(source_dir / "scenarios/library", ".yaml");
+  const std::set<std::string> known(scenarios.begin(), scenarios.end());
+  for (const std::string& name : stems(golden_dir, ".json")) {
+    EXPECT_TRUE(known.contains(name)) << name << ".json has no scenario";
+  }
+}
+
+TEST(Golden, RunsGiveTheSameBytesWhateverTheNumberOfJobs) {
+  const std::string scenario = "hkbu-resnet50-10gbe";
+  EXPECT_EQ(points_of(scenario, "1").dump(), points_of(scenario, "2").dump());
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,184 @@
+// What must hold of the tree itself: layers, owners of third-party headers, linked libraries,
+// sizes, names, and the commands that the documentation shows.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path source_dir = PACELINE_SOURCE_DIR;
+
+struct Source {
+  std::string path;  // from the root
+  std::string text;
+
+  [[nodiscard]] bool below(const std::string& folder) const {
+    return path.rfind(folder + "/", 0) == 0;
+  }
+};
+
+std::vector<Source> files(const std::vector<std::string>& folders,
+                          const std::vector<std::string>& extensions) {
+  std::vector<Source> found;
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(source_dir / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (std::find(extensions.begin(), extensions.end(), extension) == extensions.end()) continue;
+      found.push_back(
+          {fs::relative(entry.path(), source_dir).string(), test::text_of(entry.path())});
+    }
+  }
+  return found;
+}
+
+std::vector<Source> product_sources() {
+  return files({"models", "sim", "traces", "scenarios"}, {".h", ".cpp"});
+}
+
+std::vector<std::string> includes_of(const Source& source) {
+  static const std::regex include(R"(#include\s*["<]([^">]+)[">])");
+  std::vector<std::string> all;
+  for (std::sregex_iterator i(source.text.begin(), source.text.end(), include), end; i != end;
+       ++i) {
+    all.push_back((*i)[1]);
+  }
+  return all;
+}
+
+// Which folders of ours a folder may include: models <- traces <- sim <- scenarios goes through a
+// process.
+const std::map<std::string, std::vector<std::string>> may_include{
+    {"models", {"models"}},
+    {"traces", {"models", "traces"}},
+    {"sim", {"models", "traces", "sim"}},
+    {"scenarios", {"models", "traces", "scenarios"}}};
+
+// Which folders own a third-party header.
+const std::map<std::string, std::vector<std::string>> owners{
+    {"simgrid", {"sim"}},
+    {"xbt", {"sim"}},
+    {"yaml-cpp", {"scenarios/loader"}},
+    {"nettle", {"scenarios/loader"}},
+    {"nlohmann", {"traces/json", "traces/perfetto", "scenarios/report", "scenarios/cli"}},
+    {"CLI", {"scenarios/cli"}},
+    {"fmt", {"scenarios"}},
+    {"Eigen", {"models"}}};
+
+TEST(Tree, FoldersIncludeOnlyWhatIsBelowThem) {
+  for (const Source& source : product_sources()) {
+    const std::string top = source.path.substr(0, source.path.find('/'));
+    for (const std::string& included : includes_of(source)) {
+      const std::string other = included.substr(0, included.find('/'));
+      if (!may_include.contains(other)) continue;
+      const auto& allowed = may_include.at(top);
+      EXPECT_NE(std::find(allowed.begin(), allowed.end(), other), allowed.end())
+          << source.path << " includes " << included;
+    }
+  }
+}
+
+TEST(Tree, ThirdPartyHeadersStayWithTheirOwners) {
+  for (const Source& source : product_sources()) {
+    for (const std::string& included : includes_of(source)) {
+      const auto owned = owners.find(included.substr(0, included.find('/')));
+      if (owned == owners.end() || included.find('/') == std::string::npos) continue;
+      const auto& folders = owned->second;
+      EXPECT_TRUE(std::any_of(folders.begin(), folders.end(),
+                              [&](const std::string& folder) { return source.below(folder); }))
+          << source.path << " includes " << included;
+    }
+  }
+}
+
+TEST(Tree, SourcesAreShortAndHeadersGuarded) {
+  auto sources = product_sources();
+  for (const Source& source : files({"tests"}, {".h", ".cpp"})) sources.push_back(source);
+  for (const Source& source : sources) {
+    EXPECT_LE(std::count(source.text.begin(), source.text.end(), '\n'), 600) << source.path;
+    if (source.path.ends_with(".h")) {
+      EXPECT_NE(source.text.find("#pragma once"), std::string::npos) << source.path;
+    }
+  }
+}
+
+TEST(Tree, NamesAreThoseOfTheField) {
+  static const std::regex banned(R"(\b(mgr|\w+_mgr|\w+Mgr|[Hh]elper\w*|[Uu]tils?|data2|tmp|TO)"
+                                 R"(DO|FIX)"
+                                 R"(ME)\b)");
+  for (const Source& source : product_sources()) {
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(source.text, found, banned))
+        << source.path << " has " << found.str();
+  }
+}
+
+TEST(Tree, FoldersExplainThemselvesInEightyLines) {
+  for (const Source& source : product_sources()) {
+    const fs::path folder = source_dir / fs::path(source.path).parent_path();
+    if (folder == source_dir / "models") continue;  // contract.h, shipped_file.h
+    const fs::path readme = folder / "README.md";
+    ASSERT_TRUE(fs::exists(readme)) << readme;
+    const std::string text = test::text_of(readme);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 80) << readme;
+  }
+}
+
+std::string linked_libraries(const char* binary) {
+  return test::run_program({"/usr/bin/readelf", "-d", binary}, source_dir).out;
+}
+
+// libsimgrid exports MPI's symbols: one program must never have both.
+TEST(Programs, LinkNeitherSimGridNorMpiWhereTheyMustNot) {
+  const std::string paceline = linked_libraries(PACELINE_BINARY);
+  const std::string simulator = linked_libraries(PACELINE_SIM_BINARY);
+  ASSERT_NE(paceline.find("NEEDED"), std::string::npos) << "readelf (binutils) says nothing";
+  EXPECT_EQ(paceline.find("libsimgrid"), std::string::npos);
+  EXPECT_EQ(paceline.find("libmpi"), std::string::npos);
+  EXPECT_EQ(paceline.find("libcuda"), std::string::npos);
+  EXPECT_NE(simulator.find("libsimgrid"), std::string::npos);
+  EXPECT_EQ(simulator.find("libmpi"), std::string::npos);
+}
+
+// The lines of ```sh blocks that start with ./paceline.
+std::vector<std::string> shown_commands(const std::string& text) {
+  std::vector<std::string> commands;
+  std::istringstream lines(text);
+  bool in_shell = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("```", 0) == 0) in_shell = !in_shell && line == "```sh";
+    if (in_shell && line.rfind("./paceline ", 0) == 0) commands.push_back(line);
+  }
+  return commands;
+}
+
+TEST(Documentation, ShowsCommandsThatRun) {
+  std::size_t commands = 0;
+  auto documents = files({"models", "sim", "traces", "scenarios", "tests", "real"}, {".md"});
+  documents.push_back({"README.md", test::text_of(source_dir / "README.md")});
+  for (const Source& document : documents) {
+    for (const std::string& command : shown_commands(document.text)) {
+      ++commands;
+      if (command == "./paceline test") continue;  // this is it
+      const std::string arguments = command.substr(std::string("./paceline").size());
+      const auto ended =
+          test::run_program({"/bin/sh", "-c", PACELINE_BINARY + arguments}, source_dir);
+      EXPECT_EQ(ended.exit_code, 0) << document.path << ": " << command << '\n' << ended.err;
+    }
+  }
+  EXPECT_GE(commands, 5U);
+}
+
+}  // namespace
+}  // namespace paceline
