@@ -2,7 +2,7 @@
 find_path(SimGrid_INCLUDE_DIR simgrid/s4u.hpp)
 find_library(SimGrid_LIBRARY simgrid)
 if(SimGrid_INCLUDE_DIR)
-  file(STRINGS "${SimGrid_INCLUDE_DIR}/simgrid/config.h" lines
+  file(STRINGS "${SimGrid_INCLUDE_DIR}/simgrid/version.h" lines
        REGEX "define SIMGRID_VERSION_(MAJOR|MINOR|PATCH) ")
   string(REGEX REPLACE "[^0-9;]" "" SimGrid_VERSION "${lines}")
   string(REPLACE ";" "." SimGrid_VERSION "${SimGrid_VERSION}")

@@ -28,7 +28,7 @@ class CycleList {
   static constexpr std::uint64_t steps_max = 1'000'000;
 
   void extend(Cycle& path, std::vector<bool>& visited) {
-    if (++steps_ > steps_max) return;
+    if (++steps_ > steps_max || cycles_.size() * gpus_ > steps_max) return;
     if (path.size() == gpus_) {
       if (lanes_[path.back()][0] > 0 && path[1] < path.back()) cycles_.push_back(path);
       return;
@@ -102,36 +102,19 @@ class CyclePacking {
   std::vector<Cycle> cycles_, chosen_, best_;
 };
 
-// The rings of one mesh node, as local ranks.
-std::vector<Cycle> mesh_rings(const Lanes& lanes, std::uint32_t gpus) {
-  if (gpus == 2) return std::vector<Cycle>(lanes[0][1], Cycle{0, 1});
-  const CyclePacking packing(lanes, gpus);
-  std::vector<Cycle> rings;
-  for (const Cycle& cycle : packing.best()) {
-    rings.push_back(cycle);
-    rings.emplace_back(cycle.rbegin(), cycle.rend());  // the other direction of the same lanes
-  }
-  return rings;
-}
-
-std::vector<Cycle> node_rings(const Cluster& cluster) {
-  const std::uint32_t gpus = cluster.gpus_per_node;
-  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 1) {
-    auto rings = mesh_rings(cluster.intra_node.lanes, gpus);
-    if (!rings.empty()) return rings;
-  }
-  Cycle in_order(gpus);
-  std::iota(in_order.begin(), in_order.end(), 0U);
-  return {in_order};
-}
-
 // For each NIC a cycle through the node that starts at the NIC's first GPU, so chosen that no two
 // end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the cycles
 // allow none.
 class NicCycles {
  public:
-  NicCycles(const std::vector<Cycle>& cycles, std::uint32_t gpus, std::uint32_t nics)
-      : cycles_(cycles), gpus_(gpus), nics_(nics), taken_(nics, false) {
+  // `each_once`: no cycle serves two NICs, so that cycles without a common lane share none.
+  NicCycles(std::vector<Cycle> cycles, bool each_once, std::uint32_t gpus, std::uint32_t nics)
+      : cycles_(std::move(cycles)),
+        each_once_(each_once),
+        gpus_(gpus),
+        nics_(nics),
+        cycle_taken_(cycles_.size(), false),
+        nic_taken_(nics, false) {
     choose(0);
   }
   [[nodiscard]] const std::vector<Cycle>& chosen() const { return chosen_; }
@@ -140,47 +123,79 @@ class NicCycles {
   bool choose(std::uint32_t nic) {
     if (nic == nics_) return true;
     const std::uint32_t first = (nic * gpus_ + nics_ - 1) / nics_;
-    std::vector<bool> tried =
-        taken_;  // cycles that leave by the same NIC are as good as each other
-    for (const Cycle& cycle : cycles_) {
-      Cycle local = cycle;
+    for (std::size_t c = 0; c < cycles_.size(); ++c) {
+      if (++tries_ > tries_max) return false;
+      if (cycle_taken_[c]) continue;
+      Cycle local = cycles_[c];
       std::rotate(local.begin(), std::find(local.begin(), local.end(), first), local.end());
       const std::uint32_t out = local.back() * nics_ / gpus_;
-      if (tried[out]) continue;
-      tried[out] = taken_[out] = true;
+      if (nic_taken_[out]) continue;
+      nic_taken_[out] = true;
+      cycle_taken_[c] = each_once_;
       chosen_.push_back(std::move(local));
       if (choose(nic + 1)) return true;
       chosen_.pop_back();
-      taken_[out] = false;
+      nic_taken_[out] = cycle_taken_[c] = false;
     }
     return false;
   }
 
-  const std::vector<Cycle>& cycles_;
+  static constexpr std::uint64_t tries_max = 1'000'000;  // nodes of eight GPUs need far fewer
+
+  std::vector<Cycle> cycles_;
+  bool each_once_;
   std::uint32_t gpus_, nics_;
-  std::vector<bool> taken_;
+  std::uint64_t tries_ = 0;
+  std::vector<bool> cycle_taken_, nic_taken_;
   std::vector<Cycle> chosen_;
 };
+
+std::vector<Cycle> both_directions(const std::vector<Cycle>& undirected) {
+  std::vector<Cycle> cycles;
+  for (const Cycle& cycle : undirected) {
+    cycles.push_back(cycle);
+    cycles.emplace_back(cycle.rbegin(), cycle.rend());
+  }
+  return cycles;
+}
+
+// The way of each NIC's ring through a node: along lanes that no other ring uses, else along lanes,
+// else in rank order.
+std::vector<Cycle> ways_through(const Cluster& cluster) {
+  const std::uint32_t gpus = cluster.gpus_per_node;
+  const std::uint32_t nics = cluster.network.nics_per_node;
+  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 2) {
+    const Lanes& lanes = cluster.intra_node.lanes;
+    const NicCycles apart(both_directions(CyclePacking(lanes, gpus).best()), true, gpus, nics);
+    if (!apart.chosen().empty()) return apart.chosen();
+    const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, gpus, nics);
+    if (!along.chosen().empty()) return along.chosen();
+  }
+  Cycle in_order(gpus);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  return NicCycles({in_order}, false, gpus, nics).chosen();
+}
+
+// The rings of one node.
+std::vector<Cycle> node_rings(const Cluster& cluster) {
+  const std::uint32_t gpus = cluster.gpus_per_node;
+  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 1) {
+    // Two GPUs have one cycle, once for each lane; it is its own other direction.
+    const Lanes& lanes = cluster.intra_node.lanes;
+    const auto rings = gpus == 2 ? std::vector<Cycle>(lanes[0][1], Cycle{0, 1})
+                                 : both_directions(CyclePacking(lanes, gpus).best());
+    if (!rings.empty()) return rings;
+  }
+  Cycle in_order(gpus);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  return {in_order};
+}
 
 // One ring a NIC through all nodes.
 std::vector<Cycle> rails(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
-  const std::uint32_t nics = cluster.network.nics_per_node;
-  std::vector<Cycle> cycles;
-  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 2) {
-    for (const Cycle& cycle : CycleList(cluster.intra_node.lanes, gpus).take()) {
-      cycles.push_back(cycle);
-      cycles.emplace_back(cycle.rbegin(), cycle.rend());
-    }
-  }
-  std::vector<Cycle> within = NicCycles(cycles, gpus, nics).chosen();
-  if (within.empty()) {
-    Cycle in_order(gpus);
-    std::iota(in_order.begin(), in_order.end(), 0U);
-    within = NicCycles({in_order}, gpus, nics).chosen();
-  }
   std::vector<Cycle> rings;
-  for (const Cycle& local : within) {
+  for (const Cycle& local : ways_through(cluster)) {
     Cycle ring;
     for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
       for (const std::uint32_t gpu : local) ring.push_back(node * gpus + gpu);

@@ -41,16 +41,24 @@ std::vector<Bucket> assign_buckets(std::span<const ParameterTensor> tensors,
 Bytes DdpSettings::first_bucket_limit() const {
   constexpr Bytes first_bucket_default(1 << 20);
   if (first_bucket) return *first_bucket;
-  const bool cap_holds_from_the_first =
-      std::pair{torch_major, torch_minor} >= std::pair{2U, 5U} && bucket_cap_was_set;
+  const bool cap_holds_from_the_first = !torch_is_before(2, 5) && bucket_cap_was_set;
   return cap_holds_from_the_first ? bucket_cap : first_bucket_default;
+}
+
+bool DdpSettings::torch_is_before(std::uint32_t major, std::uint32_t minor) const {
+  return std::pair{torch_major, torch_minor} < std::pair{major, minor};
+}
+
+bool DdpSettings::buckets_are_initial() const {
+  if (find_unused_parameters && !static_graph) return true;
+  return torch_is_before(1, 6) || (first_iteration && torch_is_before(1, 12));
 }
 
 std::vector<Bucket> ddp_buckets(std::span<const ParameterTensor> tensors,
                                 const DdpSettings& settings) {
   const Bytes no_limit(std::numeric_limits<std::uint64_t>::max());
   const std::vector<Bytes> limits{settings.first_bucket_limit(), settings.bucket_cap};
-  if (settings.find_unused_parameters && !settings.static_graph) {
+  if (settings.buckets_are_initial()) {
     auto buckets = assign_buckets(tensors, limits);
     // The initial build is sorted by the smallest index in a bucket, then reversed.
     std::sort(buckets.begin(), buckets.end());

@@ -36,15 +36,21 @@ struct DdpSettings {
   // 1 MiB (kDefaultFirstBucketBytes) unless given; from torch 2.5 on a cap that was set holds for
   // the first bucket too. The change is pytorch PR #121640 (2024); 2.5 is assumed to have it first.
   [[nodiscard]] Bytes first_bucket_limit() const;
+
+  [[nodiscard]] bool torch_is_before(std::uint32_t major, std::uint32_t minor) const;
+  // Whether the buckets of this iteration are those of the initial build. Rebuilding is pytorch PR
+  // #35137 (2020), assumed to come with 1.6; one bucket in the first iteration is PR #72843 (2022),
+  // assumed to come with 1.12.
+  [[nodiscard]] bool buckets_are_initial() const;
 };
 
 // The buckets of one iteration over tensors in registration order, in the order of their launch.
 //
 // Rebuilt (the steady state): gradients become ready in the reverse order of registration, and the
-// buckets follow that order with limits {first bucket, cap}.
-// First iteration: one bucket per (type, device) (PR #72843). With find_unused_parameters (and no
-// static_graph) buckets are never rebuilt: limits run over the definition order and the list is
-// reversed, so the small bucket holds the first parameters and is launched last.
+// buckets follow that order with limits {first bucket, cap}. First iteration: one bucket per (type,
+// device). Initial: limits run over the definition order and the list is reversed, so the small
+// bucket holds the first parameters and is launched last; so it stays with find_unused_parameters
+// (and no static_graph), and before rebuilding came to torch.
 [[nodiscard]] std::vector<Bucket> ddp_buckets(std::span<const workload::ParameterTensor> tensors,
                                               const DdpSettings& settings);
 

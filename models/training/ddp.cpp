@@ -80,7 +80,6 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
     launch_ready_buckets(copied);
   });
 
-  for (std::size_t b = 0; b < buckets.size(); ++b) step.cast_back(buckets[b], reduced[b]);
   if (ddp.find_unused_parameters && !ddp.static_graph) {
     // The map of locally used parameters: one int32 a parameter.
     reduced.push_back(step.call("used parameters",
@@ -91,8 +90,9 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
                                  {}},
                                 {}));
   }
-  if (ddp.gradient_as_bucket_view) return step.finish(reduced);
   for (std::size_t b = 0; b < buckets.size(); ++b) {
+    step.cast_back(buckets[b], reduced[b]);
+    if (ddp.gradient_as_bucket_view) continue;
     std::vector<workload::ParameterTensor> bucket;
     for (const std::size_t i : buckets[b]) bucket.push_back(tensors[i]);
     step.copies("bucket " + std::to_string(b) + " copy back", bucket, 2, {reduced[b]});

@@ -8,7 +8,7 @@ using workload::ParameterTensor;
 using workload::TimedLayer;
 
 StepBuilder::StepBuilder(const workload::Workload& workload, const TrainingSettings& settings)
-    : workload_(workload), settings_(settings), tensors_(gradient_tensors(workload, settings)) {
+    : workload_(workload), settings_(settings), tensors_(gradient_tensors(workload)) {
   compute_ = program_.add_lane({"compute", LaneKind::compute});
   communication_ =
       program_.add_lane({"communication", LaneKind::communication, settings.collectives_in_flight});

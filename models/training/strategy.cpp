@@ -1,7 +1,6 @@
 #include "models/training/strategy.h"
 
 #include <array>
-#include <utility>
 
 #include "models/training/step_builder.h"
 
@@ -16,14 +15,10 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload& workload,
-                                                        const TrainingSettings& settings) {
+std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload& workload) {
   std::vector<workload::ParameterTensor> tensors;
   for (const workload::TimedLayer& layer : workload.layers) {
-    for (workload::ParameterTensor tensor : layer.parameters) {
-      if (tensor.type == workload::DataType::float32) tensor.type = settings.parameter_type;
-      tensors.push_back(std::move(tensor));
-    }
+    tensors.insert(tensors.end(), layer.parameters.begin(), layer.parameters.end());
   }
   return tensors;
 }

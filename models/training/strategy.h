@@ -16,17 +16,15 @@ struct TrainingSettings {
   DdpSettings ddp;
   std::uint32_t gradient_accumulation = 1;  // forward and backward passes a step
   std::uint32_t collectives_in_flight = 1;  // NCCL 1, PyTorch's Gloo 2
-  // What the network's 32-bit parameters, and so their gradients and buckets, are held in.
-  workload::DataType parameter_type = workload::DataType::float32;
   // What gradients are cast to around their reduction (PyTorch's compression hooks, native mixed
   // precision); buckets are still assigned by the parameters' bytes. Empty: they travel as they
   // are.
   std::optional<workload::DataType> wire_type;
 };
 
-// All parameter tensors in registration order, with the types that they are held in.
+// All parameter tensors in registration order.
 [[nodiscard]] std::vector<workload::ParameterTensor> gradient_tensors(
-    const workload::Workload& workload, const TrainingSettings& settings);
+    const workload::Workload& workload);
 
 // How gradients are reduced, as a program for more than one rank. The algorithms of its calls are
 // left unnamed. One rank runs plain_step: no wrapper, no communication.

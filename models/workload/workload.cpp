@@ -61,8 +61,8 @@ Seconds kernel_time(const Device& device, Bytes traffic) {
                   traffic / (device.memory_bandwidth * device.attained_memory));
 }
 
-Seconds optimizer_time(OptimizerKind kind, ElementCount parameters, const Device& device) {
-  // Passes over arrays of one fp32 element a parameter: read p and g, write p; each state is read
+Seconds optimizer_time(OptimizerKind kind, Bytes parameters, const Device& device) {
+  // Passes over arrays of one element a parameter: read p and g, write p; each state is read
   // and written.
   const auto passes = [&]() -> std::uint64_t {
     switch (kind) {
@@ -73,7 +73,7 @@ Seconds optimizer_time(OptimizerKind kind, ElementCount parameters, const Device
     PACELINE_EXPECTS(!"an optimizer outside the enumeration");
     return 0;
   }();
-  return kernel_time(device, parameters * element_size(DataType::float32) * passes);
+  return kernel_time(device, parameters * passes);
 }
 
 Seconds Workload::forward() const {

@@ -86,9 +86,9 @@ struct Device {
 
 enum class OptimizerKind { sgd, sgd_momentum, adam };
 
-// Parameters, gradients and states in fp32 are each read once and, but for gradients, written once.
-[[nodiscard]] Seconds optimizer_time(OptimizerKind kind, ElementCount parameters,
-                                     const Device& device);
+// Of an optimizer over parameters of this size in all, states of the same type: parameters,
+// gradients and states are each read once and, but for gradients, written once.
+[[nodiscard]] Seconds optimizer_time(OptimizerKind kind, Bytes parameters, const Device& device);
 
 struct TimedLayer {
   std::string name;

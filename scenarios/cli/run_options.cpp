@@ -20,7 +20,8 @@ void SharedOptions::add_to(CLI::App& app) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--seed", seed, "the same as --set simulation.seed=N");
-  app.add_option("--jobs", jobs, "simulations at a time; default: one a core");
+  app.add_option("--jobs", jobs, "simulations at a time; default: one a core")
+      ->check(CLI::Range(1, 1024));
   app.add_flag("--quiet", quiet, "no progress");
   app.add_flag("--force", force, "simulate however long it takes");
 }
@@ -41,7 +42,8 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
 
 RunOptions SharedOptions::run_options() const {
   RunOptions options;
-  options.jobs = jobs > 0 ? jobs : std::max(1U, std::thread::hardware_concurrency());
+  options.jobs =
+      jobs > 0 ? static_cast<std::size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   options.force = force;
   if (!quiet && ::isatty(STDERR_FILENO) == 1) {
     options.progress = [](std::size_t done, std::size_t all) {
@@ -56,6 +58,7 @@ void write_to(const std::string& path, const std::function<void(std::ostream&)>&
   if (path == "-") {
     write(std::cout);
     std::cout.flush();
+    if (!std::cout) throw InputError({"standard output", 0, 0}, "cannot be written", "");
     return;
   }
   std::ofstream file(path, std::ios::binary);

@@ -17,7 +17,7 @@ namespace paceline::cli {
 // Options that all commands which run scenarios share.
 struct SharedOptions {
   std::vector<std::string> settings;  // path=value
-  std::size_t jobs = 0;               // 0: one a core
+  int jobs = 0;                       // 0: one a core
   bool quiet = false;
   bool force = false;
   std::string seed;

@@ -83,15 +83,41 @@ class ValueCounter : public YAML::EventHandler {
   std::map<YAML::anchor_t, std::uint64_t> sizes_;
 };
 
+// The length of the UTF-8 sequence that starts the text, 0 when it is none (RFC 3629).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is above U+10FFFF.
+  const unsigned char second = byte(1);
+  const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return refused ? 0 : length;
+}
+
 void require_text(const std::string& name, std::string_view text) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   });
-  if (control == text.end()) return;
-  throw InputError({name, 0, 0},
-                   "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
-                       std::to_string(static_cast<unsigned char>(*control)),
-                   "give a YAML file");
+  if (control != text.end()) {
+    throw InputError({name, 0, 0},
+                     "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
+                         std::to_string(static_cast<unsigned char>(*control)),
+                     "give a YAML file");
+  }
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(i) + " is no UTF-8",
+                       "save the file as UTF-8");
+    }
+    i += length;
+  }
 }
 
 }  // namespace

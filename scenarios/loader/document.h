@@ -15,7 +15,8 @@ struct Document {
   std::string name;
   std::string text;
   YAML::Node root;
-  bool has_lines = true;  // false: messages give no line and column
+  bool has_lines =
+      true;  // false: a command-line value; messages give no line, paths are the caller's
 };
 
 using DocumentPtr = std::shared_ptr<const Document>;

@@ -81,6 +81,7 @@ Network read_network(Reader reader, const Cluster& cluster) {
   if (const auto efficiency = reader.find("efficiency")) {
     network.efficiency = efficiency->fraction(1);
     if (network.efficiency <= 0) efficiency->fail("is not above zero", "");
+    if (network.efficiency < 0.001) efficiency->fail("is too small", "write 0.1% to 100%");
   }
   if (const auto transport = reader.find("transport")) {
     network.transport = Transport{static_cast<int>(transport->word(transports))};
@@ -99,6 +100,7 @@ topology::Cluster load_cluster(Reader reader) {
   if (const auto preset = reader.find("preset")) {
     const DocumentPtr document = named_document(*preset, shipped_clusters(), "paceline.cluster/1");
     reader.lay_over(document, document->root);
+    (void)reader.has("schema");  // a key of the preset's file
     cluster.name = preset->text();
   }
   if (const auto name = reader.find("name")) cluster.name = name->text();

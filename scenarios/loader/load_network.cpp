@@ -19,6 +19,8 @@ using workload::ParameterTensor;
 using workload::PassCost;
 
 constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
+constexpr double tensor_elements_max = 1e13;         // so that no sum leaves 64 bits
+constexpr std::size_t layers_max = 100'000;
 
 // Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
 // names (w, a, n, f) the code keeps.
@@ -30,7 +32,12 @@ class LayerReader {
   Layer conv() {
     const double in = size("in"), out = size("out"), kernel = size("kernel");
     const double stride = size("stride"), out_size = size("out_size");
-    const double groups = layer_.has("groups") ? size("groups") : 1;
+    const auto groups_field = layer_.find("groups");
+    const double groups =
+        groups_field ? static_cast<double>(groups_field->count(1, extent_max)) : 1;
+    if (std::fmod(in, groups) != 0 || std::fmod(out, groups) != 0) {
+      groups_field->fail("does not divide in and out", "");
+    }
     const double w = out * in / groups * kernel * kernel;
     const double in_size = stride * out_size;
     const double a = in * in_size * in_size + out * out_size * out_size;
@@ -98,6 +105,11 @@ class LayerReader {
 
   Layer parameter() { return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}}; }
 
+  Layer buffer() {
+    const ElementCount count(layer_.require("count", "512").count(1, extent_max));
+    return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
+  }
+
   void finish() const { layer_.finish(); }
 
  private:
@@ -116,6 +128,10 @@ class LayerReader {
     return field ? field->boolean() : fallback;
   }
   ParameterTensor tensor(const char* suffix, double count) const {
+    if (count > tensor_elements_max) {
+      throw InputError(layer_.location(),
+                       fmt::format("{}.{} has more than 10^13 elements", name_, suffix), "");
+    }
     return {name_ + "." + suffix, ElementCount(count)};
   }
   static ModelledCost moves(double forward, double backward) {
@@ -146,7 +162,8 @@ constexpr std::array layer_kinds{LayerKind{"conv", &LayerReader::conv},
                                  LayerKind{"pool", &LayerReader::pool},
                                  LayerKind{"embedding", &LayerReader::embedding},
                                  LayerKind{"attention", &LayerReader::attention},
-                                 LayerKind{"parameter", &LayerReader::parameter}};
+                                 LayerKind{"parameter", &LayerReader::parameter},
+                                 LayerKind{"buffer", &LayerReader::buffer}};
 
 const Overrides no_overrides;
 
@@ -157,6 +174,9 @@ class NetworkReader {
   void read_list(const Field& list) {
     for (const Field& entry : list.list()) {
       Reader layer(entry, no_overrides);
+      if (layers_.size() >= layers_max) {
+        entry.fail(fmt::format("makes more than {} layers", layers_max), "");
+      }
       if (layer.has("repeat")) {
         read_repeated(layer);
       } else {

@@ -60,8 +60,10 @@ Precisions read_precision(Reader& workload) {
 }
 
 // One entry of `layers`: {name, repeat, forward, backward, parameters, type}.
-void read_layers(const Field& list, const Overrides& overrides, std::vector<TimedLayer>& layers) {
-  std::size_t number = 0;
+void read_layers(const Field& list, const Overrides& overrides, DataType parameter_type,
+                 std::vector<TimedLayer>& layers) {
+  constexpr std::size_t items_max = 100'000;
+  std::size_t number = 0, tensors = 0;
   for (const Field& entry : list.list()) {
     Reader reader(entry.document(), entry.node(), fmt::format("{}.{}", entry.path(), number++),
                   overrides);
@@ -77,12 +79,24 @@ void read_layers(const Field& list, const Overrides& overrides, std::vector<Time
       for (const Field& count : counts->list()) {
         layer.parameters.push_back({fmt::format("{}.{}", layer.name, layer.parameters.size()),
                                     ElementCount(count.count(1, 1'000'000'000'000)),
-                                    type ? to_type(*type) : DataType::float32});
+                                    type ? to_type(*type) : parameter_type});
       }
     }
     reader.finish();
-    if (layers.size() + repeat > 100'000) entry.fail("makes more than 100,000 layers", "");
+    tensors += repeat * layer.parameters.size();
+    if (layers.size() + repeat > items_max || tensors > items_max) {
+      entry.fail(fmt::format("makes more than {} layers or tensors", items_max), "");
+    }
     for (std::uint64_t i = 0; i < repeat; ++i) layers.push_back(layer);
+  }
+  for (const auto& [path, field] : overrides) {
+    if (path.rfind(list.path() + ".", 0) != 0) continue;
+    const std::string rest = path.substr(list.path().size() + 1);
+    std::size_t entry = number;
+    std::from_chars(rest.data(), rest.data() + rest.size(), entry);
+    if (entry < number) continue;
+    throw InputError(field.location(), fmt::format("{} names none of the {} layers", path, number),
+                     fmt::format("they count from 0: {}.0.forward", list.path()));
   }
 }
 
@@ -108,6 +122,9 @@ void read_model(Reader& reader, const Field& model, const Precisions& precision,
   for (const workload::Layer& layer : network.layers) {
     workload.layers.push_back(
         time_layer(layer, workload.batch_per_gpu, precision.compute, workload.device));
+    for (auto& tensor : workload.layers.back().parameters) {
+      tensor.type = parameter_type_of(precision.compute);
+    }
   }
 }
 
@@ -116,16 +133,15 @@ void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenari
   workload.batch_per_gpu =
       static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
   const Precisions precision = read_precision(reader);
-  scenario.training.parameter_type = parameter_type_of(precision.compute);
   scenario.training.wire_type = precision.gradient;
   const Field device = reader.require("device", "v100-sxm2-16gb");
   workload.device = load_device(device);
   const auto model = reader.find("model");
-  const auto layers = reader.find("layers");
+  const auto layers = reader.find_list("layers");
   if (model && layers) layers->fail("stands beside model", "keep one of them");
   if (layers) {
     workload.name = "layers";
-    read_layers(*layers, overrides, workload.layers);
+    read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
   } else {
     read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
                workload);
@@ -146,10 +162,10 @@ void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& s
   scenario.assumptions.push_back(fmt::format("compute: scaled to {} on one GPU", field->text()));
 }
 
-ElementCount parameter_count(const Workload& workload) {
-  ElementCount total;
+Bytes parameter_bytes(const Workload& workload) {
+  Bytes total;
   for (const TimedLayer& layer : workload.layers) {
-    for (const auto& tensor : layer.parameters) total += tensor.count;
+    for (const auto& tensor : layer.parameters) total += tensor.count * element_size(tensor.type);
   }
   return total;
 }
@@ -164,7 +180,7 @@ bool read_optimizer(Reader reader, Workload& workload) {
   const auto time = reader.find("time");
   const bool modelled = !time || time->text() == "auto";
   workload.optimizer =
-      modelled ? optimizer_time(kind, parameter_count(workload), workload.device) : time->seconds();
+      modelled ? optimizer_time(kind, parameter_bytes(workload), workload.device) : time->seconds();
   reader.finish();
   return modelled;
 }
@@ -204,12 +220,14 @@ DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
   if (ddp.find_unused_parameters && !ddp.static_graph) {
     assumptions.emplace_back("ddp: the search for unused parameters takes no time");
   }
-  if (!ddp.first_bucket) {
-    const bool as_cap = ddp.first_bucket_limit() == ddp.bucket_cap;
+  if (ddp.torch_is_before(1, 6)) {
+    assumptions.emplace_back("ddp: buckets are never rebuilt before torch 1.6 (assumed)");
+  }
+  if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
+    const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);
     assumptions.push_back(fmt::format(
-        "ddp: first bucket limited to {}, as torch {}.{} does (from 2.5 on a cap that was set "
-        "holds "
-        "for it too, assumed)",
+        "ddp: the first bucket's limit is {} (torch {}.{}; from 2.5 on, assumed, a cap "
+        "that was set holds for it too)",
         as_cap ? "the cap" : to_text(ddp.first_bucket_limit()), ddp.torch_major, ddp.torch_minor));
   }
   return ddp;
@@ -298,6 +316,12 @@ void size_cluster(Reader& file, Scenario& scenario) {
     }
     cluster = *sized;
   }
+  if (cluster.nodes > 1 && cluster.network.latency == Seconds(0)) {
+    scenario.assumptions.emplace_back("network: no latency");
+  }
+  if (cluster.gpus_per_node > 1 && cluster.intra_node.latency == Seconds(0)) {
+    scenario.assumptions.emplace_back("intra_node: no latency");
+  }
   if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
     throw InputError(file.map("cluster").location(), "cluster.network.bandwidth is missing",
                      "write network: {bandwidth: 100Gbps}");
@@ -333,6 +357,9 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   size_cluster(file, scenario);
   workload.finish();
   training.finish();
+  if (scenario.workload.one_gpu_step(1) == Seconds(0)) {
+    throw InputError(workload.location(), "the step takes no time", "give layers that take some");
+  }
   file.finish();
   return scenario;
 }

@@ -67,7 +67,10 @@ void Field::fail(const std::string& what, const std::string& hint) const {
 
 std::string Field::text() const {
   if (!node_.IsScalar()) fail("is not a single value", "");
-  return node_.Scalar();
+  const std::string& value = node_.Scalar();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(value.begin(), value.end(), is_control)) fail("has a control character", "");
+  return value;
 }
 
 template <class T>
@@ -76,17 +79,36 @@ T Field::positive(T value, std::string_view what) const {
   return value;
 }
 
-Seconds Field::seconds() const { return value_or_fail(parse_seconds(text()), *this); }
+// Limits that no sensible value reaches; within them sums and quotients stay finite.
+constexpr Seconds seconds_max(1e9);  // 30 years
+constexpr BytesPerSecond bandwidth_min(1), bandwidth_max(1e18);
+constexpr FlopsPerSecond speed_min(1), speed_max(1e24);
+constexpr SamplesPerSecond throughput_min(1e-9), throughput_max(1e18);
+
+template <class T>
+T within(const Field& field, T value, T least, T most) {
+  if (value < least) field.fail("is too small", "");
+  if (value > most) field.fail("is too large", "");
+  return value;
+}
+
+Seconds Field::seconds() const {
+  return within(*this, value_or_fail(parse_seconds(text()), *this), Seconds(0), seconds_max);
+}
 Seconds Field::positive_seconds() const { return positive(seconds(), "time"); }
 BytesPerSecond Field::bandwidth() const {
-  return positive(value_or_fail(parse_bandwidth(text()), *this), "bandwidth");
+  const auto value = positive(value_or_fail(parse_bandwidth(text()), *this), "bandwidth");
+  return within(*this, value, bandwidth_min, bandwidth_max);
 }
 Bytes Field::bytes() const { return positive(value_or_fail(parse_bytes(text()), *this), "size"); }
 FlopsPerSecond Field::flops_per_second() const {
-  return positive(value_or_fail(parse_flops_per_second(text()), *this), "compute speed");
+  const auto value =
+      positive(value_or_fail(parse_flops_per_second(text()), *this), "compute speed");
+  return within(*this, value, speed_min, speed_max);
 }
 SamplesPerSecond Field::throughput() const {
-  return positive(value_or_fail(parse_throughput(text()), *this), "throughput");
+  const auto value = positive(value_or_fail(parse_throughput(text()), *this), "throughput");
+  return within(*this, value, throughput_min, throughput_max);
 }
 
 bool Field::boolean() const {
@@ -120,8 +142,8 @@ double Field::fraction(double most) const {
     double parsed = 0;
     const auto [end, error] =
         std::from_chars(value.data(), value.data() + value.size() - 1, parsed);
-    if (error != std::errc{} || end != value.data() + value.size() - 1 || parsed < 0 ||
-        parsed > most * 100) {
+    if (error != std::errc{} || end != value.data() + value.size() - 1 ||
+        !(parsed >= 0 && parsed <= most * 100)) {
       fail("is not a part of the whole", fmt::format("write 0% to {}%", most * 100));
     }
     return parsed / 100;
@@ -178,6 +200,11 @@ std::optional<Field> Reader::find(const std::string& key) {
   return std::nullopt;
 }
 
+std::optional<Field> Reader::find_list(const std::string& key) {
+  open_.insert(key);
+  return find(key);
+}
+
 Field Reader::require(const std::string& key, std::string_view example) {
   if (auto field = find(key)) return *field;
   throw InputError(location(), fmt::format("{} is missing", below(key)),
@@ -186,7 +213,7 @@ Field Reader::require(const std::string& key, std::string_view example) {
 
 Reader Reader::map(const std::string& key) {
   asked_.insert(key);
-  maps_.insert(key);
+  open_.insert(key);
   if (const auto whole = overrides_->find(below(key)); whole != overrides_->end()) {
     return Reader(whole->second, *overrides_);
   }
@@ -252,11 +279,11 @@ void Reader::fail_unknown(const std::string& key, Location where) const {
 }
 
 void Reader::finish() const {
-  const Layer& first = layers_.front();
-  if (first.map.IsDefined() && first.map.IsMap()) {
+  for (const Layer& layer : layers_) {
+    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
     std::set<std::string> seen;
-    for (const auto& entry : first.map) {
-      const Location where = location_of(*first.document, entry.first);
+    for (const auto& entry : layer.map) {
+      const Location where = location_of(*layer.document, entry.first);
       if (!entry.first.IsScalar()) throw InputError(where, "a key is not a word", "");
       const std::string& key = entry.first.Scalar();
       if (!asked_.contains(key)) fail_unknown(key, where);
@@ -272,7 +299,7 @@ void Reader::finish() const {
     const std::string key = rest.substr(0, rest.find('.'));
     if (asked_.contains(rest)) continue;
     if (!asked_.contains(key)) fail_unknown(key, field.location());
-    if (key != rest && !maps_.contains(key)) {
+    if (key != rest && !open_.contains(key)) {
       throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
                        fmt::format("set {} itself", below(key)));
     }

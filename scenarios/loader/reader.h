@@ -72,6 +72,8 @@ class Reader {
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
+  // As find, for a list of maps: overrides may reach below it by number (layers.0.forward).
+  [[nodiscard]] std::optional<Field> find_list(const std::string& key);
   // The map under a key; empty when there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
@@ -97,7 +99,7 @@ class Reader {
   std::string path_;
   const Overrides* overrides_;
   std::set<std::string> asked_;  // keys
-  std::set<std::string> maps_;   // those of them that were read as maps
+  std::set<std::string> open_;   // those of them that overrides may reach below
 };
 
 // The candidate with the fewest edits from `word`, if they are few enough to be a slip.

@@ -48,14 +48,8 @@ struct AxisValue {
 
 struct MeasuredPoint {
   Location where;
-  std::map<std::string, std::string> axes;  // path -> text, as in the sweep
   SamplesPerSecond throughput;
   bool fitted = false;  // the scenario was fitted to it: shown, never counted as predicted
-};
-
-struct Measured {
-  std::string source;
-  std::vector<MeasuredPoint> points;
 };
 
 }  // namespace paceline

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "models/units/parse.h"
@@ -43,7 +44,14 @@ AxisValue axis_value(const std::string& path, const Field& field) {
   return {path, text, "", text};
 }
 
-bool same(const AxisValue& a, const AxisValue& b) { return a.unit == b.unit && a.value == b.value; }
+// 100us and 0.1ms are the same, though their last bits differ.
+bool same(const AxisValue& a, const AxisValue& b) {
+  const auto* x = std::get_if<double>(&a.value);
+  const auto* y = std::get_if<double>(&b.value);
+  if (x == nullptr || y == nullptr || a.unit != b.unit)
+    return a.unit == b.unit && a.value == b.value;
+  return std::abs(*x - *y) <= 1e-12 * std::max(std::abs(*x), std::abs(*y));
+}
 
 // A value of the command line, as a field whose messages show the setting.
 Field setting_field(const ScenarioFile::Setting& setting) {
@@ -73,6 +81,7 @@ struct RawMeasured {
 struct ScenarioFile::State {
   DocumentPtr document;
   std::string path, name, sha256;
+  std::vector<Setting> given_settings;
   Overrides settings;
   std::vector<Axis> axes;
   std::vector<std::vector<AxisValue>> points;
@@ -80,6 +89,7 @@ struct ScenarioFile::State {
   std::string measured_source;
   std::map<std::size_t, MeasuredPoint> measured;
   std::vector<Location> unmatched;
+  bool changes_the_measured = false;  // by a setting
 
   void apply(const std::vector<Setting>& list);
   void read_sweep();
@@ -108,6 +118,7 @@ void ScenarioFile::State::read_sweep() {
   Reader file(document, document->root, "", none);
   Reader sweep = file.map("sweep");
   for (const auto& [key, field] : sweep.entries()) axes.push_back({key, values_of(field)});
+  sweep.finish();
 }
 
 // A setting replaces an axis of its path, becomes one when it says so, or stands in for a value.
@@ -115,6 +126,10 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
   constexpr std::string_view sweep_prefix = "sweep.";
   for (const Setting& setting : list) {
     Field field = setting_field(setting);
+    if (setting.path == "sweep" || setting.path == "measured" ||
+        setting.path.rfind("measured.", 0) == 0) {
+      field.fail("cannot be set", "set an axis: --set sweep.gpus=[1, 8]");
+    }
     const bool names_sweep = setting.path.rfind(sweep_prefix, 0) == 0;
     const std::string target =
         names_sweep ? setting.path.substr(sweep_prefix.size()) : setting.path;
@@ -125,6 +140,8 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
     } else if (names_sweep || (target == "gpus" && field.node().IsSequence())) {
       axes.push_back({target, values_of(field)});
     } else {
+      // What was measured is not this any more, whatever the value.
+      if (target.rfind("simulation.", 0) != 0) changes_the_measured = true;
       settings.insert_or_assign(target, std::move(field));
     }
   }
@@ -209,8 +226,7 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
                      missing.empty() ? "an axis has a value twice"
                                      : fmt::format("name its {}", fmt::join(missing, ", ")));
   }
-  MeasuredPoint point{raw.where, {}, {}, raw.fitted};
-  for (const AxisValue& value : raw.axes) point.axes[value.path] = value.text;
+  MeasuredPoint point{raw.where, {}, raw.fitted};
   if (raw.step) {
     const Scenario at = scenario(matching.front());
     point.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
@@ -232,7 +248,12 @@ void ScenarioFile::State::read_measured() {
   Reader section = file.map("measured");
   measured_source = section.require("source", "where the figures come from").text();
   for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
-    match(read_point(entry));
+    const RawMeasured raw = read_point(entry);
+    if (changes_the_measured) {
+      unmatched.push_back(raw.where);
+    } else {
+      match(raw);
+    }
   }
   section.finish();
 }
@@ -247,6 +268,7 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
   state->document = loader::read_document(path);
   state->path = path;
   state->sha256 = sha256_of(state->document->text);
+  state->given_settings = settings;
   if (!state->document->root.IsMap()) {
     throw InputError({path, 0, 0}, "is not a scenario", "write schema: paceline/1 and its keys");
   }
@@ -261,6 +283,9 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
 const std::string& ScenarioFile::path() const { return state_->path; }
 const std::string& ScenarioFile::name() const { return state_->name; }
 std::string ScenarioFile::sha256() const { return state_->sha256; }
+const std::vector<ScenarioFile::Setting>& ScenarioFile::settings() const {
+  return state_->given_settings;
+}
 const std::vector<std::vector<AxisValue>>& ScenarioFile::points() const { return state_->points; }
 Scenario ScenarioFile::scenario(std::size_t point) const { return state_->scenario(point); }
 const std::string& ScenarioFile::measured_source() const { return state_->measured_source; }

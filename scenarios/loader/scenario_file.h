@@ -33,6 +33,7 @@ class ScenarioFile {
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::string sha256() const;
+  [[nodiscard]] const std::vector<Setting>& settings() const;
 
   // The grid: the product of the axes in file order, the last one fastest. One point without axes
   // when there is no sweep.
@@ -42,7 +43,8 @@ class ScenarioFile {
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
-  // Measured points that belong to no point of this grid (a setting may have replaced the axis).
+  // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
+  // what was measured (any but simulation.*).
   [[nodiscard]] const std::vector<Location>& unmatched() const;
 
  private:

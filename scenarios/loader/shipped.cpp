@@ -17,6 +17,7 @@ bool names_a_file(std::string_view name) {
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
   if (names_a_file(name)) {
+    if (!field.document()->has_lines) return read_document(name);
     const auto folder = std::filesystem::path(field.document()->name).parent_path();
     return read_document((folder / name).string());
   }

@@ -17,10 +17,14 @@ std::string host_name() {
 }
 
 ordered_json context_of(const ScenarioFile& file) {
+  ordered_json settings = ordered_json::array();
+  for (const auto& setting : file.settings())
+    settings.push_back(setting.path + "=" + setting.value);
   return {{"paceline", PACELINE_VERSION},
           {"commit", PACELINE_COMMIT},
           {"scenario", file.path()},
           {"scenario_sha256", file.sha256()},
+          {"settings", std::move(settings)},
           {"simgrid", PACELINE_SIMGRID_VERSION},
           {"host", host_name()},
           {"seed", file.scenario(0).seed}};
@@ -89,7 +93,8 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   const ordered_json result{{"schema", "paceline.result/1"},
                             {"context", context_of(file)},
                             {"points", std::move(points)}};
-  out << result.dump(1) << '\n';
+  // Paths may be any bytes; what is no UTF-8 is replaced.
+  out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace paceline

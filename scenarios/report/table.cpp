@@ -6,6 +6,7 @@
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
+#include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/text_table.h"
 
@@ -60,17 +61,6 @@ void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes)
       summary.bias);
 }
 
-void write_assumptions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
-  std::vector<std::string> all;
-  for (const PointOutcome& outcome : outcomes) {
-    for (const std::string& text : outcome.assumptions) {
-      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
-    }
-  }
-  if (!all.empty()) out << "\nassumed:\n";
-  for (const std::string& text : all) fmt::print(out, "  {}\n", text);
-}
-
 }  // namespace
 
 void write_table(std::ostream& out, const ScenarioFile& file,
@@ -97,7 +87,11 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   table.write(out);
   write_summary(out, outcomes);
   if (has_measured) fmt::print(out, "measured: {}\n", file.measured_source());
-  write_assumptions(out, outcomes);
+  std::vector<std::string> assumptions;
+  for (const PointOutcome& outcome : outcomes) {
+    assumptions.insert(assumptions.end(), outcome.assumptions.begin(), outcome.assumptions.end());
+  }
+  write_assumptions(out, assumptions);
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.predicted) fmt::print(out, "failed: {}\n", outcome.failure);
   }

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "models/contract.h"
 #include "models/cost/library_choice.h"
-#include "models/training/call_plan.h"
 
 namespace paceline {
 namespace {
@@ -64,34 +61,6 @@ void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
   }
 }
 
-// Counts a round's sends at every repeat, also where a chunk is empty.
-std::uint64_t planned_transfers(const collectives::Plan& plan) {
-  std::uint64_t transfers = 0;
-  for (const auto& channel : plan.channels) {
-    for (const auto& round : channel.rounds) {
-      std::uint64_t sends = 0;
-      for (std::uint32_t r = 0; r < plan.ranks.value(); ++r) sends += round.sends(Rank(r)).size();
-      transfers += sends * round.repeats;
-    }
-  }
-  return transfers;
-}
-
-std::uint64_t planned_transfers(const ResolvedPoint& point) {
-  std::map<std::tuple<collectives::Collective, std::string, ElementCount>, std::uint64_t> known;
-  const training::Planner planner(point.cluster);
-  std::uint64_t transfers = 0;
-  for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr) continue;
-    const auto [entry, is_new] =
-        known.try_emplace({call->collective, call->algorithm, call->count}, 0);
-    if (is_new) entry->second = planned_transfers(planner.plan_of(*call));
-    transfers += entry->second;
-  }
-  return transfers;
-}
-
 }  // namespace
 
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
@@ -113,7 +82,11 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   prepared.one_gpu_step = scenario.workload.one_gpu_step(passes);
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
-  prepared.transfers_planned = planned_transfers(prepared.point);
+  if (scenario.fidelity == Fidelity::closed && scenario.training.collectives_in_flight > 1) {
+    add_once(
+        prepared.assumptions,
+        "closed: collectives in flight share one pipe; their latencies hide, too well at times");
+  }
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
       scenario.cluster.nodes > 1) {
     add_once(prepared.assumptions, "network: the host's own TCP limits are not modelled");

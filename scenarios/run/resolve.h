@@ -8,9 +8,8 @@ namespace paceline {
 // A point ready for an executor, and what a report needs beside its result.
 struct PreparedPoint {
   ResolvedPoint point;
-  Seconds one_gpu_step;                 // the plain model on one GPU, without a wrapper
-  double samples_per_step;              // of all ranks
-  std::uint64_t transfers_planned = 0;  // at least the transfers of a simulation
+  Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
+  double samples_per_step;  // of all ranks
   std::vector<std::string> assumptions;
 };
 

@@ -1,29 +1,14 @@
 #include "scenarios/run/run_scenario.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "models/cost/closed_step.h"
+#include "scenarios/run/effort.h"
 #include "scenarios/run/simulator.h"
 
 namespace paceline {
 namespace {
-
-// Measured microseconds of one simulated transfer on a 2020s core (tests/bench); for estimates
-// only.
-constexpr double transfer_us = 6;
-
-void refuse_too_many_transfers(const ScenarioFile& file, const PreparedPoint& point) {
-  if (point.transfers_planned <= transfers_max) return;
-  throw InputError(
-      {file.path(), 0, 0},
-      fmt::format("{} GPUs take {:.3g} simulated transfers, about {:.0f} minutes",
-                  point.point.cluster.ranks().value(), static_cast<double>(point.transfers_planned),
-                  static_cast<double>(point.transfers_planned) * transfer_us * 1e-6 / 60),
-      "write simulation: {fidelity: closed}, or add --force");
-}
 
 PointOutcome outcome_of(const ScenarioFile& file, std::size_t point,
                         const PreparedPoint& prepared) {
@@ -58,11 +43,12 @@ void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
   }
 }
 
-void take_reply(traces::Reply reply, PointOutcome& outcome) {
+void take_reply(traces::Reply reply, bool keep_trace, PointOutcome& outcome) {
   if (auto* failure = std::get_if<traces::Failure>(&reply)) {
     outcome.failure = std::move(failure->what);
   } else {
     outcome.predicted = std::move(std::get<Result>(reply));
+    if (!keep_trace) outcome.predicted->trace = {};
   }
 }
 
@@ -105,12 +91,12 @@ std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOption
   for (std::size_t point = 0; point < all; ++point) {
     PreparedPoint prepared = resolve(file.scenario(point), point);
     PointOutcome& outcome = outcomes.emplace_back(outcome_of(file, point, prepared));
+    if (!options.force) refuse_too_much_effort(prepared.point, {file.path(), 0, 0});
     if (prepared.point.fidelity == Fidelity::closed) {
-      outcome.predicted = cost::predict_closed(prepared.point);
+      take_reply(cost::predict_closed(prepared.point), options.keep_traces, outcome);
       advance();
       continue;
     }
-    if (!options.force) refuse_too_many_transfers(file, prepared);
     to_simulate.push_back(std::move(prepared));
     simulated_points.push_back(point);
   }
@@ -118,7 +104,7 @@ std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOption
   for (const PreparedPoint& prepared : to_simulate) points.push_back(&prepared.point);
   auto replies = simulate(points, options.jobs, advance);
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    take_reply(std::move(replies[i]), outcomes[simulated_points[i]]);
+    take_reply(std::move(replies[i]), options.keep_traces, outcomes[simulated_points[i]]);
   }
   find_measured_one_gpu(outcomes);
   return outcomes;

@@ -36,12 +36,10 @@ struct PointOutcome {
 
 struct RunOptions {
   std::size_t jobs = 1;
-  bool force = false;  // simulate however many transfers it takes
+  bool keep_traces = false;  // of every point; for timelines
+  bool force = false;        // predict however many transfers it takes (effort.h)
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
-
-// A simulation of more transfers than this is refused unless forced.
-inline constexpr std::uint64_t transfers_max = 10'000'000;
 
 // Predicts every point of the grid, in its order. Throws InputError and BackendError; a point whose
 // executor fails is an outcome without a prediction.

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -111,7 +112,10 @@ class LineProcess {
 traces::Reply parsed(const std::optional<std::string>& line, std::uint64_t id) {
   if (!line) return traces::Failure{id, "paceline-sim died"};
   try {
-    return traces::reply_from_line(*line);
+    auto reply = traces::reply_from_line(*line);
+    const auto id_of = [](const auto& either) { return either.id; };
+    if (std::visit(id_of, reply) == id) return reply;
+    return traces::Failure{id, "paceline-sim answered for another point"};
   } catch (const std::runtime_error& error) {
     return traces::Failure{id, std::string("paceline-sim answered nonsense: ") + error.what()};
   }
@@ -146,7 +150,12 @@ std::vector<traces::Reply> simulate(const std::vector<const ResolvedPoint*>& poi
     }
   };
   std::vector<std::thread> workers;
-  for (std::size_t i = 0; i < std::min(jobs, points.size()); ++i) workers.emplace_back(work);
+  try {
+    for (std::size_t i = 0; i < std::min(jobs, points.size()); ++i) workers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The machine has no room for more threads: those there are do it.
+    if (workers.empty()) throw;
+  }
   for (std::thread& worker : workers) worker.join();
   std::signal(SIGPIPE, on_broken_pipe);
   if (trouble) std::rethrow_exception(trouble);

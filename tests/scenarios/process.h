@@ -49,7 +49,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// How a program ended. It is killed after a minute.
+// How a program ended. It is killed after a minute, and has 4 GiB of memory but under a sanitizer.
 struct Ended {
   int exit_code = -1;  // -1: a signal ended it
   int signal = 0;
@@ -74,6 +74,10 @@ inline Ended run_program(const std::vector<std::string>& arguments,
   if (child == 0) {
     constexpr unsigned seconds_max = 60;
     ::alarm(seconds_max);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    constexpr rlimit memory_max{4UL << 30, 4UL << 30};
+    ::setrlimit(RLIMIT_AS, &memory_max);
+#endif
     if (::chdir(folder.c_str()) != 0) std::_Exit(126);
     const int in = ::open("/dev/null", O_RDONLY);
     const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT, 0600);

@@ -1,13 +1,24 @@
 #include "traces/json/protocol.h"
 
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace paceline {
 
 using nlohmann::json;
+
+// The library converts -1, 1.5 and 1e300 to some whole number; here they are errors.
+template <class Whole>
+Whole whole(const json& in) {
+  if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<Whole>::max()) {
+    throw std::runtime_error("not a whole number that fits: " + in.dump());
+  }
+  return in.get<Whole>();
+}
 
 // Quantities are written as their number; the key names the unit.
 template <class Tag, class Rep>
@@ -16,7 +27,11 @@ void to_json(json& out, const Quantity<Tag, Rep>& quantity) {
 }
 template <class Tag, class Rep>
 void from_json(const json& in, Quantity<Tag, Rep>& quantity) {
-  quantity = Quantity<Tag, Rep>(in.get<Rep>());
+  if constexpr (std::is_integral_v<Rep>) {
+    quantity = Quantity<Tag, Rep>(whole<Rep>(in));
+  } else {
+    quantity = Quantity<Tag, Rep>(in.get<Rep>());
+  }
 }
 
 namespace {
@@ -93,8 +108,8 @@ json encode(const topology::Cluster& cluster) {
 topology::Cluster decode_cluster(const json& in) {
   topology::Cluster cluster;
   in.at("name").get_to(cluster.name);
-  in.at("nodes").get_to(cluster.nodes);
-  in.at("gpus_per_node").get_to(cluster.gpus_per_node);
+  cluster.nodes = whole<std::uint32_t>(in.at("nodes"));
+  cluster.gpus_per_node = whole<std::uint32_t>(in.at("gpus_per_node"));
   const json& node = in.at("intra_node");
   cluster.intra_node.kind = parse_word(node.at("kind"), node_kinds, by_word);
   node.at("bandwidth_bytes_per_s").get_to(cluster.intra_node.bandwidth);
@@ -106,7 +121,7 @@ topology::Cluster decode_cluster(const json& in) {
   const json& network = in.at("network");
   network.at("bandwidth_bytes_per_s").get_to(cluster.network.bandwidth);
   network.at("latency_s").get_to(cluster.network.latency);
-  network.at("nics_per_node").get_to(cluster.network.nics_per_node);
+  cluster.network.nics_per_node = whole<std::uint32_t>(network.at("nics_per_node"));
   network.at("efficiency").get_to(cluster.network.efficiency);
   cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
   cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
@@ -126,7 +141,7 @@ std::vector<training::Lane> decode_lanes(const json& in) {
   for (const json& lane : in) {
     lanes.push_back({lane.at("name").get<std::string>(),
                      parse_word(lane.at("kind"), lane_kinds, by_word),
-                     lane.at("in_flight").get<std::uint32_t>()});
+                     whole<std::uint32_t>(lane.at("in_flight"))});
   }
   return lanes;
 }
@@ -153,7 +168,7 @@ json encode(const training::Operation& operation) {
 training::Operation decode_operation(const json& in) {
   training::Operation operation{
       in.at("name").get<std::string>(), parse_word(in.at("kind"), operation_kinds, by_text),
-      in.at("lane").get<training::LaneId>(),
+      whole<training::LaneId>(in.at("lane")),
       in.at("after").get<std::vector<training::OperationId>>(), Seconds(0)};
   if (in.contains("time_s")) {
     operation.work = in.at("time_s").get<Seconds>();
@@ -166,7 +181,7 @@ training::Operation decode_operation(const json& in) {
                                call.at("element_size_bytes").get<ElementSize>(),
                                call.at("root").get<Rank>(),
                                call.at("algorithm").get<std::string>(),
-                               call.at("channels").get<std::uint32_t>()};
+                               whole<std::uint32_t>(call.at("channels"))};
   return operation;
 }
 
@@ -178,9 +193,9 @@ json encode(const Span& span) {
 
 Span decode_span(const json& in) {
   return {
-      in.at("name").get<std::string>(),      parse_word(in.at("kind"), operation_kinds, by_text),
-      in.at("lane").get<training::LaneId>(), in.at("start_s").get<Seconds>(),
-      in.at("end_s").get<Seconds>(),         in.at("size_bytes").get<Bytes>(),
+      in.at("name").get<std::string>(),       parse_word(in.at("kind"), operation_kinds, by_text),
+      whole<training::LaneId>(in.at("lane")), in.at("start_s").get<Seconds>(),
+      in.at("end_s").get<Seconds>(),          in.at("size_bytes").get<Bytes>(),
       in.at("algorithm").get<std::string>()};
 }
 
@@ -204,7 +219,7 @@ json encode(const Result& result) {
 
 Result decode_result(const json& in) {
   Result result;
-  in.at("id").get_to(result.id);
+  result.id = whole<std::uint64_t>(in.at("id"));
   const json& totals = in.at("totals");
   totals.at("step_s").get_to(result.totals.step);
   totals.at("compute_s").get_to(result.totals.compute);
@@ -216,8 +231,8 @@ Result decode_result(const json& in) {
     members.at("ranks").get_to(decoded.ranks);
     for (const json& span : members.at("spans")) decoded.spans.push_back(decode_span(span));
   }
-  in.at("transfers").get_to(result.transfers);
-  in.at("simgrid_solves").get_to(result.simgrid_solves);
+  result.transfers = whole<std::uint64_t>(in.at("transfers"));
+  result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));
   return result;
 }
 
@@ -252,7 +267,7 @@ ResolvedPoint point_from_line(std::string_view line) {
   return decoded(line, [](const json& in) {
     if (in.at("schema") != "paceline.point/1") throw std::runtime_error("not a paceline.point/1");
     ResolvedPoint point;
-    in.at("id").get_to(point.id);
+    point.id = whole<std::uint64_t>(in.at("id"));
     point.cluster = decode_cluster(in.at("cluster"));
     point.program.lanes = decode_lanes(in.at("program").at("lanes"));
     for (const json& operation : in.at("program").at("operations")) {
@@ -274,7 +289,7 @@ std::string to_line(const Reply& reply) {
 Reply reply_from_line(std::string_view line) {
   return decoded(line, [](const json& in) -> Reply {
     if (in.contains("failure")) {
-      return Failure{in.at("id").get<std::uint64_t>(), in.at("failure").get<std::string>()};
+      return Failure{whole<std::uint64_t>(in.at("id")), in.at("failure").get<std::string>()};
     }
     return decode_result(in);
   });

@@ -10,6 +10,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_text.h"
+#include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
 
 namespace paceline::cli {
@@ -77,9 +78,12 @@ void write_json(std::ostream& out, const std::vector<ParameterTensor>& tensors,
 
 int run(const Options& options) {
   const Scenario scenario = scenario_of(options);
-  const auto tensors = gradient_tensors(scenario.workload, scenario.training);
+  const auto tensors = training::gradient_tensors(scenario.workload);
   const auto buckets = ddp_buckets(tensors, scenario.training.ddp);
-  if (options.json != "-") write_table(tensors, buckets);
+  if (options.json != "-") {
+    write_table(tensors, buckets);
+    write_assumptions(std::cout, scenario.assumptions);
+  }
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, tensors, buckets); });
   }

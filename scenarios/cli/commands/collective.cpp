@@ -16,7 +16,9 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_text.h"
+#include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
+#include "scenarios/run/effort.h"
 #include "scenarios/run/simulator.h"
 
 namespace paceline::cli {
@@ -34,6 +36,7 @@ struct Options {
 struct Row {
   Bytes size;
   training::CollectiveCall call;
+  std::string assumption;
   Seconds time;
   std::uint64_t transfers = 0;
 };
@@ -45,6 +48,7 @@ constexpr ElementSize float_size(4);
 Scenario scenario_of(const Options& options) {
   ScenarioText text;
   text.set("cluster.preset", options.cluster);
+  text.set("training.strategy", "bulk_synchronous");  // its step is not run
   text.set("gpus", options.gpus);
   if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
   text.set("collective.library", options.library);
@@ -64,19 +68,21 @@ Bytes size_option(const char* name, const std::string& text) {
   return std::get<Bytes>(parsed);
 }
 
-training::CollectiveCall call_of(const Scenario& scenario, Collective collective, Bytes size) {
+Row row_of(const Scenario& scenario, Collective collective, Bytes size) {
   training::CollectiveCall call{collective,
                                 ElementCount(size.value() / float_size.value()),
                                 float_size,
                                 Rank(0),
                                 scenario.collective.algorithm,
                                 scenario.collective.channels};
+  std::string assumption;
   if (call.algorithm.empty()) {
-    call.algorithm = cost::choose_algorithm(scenario.collective.library, collective, size,
-                                            scenario.cluster.ranks())
-                         .algorithm;
+    auto choice = cost::choose_algorithm(scenario.collective.library, collective, size,
+                                         scenario.cluster.ranks());
+    call.algorithm = std::move(choice.algorithm);
+    assumption = std::move(choice.assumption);
   }
-  return call;
+  return {size, std::move(call), std::move(assumption), {}, 0};
 }
 
 ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall& call,
@@ -95,12 +101,15 @@ std::vector<Row> make_rows(const Options& options, const Scenario& scenario,
   const Bytes least = size_option("--min", options.min_size);
   const Bytes most = size_option("--max", options.max_size);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
-    throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2", "");
+    throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2",
+                     "write --min 4B --factor 2");
   }
   std::vector<Row> rows;
   for (Bytes size = least; size <= most; size = size * options.factor) {
-    rows.push_back({size, call_of(scenario, collective, size), {}, 0});
+    rows.push_back(row_of(scenario, collective, size));
+    if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
+  if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
   return rows;
 }
 
@@ -109,6 +118,7 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     points.push_back(point_of(scenario, rows[i].call, i));
   }
+  if (!run.force) refuse_too_much_effort(points.back(), {"collective", 0, 0});
   std::vector<const ResolvedPoint*> pointers;
   for (const ResolvedPoint& point : points) pointers.push_back(&point);
   std::vector<traces::Reply> replies;
@@ -158,6 +168,9 @@ void write_table(const Scenario& scenario, Collective collective, const std::vec
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
              scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
+  std::vector<std::string> assumptions = scenario.assumptions;
+  for (const Row& row : rows) assumptions.push_back(row.assumption);
+  write_assumptions(std::cout, assumptions);
 }
 
 void write_json(std::ostream& out, const Scenario& scenario, Collective collective,

@@ -38,13 +38,20 @@ void write_timeline(const std::string& path, const std::vector<PointOutcome>& ou
 }
 
 int run(const Options& options) {
+  if ((options.json == "-") + (options.csv == "-") + (options.timeline == "-") > 1) {
+    throw InputError({"-", 0, 0}, "standard output takes one of --json, --csv, --timeline",
+                     "write the others to files");
+  }
   const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    fmt::print(stderr, "paceline: {}:{}:{}: {} measured points from here on are not in this grid\n",
+    fmt::print(stderr,
+               "paceline: {}:{}:{}: {} measured points from here on are not of these runs\n",
                first.file, first.line, first.column, file.unmatched().size());
   }
-  const auto outcomes = run_scenario(file, options.shared.run_options());
+  RunOptions run_options = options.shared.run_options();
+  run_options.keep_traces = !options.timeline.empty();
+  const auto outcomes = run_scenario(file, run_options);
   const auto to_stdout = [](const std::string& path) { return path == "-"; };
   if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.timeline)) {
     write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });

@@ -2,6 +2,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,10 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows) {
 }
 
 int run(const Options& options) {
+  const double limit = options.max_mean_error_percent.value_or(0);
+  if (!std::isfinite(limit) || limit < 0) {
+    throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
+  }
   std::vector<ValidationRow> rows;
   int exit_code = exit_done;
   for (const std::string& path : options.scenarios) {

@@ -383,5 +383,25 @@ TEST(TorchOracle, AgreesOnTheRebuiltBucketsOf200RandomLists) {
   }
 }
 
+// Before torch 1.6 buckets stay as they were built: limits over the definition order, the list
+// reversed; with 1.12 the first iteration has one bucket, before it the initial ones.
+TEST(DdpBuckets, AreNeverRebuiltByOldVersionsOfTorch) {
+  std::vector<ParameterTensor> tensors;
+  for (int i = 0; i < 8; ++i) tensors.push_back({"t", ElementCount(1 << 18)});  // 1 MiB each
+  DdpSettings old;
+  old.torch_major = 1;
+  old.torch_minor = 4;
+  old.bucket_cap = Bytes(4 << 20);
+  // 1 MiB, 4 MiB, and 3 MiB are left; reversed.
+  const std::vector<Bucket> initial{{5, 6, 7}, {1, 2, 3, 4}, {0}};
+  EXPECT_EQ(ddp_buckets(tensors, old), initial);
+  old.torch_minor = 6;
+  EXPECT_EQ(ddp_buckets(tensors, old).front(), Bucket{7});
+  old.first_iteration = true;
+  EXPECT_EQ(ddp_buckets(tensors, old), initial);
+  old.torch_minor = 12;
+  EXPECT_EQ(ddp_buckets(tensors, old).size(), 1U);
+}
+
 }  // namespace
 }  // namespace paceline::training

@@ -276,13 +276,15 @@ TEST(Strategies, TakeTheirInputBeforeTheForward) {
   }
 }
 
-// Half the bytes; the counts stay. Types other than float32 stay as they are.
+// Half the bytes; the counts stay. Each tensor travels in its own type.
 TEST(Strategies, SendGradientsInTheTypeOfTheirParameters) {
   for (const Strategy& strategy : strategies()) {
     Workload workload = four_layers();
+    for (auto& layer : workload.layers) {
+      for (auto& parameter : layer.parameters) parameter.type = DataType::bfloat16;
+    }
     workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
-    TrainingSettings settings = three_buckets();
-    settings.parameter_type = DataType::bfloat16;
+    const TrainingSettings settings = three_buckets();
     std::uint64_t of_2_bytes = 0, of_8_bytes = 0;
     for (const Call& call : calls_of(strategy.build(workload, settings), Collective::all_reduce)) {
       if (call.element_size == 2) of_2_bytes += call.count;
@@ -319,16 +321,13 @@ TEST(Strategies, CastGradientsAroundTheirReductionWhenTheWireHasAnotherType) {
   }
 }
 
-TEST(GradientTensors, AreInRegistrationOrderWithTheTypesThatTheyAreHeldIn) {
+TEST(GradientTensors, AreInRegistrationOrder) {
   Workload workload = four_layers();
   workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
-  TrainingSettings settings;
-  settings.parameter_type = DataType::float16;
-  const auto tensors = gradient_tensors(workload, settings);
+  const auto tensors = gradient_tensors(workload);
   ASSERT_EQ(tensors.size(), 4U);
   const std::vector<std::string> names{"stem.weight", "body.weight", "body.bias", "head.weight"};
   for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(tensors[i].name, names[i]);
-  EXPECT_EQ(tensors[2].type, DataType::float16);
   EXPECT_EQ(tensors[3].type, DataType::int64);
 }
 

@@ -370,7 +370,7 @@ TEST_F(BadFiles, MayAskForMoreTransfersThanAreSimulatedUnforced) {
 TEST_F(BadFiles, CannotWriteControlCharactersToTheTerminal) {
   const Ended ended =
       run(changed(small_scenario, "strategy: bulk_synchronous", "strategy: \"a\\e[31m\\n\\rb\""));
-  expect_refused(ended, "paceline: bad.yaml:14:22: strategy \"a?[31m??b\" is not known");
+  expect_refused(ended, "paceline: bad.yaml:14:22: strategy \"a?[31m??b\" has a control character");
 }
 
 // Command lines.

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include "models/run/resolved_point.h"
+#include "scenarios/loader/input_error.h"
+
+namespace paceline {
+
+// How many transfers a prediction of the point has to follow: an upper estimate (transfers of no
+// elements count; very large rounds are extrapolated from some of their ranks).
+[[nodiscard]] double transfers_to_follow(const ResolvedPoint& point);
+
+// Throws InputError, with the count and the time it would take, when that is more than 10^7 for a
+// simulation or 2 * 10^9 for the closed form.
+void refuse_too_much_effort(const ResolvedPoint& point, const Location& where);
+
+}  // namespace paceline

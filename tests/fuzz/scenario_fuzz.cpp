@@ -1,0 +1,82 @@
+// Scenario files: every text is a scenario or throws InputError; nothing else happens. Lines that
+// start with "#set " (comments to YAML) are read as --set arguments.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/resolve.h"
+
+namespace paceline {
+namespace {
+
+// A file without a disk.
+class MemoryFile {
+ public:
+  MemoryFile() : file_(::memfd_create("scenario", 0)) {
+    if (file_ < 0) throw std::runtime_error("no file in memory");
+  }
+  void set(std::string_view text) const {
+    if (::ftruncate(file_, 0) != 0 ||
+        ::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+      throw std::runtime_error("the file in memory cannot be written");
+    }
+  }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+std::vector<ScenarioFile::Setting> settings_of(std::string_view text) {
+  constexpr std::string_view prefix = "#set ";
+  std::vector<ScenarioFile::Setting> settings;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto equals = line.find('=');
+    if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
+    settings.push_back({std::string(line.substr(prefix.size(), equals - prefix.size())),
+                        std::string(line.substr(equals + 1))});
+  }
+  return settings;
+}
+
+// All points of a grid take the same road; a step of many ranks takes time and tells no more.
+constexpr std::size_t points_max = 3;
+constexpr std::uint32_t ranks_max = 64;
+constexpr std::size_t layers_max = 1000;
+
+void read_and_resolve(const std::string& path, std::string_view text) {
+  const auto file = ScenarioFile::read(path, settings_of(text));
+  for (std::size_t i = 0; i < std::min(file.points().size(), points_max); ++i) {
+    (void)file.measured(i);
+    const Scenario scenario = file.scenario(i);
+    if (scenario.cluster.ranks().value() > ranks_max) continue;
+    if (scenario.workload.layers.size() > layers_max) continue;
+    (void)resolve(scenario, i);
+  }
+}
+
+}  // namespace
+}  // namespace paceline
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const paceline::MemoryFile file;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  file.set(text);
+  try {
+    paceline::read_and_resolve(file.path(), text);
+  } catch (const paceline::InputError&) {  // what bad input gets; anything else is a finding
+  }
+  return 0;
+}

@@ -1,0 +1,296 @@
+// Every command through the built program: output, exit codes, files.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+using nlohmann::json;
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(Program, TellsItsVersionAndItsCommands) {
+  const Folder folder;
+  EXPECT_EQ(paceline({"--version"}, folder.path()).exit_code, 0);
+  const Ended help = paceline({"--help"}, folder.path());
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.err, "");
+  for (const char* command : {"run", "buckets", "collective", "validate"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
+    const Ended of_command = paceline({command, "--help"}, folder.path());
+    EXPECT_EQ(of_command.exit_code, 0) << command;
+    EXPECT_NE(of_command.out, "") << command;
+  }
+}
+
+TEST(Run, WritesTheTableToStandardOutputOnly) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline({"run", "scenario.yaml"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(ended.out.rfind("two nodes\n", 0), 0U);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Run, LeavesStandardOutputToTheJson) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline({"run", "scenario.yaml", "--json", "-"}, folder.path());
+  EXPECT_EQ(ended.err, "");
+  EXPECT_TRUE(json::accept(ended.out));
+  const Ended timeline = paceline({"run", "scenario.yaml", "--timeline", "-"}, folder.path());
+  EXPECT_TRUE(json::accept(timeline.out));
+}
+
+// Notes about points go to standard error and keep the result readable by programs.
+TEST(Run, LeavesStandardOutputToTheJsonBesideNotes) {
+  const Folder folder;
+  folder.write(
+      "scenario.yaml",
+      changed(small_scenario, "",
+              "sweep: {gpus: [2]}\nmeasured: {source: s, points: [{gpus: 4, step: 1s}]}\n"));
+  const Ended ended = paceline({"run", "scenario.yaml", "--json", "-"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_NE(ended.err.find("scenario.yaml:18:"), std::string::npos) << ended.err;
+  EXPECT_TRUE(json::accept(ended.out));
+}
+
+TEST(Run, WritesFilesBesideTheTable) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline(
+      {"run", "scenario.yaml", "--json", "a.json", "--csv", "a.csv", "--timeline", "t.json"},
+      folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(ended.out.rfind("two nodes\n", 0), 0U);
+  EXPECT_TRUE(json::accept(text_of(folder.path() / "a.json")));
+  EXPECT_TRUE(json::accept(text_of(folder.path() / "t.json")));
+  EXPECT_NE(text_of(folder.path() / "a.csv"), "");
+}
+
+TEST(Run, SaysWhenAFileCannotBeWritten) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline({"run", "scenario.yaml", "--json", "nowhere/a.json"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.err, "paceline: nowhere/a.json: cannot be written: No such file or directory\n");
+}
+
+TEST(Run, SaysWhenTheDiskIsFull) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline({"run", "scenario.yaml", "--json", "/dev/full"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("/dev/full: cannot be written"), std::string::npos) << ended.err;
+}
+
+// Bytes that are no UTF-8 are bad input, in a name that goes to an executor or into a result.
+TEST(Run, SurvivesNamesThatAreNoUtf8) {
+  const Folder folder;
+  folder.write("layer.yaml", changed(changed(small_scenario, "name: a,", "name: \xff\xfe,"),
+                                     "fidelity: closed", "fidelity: flow"));
+  folder.write("axis.yaml", changed(small_scenario, "", "sweep: {name: [\xff\xfe, b]}\n"));
+  for (const char* file : {"layer.yaml", "axis.yaml"}) {
+    const Ended ended = paceline({"run", file, "--json", "-"}, folder.path());
+    EXPECT_TRUE(ended.exit_code == 0 || ended.exit_code == 2) << ended.exit_code << ended.err;
+  }
+}
+
+// Times and bandwidths at the edge of what a double holds must not become "inf" in a result, nor
+// break a contract.
+TEST(Run, NeitherAbortsNorPredictsInfinity) {
+  const Folder folder;
+  const std::pair<const char*, const char*> edges[] = {
+      {"latency: 5us", "latency: 1e308s"},
+      {"10Gbps", "1e-320Gbps"},
+      {"10Gbps", "1e300GBps"},
+      {"latency: 5us", "latency: 5us, efficiency: 1e-320"},
+      {"latency: 5us", "latency: 5us, efficiency: nan%"},
+      {"name: a, forward: 1ms, backward: 2ms", "name: a, forward: 1e308s, backward: 1e308s"},
+      {"{strategy: bulk_synchronous,", "{strategy: bulk_synchronous, input_time: 1e308s,"},
+      {"library: nccl}", "library: nccl}\nranks: {jitter: nan%}"},
+  };
+  for (const auto& [from, to] : edges) {
+    for (const char* fidelity : {"fidelity: closed", "fidelity: flow"}) {
+      folder.write("scenario.yaml",
+                   changed(changed(small_scenario, from, to), "fidelity: closed", fidelity));
+      const Ended ended = paceline({"run", "scenario.yaml", "--json", "-"}, folder.path());
+      EXPECT_TRUE(ended.exit_code == 0 || ended.exit_code == 2)
+          << to << ": exit code " << ended.exit_code << ", signal " << ended.signal << '\n'
+          << ended.err;
+      if (ended.exit_code != 0) continue;
+      const json point = json::parse(ended.out).at("points").at(0);
+      EXPECT_TRUE(point.at("predicted").at("step_s").is_number()) << to << " (" << fidelity << ")";
+    }
+  }
+}
+
+// A mesh of sixteen GPUs has 15!/2 rings to choose from.
+TEST(Run, ChoosesTheRingsOfALargeMeshInTime) {
+  const Folder folder;
+  folder.write("scenario.yaml", changed(changed(small_scenario, "  nodes: 2\n  gpus_per_node: 2",
+                                                "  nodes: 1\n  gpus_per_node: 16"),
+                                        "kind: nvswitch", "kind: nvlink_mesh"));
+  const Ended ended = paceline({"run", "scenario.yaml"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << "signal " << ended.signal;
+  EXPECT_LT(ended.seconds, 10);
+}
+
+std::string measured(const char* end) {
+  return changed(small_scenario, "",
+                 std::string("sweep: {gpus: [2, 4]}\n"
+                             "measured:\n  source: s\n  points:\n") +
+                     end);
+}
+
+// Predicted on four GPUs: 32 samples in 7.061296 ms, 4,531.7 a second; measured 4,000: +13.3 %.
+TEST(Validate, EndsWithOneWhenTheMeanErrorIsAboveTheLimit) {
+  const Folder folder;
+  folder.write("scenario.yaml", measured("    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  EXPECT_EQ(paceline({"validate", "scenario.yaml"}, folder.path()).exit_code, 0);
+  EXPECT_EQ(
+      paceline({"validate", "scenario.yaml", "--max-mean-error", "14"}, folder.path()).exit_code,
+      0);
+  const Ended above =
+      paceline({"validate", "scenario.yaml", "--max-mean-error", "13"}, folder.path());
+  EXPECT_EQ(above.exit_code, 1);
+  EXPECT_EQ(above.err, "paceline: mean |error| 13.29% is above 13%\n");
+}
+
+TEST(Validate, RefusesALimitThatNothingIsAbove) {
+  const Folder folder;
+  folder.write("scenario.yaml", measured("    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  for (const char* limit : {"--max-mean-error=nan", "--max-mean-error=inf%"}) {
+    EXPECT_EQ(paceline({"validate", "scenario.yaml", limit}, folder.path()).exit_code, 2) << limit;
+  }
+}
+
+TEST(Validate, LeavesOutFittedPoints) {
+  const Folder folder;
+  folder.write("scenario.yaml", measured("    - {gpus: 2, throughput: 10 samples/s, fitted: true}\n"
+                                         "    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  const Ended ended = paceline({"validate", "scenario.yaml", "--json", "-"}, folder.path());
+  const json table = json::parse(ended.out);
+  EXPECT_EQ(table.at("schema"), "paceline.validation/1");
+  ASSERT_EQ(table.at("rows").size(), 1U);
+  EXPECT_EQ(table.at("rows").at(0).at("point"), "gpus=4");
+  EXPECT_EQ(table.at("all").at("paceline").at("points"), 1);
+  EXPECT_NEAR(table.at("all").at("paceline").at("mean_absolute_percent"), 13.29, 0.005);
+}
+
+TEST(Validate, TakesSeveralScenarios) {
+  const Folder folder;
+  folder.write("a.yaml", measured("    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  folder.write("b.yaml", measured("    - {gpus: 2, throughput: 2000 samples/s}\n"));
+  const Ended ended = paceline({"validate", "a.yaml", "b.yaml", "--json", "-"}, folder.path());
+  EXPECT_EQ(json::parse(ended.out).at("rows").size(), 2U);
+}
+
+json buckets(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "buckets");
+  arguments.insert(arguments.end(), {"--json", "-"});
+  const Folder folder;
+  const Ended ended = paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return json::parse(ended.out).at("buckets");
+}
+
+Numbers of_all(const json& list, const char* key) {
+  Numbers numbers;
+  for (const json& bucket : list) numbers.push_back(bucket.at(key));
+  return numbers;
+}
+
+// pytorch #48880, a real run: the imagenet example's ResNet-18 at two caps; the shared model facts,
+// A6.
+TEST(Buckets, AreThoseOfARealRunOfResnet18) {
+  EXPECT_EQ(of_all(buckets({"resnet18", "--bucket-cap", "25MiB", "--torch-version", "1.7"}),
+                   "size_bytes"),
+            (Numbers{2052000, 28852224, 15853824}));
+  EXPECT_EQ(of_all(buckets({"resnet18", "--bucket-cap", "35MiB", "--torch-version", "1.7"}),
+                   "size_bytes"),
+            (Numbers{2052000, 38297600, 6408448}));
+}
+
+// The same rule on ResNet-50; fc.weight and fc.bias (2,048,000 + 1,000) come first. Together they
+// are its 25,557,032 parameters.
+TEST(Buckets, OfResnet50HoldAllItsParameters) {
+  const Numbers elements = of_all(buckets({"resnet50", "--bucket-cap", "25MiB"}), "elements");
+  EXPECT_EQ(elements, (Numbers{2049000, 7875584, 6563840, 6637568, 2431040}));
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : elements) all += count;
+  EXPECT_EQ(all, 25'557'032U);
+}
+
+TEST(Buckets, ArePrintedAsATable) {
+  const Folder folder;
+  const Ended ended = paceline({"buckets", "resnet18", "--bucket-cap", "25MiB"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  for (const char* text : {"2052000", "28852224", "15853824", "fc.bias", "conv1.weight",
+                           "62 tensors, 11689512 elements, 46758048 bytes"}) {
+    EXPECT_NE(ended.out.find(text), std::string::npos) << text;
+  }
+}
+
+// Half-precision parameters take half the bytes.
+TEST(Buckets, CountTheBytesOfThePrecision) {
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t size :
+       of_all(buckets({"resnet18", "--precision", "bf16"}), "size_bytes")) {
+    bytes += size;
+  }
+  EXPECT_EQ(bytes, 2U * 11'689'512U);
+}
+
+// Four nodes of one GPU, 1 GB/s and 10 us: a ring all-reduce of 1 MiB is 6 rounds of 10 us plus
+// 262,144 B / 1 GB/s = 1,632.864 us. algbw = size / time, busbw = 2 (p-1)/p times that.
+TEST(Collective, PredictsTheTimeOfARing) {
+  const Folder folder;
+  for (const char* fidelity : {"flow", "closed"}) {
+    const Ended ended =
+        paceline({"collective", "flat", "--gpus", "4", "--set", "cluster.network.bandwidth=1GBps",
+                  "--set", "cluster.network.latency=10us", "--min", "1MiB", "--max", "1MiB",
+                  "--fidelity", fidelity, "--json", "-"},
+                 folder.path());
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const json table = json::parse(ended.out);
+    EXPECT_EQ(table.at("schema"), "paceline.collective/1");
+    ASSERT_EQ(table.at("rows").size(), 1U);
+    const json& row = table.at("rows").at(0);
+    constexpr double time = 1632.864e-6;
+    EXPECT_EQ(row.at("size_bytes"), 1 << 20);
+    EXPECT_NEAR(row.at("time_s"), time, time * 1e-9);
+    EXPECT_NEAR(row.at("algbw_bytes_per_s"), 1048576 / time, 1);
+    EXPECT_NEAR(row.at("busbw_bytes_per_s"), 1.5 * 1048576 / time, 1);
+    EXPECT_EQ(row.at("transfers"), 24);
+  }
+}
+
+TEST(Collective, GrowsByTheFactorUpToTheLargestSize) {
+  const Folder folder;
+  const Ended ended = paceline({"collective", "dgx1-v100", "--min", "1KiB", "--max", "5KiB",
+                                "--factor", "2", "--fidelity", "closed", "--json", "-"},
+                               folder.path());
+  EXPECT_EQ(of_all(json::parse(ended.out).at("rows"), "size_bytes"), (Numbers{1024, 2048, 4096}));
+}
+
+// 1,024 x 2^63 is 0 modulo 2^64: a size that wraps round would go on for ever.
+TEST(Collective, EndsWhenTheNextSizeIsTooLargeForAnyType) {
+  const Folder folder;
+  const Ended ended = paceline(
+      {"collective", "dgx1-v100", "--factor", "9223372036854775808", "--fidelity", "closed"},
+      folder.path());
+  EXPECT_TRUE(ended.exit_code == 0 || ended.exit_code == 2) << ended.exit_code << ended.err;
+  EXPECT_LT(ended.seconds, 5);
+}
+
+}  // namespace
+}  // namespace paceline::test

@@ -1,0 +1,262 @@
+// What `paceline` does when its executor is missing, dies, hangs on to life or talks nonsense.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Process {
+  pid_t id, parent;
+};
+
+// The processes that were started from a program in this folder.
+std::vector<Process> processes_of(const fs::path& folder) {
+  std::vector<Process> found;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (text_of(entry.path() / "cmdline").find(folder.string()) == std::string::npos) continue;
+    // "pid (name) state parent ...": the name may hold anything, so from the last parenthesis.
+    const std::string stat = text_of(entry.path() / "stat");
+    std::istringstream rest(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
+    char state = 'Z';
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (state != 'Z') found.push_back({static_cast<pid_t>(std::stol(name)), parent});
+  }
+  return found;
+}
+
+bool within_seconds(double seconds, const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+// Both programs copied into a folder, where the executor can be changed.
+class Executor : public testing::Test {
+ protected:
+  Executor() {
+    fs::copy_file(PACELINE_BINARY, folder_.path() / "paceline");
+    fs::copy_file(PACELINE_SIM_BINARY, folder_.path() / "paceline-sim");
+    folder_.write("flow.yaml", changed(small_scenario, "fidelity: closed", "fidelity: flow"));
+    folder_.write("closed.yaml", small_scenario);
+    // A ring of 800 GPUs: 2 x 799 rounds of 800 transfers, seconds of simulation; then a short one.
+    folder_.write("long.yaml",
+                  changed(changed(small_scenario, "fidelity: closed", "fidelity: flow"), "",
+                          "sweep: {gpus: [800, 2]}\n"));
+  }
+  // Nothing that a test started is left, even when the test fails.
+  ~Executor() override {
+    for (const Process& process : processes_of(folder_.path())) ::kill(process.id, SIGKILL);
+  }
+
+  void replace_executor(const std::string& script) {
+    fs::remove(folder_.path() / "paceline-sim");
+    folder_.write("paceline-sim", "#!/bin/sh\n" + script);
+    fs::permissions(folder_.path() / "paceline-sim", fs::perms::owner_all);
+  }
+
+  Ended run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program());
+    arguments.insert(arguments.begin() + 1, "run");
+    return run_program(arguments, folder_.path());
+  }
+
+  std::string program() const { return (folder_.path() / "paceline").string(); }
+  bool nothing_runs() const { return processes_of(folder_.path()).empty(); }
+
+  // Starts a run and waits until its first simulation, a grandchild, is under way.
+  pid_t start_long_run() {
+    const std::string path = program(), folder = folder_.path().string();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int out = ::open((folder + "/out.json").c_str(), O_WRONLY | O_CREAT, 0600);
+      const int err = ::open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600);
+      if (::chdir(folder.c_str()) != 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) std::_Exit(126);
+      ::execl(path.c_str(), path.c_str(), "run", "long.yaml", "--json", "-", "--jobs", "1",
+              nullptr);
+      std::_Exit(127);
+    }
+    EXPECT_TRUE(within_seconds(20, [&] { return simulation(child) != 0; }));
+    return child;
+  }
+
+  // The grandchild of a run; 0 when there is none.
+  pid_t simulation(pid_t of_run) const {
+    const auto processes = processes_of(folder_.path());
+    for (const Process& server : processes) {
+      if (server.parent != of_run) continue;
+      for (const Process& process : processes) {
+        if (process.parent == server.id) return process.id;
+      }
+    }
+    return 0;
+  }
+
+  Folder folder_;
+};
+
+void expect_environment_trouble(const Ended& ended, const std::string& about) {
+  EXPECT_EQ(ended.exit_code, 3) << "signal " << ended.signal << ": " << ended.err;
+  EXPECT_NE(ended.err.find(about), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.rfind("paceline: ", 0), 0U) << ended.err;
+}
+
+TEST_F(Executor, IsLookedForBesideTheProgram) {
+  const Ended ended = run({"flow.yaml"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_TRUE(nothing_runs());
+}
+
+TEST_F(Executor, IsNamedWhenItIsMissing) {
+  fs::remove(folder_.path() / "paceline-sim");
+  const Ended ended = run({"flow.yaml"});
+  expect_environment_trouble(ended, (folder_.path() / "paceline-sim").string());
+  EXPECT_NE(ended.err.find("No such file or directory"), std::string::npos) << ended.err;
+  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  EXPECT_EQ(ended.out, "");
+}
+
+TEST_F(Executor, IsNotNeededForFormulas) {
+  fs::remove(folder_.path() / "paceline-sim");
+  EXPECT_EQ(run({"closed.yaml"}).exit_code, 0);
+}
+
+TEST_F(Executor, MayNotBeExecutable) {
+  fs::permissions(folder_.path() / "paceline-sim", fs::perms::owner_read);
+  expect_environment_trouble(run({"flow.yaml"}), "Permission denied");
+}
+
+TEST_F(Executor, MayDieAtOnceOrWhenItIsAsked) {
+  for (const char* script : {"exit 1\n", "read line; exit 0\n", "read line; kill -9 $$\n"}) {
+    replace_executor(script);
+    const Ended ended = run({"flow.yaml", "--set", "gpus=[1, 2, 4]"});
+    expect_environment_trouble(ended, "paceline-sim died");
+    EXPECT_TRUE(nothing_runs());
+  }
+}
+
+TEST_F(Executor, MayTalkNonsense) {
+  for (const char* script :
+       {"while read line; do echo garbage; done\n", "while read line; do echo '{}'; done\n",
+        "while read line; do echo; done\n", "while read line; do echo null; done\n",
+        "read line; printf 'no line break'\n", "read line; head -c 100000 /dev/zero; echo\n",
+        // A reply to another point.
+        "while read line; do echo '{\"id\": 77, \"totals\": {\"step_s\": 1, \"compute_s\": 1, "
+        "\"communication_s\": 0, \"exposed_communication_s\": 0}, \"trace\": {\"lanes\": [], "
+        "\"classes\": []}, \"transfers\": 0, \"simgrid_solves\": 0}'; done\n"}) {
+    SCOPED_TRACE(script);
+    replace_executor(script);
+    expect_environment_trouble(run({"flow.yaml"}), "paceline-sim");
+    EXPECT_TRUE(nothing_runs());
+  }
+}
+
+// The second point is answered as the first one should have been: each reply has its point's id.
+TEST_F(Executor, MayAnswerMoreThanItIsAsked) {
+  replace_executor(
+      "while read line; do echo '{\"id\": 0, \"failure\": \"a\"}'; "
+      "echo '{\"id\": 0, \"failure\": \"b\"}'; done\n");
+  const Ended ended = run({"flow.yaml", "--set", "gpus=[2, 4]", "--jobs", "1", "--json", "-"});
+  EXPECT_EQ(ended.exit_code, 3);
+  const json points = json::parse(ended.out).at("points");
+  EXPECT_EQ(points.at(0).at("failure"), "a");
+  EXPECT_NE(points.at(1).at("failure"), "b");
+}
+
+// A failure costs its point: the others are predicted, and the JSON says which was not and why.
+TEST_F(Executor, CostsOnlyThePointThatItFailed) {
+  replace_executor("read line; echo '{\"id\": 0, \"failure\": \"out of luck\"}'\n");
+  const Ended ended =
+      run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, closed]", "--json", "-"});
+  expect_environment_trouble(ended, "4 GPUs, simulation.fidelity=flow: out of luck");
+  const json points = json::parse(ended.out).at("points");
+  EXPECT_TRUE(points.at(0).at("predicted").is_null());
+  EXPECT_EQ(points.at(0).at("failure"), "out of luck");
+  EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
+  const Ended table = run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, closed]"});
+  EXPECT_NE(table.out.find("failed: out of luck"), std::string::npos) << table.out;
+  const Ended csv = run({"flow.yaml", "--csv", "-"});
+  const auto lines = csv.out.find('\n');
+  ASSERT_NE(lines, std::string::npos);
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.begin() + static_cast<std::ptrdiff_t>(lines), ','),
+            std::count(csv.out.begin() + static_cast<std::ptrdiff_t>(lines), csv.out.end(), ','));
+}
+
+TEST_F(Executor, CostsOnlyThePointWhoseSimulationIsKilled) {
+  const pid_t run = start_long_run();
+  ::kill(simulation(run), SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  const json points = json::parse(text_of(folder_.path() / "out.json")).at("points");
+  EXPECT_TRUE(points.at(0).at("predicted").is_null());
+  EXPECT_EQ(points.at(0).at("failure"), "the simulation was ended by Killed");
+  EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
+  EXPECT_EQ(text_of(folder_.path() / "err"),
+            "paceline: 800 GPUs: the simulation was ended by Killed\n");
+  EXPECT_TRUE(nothing_runs());
+}
+
+// The server between the program and the simulation dies: the next point gets another one.
+TEST_F(Executor, IsStartedAgainForTheNextPoint) {
+  const pid_t run = start_long_run();
+  for (const Process& process : processes_of(folder_.path())) {
+    if (process.parent == run) ::kill(process.id, SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  const json points = json::parse(text_of(folder_.path() / "out.json")).at("points");
+  EXPECT_EQ(points.at(0).at("failure"), "paceline-sim died");
+  EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
+  EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); }));
+}
+
+// However the program is ended, its server and its simulation end with it.
+TEST_F(Executor, LeavesNoProcessBehind) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    const pid_t run = start_long_run();
+    ASSERT_EQ(processes_of(folder_.path()).size(), 3U);
+    ::kill(run, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(run, &status, 0), run);
+    EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); })) << "signal " << signal;
+  }
+}
+
+TEST_F(Executor, RefusesArgumentsAndLinesThatAreNoPoints) {
+  const std::string executor = (folder_.path() / "paceline-sim").string();
+  const Ended with_argument = run_program({executor, "--help"}, folder_.path());
+  EXPECT_EQ(with_argument.exit_code, 2);
+  EXPECT_NE(with_argument.err.find("paceline run"), std::string::npos);
+  EXPECT_EQ(run_program({executor}, folder_.path()).exit_code, 0);  // no input: nothing to do
+  const Ended garbage =
+      run_program({"/bin/sh", "-c", "echo garbage | " + executor}, folder_.path());
+  EXPECT_EQ(garbage.exit_code, 2);
+  EXPECT_EQ(garbage.out, "");
+  EXPECT_NE(garbage.err.find("paceline-sim: not a point: "), std::string::npos) << garbage.err;
+}
+
+}  // namespace
+}  // namespace paceline::test

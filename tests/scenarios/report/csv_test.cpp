@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// RFC 4180: cells between commas, or in quotes with quotes doubled.
+std::vector<Cells> parsed_csv(const std::string& text) {
+  std::vector<Cells> rows(1, Cells(1));
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      rows.back().back() += text[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      rows.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      rows.emplace_back(1);
+    } else {
+      rows.back().back() += c;
+    }
+  }
+  rows.pop_back();  // behind the last line break
+  return rows;
+}
+
+std::vector<Cells> csv_of(const std::string& text, const std::vector<std::string>& more = {}) {
+  const Folder folder;
+  folder.write("scenario.yaml", text);
+  std::vector<std::string> arguments{"run", "scenario.yaml", "--csv", "-"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Ended ended = paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return parsed_csv(ended.out);
+}
+
+TEST(Csv, HasALineAPointWithAsManyCellsAsTheHeader) {
+  const auto rows = csv_of(changed(small_scenario, "",
+                                   "sweep: {gpus: [1, 2, 4], cluster.network.latency: [1us, 1ms]}\n"
+                                   "measured: {source: s, points: [{gpus: 4, "
+                                   "cluster.network.latency: 1us, step: 1s}]}\n"));
+  ASSERT_EQ(rows.size(), 7U);
+  for (const Cells& row : rows) EXPECT_EQ(row.size(), rows.front().size());
+  EXPECT_EQ(rows.front().at(0), "axis gpus");
+  EXPECT_EQ(rows.front().at(1), "axis cluster.network.latency (s)");
+  EXPECT_EQ(rows.at(5).at(0), "4");
+  EXPECT_EQ(rows.at(5).at(1), "1e-06");
+}
+
+// The columns of one point by name; what was not measured is empty.
+TEST(Csv, HasTheFiguresOfTheJson) {
+  const auto rows = csv_of(std::string(small_scenario));
+  ASSERT_EQ(rows.size(), 2U);
+  const auto cell = [&](const std::string& column) -> std::string {
+    for (std::size_t i = 0; i < rows.at(0).size(); ++i) {
+      if (rows.at(0).at(i) == column) return rows.at(1).at(i);
+    }
+    ADD_FAILURE() << "no column " << column;
+    return "";
+  };
+  EXPECT_EQ(cell("gpus"), "4");
+  EXPECT_EQ(cell("nodes"), "2");
+  EXPECT_NEAR(std::stod(cell("predicted_step_s")), 7.012e-3 + 49.296e-6, 1e-12);
+  EXPECT_NEAR(std::stod(cell("compute_s")), 7.012e-3, 1e-12);
+  EXPECT_NEAR(std::stod(cell("communication_s")), 49.296e-6, 1e-12);
+  EXPECT_EQ(cell("transfers"), "24");
+  EXPECT_EQ(cell("fidelity"), "closed");
+  for (const char* column : {"measured_throughput_per_s", "measured_speedup", "error_percent"}) {
+    EXPECT_EQ(cell(column), "") << column;
+  }
+}
+
+TEST(Csv, QuotesWhatWouldMislead) {
+  const auto rows =
+      csv_of(changed(small_scenario, "", "sweep: {name: ['a, b', 'say \"hi\"', plain]}\n"));
+  ASSERT_EQ(rows.size(), 4U);
+  const Cells names{"a, b", "say \"hi\"", "plain"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(rows.at(i + 1).at(0), names[i]);
+    EXPECT_EQ(rows.at(i + 1).size(), rows.front().size());
+  }
+}
+
+TEST(Csv, GoesToAFileBesideTheTable) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const Ended ended = paceline({"run", "scenario.yaml", "--csv", "out.csv"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_NE(ended.out.find("two nodes"), std::string::npos);
+  EXPECT_EQ(parsed_csv(text_of(folder.path() / "out.csv")).size(), 2U);
+}
+
+}  // namespace
+}  // namespace paceline::test

@@ -1,0 +1,151 @@
+// paceline.result/1 as `paceline run --json` writes it.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* swept =
+    "sweep: {training.strategy: [bulk_synchronous], cluster.network.latency: [1ms], gpus: [1, 4]}\n"
+    "measured:\n"
+    "  source: a test\n"
+    "  points:\n"
+    "    - {gpus: 1, throughput: 1000 samples/s}\n"
+    "    - {gpus: 4, throughput: 2500 samples/s, fitted: true}\n";
+
+class ResultJson : public testing::Test {
+ protected:
+  json result(const std::string& text, std::vector<std::string> more = {}) {
+    folder_.write("scenario.yaml", text);
+    std::vector<std::string> arguments{"run", "scenario.yaml", "--json", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended ended = paceline(arguments, folder_.path());
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    return json::parse(ended.out);
+  }
+
+  static std::set<std::string> keys(const json& object) {
+    std::set<std::string> names;
+    for (const auto& [key, value] : object.items()) names.insert(key);
+    return names;
+  }
+
+  Folder folder_;
+};
+
+TEST_F(ResultJson, SaysWhatMadeIt) {
+  const json of_run = result(std::string(small_scenario), {"--seed", "7"});
+  EXPECT_EQ(of_run.at("schema"), "paceline.result/1");
+  const json& context = of_run.at("context");
+  EXPECT_TRUE(
+      std::regex_match(context.at("paceline").get<std::string>(), std::regex(R"(\d+\.\d+\.\d+)")));
+  EXPECT_NE(context.at("commit"), "");
+  EXPECT_EQ(context.at("scenario"), "scenario.yaml");
+  EXPECT_TRUE(std::regex_match(context.at("scenario_sha256").get<std::string>(),
+                               std::regex("[0-9a-f]{64}")));
+  EXPECT_NE(context.at("host"), "");
+  EXPECT_EQ(context.at("seed"), 7);
+}
+
+// A prediction may change with it.
+TEST_F(ResultJson, SaysWhichSimGridItWasBuiltWith) {
+  const json context = result(std::string(small_scenario)).at("context");
+  EXPECT_TRUE(
+      std::regex_match(context.at("simgrid").get<std::string>(), std::regex(R"(\d+\.\d+(\.\d+)?)")))
+      << context.at("simgrid");
+}
+
+TEST_F(ResultJson, HasAllTheFieldsOfAPoint) {
+  const json points = result(changed(small_scenario, "", swept)).at("points");
+  ASSERT_EQ(points.size(), 2U);
+  for (const json& point : points) {
+    for (const char* key : {"axes", "gpus", "nodes", "predicted", "measured", "error_percent",
+                            "transfers", "simgrid_solves", "fidelity"}) {
+      EXPECT_TRUE(point.contains(key)) << key;
+    }
+    EXPECT_EQ(keys(point.at("predicted")),
+              (std::set<std::string>{"step_s", "step_s_low", "step_s_high", "compute_s",
+                                     "communication_s", "exposed_communication_s",
+                                     "throughput_per_s", "speedup", "efficiency"}));
+    for (const char* key : {"step_s", "throughput_per_s", "speedup", "samples", "mad_s"}) {
+      EXPECT_TRUE(point.at("measured").contains(key)) << key;
+    }
+  }
+}
+
+TEST_F(ResultJson, HasAxesInSiUnitsWithTheUnitBesideThem) {
+  const json axes = result(changed(small_scenario, "", swept)).at("points").at(1).at("axes");
+  EXPECT_EQ(axes, json::parse(R"([
+    {"path": "training.strategy", "unit": "", "value": "bulk_synchronous"},
+    {"path": "cluster.network.latency", "unit": "s", "value": 0.001},
+    {"path": "gpus", "unit": "1", "value": 4.0}])"));
+}
+
+// Latency 1 ms: six rounds of 1 ms + 1,005 x 4 B / 1.25 GB/s; 7.012 ms of compute (see
+// run_scenario_test.cpp); 32 samples a step.
+TEST_F(ResultJson, HasTheFiguresOfThePoint) {
+  const json point = result(changed(small_scenario, "", swept)).at("points").at(1);
+  const double communication = 6 * (1e-3 + 1005 * 4 / 1.25e9), step = 7.012e-3 + communication;
+  const json& predicted = point.at("predicted");
+  EXPECT_EQ(point.at("gpus"), 4);
+  EXPECT_EQ(point.at("nodes"), 2);
+  EXPECT_EQ(point.at("fidelity"), "closed");
+  EXPECT_EQ(point.at("transfers"), 24);
+  EXPECT_EQ(point.at("simgrid_solves"), 0);
+  EXPECT_NEAR(predicted.at("step_s"), step, 1e-9);
+  EXPECT_NEAR(predicted.at("communication_s"), communication, 1e-9);
+  EXPECT_NEAR(predicted.at("exposed_communication_s"), communication, 1e-9);
+  EXPECT_NEAR(predicted.at("compute_s"), 7.012e-3, 1e-9);
+  EXPECT_NEAR(predicted.at("throughput_per_s"), 32 / step, 1e-6);
+  EXPECT_NEAR(predicted.at("speedup"), 4 * 7e-3 / step, 1e-9);
+  EXPECT_NEAR(predicted.at("efficiency"), 7e-3 / step, 1e-9);
+  const json& measured = point.at("measured");
+  EXPECT_NEAR(measured.at("step_s"), 32 / 2500.0, 1e-12);
+  EXPECT_EQ(measured.at("throughput_per_s"), 2500);
+  EXPECT_EQ(measured.at("speedup"), 2.5);
+  EXPECT_NEAR(point.at("error_percent"), 100 * (32 / step - 2500) / 2500, 1e-6);
+}
+
+// No calibration: no interval. Published figures: neither samples nor spread.
+TEST_F(ResultJson, IsNullWhereThereIsNothing) {
+  const json measured = result(changed(small_scenario, "", swept)).at("points").at(1);
+  EXPECT_TRUE(measured.at("predicted").at("step_s_low").is_null());
+  EXPECT_TRUE(measured.at("predicted").at("step_s_high").is_null());
+  EXPECT_TRUE(measured.at("measured").at("samples").is_null());
+  EXPECT_TRUE(measured.at("measured").at("mad_s").is_null());
+  const json alone = result(std::string(small_scenario)).at("points").at(0);
+  EXPECT_TRUE(alone.at("measured").is_null());
+  EXPECT_TRUE(alone.at("error_percent").is_null());
+  EXPECT_TRUE(alone.at("axes").empty());
+  const json without_one_gpu =
+      result(changed(small_scenario, "", swept), {"--set", "gpus=[4]"}).at("points").at(0);
+  EXPECT_TRUE(without_one_gpu.at("measured").at("speedup").is_null());
+}
+
+TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
+  const json point =
+      result(changed(small_scenario, "fidelity: closed", "fidelity: flow")).at("points").at(0);
+  EXPECT_EQ(point.at("fidelity"), "flow");
+  EXPECT_EQ(point.at("transfers"), 24);
+  EXPECT_GT(point.at("simgrid_solves"), 0);
+}
+
+TEST_F(ResultJson, ListsWhatWasAssumed) {
+  const json assumed = result(std::string(small_scenario)).at("points").at(0).at("assumed");
+  ASSERT_EQ(assumed.size(), 1U);
+  EXPECT_NE(assumed.at(0).get<std::string>().find("nccl: ring at every size"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace paceline::test
