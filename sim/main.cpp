@@ -2,6 +2,7 @@
 // (SimGrid has one engine a process), and writes a line for each. A child that dies costs its point
 // only.
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,9 +64,12 @@ std::string run_in_child(const ResolvedPoint& point) {
   if (::pipe(ends) != 0) {
     return traces::to_line(traces::Reply(traces::Failure{point.id, std::strerror(errno)}));
   }
+  const pid_t server = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no simulation outlives its server
+    // No simulation outlives its server, also one that died before this took effect.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != server) std::_Exit(3);
     ::close(ends[0]);
     const bool written = write_all(ends[1], simulated(point));
     // Not exit(): the parent's buffers and SimGrid's own exit handlers are not this process's.
@@ -87,7 +91,11 @@ std::string run_in_child(const ResolvedPoint& point) {
 }
 
 int serve() {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nor a server the program that started it
+  // Nor does a server outlive the program that started it; if that died before this took effect,
+  // nobody reads any more.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  pollfd output{STDOUT_FILENO, 0, 0};
+  if (::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0) return 3;
   std::string line;
   while (std::getline(std::cin, line)) {
     std::string reply;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -102,6 +103,23 @@ TEST(Tree, ThirdPartyHeadersStayWithTheirOwners) {
   }
 }
 
+// Headers of the standard library that reach for files, clocks, threads or the terminal.
+const std::set<std::string> impure{"chrono",   "ctime", "filesystem", "fstream", "future",
+                                   "iostream", "mutex", "random",     "thread"};
+
+// Neither other libraries nor the system: <word> is a header of the standard library, <name.h> or
+// <folder/name> one of something else.
+TEST(Tree, ModelsArePure) {
+  for (const Source& source : files({"models"}, {".h", ".cpp"})) {
+    for (const std::string& included : includes_of(source)) {
+      if (included.rfind("models/", 0) == 0 || included.rfind("Eigen/", 0) == 0) continue;
+      EXPECT_EQ(included.find_first_of("/."), std::string::npos)
+          << source.path << " includes " << included;
+      EXPECT_FALSE(impure.contains(included)) << source.path << " includes " << included;
+    }
+  }
+}
+
 TEST(Tree, SourcesAreShortAndHeadersGuarded) {
   auto sources = product_sources();
   for (const Source& source : files({"tests"}, {".h", ".cpp"})) sources.push_back(source);
@@ -178,6 +196,43 @@ TEST(Documentation, ShowsCommandsThatRun) {
     }
   }
   EXPECT_GE(commands, 5U);
+}
+
+// The first block of ```text shows what the first command prints, down to the last digit.
+TEST(Documentation, ShowsWhatTheFirstCommandPrints) {
+  const std::string readme = test::text_of(source_dir / "README.md");
+  const auto commands = shown_commands(readme);
+  ASSERT_FALSE(commands.empty());
+  const std::string fence = "```text\n";
+  const auto start = readme.find(fence) + fence.size();
+  const std::string shown = readme.substr(start, readme.find("```", start) - start);
+  const auto ended = test::run_program(
+      {"/bin/sh", "-c",
+       PACELINE_BINARY + commands.front().substr(std::string("./paceline").size())},
+      source_dir);
+  EXPECT_EQ(ended.out.substr(0, shown.size()), shown);
+}
+
+// "4.7 %" of the means and the maxima over all shipped measured points, as README claims them.
+TEST(Documentation, ClaimsTheErrorsThatValidateFinds) {
+  std::string scenarios;
+  for (const Source& scenario : files({"scenarios/library"}, {".yaml"})) {
+    if (scenario.text.find("\nmeasured:") != std::string::npos) scenarios += " " + scenario.path;
+  }
+  const auto ended =
+      test::run_program({"/bin/sh", "-c", PACELINE_BINARY " validate" + scenarios}, source_dir);
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const std::string readme = test::text_of(source_dir / "README.md");
+  // model, points, mean, median, max, bias
+  const std::regex row(R"(\npaceline +(\d+) +([\d.]+)% +[\d.]+% +([\d.]+)%)");
+  int rows = 0;
+  for (std::sregex_iterator i(ended.out.begin(), ended.out.end(), row), end; i != end; ++i) {
+    ++rows;
+    const std::string claim =
+        "| " + (*i)[1].str() + " | **" + (*i)[2].str() + " %** (max " + (*i)[3].str() + " %)";
+    EXPECT_NE(readme.find(claim), std::string::npos) << "README does not say " << claim;
+  }
+  EXPECT_EQ(rows, 2);  // the headline and all points
 }
 
 }  // namespace

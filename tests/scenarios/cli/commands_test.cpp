@@ -76,6 +76,25 @@ TEST(Run, WritesFilesBesideTheTable) {
   EXPECT_NE(text_of(folder.path() / "a.csv"), "");
 }
 
+// A file that a setting names is looked for from where the program runs.
+TEST(Run, FindsThePresetFileOfASetting) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path() / "sub");
+  folder.write("sub/mine.yaml",
+               "schema: paceline.cluster/1\nname: mine\ngpus_per_node: 3\n"
+               "intra_node: {bandwidth: 3GBps}\n");
+  folder.write("scenario.yaml",
+               changed(small_scenario,
+                       "  nodes: 2\n  gpus_per_node: 2\n"
+                       "  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}\n",
+                       "  nodes: 2\n"));
+  const Ended ended =
+      paceline({"run", "scenario.yaml", "--set", "cluster.preset=sub/mine.yaml", "--json", "-"},
+               folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(json::parse(ended.out).at("points").at(0).at("gpus"), 6);
+}
+
 TEST(Run, SaysWhenAFileCannotBeWritten) {
   const Folder folder;
   folder.write("scenario.yaml", small_scenario);
