@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 
 #include "scenarios/cli/command.h"
@@ -24,6 +25,13 @@ constexpr std::array rows{
 // Not through fmt or streams: it must not throw when standard error is gone.
 void complain(const std::string& text) { std::fputs(("paceline: " + text + "\n").c_str(), stderr); }
 
+// A result that did not reach standard output is no success.
+int done(int exit_code) {
+  std::cout.flush();
+  if (!std::cout) throw InputError({"standard output", 0, 0}, "cannot be written", "");
+  return exit_code;
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return rows; }
@@ -40,7 +48,7 @@ int run_main(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     for (const auto& [sub, action] : actions) {
-      if (sub->parsed()) return action();
+      if (sub->parsed()) return done(action());
     }
     return exit_bad_input;
   } catch (const CLI::ParseError& error) {

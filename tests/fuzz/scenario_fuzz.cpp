@@ -1,19 +1,24 @@
-// Scenario files: every text is a scenario or throws InputError; nothing else happens. Lines that
-// start with "#set " (comments to YAML) are read as --set arguments.
+// Scenario files: every text is a scenario, whose prediction is a finite time, or throws
+// InputError. Lines that start with "#set " (comments to YAML) are read as --set arguments.
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/cost/closed_step.h"
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/effort.h"
 #include "scenarios/run/resolve.h"
 
 namespace paceline {
@@ -55,15 +60,24 @@ std::vector<ScenarioFile::Setting> settings_of(std::string_view text) {
 constexpr std::size_t points_max = 3;
 constexpr std::uint32_t ranks_max = 64;
 constexpr std::size_t layers_max = 1000;
+constexpr double transfers_max = 1e5;
 
-void read_and_resolve(const std::string& path, std::string_view text) {
+void predict(const ResolvedPoint& point) {
+  if (transfers_to_follow(point) > transfers_max) return;
+  const double step = cost::predict_closed(point).totals.step.value();
+  if (std::isfinite(step) && step >= 0) return;
+  std::fprintf(stderr, "a step of %g seconds\n", step);
+  std::abort();
+}
+
+void read_and_predict(const std::string& path, std::string_view text) {
   const auto file = ScenarioFile::read(path, settings_of(text));
   for (std::size_t i = 0; i < std::min(file.points().size(), points_max); ++i) {
     (void)file.measured(i);
     const Scenario scenario = file.scenario(i);
     if (scenario.cluster.ranks().value() > ranks_max) continue;
     if (scenario.workload.layers.size() > layers_max) continue;
-    (void)resolve(scenario, i);
+    predict(resolve(scenario, i).point);
   }
 }
 
@@ -75,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   file.set(text);
   try {
-    paceline::read_and_resolve(file.path(), text);
+    paceline::read_and_predict(file.path(), text);
   } catch (const paceline::InputError&) {  // what bad input gets; anything else is a finding
   }
   return 0;

@@ -134,11 +134,14 @@ TEST(Tree, SourcesAreShortAndHeadersGuarded) {
 TEST(Tree, NamesAreThoseOfTheField) {
   static const std::regex banned(R"(\b(mgr|\w+_mgr|\w+Mgr|[Hh]elper\w*|[Uu]tils?|data2|tmp|TO)"
                                  R"(DO|FIX)"
-                                 R"(ME)\b)");
+                                 R"(ME|XXX)\b)");
   for (const Source& source : product_sources()) {
     std::smatch found;
     EXPECT_FALSE(std::regex_search(source.text, found, banned))
         << source.path << " has " << found.str();
+    static const std::regex parts("[/._]");  // a path's words, as an identifier's
+    const std::string path = std::regex_replace(source.path, parts, " ");
+    EXPECT_FALSE(std::regex_search(path, found, banned)) << source.path;
   }
 }
 

@@ -30,6 +30,24 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   }
 }
 
+// A result that did not arrive is no success, whatever the command.
+TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
+  const Folder folder;
+  folder.write("scenario.yaml",
+               changed(small_scenario, "", "measured: {source: s, points: [{step: 7ms}]}\n"));
+  for (const char* command :
+       {"run scenario.yaml", "run scenario.yaml --json -", "run scenario.yaml --csv -",
+        "run scenario.yaml --timeline -", "validate scenario.yaml",
+        "validate scenario.yaml --json -", "buckets resnet18", "buckets resnet18 --json -",
+        "collective flat --max 1KiB", "collective flat --max 1KiB --json -"}) {
+    const Ended ended = run_program(
+        {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
+        folder.path());
+    EXPECT_EQ(ended.exit_code, 2) << command;
+    EXPECT_EQ(ended.err, "paceline: standard output: cannot be written\n") << command;
+  }
+}
+
 TEST(Run, WritesTheTableToStandardOutputOnly) {
   const Folder folder;
   folder.write("scenario.yaml", small_scenario);
