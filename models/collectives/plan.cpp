@@ -30,6 +30,11 @@ Partition Partition::blocks(ElementRange whole, std::uint64_t chunks, ElementCou
   return {whole, chunks, block};
 }
 
+bool Partition::is_uniform() const {
+  if (block_) return *block_ * chunks_ == whole_.count;
+  return whole_.count.value() % chunks_ == 0;
+}
+
 ElementRange Partition::chunk(std::uint64_t index) const { return chunks_from(index, 1); }
 
 ElementRange Partition::chunks_from(std::uint64_t first, std::uint64_t length) const {
@@ -73,7 +78,7 @@ template <class Visit>
 void for_each_transfer(const Plan& plan, Visit visit) {
   for (const Channel& channel : plan.channels) {
     for (const Round& round : channel.rounds) {
-      for (std::uint32_t rank = 0; rank < plan.ranks.value(); ++rank) {
+      for (std::uint32_t rank = 0; rank < plan.endpoints().value(); ++rank) {
         for (const Send& send : round.sends(Rank(rank))) {
           for (std::uint64_t i = 0; i < round.repeats; ++i) {
             const ElementRange range = send.chunk.at(i);
@@ -88,7 +93,7 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 }  // namespace
 
 std::vector<ElementCount> elements_sent(const Plan& plan) {
-  std::vector<ElementCount> sent(plan.ranks.value());
+  std::vector<ElementCount> sent(plan.endpoints().value());
   for_each_transfer(plan,
                     [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
   return sent;

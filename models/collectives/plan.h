@@ -36,6 +36,8 @@ class Partition {
                                         ElementCount block);
 
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
+  // Whether all chunks have the same number of elements.
+  [[nodiscard]] bool is_uniform() const;
   [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
   // Chunks first .. first+length-1 as one range.
   [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
@@ -70,14 +72,20 @@ struct Send {
   Arrival arrival;
 };
 
+using Sends = std::vector<Send>;
+
 // Rounds of one shape that follow one another: the same senders, receivers and kind of arrival at
 // each repeat, other chunks. Transfers are generated on demand: a round costs the same memory for
 // 8 and for 16,384 ranks.
+//
+// Who sends to whom may depend on the plan's element count through the number of channels, rounds
+// and repeats only: two plans of one algorithm that agree in those move other sizes between the
+// same endpoints.
 struct Round {
   std::uint64_t repeats;
-  // What a rank sends, in order.
-  std::function<std::vector<Send>(Rank)> sends;
-  // The ranks that send to a rank, each once; arrivals reduce in this order.
+  // What an endpoint sends, in order.
+  std::function<Sends(Rank)> sends;
+  // The endpoints that send to a rank, each once; arrivals reduce in this order.
   std::function<std::vector<Rank>(Rank)> sources;
 };
 
@@ -93,20 +101,27 @@ struct Channel {
 };
 
 // One collective call on `count` elements. Chunk ranges refer to a buffer of that many elements on
-// every rank (for reduce-scatter and all-gather: the whole array, of which rank r owns chunk r of
-// Partition::even over the ranks).
+// every rank (for reduce-scatter, all-gather and all-to-all: the whole array, of which rank r owns
+// chunk r of Partition::even over the ranks).
+//
+// The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
+// and need not keep anything (parameter servers, switches that reduce). A server's buffer starts
+// empty: what arrives there first is a copy, whatever it is called.
 struct Plan {
   Collective collective;
   RankCount ranks;
   ElementCount count;
   Rank root;  // broadcast and reduce; 0 otherwise
   std::vector<Channel> channels;
+  std::uint32_t servers = 0;
+
+  [[nodiscard]] RankCount endpoints() const { return RankCount(ranks.value() + servers); }
 };
 
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);
 
-// What each rank sends in the whole plan.
+// What each endpoint sends in the whole plan.
 [[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
 
 // Transfers of at least one element in the whole plan.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/collectives/algorithm_options.h"
 #include "models/collectives/plan.h"
 
 namespace paceline::collectives {
@@ -19,6 +20,8 @@ struct PlanRequest {
   ElementSize element_size;  // at least 1; only segmenting algorithms look at it
   Rank root;                 // broadcast and reduce
   std::vector<RingOrder> orders;
+  std::uint32_t ranks_per_node = 1;  // divides the ranks; rank r is in node r / ranks_per_node
+  AlgorithmOptions options = {};
 };
 
 struct Algorithm {

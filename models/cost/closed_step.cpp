@@ -41,9 +41,9 @@ class ClosedStep {
     Seconds pipe_free;                    // when the bandwidth of earlier collectives is used up
   };
 
-  // By collective, algorithm, count, element size, root, channels.
+  // By collective, algorithm, count, element size, root, options.
   using CallKey = std::tuple<collectives::Collective, std::string, ElementCount, ElementSize, Rank,
-                             std::uint32_t>;
+                             collectives::AlgorithmOptions>;
   struct CallCost {
     std::vector<Seconds> finish;  // by rank, from a common start at 0
     Seconds bandwidth_time;       // the same without latencies
@@ -96,7 +96,7 @@ class ClosedStep {
 
   const CallCost& cost_of(const CollectiveCall& call) {
     const CallKey key{call.collective,   call.algorithm, call.count,
-                      call.element_size, call.root,      call.channels};
+                      call.element_size, call.root,      call.options};
     const auto [entry, is_new] = costs_.try_emplace(key);
     CallCost& cost = entry->second;
     if (!is_new) return cost;

@@ -57,6 +57,9 @@ struct Cluster {
   std::uint32_t gpus_per_node = 1;
   IntraNode intra_node;
   Network network;
+  // Machines beside the nodes, with one NIC each, that hold a plan's servers: endpoint number
+  // ranks() + s is the s-th.
+  std::uint32_t servers = 0;
 
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
   // The same cluster with only so many GPUs: whole nodes, or one node with fewer. Empty when the

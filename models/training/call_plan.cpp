@@ -6,15 +6,18 @@
 namespace paceline::training {
 
 Planner::Planner(const topology::Cluster& cluster)
-    : ranks_(cluster.ranks()), rings_(topology::ring_orders(cluster)) {}
+    : ranks_(cluster.ranks()),
+      ranks_per_node_(cluster.gpus_per_node),
+      rings_(topology::ring_orders(cluster)) {}
 
 collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
   const auto* algorithm = collectives::find_algorithm(call.collective, call.algorithm);
   PACELINE_EXPECTS(algorithm != nullptr);
-  const std::size_t channels = call.channels == 0 ? rings_.size() : call.channels;
+  const std::size_t channels = call.options.channels == 0 ? rings_.size() : call.options.channels;
   std::vector<collectives::RingOrder> orders;
   for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings_[c % rings_.size()]);
-  return algorithm->build({ranks_, call.count, call.element_size, call.root, std::move(orders)});
+  return algorithm->build({ranks_, call.count, call.element_size, call.root, std::move(orders),
+                           ranks_per_node_, call.options});
 }
 
 }  // namespace paceline::training

@@ -19,6 +19,7 @@ class Planner {
 
  private:
   RankCount ranks_;
+  std::uint32_t ranks_per_node_;
   std::vector<collectives::RingOrder> rings_;  // what the topology offers
 };
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/collectives/algorithm_options.h"
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
 
@@ -31,8 +32,8 @@ struct CollectiveCall {
   ElementCount count;
   ElementSize element_size;
   Rank root;
-  std::string algorithm;       // a name of the registry; chosen when a point is resolved
-  std::uint32_t channels = 0;  // 0: what the topology offers
+  std::string algorithm;  // a name of the registry; chosen when a point is resolved
+  collectives::AlgorithmOptions options = {};
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
 };

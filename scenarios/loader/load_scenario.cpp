@@ -273,7 +273,7 @@ CollectiveSettings read_collective(Reader reader) {
   }
   const auto channels = reader.find("channels");
   if (channels && channels->text() != "auto") {
-    collective.channels = static_cast<std::uint32_t>(channels->count(1, 64));
+    collective.options.channels = static_cast<std::uint32_t>(channels->count(1, 64));
   }
   reader.finish();
   return collective;

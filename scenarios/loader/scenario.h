@@ -19,8 +19,8 @@ namespace paceline {
 
 struct CollectiveSettings {
   cost::Library library = cost::Library::nccl;
-  std::string algorithm;       // for all-reduce; empty: what the library does
-  std::uint32_t channels = 0;  // 0: what the topology offers
+  std::string algorithm;  // for all-reduce; empty: what the library does
+  collectives::AlgorithmOptions options = {};
 };
 
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.

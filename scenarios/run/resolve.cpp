@@ -48,7 +48,7 @@ void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
   for (training::Operation& operation : prepared.point.program.operations) {
     auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
-    call->channels = scenario.collective.channels;
+    call->options = scenario.collective.options;
     if (call->collective == collectives::Collective::all_reduce &&
         !scenario.collective.algorithm.empty()) {
       call->algorithm = scenario.collective.algorithm;

@@ -87,6 +87,7 @@ json encode(const topology::Cluster& cluster) {
   json out{{"name", cluster.name},
            {"nodes", cluster.nodes},
            {"gpus_per_node", cluster.gpus_per_node},
+           {"servers", cluster.servers},
            {"intra_node",
             {{"kind", word(node.kind)},
              {"bandwidth_bytes_per_s", node.bandwidth},
@@ -110,6 +111,7 @@ topology::Cluster decode_cluster(const json& in) {
   in.at("name").get_to(cluster.name);
   cluster.nodes = whole<std::uint32_t>(in.at("nodes"));
   cluster.gpus_per_node = whole<std::uint32_t>(in.at("gpus_per_node"));
+  cluster.servers = whole<std::uint32_t>(in.at("servers"));
   const json& node = in.at("intra_node");
   cluster.intra_node.kind = parse_word(node.at("kind"), node_kinds, by_word);
   node.at("bandwidth_bytes_per_s").get_to(cluster.intra_node.bandwidth);
@@ -146,6 +148,18 @@ std::vector<training::Lane> decode_lanes(const json& in) {
   return lanes;
 }
 
+json encode(const collectives::AlgorithmOptions& options) {
+  return {{"channels", options.channels}, {"chunk_size_bytes", options.chunk_size},
+          {"inner", options.inner},       {"outer", options.outer},
+          {"servers", options.servers},   {"separate_servers", options.separate_servers}};
+}
+
+collectives::AlgorithmOptions decode_options(const json& in) {
+  return {whole<std::uint32_t>(in.at("channels")), in.at("chunk_size_bytes").get<Bytes>(),
+          in.at("inner").get<std::string>(),       in.at("outer").get<std::string>(),
+          whole<std::uint32_t>(in.at("servers")),  in.at("separate_servers").get<bool>()};
+}
+
 json encode(const training::Operation& operation) {
   json out{{"name", operation.name},
            {"kind", to_text(operation.kind)},
@@ -161,7 +175,7 @@ json encode(const training::Operation& operation) {
                  {"element_size_bytes", call.element_size},
                  {"root", call.root},
                  {"algorithm", call.algorithm},
-                 {"channels", call.channels}};
+                 {"options", encode(call.options)}};
   return out;
 }
 
@@ -181,7 +195,7 @@ training::Operation decode_operation(const json& in) {
                                call.at("element_size_bytes").get<ElementSize>(),
                                call.at("root").get<Rank>(),
                                call.at("algorithm").get<std::string>(),
-                               whole<std::uint32_t>(call.at("channels"))};
+                               decode_options(call.at("options"))};
   return operation;
 }
 

@@ -74,7 +74,7 @@ Row row_of(const Scenario& scenario, Collective collective, Bytes size) {
                                 float_size,
                                 Rank(0),
                                 scenario.collective.algorithm,
-                                scenario.collective.channels};
+                                scenario.collective.options};
   std::string assumption;
   if (call.algorithm.empty()) {
     auto choice = cost::choose_algorithm(scenario.collective.library, collective, size,

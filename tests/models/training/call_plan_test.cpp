@@ -32,7 +32,7 @@ TEST(CallPlan, IsTheNamedAlgorithmForAllRanksOfTheCluster) {
 TEST(CallPlan, RunsOnTheClustersRings) {
   CollectiveCall call{Collective::all_reduce, ElementCount(100), ElementSize(4), Rank(0), "ring"};
   EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 2U);
-  call.channels = 5;
+  call.options.channels = 5;
   EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 5U);
   EXPECT_EQ(find_fault(Planner(two_nodes_of_four()).plan_of(call)), std::nullopt);
 }

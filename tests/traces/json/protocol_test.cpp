@@ -23,6 +23,7 @@ ResolvedPoint full_point() {
   point.cluster.name = "a \"cluster\"\nof \xc3\xa9";
   point.cluster.nodes = 3;
   point.cluster.gpus_per_node = 2;
+  point.cluster.servers = 4;
   point.cluster.intra_node.kind = topology::IntraNodeKind::nvlink_mesh;
   point.cluster.intra_node.bandwidth = BytesPerSecond(22.5e9);
   point.cluster.intra_node.latency = Seconds(1.9e-6);
@@ -40,13 +41,16 @@ ResolvedPoint full_point() {
       point.program.add({"forward", OperationKind::forward, compute, {}, Seconds(0.1)});
   const auto backward = point.program.add(
       {"backward", OperationKind::backward, compute, {forward}, Seconds(1.0 / 3)});
-  point.program.add(
-      {"bucket",
-       OperationKind::collective,
-       communication,
-       {forward, backward},
-       CollectiveCall{collectives::Collective::broadcast, ElementCount(9'007'199'254'740'993ULL),
-                      ElementSize(2), Rank(4), "binomial_tree", 6}});
+  point.program.add({"bucket",
+                     OperationKind::collective,
+                     communication,
+                     {forward, backward},
+                     CollectiveCall{collectives::Collective::broadcast,
+                                    ElementCount(9'007'199'254'740'993ULL),
+                                    ElementSize(2),
+                                    Rank(4),
+                                    "binomial_tree",
+                                    {6, Bytes(4096), "direct", "halving_doubling", 3, true}}});
   point.slowdown = {1, 1.25, 1, 1, 1, 0.75};
   point.fidelity = Fidelity::closed;
   return point;
@@ -82,6 +86,7 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.name, sent.cluster.name);
   EXPECT_EQ(got.cluster.nodes, 3U);
   EXPECT_EQ(got.cluster.gpus_per_node, 2U);
+  EXPECT_EQ(got.cluster.servers, 4U);
   EXPECT_EQ(got.cluster.intra_node.kind, topology::IntraNodeKind::nvlink_mesh);
   EXPECT_EQ(got.cluster.intra_node.bandwidth, BytesPerSecond(22.5e9));
   EXPECT_EQ(got.cluster.intra_node.latency, Seconds(1.9e-6));
@@ -109,7 +114,8 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(call.element_size, ElementSize(2));
   EXPECT_EQ(call.root, Rank(4));
   EXPECT_EQ(call.algorithm, "binomial_tree");
-  EXPECT_EQ(call.channels, 6U);
+  EXPECT_EQ(call.options,
+            (collectives::AlgorithmOptions{6, Bytes(4096), "direct", "halving_doubling", 3, true}));
   EXPECT_EQ(got.slowdown, sent.slowdown);
   EXPECT_EQ(got.fidelity, Fidelity::closed);
 }
@@ -224,7 +230,8 @@ TEST(Garbage, IsRefusedInEveryField) {
     for (const auto& [path, value] : flat.items()) {
       for (const json& bad : {json(json::object()), json(nullptr), json("no such word")}) {
         // Any text is a name; a word must be one of its list.
-        const bool is_name = path.ends_with("/name") || path.ends_with("/algorithm");
+        const bool is_name = path.ends_with("/name") || path.ends_with("/algorithm") ||
+                             path.ends_with("/inner") || path.ends_with("/outer");
         if (bad.is_string() && is_name) continue;
         json changed = good;
         changed[json::json_pointer(path)] = bad;
