@@ -1,92 +1,184 @@
 #include "sim/collective_run.h"
 
-#include <utility>
+#include <algorithm>
+#include <limits>
 
 namespace paceline::sim {
 
-using collectives::RoundTable;
-
-CollectiveRun::CollectiveRun(const training::CollectiveCall& call, const collectives::Plan& plan,
-                             FlowNetwork& network, std::function<void(Rank)> on_rank_done)
-    : element_size_(call.element_size),
+CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
+                             std::function<void(Actor)> on_actor_done)
+    : table_(table),
       network_(network),
-      on_rank_done_(std::move(on_rank_done)),
-      channels_left_(plan.ranks.value(), static_cast<std::uint32_t>(plan.channels.size())) {
-  for (const collectives::Channel& channel : plan.channels) {
-    ChannelState& state = channels_.emplace_back();
-    state.window = channel.window;
-    for (const collectives::Round& round : channel.rounds) {
-      if (round.repeats == 0) continue;
-      state.shapes.emplace_back(round, plan.ranks);
-      state.rounds += round.repeats;
+      on_actor_done_(std::move(on_actor_done)),
+      channels_(table.channels.size()),
+      channels_left_(table.actors, static_cast<std::uint32_t>(table.channels.size())),
+      joined_(table.actors) {
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    channels_[c].progress.resize(table.actors);
+    for (Progress& progress : channels_[c].progress) {
+      progress.pending.resize(table.channels[c].window);
     }
-    state.progress.resize(plan.ranks.value());
-    for (Progress& progress : state.progress) progress.pending.resize(channel.window);
+  }
+  for (const Actor server : table.servers) {
+    for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, server);
   }
 }
 
-void CollectiveRun::join(Rank rank) {
+void CollectiveRun::join(Actor actor) {
+  joined_[actor] = true;
   if (channels_.empty()) {
-    on_rank_done_(rank);
+    on_actor_done_(actor);
     return;
   }
-  for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, rank);
+  for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, actor);
 }
 
 // Posts all rounds that may be posted, and counts those off that are done.
-void CollectiveRun::advance(std::uint32_t channel, Rank rank) {
-  ChannelState& state = channels_[channel];
-  Progress& progress = state.progress[index(rank)];
+void CollectiveRun::advance(std::uint32_t channel, Actor actor) {
+  const ChannelTable& table = table_.channels[channel];
+  Progress& progress = channels_[channel].progress[actor];
   while (true) {
-    while (progress.done < progress.posted && progress.pending[progress.done % state.window] == 0) {
+    while (progress.done < progress.posted && progress.pending[progress.done % table.window] == 0) {
       ++progress.done;
     }
-    if (progress.posted == state.rounds || progress.posted == progress.done + state.window) break;
-    post(channel, rank);
+    if (progress.posted == table.rounds || progress.posted == progress.done + table.window) break;
+    post(channel, actor);
   }
-  if (progress.done == state.rounds && --channels_left_[index(rank)] == 0) on_rank_done_(rank);
+  if (progress.done == table.rounds && --channels_left_[actor] == 0 && joined_[actor]) {
+    on_actor_done_(actor);
+  }
 }
 
-void CollectiveRun::post(std::uint32_t channel, Rank rank) {
+void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   ChannelState& state = channels_[channel];
-  Progress& progress = state.progress[index(rank)];
-  const RoundTable& shape = state.shapes[progress.shape];
+  Progress& progress = state.progress[actor];
+  const std::uint32_t shape_number = progress.shape;
+  const RoundShape& shape = table_.channels[channel].shapes[shape_number];
   const std::uint64_t round = progress.posted++;
   const std::uint64_t repeat = progress.repeat;
   if (++progress.repeat == shape.repeats()) {
     ++progress.shape;
     progress.repeat = 0;
   }
-  std::uint32_t& pending = progress.pending[round % state.window];
-  const auto meet = [&](std::uint32_t transfer, Rank other, bool sending) {
-    const RoundTable::Transfer& planned = shape.transfers()[transfer];
-    const ElementCount count = planned.chunk.at(repeat).count;
-    if (count == ElementCount(0)) return;
+  if (actor == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
+  std::uint32_t& pending = progress.pending[round % table_.channels[channel].window];
+  const auto meet = [&](std::uint32_t number, Actor other) {
+    const double bytes = shape.transfers()[number].size.bytes_at(repeat);
+    if (bytes <= 0) return;
     ++pending;
-    if (state.progress[index(other)].posted <= round) return;  // it starts when the other posts
-    if (free_.empty()) free_.push_back(&pool_.emplace_back());
-    Transfer* started = free_.back();
-    free_.pop_back();
-    *started = {this, channel, round, sending ? rank : other, sending ? other : rank};
-    FlowNetwork::Connection* connection = nullptr;
-    if (state.window > 1) connection = &state.connections[{started->from, started->to}];
-    network_.send(started->from, started->to, count * element_size_, started, connection);
+    // Otherwise it starts when the other end posts.
+    if (state.progress[other].posted > round) start(channel, shape_number, number, round, bytes);
   };
-  for (const std::uint32_t t : shape.sent_by(rank)) meet(t, shape.transfers()[t].to, true);
-  for (const std::uint32_t t : shape.received_by(rank)) meet(t, shape.transfers()[t].from, false);
+  for (const std::uint32_t number : shape.sent_by(actor))
+    meet(number, shape.transfers()[number].to);
+  for (const std::uint32_t number : shape.received_by(actor)) {
+    const Actor from = shape.transfers()[number].from;
+    if (from != actor) meet(number, from);
+  }
+}
+
+void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number,
+                          std::uint64_t round, double bytes) {
+  const PlannedTransfer& planned = table_.channels[channel].shapes[shape].transfers()[number];
+  if (free_.empty()) free_.push_back(&pool_.emplace_back());
+  Transfer* transfer = free_.back();
+  free_.pop_back();
+  *transfer = {this, channel, shape, number, round};
+  Network::Connection* connection = nullptr;
+  if (table_.channels[channel].window > 1) {
+    connection = &channels_[channel].connections[{planned.from, planned.to}];
+  }
+  network_.send(planned.path, bytes, transfer, connection);
 }
 
 void CollectiveRun::arrived(void* tag) {
   auto* transfer = static_cast<Transfer*>(tag);
   const Transfer done = *transfer;
+  transfer->run = nullptr;
   done.run->free_.push_back(transfer);
-  done.run->finish(done.channel, done.from, done.round);
-  done.run->finish(done.channel, done.to, done.round);
+  const auto& shape = done.run->table_.channels[done.channel].shapes[done.shape];
+  const PlannedTransfer& planned = shape.transfers()[done.number];
+  done.run->finish(done.channel, planned.from, done.round);
+  // A class that sends to itself is both ends, and counted the transfer once.
+  if (planned.to != planned.from) done.run->finish(done.channel, planned.to, done.round);
 }
 
-void CollectiveRun::finish(std::uint32_t channel, Rank rank, std::uint64_t round) {
-  ChannelState& state = channels_[channel];
-  if (--state.progress[index(rank)].pending[round % state.window] == 0) advance(channel, rank);
+void CollectiveRun::finish(std::uint32_t channel, Actor actor, std::uint64_t round) {
+  const std::uint32_t window = table_.channels[channel].window;
+  if (--channels_[channel].progress[actor].pending[round % window] == 0) advance(channel, actor);
+}
+
+void CollectiveRun::append_rounds(std::vector<std::uint64_t>& rounds) const {
+  for (const ChannelState& channel : channels_) {
+    for (const Progress& progress : channel.progress) rounds.push_back(progress.posted);
+  }
+}
+
+void CollectiveRun::append_state(std::vector<std::uint64_t>& state) const {
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const std::uint32_t window = table_.channels[c].window;
+    for (Actor a = 0; a < table_.actors; ++a) {
+      const Progress& progress = channels_[c].progress[a];
+      state.push_back(joined_[a] ? 1 : 0);
+      state.push_back(progress.posted - progress.done);
+      state.push_back(progress.shape);
+      for (std::uint64_t round = progress.done; round < progress.posted; ++round) {
+        state.push_back(progress.pending[round % window]);
+      }
+    }
+  }
+}
+
+// An actor that did not move waits for a round of a later shape, or has none left: nothing comes
+// to it while the others stay in their shapes.
+std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
+  std::uint64_t leaps = TransferSize::never;
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    for (Actor a = 0; a < table_.actors; ++a) {
+      const std::uint64_t rounds = moved[c * table_.actors + a];
+      if (rounds == 0) continue;
+      const Progress& progress = channels_[c].progress[a];
+      if (progress.posted == table_.channels[c].rounds) return 0;
+      const RoundShape& shape = table_.channels[c].shapes[progress.shape];
+      // Rounds of this shape since the last leap's begin, with those that were under way then.
+      const std::uint64_t past = rounds + table_.channels[c].window;
+      if (progress.repeat < past) return 0;
+      // One round is left to be posted as usual, which passes to the next shape.
+      std::uint64_t until = shape.repeats() - 1;
+      for (const auto& numbers : {shape.sent_by(a), shape.received_by(a)}) {
+        for (const std::uint32_t number : numbers) {
+          const TransferSize& size = shape.transfers()[number].size;
+          until = std::min(until, size.steady_until(progress.repeat - past));
+        }
+      }
+      if (until <= progress.repeat) return 0;
+      leaps = std::min(leaps, (until - progress.repeat) / rounds);
+    }
+  }
+  return leaps;
+}
+
+void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t times) {
+  std::vector<std::uint64_t> by_channel(channels_.size());
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const std::uint32_t window = table_.channels[c].window;
+    for (Actor a = 0; a < table_.actors; ++a) {
+      const std::uint64_t rounds = moved[c * table_.actors + a] * times;
+      by_channel[c] = std::max(by_channel[c], rounds);
+      Progress& progress = channels_[c].progress[a];
+      // Round i is kept at i % window.
+      std::rotate(progress.pending.begin(),
+                  progress.pending.begin() +
+                      static_cast<std::ptrdiff_t>((window - rounds % window) % window),
+                  progress.pending.end());
+      progress.posted += rounds;
+      progress.done += rounds;
+      progress.repeat += rounds;
+    }
+  }
+  for (Transfer& transfer : pool_) {
+    if (transfer.run != nullptr) transfer.round += by_channel[transfer.channel];
+  }
 }
 
 }  // namespace paceline::sim

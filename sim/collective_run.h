@@ -3,39 +3,56 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "models/collectives/registry.h"
-#include "models/collectives/round_table.h"
-#include "models/training/step_program.h"
-#include "sim/flow_network.h"
+#include "sim/call_table.h"
+#include "sim/network.h"
 
 namespace paceline::sim {
 
-// One collective call under way: follows every rank through the rounds of every channel of its
-// plan. A rank posts round i when its rounds up to i - window are done; a transfer starts when both
-// its ends have posted its round.
+// One collective call under way: follows every actor through the rounds of every channel. An actor
+// posts round i when its rounds up to i - window are done; a transfer starts when both its ends
+// have posted its round.
 class CollectiveRun {
  public:
-  // `on_rank_done` is called once for each rank when its part is done, possibly within join().
-  CollectiveRun(const training::CollectiveCall& call, const collectives::Plan& plan,
-                FlowNetwork& network, std::function<void(Rank)> on_rank_done);
+  // `on_actor_done` is called once for each actor when its part is done, possibly within join().
+  // The table must outlive the run.
+  CollectiveRun(const CallTable& table, Network& network, std::function<void(Actor)> on_actor_done);
 
-  // Precondition: not joined before.
-  void join(Rank rank);
+  // Precondition: not joined before; no server.
+  void join(Actor actor);
 
-  // What FlowNetwork hands back when a transfer of any run has arrived.
+  // What a network hands back when a transfer of any run has arrived.
   static void arrived(void* tag);
 
- private:
+  // A transfer under way: the tag of its flow.
   struct Transfer {
     CollectiveRun* run;
     std::uint32_t channel;
+    std::uint32_t shape;
+    std::uint32_t number;  // in the shape
     std::uint64_t round;
-    Rank from, to;
   };
 
-  // Where a rank stands in a channel.
+  // For leaping over rounds that are all alike (see Regime).
+  //
+  // The rounds posted by each actor in each channel: channel by channel.
+  void append_rounds(std::vector<std::uint64_t>& rounds) const;
+  // Everything else that decides what happens next, apart from the transfers under way.
+  void append_state(std::vector<std::uint64_t>& state) const;
+  // How many times every actor can post as many rounds more as it just `moved` by (as
+  // append_rounds orders them; within a channel all the same or none) with nothing but the same
+  // happening.
+  [[nodiscard]] std::uint64_t leaps(std::span<const std::uint64_t> moved) const;
+  void leap(std::span<const std::uint64_t> moved, std::uint64_t times);
+  [[nodiscard]] std::size_t channels() const { return channels_.size(); }
+  [[nodiscard]] std::size_t round_counters() const { return channels_.size() * table_.actors; }
+
+ private:
+  // Where an actor stands in a channel.
   struct Progress {
     std::uint64_t posted = 0;            // rounds posted
     std::uint64_t done = 0;              // rounds done without a gap
@@ -45,25 +62,25 @@ class CollectiveRun {
   };
 
   struct ChannelState {
-    std::vector<collectives::RoundTable> shapes;
-    std::uint64_t rounds = 0;
-    std::uint32_t window = 1;
-    std::vector<Progress> progress;  // by rank
-    // With a window above 1 the transfers from one rank to another go in order, as over one TCP
+    std::vector<Progress> progress;  // by actor
+    // With a window above 1 the transfers from one actor to another go in order, as over one TCP
     // connection.
-    std::map<std::pair<Rank, Rank>, FlowNetwork::Connection> connections;
+    std::map<std::pair<Actor, Actor>, Network::Connection> connections;
   };
 
-  void advance(std::uint32_t channel, Rank rank);
-  void post(std::uint32_t channel, Rank rank);
-  void finish(std::uint32_t channel, Rank rank, std::uint64_t round);
+  void advance(std::uint32_t channel, Actor actor);
+  void post(std::uint32_t channel, Actor actor);
+  void start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number, std::uint64_t round,
+             double bytes);
+  void finish(std::uint32_t channel, Actor actor, std::uint64_t round);
 
-  ElementSize element_size_;
-  FlowNetwork& network_;
-  std::function<void(Rank)> on_rank_done_;
+  const CallTable& table_;
+  Network& network_;
+  std::function<void(Actor)> on_actor_done_;
   std::vector<ChannelState> channels_;
-  std::vector<std::uint32_t> channels_left_;  // by rank
-  std::deque<Transfer> pool_;                 // addresses stay
+  std::vector<std::uint32_t> channels_left_;  // by actor
+  std::vector<bool> joined_;                  // by actor
+  std::deque<Transfer> pool_;                 // addresses stay; run is null when free
   std::vector<Transfer*> free_;
 };
 

@@ -1,27 +1,15 @@
 #include "sim/flow_network.h"
 
-#include <xbt/log.h>
-
 #include <simgrid/kernel/Timer.hpp>
 #include <string>
 #include <utility>
+
+#include "sim/simgrid_settings.h"
 
 namespace paceline::sim {
 namespace {
 
 namespace s4u = simgrid::s4u;
-
-// SimGrid's defaults model TCP on gigabit Ethernet of 2011 (latency x13.01, bandwidth x0.97, a
-// window of 4 MiB, 5 % for acknowledgements); none of that is wanted under links whose efficiency
-// and framing are given. The precisions are absolute, in seconds and in bytes/s of share.
-void configure_engine() {
-  xbt_log_control_set("xbt_cfg.thresh:warning");  // do not announce what follows
-  s4u::Engine::set_config("network/model:CM02");
-  s4u::Engine::set_config("network/TCP-gamma:0");
-  s4u::Engine::set_config("network/crosstraffic:0");
-  s4u::Engine::set_config("surf/precision:1e-12");
-  s4u::Engine::set_config("maxmin/precision:1e-9");
-}
 
 }  // namespace
 
@@ -64,7 +52,12 @@ void FlowNetwork::build_platform() {
   star->seal();
 }
 
-void FlowNetwork::send(Rank from, Rank to, Bytes size, void* tag, Connection* connection) {
+PathId FlowNetwork::path(Rank from, Rank to) {
+  paths_.push_back(fabric_.path(from, to));
+  return static_cast<PathId>(paths_.size() - 1);
+}
+
+void FlowNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
   Flow* flow = nullptr;
   if (free_.empty()) {
     flow = &pool_.emplace_back();
@@ -75,10 +68,10 @@ void FlowNetwork::send(Rank from, Rank to, Bytes size, void* tag, Connection* co
   flow->network = this;
   flow->tag = tag;
   flow->connection = connection;
-  flow->path = fabric_.path(from, to);
-  flow->size = size;
+  flow->path = paths_[path];
+  flow->bytes = bytes;
   flow->latency_passed = false;
-  if (connection != nullptr) connection->flows_.push_back(flow);
+  if (connection != nullptr) connection->flows.push_back(flow);
   ++flows_;
   if (flow->path.latency > Seconds(0)) {
     at(now() + flow->path.latency, [this, flow] { pass_latency(flow); });
@@ -91,7 +84,7 @@ void FlowNetwork::send(Rank from, Rank to, Bytes size, void* tag, Connection* co
 // before it comes for an earlier one.
 void FlowNetwork::pass_latency(Flow* flow) {
   flow->latency_passed = true;
-  if (flow->connection == nullptr || flow->connection->flows_.front() == flow) start(flow);
+  if (flow->connection == nullptr || flow->connection->flows.front() == flow) start(flow);
 }
 
 void FlowNetwork::at(Seconds time, std::function<void()> action) {
@@ -100,7 +93,7 @@ void FlowNetwork::at(Seconds time, std::function<void()> action) {
 
 void FlowNetwork::start(Flow* flow) {
   flow->comm = s4u::Comm::sendto_init();
-  flow->comm->set_payload_size(flow->size.value());
+  flow->comm->set_payload_size(static_cast<std::uint64_t>(flow->bytes));
   flow->comm->set_data(flow);
   flow->comm->set_source(out_hosts_[flow->path.out]);
   // Assigning the destination completes the description, which starts the flow.
@@ -113,9 +106,10 @@ void FlowNetwork::arrived(Flow* flow) {
   finished_.clear();
   finished_.push_back(std::move(flow->comm));
   if (Connection* connection = flow->connection) {
-    connection->flows_.pop_front();
-    if (!connection->flows_.empty() && connection->flows_.front()->latency_passed) {
-      start(connection->flows_.front());
+    connection->flows.pop_front();
+    if (!connection->flows.empty()) {
+      auto* next = static_cast<Flow*>(connection->flows.front());
+      if (next->latency_passed) start(next);
     }
   }
   void* tag = flow->tag;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/topology/fabric.h"
+#include "sim/network.h"
 
 namespace paceline::sim {
 
@@ -16,7 +17,7 @@ namespace paceline::sim {
 // first one's clock). Bandwidth is shared max-min by SimGrid. Latency is waited for here, before a
 // flow enters the engine: SimGrid weights flows that share a link by their latencies (CM02 as well
 // as LV08), which would give an in-node flow several times the share of a network flow.
-class FlowNetwork {
+class FlowNetwork final : public Network {
  public:
   // `on_arrival` is called with the tag of each flow that has arrived, at its simulated time, and
   // may send and schedule more.
@@ -24,26 +25,22 @@ class FlowNetwork {
 
   FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival);
 
-  // What keeps flows between two ranks in the order of their sending: one at a time has bandwidth,
-  // the latencies of those behind it pass meanwhile. Must outlive its flows.
-  struct Flow;
-  class Connection {
-    friend FlowNetwork;
-    std::deque<Flow*> flows_;  // in order; only the first may be under way
-  };
+  // The way between two endpoints, which differ.
+  [[nodiscard]] PathId path(Rank from, Rank to);
 
-  // Precondition: size above 0; ranks differ. Without a connection a flow waits for no other.
-  void send(Rank from, Rank to, Bytes size, void* tag, Connection* connection);
-  void at(Seconds time, std::function<void()> action);
+  [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
+  void at(Seconds time, std::function<void()> action) override;
+  void send(PathId path, double bytes, void* tag, Connection* connection) override;
 
   // Runs until nothing is left to do.
   void run();
 
-  [[nodiscard]] static Seconds now() { return Seconds(simgrid::s4u::Engine::get_clock()); }
   [[nodiscard]] std::uint64_t flows() const { return flows_; }
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
 
  private:
+  struct Flow;
+
   void build_platform();
   void pass_latency(Flow* flow);
   void start(Flow* flow);
@@ -52,6 +49,7 @@ class FlowNetwork {
   simgrid::s4u::Engine engine_;
   topology::Fabric fabric_;
   OnArrival on_arrival_;
+  std::vector<topology::Path> paths_;
   std::vector<simgrid::s4u::Host*> out_hosts_, in_hosts_;  // one a port
   std::deque<Flow> pool_;                                  // addresses stay
   std::vector<Flow*> free_;
@@ -64,7 +62,7 @@ struct FlowNetwork::Flow {
   void* tag;
   Connection* connection;
   topology::Path path;
-  Bytes size;
+  double bytes;
   bool latency_passed;
   simgrid::s4u::CommPtr comm;
 };

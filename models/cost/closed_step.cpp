@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "models/contract.h"
@@ -41,9 +40,6 @@ class ClosedStep {
     Seconds pipe_free;                    // when the bandwidth of earlier collectives is used up
   };
 
-  // By collective, algorithm, count, element size, root, options.
-  using CallKey = std::tuple<collectives::Collective, std::string, ElementCount, ElementSize, Rank,
-                             collectives::AlgorithmOptions>;
   struct CallCost {
     std::vector<Seconds> finish;  // by rank, from a common start at 0
     Seconds bandwidth_time;       // the same without latencies
@@ -95,9 +91,7 @@ class ClosedStep {
   }
 
   const CallCost& cost_of(const CollectiveCall& call) {
-    const CallKey key{call.collective,   call.algorithm, call.count,
-                      call.element_size, call.root,      call.options};
-    const auto [entry, is_new] = costs_.try_emplace(key);
+    const auto [entry, is_new] = costs_.try_emplace(call);
     CallCost& cost = entry->second;
     if (!is_new) return cost;
     const auto plan = planner_.plan_of(call);
@@ -131,7 +125,7 @@ class ClosedStep {
   topology::Fabric fabric_;
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Seconds>> start_, end_;  // [operation][rank]
-  std::map<CallKey, CallCost> costs_;
+  std::map<CollectiveCall, CallCost> costs_;
   std::uint64_t transfers_ = 0;
 };
 

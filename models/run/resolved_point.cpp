@@ -7,6 +7,7 @@ namespace paceline {
 std::string_view to_text(Fidelity fidelity) {
   switch (fidelity) {
     case Fidelity::flow: return "flow";
+    case Fidelity::folded: return "folded";
     case Fidelity::closed: return "closed";
   }
   PACELINE_EXPECTS(!"a fidelity outside the enumeration");

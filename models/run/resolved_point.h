@@ -11,7 +11,11 @@
 
 namespace paceline {
 
-enum class Fidelity { flow, closed };
+enum class Fidelity {
+  flow,    // every transfer a simulated flow
+  folded,  // what is alike simulated once
+  closed,  // formulas and recurrences
+};
 
 [[nodiscard]] std::string_view to_text(Fidelity fidelity);
 
@@ -31,6 +35,7 @@ struct Result {
   StepTrace trace;
   std::uint64_t transfers = 0;       // that the prediction stands for
   std::uint64_t simgrid_solves = 0;  // times the engine shared out bandwidth; 0 when closed
+  std::vector<std::string> notes;    // what was taken for granted on the way
 };
 
 // Rank r's factor.

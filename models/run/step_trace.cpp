@@ -70,30 +70,45 @@ StepTotals totals_of(const StepTrace& trace) {
           Seconds(busy - length(compute))};
 }
 
-std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans) {
+std::vector<RankClass> joined(std::vector<RankClass> classes) {
   double step = 0;
-  for (const auto& of_rank : spans) {
-    for (const Span& span : of_rank) step = std::max(step, span.end.value());
+  for (const RankClass& members : classes) {
+    for (const Span& span : members.spans) step = std::max(step, span.end.value());
   }
   const double grain = step > 0 ? step * 1e-9 : 1.0;
   // What was done, and when.
   using Deed = std::tuple<std::string, training::OperationKind, training::LaneId, Bytes,
                           std::string, long long, long long>;
   std::map<std::vector<Deed>, std::size_t> class_of;
-  std::vector<RankClass> classes;
-  for (std::size_t r = 0; r < spans.size(); ++r) {
+  std::vector<RankClass> result;
+  for (RankClass& members : classes) {
     std::vector<Deed> deeds;
-    deeds.reserve(spans[r].size());
-    for (const Span& span : spans[r]) {
+    deeds.reserve(members.spans.size());
+    for (const Span& span : members.spans) {
       deeds.emplace_back(span.name, span.kind, span.lane, span.size, span.algorithm,
                          std::llround(span.start.value() / grain),
                          std::llround(span.end.value() / grain));
     }
-    const auto [entry, is_new] = class_of.emplace(std::move(deeds), classes.size());
-    if (is_new) classes.push_back({{}, std::move(spans[r])});
-    classes[entry->second].ranks.push_back(Rank(r));
+    const auto [entry, is_new] = class_of.emplace(std::move(deeds), result.size());
+    if (is_new) {
+      result.push_back(std::move(members));
+    } else {
+      auto& ranks = result[entry->second].ranks;
+      ranks.insert(ranks.end(), members.ranks.begin(), members.ranks.end());
+    }
   }
-  return classes;
+  for (RankClass& members : result) std::sort(members.ranks.begin(), members.ranks.end());
+  std::sort(result.begin(), result.end(), [](const RankClass& a, const RankClass& b) {
+    return a.ranks.front() < b.ranks.front();
+  });
+  return result;
+}
+
+std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans) {
+  std::vector<RankClass> classes;
+  for (std::size_t r = 0; r < spans.size(); ++r)
+    classes.push_back({{Rank(r)}, std::move(spans[r])});
+  return joined(std::move(classes));
 }
 
 }  // namespace paceline

@@ -43,8 +43,10 @@ struct StepTotals {
 // The step is the maximum over ranks; the other totals are those of the first rank that ends last.
 [[nodiscard]] StepTotals totals_of(const StepTrace& trace);
 
-// Joins ranks with equal spans into classes: same times to a billionth of the step. `spans[r]` are
-// rank r's.
+// Joins classes of equal spans: same times to a billionth of the step.
+[[nodiscard]] std::vector<RankClass> joined(std::vector<RankClass> classes);
+
+// The same of single ranks. `spans[r]` are rank r's.
 [[nodiscard]] std::vector<RankClass> classes_of(std::vector<std::vector<Span>> spans);
 
 }  // namespace paceline

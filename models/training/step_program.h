@@ -36,6 +36,8 @@ struct CollectiveCall {
   collectives::AlgorithmOptions options = {};
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
+
+  friend auto operator<=>(const CollectiveCall&, const CollectiveCall&) = default;
 };
 
 using OperationId = std::uint32_t;

@@ -27,11 +27,11 @@ Cluster two_by_two(double node_latency, double network_latency) {
 std::array<double, 2> arrivals(const Cluster& cluster, std::array<std::uint32_t, 2> to,
                                std::array<std::uint64_t, 2> sizes, bool one_connection) {
   std::array<double, 2> times{};
-  FlowNetwork network(cluster,
-                      [](void* tag) { *static_cast<double*>(tag) = FlowNetwork::now().value(); });
+  FlowNetwork network(
+      cluster, [&network](void* tag) { *static_cast<double*>(tag) = network.now().value(); });
   FlowNetwork::Connection connection;
   for (std::size_t i = 0; i < 2; ++i) {
-    network.send(Rank(0), Rank(to[i]), Bytes(sizes[i]), &times[i],
+    network.send(network.path(Rank(0), Rank(to[i])), static_cast<double>(sizes[i]), &times[i],
                  one_connection ? &connection : nullptr);
   }
   network.run();

@@ -1,0 +1,97 @@
+#include "sim/call_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace paceline::sim {
+
+using collectives::ChunkRule;
+
+TransferSize TransferSize::exact(const ChunkRule& rule, ElementSize element) {
+  return {rule, element, -1};
+}
+
+TransferSize TransferSize::even(const ChunkRule& rule, double bytes) {
+  return {rule, ElementSize(0), bytes};
+}
+
+bool TransferSize::exists_at(std::uint64_t repeat) const {
+  if (rule_.cyclic) return true;
+  const std::int64_t chunk = rule_.first + static_cast<std::int64_t>(repeat) * rule_.step;
+  return chunk >= 0 && chunk < static_cast<std::int64_t>(rule_.partition.chunks());
+}
+
+double TransferSize::bytes_at(std::uint64_t repeat) const {
+  if (even_bytes_ >= 0) return exists_at(repeat) ? even_bytes_ : 0;
+  return static_cast<double>((rule_.at(repeat).count * element_).value());
+}
+
+bool TransferSize::is_even() const {
+  return even_bytes_ >= 0 || rule_.step == 0 || rule_.partition.is_uniform();
+}
+
+std::uint64_t TransferSize::steady_until(std::uint64_t repeat) const {
+  if (!is_even()) return repeat + 1;
+  if (rule_.cyclic || rule_.step == 0) return never;
+  // The first later repeat at which the chunk starts or ends to exist, for a step up or down.
+  const std::int64_t chunk = rule_.first + static_cast<std::int64_t>(repeat) * rule_.step;
+  const auto chunks = static_cast<std::int64_t>(rule_.partition.chunks());
+  const std::int64_t ahead = rule_.step > 0 ? chunk : chunks - 1 - chunk;  // in walking direction
+  const std::int64_t stride = rule_.step > 0 ? rule_.step : -rule_.step;
+  if (ahead >= chunks) return never;
+  const std::int64_t left = ahead < 0 ? -ahead : chunks - ahead;
+  return repeat + static_cast<std::uint64_t>((left + stride - 1) / stride);
+}
+
+std::uint64_t TransferSize::transfers(std::uint64_t repeats) const {
+  std::uint64_t transfers = 0;
+  for (std::uint64_t repeat = 0; repeat < repeats;) {
+    const std::uint64_t next = std::min(repeats, steady_until(repeat));
+    if (bytes_at(repeat) > 0) transfers += next - repeat;
+    repeat = next;
+  }
+  return transfers;
+}
+
+RoundShape::RoundShape(std::uint64_t repeats, Actor actors, std::vector<PlannedTransfer> transfers)
+    : repeats_(repeats), transfers_(std::move(transfers)) {
+  constexpr std::uint64_t worth_leaping = 4;  // fewer repeats are done sooner than compared
+  may_leap_ = repeats_ >= worth_leaping &&
+              std::all_of(transfers_.begin(), transfers_.end(),
+                          [](const auto& transfer) { return transfer.size.is_even(); });
+  sent_ = rows(actors, [](const PlannedTransfer& transfer) { return transfer.from; });
+  received_ = rows(actors, [](const PlannedTransfer& transfer) { return transfer.to; });
+}
+
+template <class End>
+RoundShape::Rows RoundShape::rows(Actor actors, End end) const {
+  Rows rows{std::vector<std::uint32_t>(transfers_.size()), std::vector<std::uint32_t>(actors + 1)};
+  for (const PlannedTransfer& transfer : transfers_) ++rows.begin[end(transfer) + 1];
+  for (Actor a = 0; a < actors; ++a) rows.begin[a + 1] += rows.begin[a];
+  std::vector<std::uint32_t> next(rows.begin.begin(), rows.begin.end() - 1);
+  for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
+    rows.entries[next[end(transfers_[i])]++] = i;
+  }
+  return rows;
+}
+
+void CallTable::add_channel(std::vector<RoundShape> shapes, std::uint32_t window) {
+  ChannelTable& channel = channels.emplace_back();
+  channel.window = window;
+  for (const RoundShape& shape : shapes) channel.rounds += shape.repeats();
+  channel.shapes = std::move(shapes);
+}
+
+std::uint64_t CallTable::transfers() const {
+  std::uint64_t transfers = 0;
+  for (const ChannelTable& channel : channels) {
+    for (const RoundShape& shape : channel.shapes) {
+      for (const PlannedTransfer& transfer : shape.transfers()) {
+        transfers += transfer.stands_for * transfer.size.transfers(shape.repeats());
+      }
+    }
+  }
+  return transfers;
+}
+
+}  // namespace paceline::sim

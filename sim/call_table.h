@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "sim/network.h"
+
+namespace paceline::sim {
+
+// Who acts in a simulation: an endpoint of a plan, or a class of endpoints that do alike.
+using Actor = std::uint32_t;
+
+// How many bytes a transfer has at each repeat of its round.
+class TransferSize {
+ public:
+  // What the rule says, to the element.
+  [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element);
+  // The same number of bytes at each repeat at which the rule's chunk exists.
+  [[nodiscard]] static TransferSize even(const collectives::ChunkRule& rule, double bytes);
+
+  [[nodiscard]] double bytes_at(std::uint64_t repeat) const;
+  // The first repeat after this one at which the size may differ.
+  [[nodiscard]] std::uint64_t steady_until(std::uint64_t repeat) const;
+  // Whether a chunk has one size wherever it exists.
+  [[nodiscard]] bool is_even() const;
+  // Of `repeats` many, those with at least a byte.
+  [[nodiscard]] std::uint64_t transfers(std::uint64_t repeats) const;
+
+  static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+ private:
+  TransferSize(const collectives::ChunkRule& rule, ElementSize element, double even_bytes)
+      : rule_(rule), element_(element), even_bytes_(even_bytes) {}
+  [[nodiscard]] bool exists_at(std::uint64_t repeat) const;
+
+  collectives::ChunkRule rule_;
+  ElementSize element_;
+  double even_bytes_;  // below 0: what the rule says
+};
+
+struct PlannedTransfer {
+  Actor from;
+  Actor to;
+  PathId path;
+  std::uint64_t stands_for;  // transfers between the endpoints of the two classes
+  TransferSize size;
+};
+
+// One round written out for all actors, indexed from both ends.
+class RoundShape {
+ public:
+  RoundShape(std::uint64_t repeats, Actor actors, std::vector<PlannedTransfer> transfers);
+
+  [[nodiscard]] std::uint64_t repeats() const { return repeats_; }
+  // Whether many repeats may be alike.
+  [[nodiscard]] bool may_leap() const { return may_leap_; }
+  [[nodiscard]] std::span<const PlannedTransfer> transfers() const { return transfers_; }
+  // Indices into transfers().
+  [[nodiscard]] std::span<const std::uint32_t> sent_by(Actor actor) const {
+    return sent_.of(actor);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> received_by(Actor actor) const {
+    return received_.of(actor);
+  }
+
+ private:
+  struct Rows {
+    std::vector<std::uint32_t> entries, begin;
+    [[nodiscard]] std::span<const std::uint32_t> of(Actor actor) const {
+      return std::span(entries).subspan(begin[actor], begin[actor + 1] - begin[actor]);
+    }
+  };
+  template <class End>
+  [[nodiscard]] Rows rows(Actor actors, End end) const;
+
+  std::uint64_t repeats_;
+  std::vector<PlannedTransfer> transfers_;
+  bool may_leap_;
+  Rows sent_, received_;
+};
+
+struct ChannelTable {
+  std::vector<RoundShape> shapes;  // those that repeat at least once
+  std::uint64_t rounds = 0;
+  std::uint32_t window = 1;
+};
+
+// A collective call as actors carry it out.
+struct CallTable {
+  Actor actors = 0;
+  std::vector<Actor> servers;  // those that no program makes join: they are always there
+  std::vector<ChannelTable> channels;
+
+  void add_channel(std::vector<RoundShape> shapes, std::uint32_t window);
+  // Transfers of at least a byte that the call stands for.
+  [[nodiscard]] std::uint64_t transfers() const;
+};
+
+}  // namespace paceline::sim

@@ -1,0 +1,300 @@
+#include "sim/folded_calls.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "models/contract.h"
+
+namespace paceline::sim {
+namespace {
+
+using collectives::ChunkRule;
+using collectives::Plan;
+using collectives::Round;
+using collectives::Send;
+using training::CollectiveCall;
+
+double mean_elements(const ChunkRule& rule) {
+  const std::uint64_t chunks = rule.partition.chunks();
+  return static_cast<double>(rule.partition.chunks_from(0, chunks).count.value()) /
+         static_cast<double>(chunks);
+}
+
+}  // namespace
+
+// Sizes that the rules of a plan mean to be the same: chunks of equal parts of the buffer, which
+// differ because counts do not divide. A part of a part may be off by two elements, and a range of
+// many chunks by one for each.
+class AlikeSizes {
+ public:
+  AlikeSizes(std::vector<double> means, const Plan& plan) {
+    std::sort(means.begin(), means.end());
+    means.erase(std::unique(means.begin(), means.end()), means.end());
+    const double relative =
+        plan.count == ElementCount(0)
+            ? 0
+            : 2.0 * plan.ranks.value() / static_cast<double>(plan.count.value());
+    for (const double mean : means) {
+      if (!groups_.empty() &&
+          mean - groups_.back().smallest <= 2 + relative * groups_.back().smallest) {
+        groups_.back().largest = mean;
+      } else {
+        groups_.push_back({mean, mean});
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t group_of(double mean) const {
+    const auto after =
+        std::upper_bound(groups_.begin(), groups_.end(), mean,
+                         [](double value, const Group& group) { return value < group.smallest; });
+    return static_cast<std::size_t>(after - groups_.begin()) - 1;
+  }
+  [[nodiscard]] double elements(double mean) const {
+    const Group& group = groups_[group_of(mean)];
+    return (group.smallest + group.largest) / 2;
+  }
+
+ private:
+  struct Group {
+    double smallest, largest;
+  };
+  std::vector<Group> groups_;
+};
+
+namespace {
+
+template <class Visit>
+void for_each_round(const Plan& plan, Visit visit) {
+  for (std::size_t c = 0; c < plan.channels.size(); ++c) {
+    for (std::size_t s = 0; s < plan.channels[c].rounds.size(); ++s) {
+      if (plan.channels[c].rounds[s].repeats > 0) visit(c, s, plan.channels[c].rounds[s]);
+    }
+  }
+}
+
+AlikeSizes sizes_of(const Plan& plan, std::span<const std::uint32_t> endpoints) {
+  std::vector<double> means;
+  for_each_round(plan, [&](std::size_t, std::size_t, const Round& round) {
+    for (const std::uint32_t endpoint : endpoints) {
+      for (const Send& send : round.sends(Rank(endpoint))) {
+        const double mean = mean_elements(send.chunk);
+        if (means.empty() || means.back() != mean) means.push_back(mean);
+      }
+    }
+  });
+  return {std::move(means), plan};
+}
+
+std::uint64_t combined(std::initializer_list<std::uint64_t> parts) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t part : parts) all = mixed(all + part);
+  return all;
+}
+
+// Which chunk exists at which repeat, and its size to the element.
+std::uint64_t exact_kind(const ChunkRule& rule) {
+  const auto& partition = rule.partition;
+  const std::uint64_t chunks = partition.chunks();
+  const std::uint64_t size = combined(
+      {partition.chunks_from(0, chunks).count.value(), chunks, partition.chunk(0).count.value()});
+  if (partition.is_uniform() && (rule.cyclic || rule.step == 0)) {
+    return combined({partition.chunk(0).count.value(), 1});
+  }
+  std::int64_t first = rule.first;
+  if (rule.cyclic) {
+    const auto cycle = static_cast<std::int64_t>(chunks);
+    first = (first % cycle + cycle) % cycle;
+  }
+  return combined({size, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(rule.step),
+                   rule.cyclic ? 1U : 0U});
+}
+
+std::uint64_t even_kind(const ChunkRule& rule, std::size_t group) {
+  if (rule.cyclic || rule.step == 0) return combined({group});
+  return combined({group, static_cast<std::uint64_t>(rule.first),
+                   static_cast<std::uint64_t>(rule.step), rule.partition.chunks()});
+}
+
+std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& sizes) {
+  return chunks == Chunks::exact ? exact_kind(rule)
+                                 : even_kind(rule, sizes.group_of(mean_elements(rule)));
+}
+
+// Two plans of one structure differ in sizes only (see collectives::Round).
+using Structure = std::tuple<collectives::Collective, std::string, collectives::AlgorithmOptions,
+                             Rank, std::vector<std::uint64_t>, ElementCount>;
+
+Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
+  std::vector<std::uint64_t> rounds;
+  for (const auto& channel : plan.channels) {
+    rounds.push_back(channel.rounds.size());
+    for (const Round& round : channel.rounds) rounds.push_back(round.repeats);
+  }
+  return {call.collective,   call.algorithm,
+          call.options,      call.root,
+          std::move(rounds), chunks == Chunks::exact ? call.count : ElementCount(0)};
+}
+
+void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
+               std::uint64_t structure, std::vector<SendRow>& rows) {
+  const std::uint32_t endpoints = plan.endpoints().value();
+  std::vector<std::uint32_t> all(chunks == Chunks::even ? endpoints : 0);
+  std::iota(all.begin(), all.end(), 0U);
+  const AlikeSizes sizes = sizes_of(plan, all);
+  for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round) {
+    const std::uint64_t place = combined({structure, channel, shape});
+    for (std::uint32_t from = 0; from < endpoints; ++from) {
+      for (const Send& send : round.sends(Rank(from))) {
+        const topology::Path path = fabric.path(Rank(from), send.to);
+        const std::uint64_t size = kind_of(send.chunk, chunks, sizes);
+        rows.push_back(
+            {from, index(send.to), path.out, path.in,
+             combined({place, size, std::bit_cast<std::uint64_t>(path.latency.value())})});
+      }
+    }
+  });
+}
+
+// With several rounds under way the transfers between two endpoints go in order. A class can keep
+// that order when each member sends to one other only.
+void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endpoint) {
+  std::optional<Rank> receiver;
+  for (const Round& round : channel.rounds) {
+    for (const Send& send : round.sends(Rank(endpoint))) {
+      if (receiver && *receiver != send.to) {
+        throw NotFolded("a rank keeps several rounds under way to more than one other");
+      }
+      receiver = send.to;
+    }
+  }
+}
+
+}  // namespace
+
+FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks)
+    : point_(point), chunks_(chunks), fabric_(point.cluster) {
+  const training::Planner planner(point.cluster);
+  std::map<Call, Plan> plans;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<Call>(&operation.work);
+    if (call != nullptr && !plans.contains(*call)) plans.emplace(*call, planner.plan_of(*call));
+  }
+  find_symmetry_of(plans);
+  for (const auto& [call, plan] : plans) tables_.emplace(call, folded(call, plan));
+}
+
+void FoldedCalls::find_symmetry_of(const std::map<Call, Plan>& plans) {
+  std::vector<SendRow> rows;
+  std::map<Structure, std::uint64_t> structures;
+  for (const auto& [call, plan] : plans) {
+    const auto [entry, is_new] =
+        structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
+    if (is_new) add_sends(plan, fabric_, chunks_, entry->second, rows);
+  }
+  // Ranks of different places in their nodes are kept apart: they mostly differ, and what differs
+  // from the start is found sooner.
+  const std::uint32_t ranks = point_.cluster.ranks().value();
+  std::vector<std::uint64_t> colours;
+  for (std::uint32_t e = 0; e < ranks; ++e) {
+    colours.push_back(combined({e % point_.cluster.gpus_per_node,
+                                std::bit_cast<std::uint64_t>(slowdown_of(point_, Rank(e)))}));
+  }
+  colours.resize(ranks + point_.cluster.servers, combined({0, 1, 2}));
+  symmetry_ = find_symmetry(fabric_, colours, rows);
+}
+
+CallTable FoldedCalls::folded(const Call& call, const Plan& plan) {
+  CallTable table;
+  table.actors = static_cast<Actor>(symmetry_.endpoints.size());
+  std::vector<std::uint32_t> first_members;
+  for (Actor a = 0; a < table.actors; ++a) {
+    const std::uint32_t first = symmetry_.endpoints[a].members.front();
+    if (first >= plan.ranks.value()) table.servers.push_back(a);
+    if (first < plan.endpoints().value()) first_members.push_back(first);
+  }
+  const AlikeSizes sizes = sizes_of(plan, first_members);
+  for (const auto& channel : plan.channels) {
+    std::vector<RoundShape> shapes;
+    for (const Round& round : channel.rounds) {
+      if (round.repeats == 0) continue;
+      std::vector<PlannedTransfer> transfers;
+      for (const std::uint32_t first : first_members) {
+        add_transfers(round.sends(Rank(first)), first, call.element_size, sizes, transfers);
+      }
+      shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
+    }
+    if (channel.window > 1) {
+      for (const std::uint32_t first : first_members) expect_one_receiver(channel, first);
+    }
+    table.add_channel(std::move(shapes), channel.window);
+  }
+  return table;
+}
+
+// What the class of an endpoint sends: transfers of one size to one class over the same classes of
+// links are one.
+void FoldedCalls::add_transfers(const collectives::Sends& sends, std::uint32_t from,
+                                ElementSize element, const AlikeSizes& sizes,
+                                std::vector<PlannedTransfer>& transfers) {
+  struct Bundle {
+    const ChunkRule* rule;
+    std::uint64_t sends = 0;
+  };
+  using Key = std::tuple<Actor, std::vector<std::uint32_t>, Seconds, std::uint64_t>;
+  std::map<Key, Bundle> bundles;
+  for (const Send& send : sends) {
+    const topology::Path path = fabric_.path(Rank(from), send.to);
+    Bundle& bundle = bundles[{symmetry_.endpoint_class[index(send.to)], link_classes_of(path),
+                              path.latency, kind_of(send.chunk, chunks_, sizes)}];
+    bundle.rule = &send.chunk;
+    ++bundle.sends;
+  }
+  const Actor actor = symmetry_.endpoint_class[from];
+  const std::uint64_t members = symmetry_.endpoints[actor].members.size();
+  for (const auto& [key, bundle] : bundles) {
+    const auto& [to, link_classes, latency, kind] = key;
+    const std::uint64_t flows = members * bundle.sends;
+    const ChunkRule& rule = *bundle.rule;
+    TransferSize size = TransferSize::exact(rule, element);
+    if (chunks_ == Chunks::even) {
+      const double elements = sizes.elements(mean_elements(rule));
+      const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
+      if (elements > 0) unevenness_ = std::max(unevenness_, largest / elements - 1);
+      size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
+    }
+    transfers.push_back({actor, to, path_of({latency, link_classes, flows}), flows, size});
+  }
+}
+
+std::vector<std::uint32_t> FoldedCalls::link_classes_of(const topology::Path& path) const {
+  std::vector<std::uint32_t> classes;
+  const auto add = [&](const topology::Port& port) {
+    for (std::uint32_t i = 0; i < port.link_count; ++i) {
+      classes.push_back(symmetry_.link_class[port.links[i]]);
+    }
+  };
+  add(fabric_.out_ports()[path.out]);
+  add(fabric_.in_ports()[path.in]);
+  std::sort(classes.begin(), classes.end());
+  if (std::adjacent_find(classes.begin(), classes.end()) != classes.end()) {
+    throw NotFolded("a transfer crosses two links that are alike");
+  }
+  return classes;
+}
+
+PathId FoldedCalls::path_of(FoldedPath path) {
+  for (const std::uint32_t link : path.link_classes) {
+    // Every link of a class is crossed by as many: what the partition promises.
+    PACELINE_EXPECTS(path.flows % symmetry_.links[link].links == 0);
+  }
+  const auto [entry, is_new] = path_ids_.try_emplace(path, static_cast<PathId>(paths_.size()));
+  if (is_new) paths_.push_back(std::move(path));
+  return entry->second;
+}
+
+}  // namespace paceline::sim

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "models/units/units.h"
+#include "sim/network.h"
+#include "sim/rate_solver.h"
+
+namespace paceline::sim {
+
+// Links that every flow of a symmetric cluster sees alike.
+struct LinkClass {
+  BytesPerSecond bandwidth;  // of one
+  std::uint64_t links;
+};
+
+// A way that `flows` flows take at once, spread evenly over the links of each class they cross.
+struct FoldedPath {
+  Seconds latency;
+  std::vector<std::uint32_t> link_classes;  // each once
+  std::uint64_t flows;
+
+  friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
+};
+
+// Flows of classes instead of flows between endpoints: a clock of our own, and rates from SimGrid,
+// which solves each set of flows that are under way together once.
+//
+// The rates stay what they are until a flow starts or ends, so the times are those that SimGrid
+// would find for all flows of all links, up to rounding.
+class FoldedNetwork final : public Network {
+ public:
+  // Thrown by run() when more sets of flows would have to be solved than it is worth.
+  struct TooManySolves : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+
+  FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
+                std::function<void(void* tag)> on_arrival, std::uint64_t solves_max);
+
+  [[nodiscard]] Seconds now() const override { return Seconds(now_); }
+  void at(Seconds time, std::function<void()> action) override;
+  void send(PathId path, double bytes, void* tag, Connection* connection) override;
+  void round_begins() override { round_began_ = true; }
+
+  // Runs until nothing is left to do. `on_round` is called when all that happens at the time of a
+  // beginning round has happened.
+  void run(const std::function<void()>& on_round);
+
+  // A flow as far as its future depends on it: the time that its latency still takes, or its bytes
+  // at the present rate, or 0 while it waits in its connection.
+  struct FlowState {
+    void* tag;
+    enum class Phase : std::uint8_t { latency, waiting, moving } phase;
+    Seconds left;
+  };
+  void append_flows(std::vector<FlowState>& flows) const;
+  // When the next timer goes off; infinity without one.
+  [[nodiscard]] Seconds next_timer() const;
+  // Lets time pass in which the flows come back to where they are. Precondition: no timer goes off
+  // in it.
+  void leap(Seconds time);
+
+  [[nodiscard]] std::uint64_t solves() const { return solver_.solves(); }
+
+ private:
+  struct Flow {
+    void* tag;
+    Connection* connection;
+    PathId path;
+    FlowState::Phase phase;
+    bool in_use;
+    double left;         // bytes
+    double latency_end;  // s
+  };
+
+  struct Place {
+    IslandId island;
+    std::uint32_t path;  // in the island
+  };
+
+  // An island of the cluster; many have the same shape, which the solver knows once.
+  struct IslandState {
+    IslandId shape;
+    std::vector<Flow*> flows;          // moving
+    std::vector<std::uint32_t> times;  // flows on each path
+    std::span<const double> rates;     // by path
+    double updated = 0;                // when the flows' bytes were counted
+    std::uint32_t version = 0;         // of the rates: older completions are void
+    bool changed = false;              // since the rates were looked up
+  };
+
+  struct Event {
+    double time;
+    std::uint64_t number;  // events of one time go in the order of their making
+    enum class Kind : std::uint8_t { timer, latency, completion } kind;
+    std::uint32_t version;
+    std::uint64_t subject;  // timer or island
+    Flow* flow;
+
+    [[nodiscard]] bool operator>(const Event& other) const {
+      return time != other.time ? time > other.time : number > other.number;
+    }
+  };
+
+  [[nodiscard]] std::vector<Island> find_islands(std::span<const LinkClass> links);
+  void push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
+            std::uint32_t version);
+  void handle(const Event& event);
+  void pass_latency(Flow* flow);
+  void move(Flow* flow);
+  void count_bytes(IslandState& island);
+  void complete(std::uint32_t island);
+  void settle();
+  void arrived(Flow* flow);
+
+  std::vector<FoldedPath> paths_;
+  std::function<void(void*)> on_arrival_;
+  std::uint64_t solves_max_;
+  std::vector<Place> places_;  // by path
+  std::vector<IslandState> islands_;
+  RateSolver solver_;  // after what find_islands fills
+  double now_ = 0;
+  std::vector<Event> events_;  // a heap: the next one first
+  std::uint64_t events_made_ = 0;
+  std::vector<std::function<void()>> timers_;
+  std::vector<std::uint64_t> free_timers_;
+  std::deque<Flow> pool_;  // addresses stay
+  std::vector<Flow*> free_;
+  std::vector<std::uint32_t> changed_;  // islands
+  std::vector<Flow*> arrivals_;         // of one completion; kept for its memory
+  bool round_began_ = false;
+};
+
+}  // namespace paceline::sim

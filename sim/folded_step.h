@@ -1,0 +1,20 @@
+#pragma once
+
+#include "models/run/resolved_point.h"
+#include "sim/folded_calls.h"
+
+namespace paceline::sim {
+
+// Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
+// with the rates that SimGrid finds for each set of them that is under way together, rounds that
+// are all alike leapt over. With Chunks::exact it equals simulate_flow but for rounding.
+//
+// May be called once in a process (see RateSolver). Precondition: find_fault(point.program) finds
+// nothing. Throws NotFolded, and std::logic_error when operations are left that wait for one
+// another.
+[[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
+
+// Transfers of the whole step, counted from a sample of the ranks.
+[[nodiscard]] double transfers_about(const ResolvedPoint& point);
+
+}  // namespace paceline::sim

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include "models/units/units.h"
+
+namespace paceline::sim {
+
+// A way that flows take; each network numbers its own.
+using PathId = std::uint32_t;
+
+// A simulated clock, timers on it, and flows: what running a step needs of the world.
+//
+// A flow waits for its path's latency, then for its place in its connection, and then has its share
+// of bandwidth until its bytes are through.
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  // Keeps flows in the order of their sending: one at a time has bandwidth, the latencies of those
+  // behind it pass meanwhile. Must outlive its flows.
+  struct Connection {
+    std::deque<void*> flows;  // in order; only the first may have bandwidth
+  };
+
+  [[nodiscard]] virtual Seconds now() const = 0;
+  virtual void at(Seconds time, std::function<void()> action) = 0;
+  // Precondition: bytes above 0. `tag` is handed back when the flow has arrived. Without a
+  // connection a flow waits for no other.
+  virtual void send(PathId path, double bytes, void* tag, Connection* connection) = 0;
+  // Told when a round begins that may be one of many alike.
+  virtual void round_begins() {}
+};
+
+}  // namespace paceline::sim

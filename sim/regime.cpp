@@ -1,0 +1,138 @@
+#include "sim/regime.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace paceline::sim {
+namespace {
+
+// Two snapshots are the same when what is left differs by less than this part of the time between
+// them. What a leap adds to the error is no more than this part of the time it leaps over: what is
+// left then drifts by as much a period.
+constexpr double same_part = 1e-8;
+
+// Rounding of a clock that has come this far.
+double rounding(Seconds time) { return 16 * std::numeric_limits<double>::epsilon() * time.value(); }
+
+constexpr std::size_t recent_max = 4;  // periods are mostly of one round
+
+}  // namespace
+
+Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
+  Snapshot snapshot{network_.now(), {}, {}, {}, {}, {}};
+  for (const CollectiveRun* call : calls) {
+    snapshot.state.push_back(call->round_counters());
+    call->append_rounds(snapshot.rounds);
+    call->append_state(snapshot.state);
+  }
+  std::vector<FoldedNetwork::FlowState> flows;
+  network_.append_flows(flows);
+  const auto transfer_of = [](const FoldedNetwork::FlowState& flow) {
+    return *static_cast<const CollectiveRun::Transfer*>(flow.tag);
+  };
+  const auto call_number = [&](const CollectiveRun::Transfer& transfer) {
+    const auto found = std::find(calls.begin(), calls.end(), transfer.run);
+    return static_cast<std::size_t>(found - calls.begin());
+  };
+  const auto place = [&](const FoldedNetwork::FlowState& flow) {
+    const auto transfer = transfer_of(flow);
+    return std::tuple(call_number(transfer), transfer.channel, transfer.shape, transfer.number,
+                      transfer.round);
+  };
+  std::sort(flows.begin(), flows.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  for (const auto& flow : flows) {
+    const auto transfer = transfer_of(flow);
+    const std::size_t number = call_number(transfer);
+    for (const std::uint64_t part :
+         {std::uint64_t{number}, std::uint64_t{transfer.channel}, std::uint64_t{transfer.shape},
+          std::uint64_t{transfer.number}, static_cast<std::uint64_t>(flow.phase)}) {
+      snapshot.state.push_back(part);
+    }
+    snapshot.flow_rounds.push_back(transfer.round);
+    std::size_t channel = transfer.channel;
+    for (const CollectiveRun* call : calls.first(number)) channel += call->channels();
+    snapshot.flow_channels.push_back(channel);
+    snapshot.left.push_back(flow.left);
+  }
+  return snapshot;
+}
+
+std::vector<std::uint64_t> Regime::moved(std::span<CollectiveRun* const> calls,
+                                         const Snapshot& before, const Snapshot& now) {
+  const Seconds period = now.time - before.time;
+  if (before.state != now.state || before.left.size() != now.left.size() || period <= Seconds(0)) {
+    return {};
+  }
+  const double grain = std::max(same_part * period.value(), rounding(now.time));
+  for (std::size_t i = 0; i < now.left.size(); ++i) {
+    if (std::abs((now.left[i] - before.left[i]).value()) > grain) return {};
+  }
+  // In a channel all move by as many rounds, or stand.
+  std::vector<std::uint64_t> moved(now.rounds.size());
+  std::vector<std::uint64_t> by_channel;
+  std::size_t counter = 0;
+  for (const CollectiveRun* call : calls) {
+    const std::size_t actors = call->round_counters() / std::max<std::size_t>(1, call->channels());
+    for (std::size_t c = 0; c < call->channels(); ++c) {
+      std::uint64_t& of_channel = by_channel.emplace_back();
+      for (std::size_t a = 0; a < actors; ++a, ++counter) {
+        moved[counter] = now.rounds[counter] - before.rounds[counter];
+        if (moved[counter] == 0) continue;
+        if (of_channel != 0 && moved[counter] != of_channel) return {};
+        of_channel = moved[counter];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < now.flow_rounds.size(); ++i) {
+    if (now.flow_rounds[i] - before.flow_rounds[i] != by_channel[now.flow_channels[i]]) return {};
+  }
+  return moved;
+}
+
+bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
+                  const Snapshot& now) {
+  const auto moved_by = moved(calls, before, now);
+  if (moved_by.empty()) return false;
+  const Seconds period = now.time - before.time;
+  std::uint64_t times =
+      static_cast<std::uint64_t>(std::min(1e18, (network_.next_timer() - now.time) / period));
+  std::size_t first = 0;
+  for (const CollectiveRun* call : calls) {
+    times =
+        std::min(times, call->leaps(std::span(moved_by).subspan(first, call->round_counters())));
+    first += call->round_counters();
+  }
+  if (times == 0) return false;
+  network_.leap(period * static_cast<double>(times));
+  first = 0;
+  for (CollectiveRun* call : calls) {
+    call->leap(std::span(moved_by).subspan(first, call->round_counters()), times);
+    first += call->round_counters();
+  }
+  return true;
+}
+
+void Regime::look() {
+  const auto calls = step_.live_calls();
+  Snapshot now = take(calls);
+  bool leapt = false;
+  for (auto before = recent_.rbegin(); before != recent_.rend() && !leapt; ++before) {
+    leapt = leap(calls, *before, now);
+  }
+  if (!leapt && looks_ > 0) leapt = leap(calls, anchor_, now);
+  if (leapt) {
+    recent_.clear();
+    looks_ = 0;
+    return;
+  }
+  if (std::has_single_bit(++looks_)) anchor_ = now;
+  recent_.push_back(std::move(now));
+  if (recent_.size() > recent_max) recent_.pop_front();
+}
+
+}  // namespace paceline::sim

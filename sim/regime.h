@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "sim/collective_run.h"
+#include "sim/folded_network.h"
+#include "sim/step_run.h"
+
+namespace paceline::sim {
+
+// Leaps over rounds that are all alike.
+//
+// Rounds of one shape and one size settle into a regime: after some of them every flow and every
+// actor is where it was, some rounds and some time further on. From there all the rest is known up
+// to the next timer, the next shape or the next other size, and the clock can be set forward.
+class Regime {
+ public:
+  Regime(const StepRun& step, FoldedNetwork& network) : step_(step), network_(network) {}
+
+  // To be called when a round has begun and all of its time has happened.
+  void look();
+
+ private:
+  struct Snapshot {
+    Seconds time;
+    std::vector<std::uint64_t> rounds;       // posted: by call, channel and actor
+    std::vector<std::uint64_t> state;        // what must be the same
+    std::vector<std::uint64_t> flow_rounds;  // of each flow under way
+    std::vector<std::size_t> flow_channels;  // likewise, counted over all calls
+    std::vector<Seconds> left;               // of each flow
+  };
+
+  // By how many rounds each actor moved on in each channel; empty when the two differ in more than
+  // that.
+  [[nodiscard]] static std::vector<std::uint64_t> moved(std::span<CollectiveRun* const> calls,
+                                                        const Snapshot& before,
+                                                        const Snapshot& now);
+  [[nodiscard]] Snapshot take(std::span<CollectiveRun* const> calls) const;
+  bool leap(std::span<CollectiveRun* const> calls, const Snapshot& before, const Snapshot& now);
+
+  const StepRun& step_;
+  FoldedNetwork& network_;
+  std::deque<Snapshot> recent_;  // the latest ones, newest last
+  Snapshot anchor_;              // for longer periods: renewed after 1, 2, 4, ... looks
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace paceline::sim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/run/step_trace.h"
+#include "models/training/step_program.h"
+#include "sim/call_table.h"
+#include "sim/collective_run.h"
+#include "sim/network.h"
+
+namespace paceline::sim {
+
+// Ranks that run the same program at the same times: one actor of a step.
+struct StepActor {
+  std::vector<Rank> ranks;  // ascending, at least one
+  double slowdown;          // of compute
+};
+
+// A whole step of all actors on a network's clock: compute spans as timers, collective calls as
+// their transfers. What a step is stands here and nowhere else in sim; networks differ.
+class StepRun {
+ public:
+  // The call of an operation as the actors carry it out; actor i of the step is actor i of the
+  // call. What it returns lives as long as the step.
+  using TableOf = std::function<const CallTable&(training::OperationId)>;
+
+  StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
+          TableOf table_of);
+
+  // Starts whatever waits for nothing; the rest follows on the network's clock.
+  void start();
+  // When the network has nothing left to do. Throws std::logic_error when operations are left that
+  // wait for one another.
+  [[nodiscard]] StepTrace trace() const;
+
+  // Calls that some actor has joined and not all are done with, in the program's order.
+  [[nodiscard]] std::vector<CollectiveRun*> live_calls() const;
+
+ private:
+  struct LaneState {
+    std::size_t started = 0;  // operations of the lane, in order
+    std::size_t done = 0;     // likewise, without a gap
+  };
+
+  struct ActorState {
+    std::vector<std::uint32_t> waits;  // predecessors left, by operation
+    std::vector<bool> done;
+    std::vector<LaneState> lanes;
+    std::vector<Seconds> start, end;
+  };
+
+  void start_ready(Actor actor);
+  void start(Actor actor, training::OperationId id);
+  void finish(Actor actor, training::OperationId id);
+
+  const training::StepProgram& program_;
+  std::vector<StepActor> actors_;
+  Network& network_;
+  TableOf table_of_;
+  std::vector<std::vector<training::OperationId>> successors_;
+  std::vector<std::vector<training::OperationId>> lane_operations_;
+  // By operation, from the first actor to join until the end: a run reports its last actor from
+  // its own code, so it cannot be dropped there.
+  std::vector<std::unique_ptr<CollectiveRun>> runs_;
+  std::vector<Actor> actors_left_;  // by operation
+  std::vector<ActorState> states_;
+};
+
+}  // namespace paceline::sim

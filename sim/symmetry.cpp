@@ -1,0 +1,166 @@
+#include "sim/symmetry.h"
+
+#include <bit>
+#include <cstddef>
+
+namespace paceline::sim {
+namespace {
+
+// Numbers for colours, in the order of their coming: a hash table of open addressing, for there are
+// some hundred thousand of them a pass.
+class ColourNumbers {
+ public:
+  explicit ColourNumbers(std::size_t colours_max)
+      : slots_(std::bit_ceil(2 * colours_max + 2)), mask_(slots_.size() - 1) {}
+
+  std::uint32_t number_of(std::uint64_t colour) {
+    std::size_t slot = colour & mask_;
+    while (slots_[slot].number != none && slots_[slot].colour != colour) slot = (slot + 1) & mask_;
+    if (slots_[slot].number == none) slots_[slot] = {colour, count_++};
+    return slots_[slot].number;
+  }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  struct Slot {
+    std::uint64_t colour = 0;
+    std::uint32_t number = none;
+  };
+  std::vector<Slot> slots_;
+  std::size_t mask_;
+  std::uint32_t count_ = 0;
+};
+
+std::uint32_t distinct(const std::vector<std::uint64_t>& colours) {
+  ColourNumbers numbers(colours.size());
+  for (const std::uint64_t colour : colours) (void)numbers.number_of(colour);
+  return numbers.count();
+}
+
+class Refinement {
+ public:
+  Refinement(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
+             std::span<const SendRow> sends)
+      : fabric_(fabric), sends_(sends), endpoints_(colours.begin(), colours.end()) {
+    // Links are kept apart by their places in ports, so that no path crosses two that are alike.
+    for (const topology::Link& link : fabric.links()) {
+      links_.push_back(std::bit_cast<std::uint64_t>(link.bandwidth.value()));
+    }
+    std::vector<std::uint64_t> places(links_.size());
+    add_places(fabric.out_ports(), 0, places);
+    add_places(fabric.in_ports(), 32, places);
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+      links_[link] = mixed(links_[link] + mixed(places[link]));
+    }
+  }
+
+  void run() {
+    std::uint32_t before = 0, after = distinct(endpoints_) + distinct(links_);
+    while (after != before) {
+      before = after;
+      pass();
+      after = distinct(endpoints_) + distinct(links_);
+    }
+  }
+
+  [[nodiscard]] Symmetry symmetry() const {
+    Symmetry result;
+    ColourNumbers endpoint_numbers(endpoints_.size());
+    for (std::uint32_t e = 0; e < endpoints_.size(); ++e) {
+      const std::uint32_t number = endpoint_numbers.number_of(endpoints_[e]);
+      if (number == result.endpoints.size()) result.endpoints.emplace_back();
+      result.endpoint_class.push_back(number);
+      result.endpoints[number].members.push_back(e);
+    }
+    ColourNumbers link_numbers(links_.size());
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+      const std::uint32_t number = link_numbers.number_of(links_[link]);
+      if (number == result.links.size()) {
+        result.links.push_back({fabric_.links()[link].bandwidth, 0});
+      }
+      result.link_class.push_back(number);
+      ++result.links[number].links;
+    }
+    return result;
+  }
+
+ private:
+  using Colours = std::vector<std::uint64_t>;
+
+  static void add_places(const std::vector<topology::Port>& ports, std::uint32_t first_bit,
+                         std::vector<std::uint64_t>& places) {
+    for (const topology::Port& port : ports) {
+      for (std::uint32_t i = 0; i < port.link_count; ++i) {
+        places[port.links[i]] |= std::uint64_t{1} << (first_bit + i);
+      }
+    }
+  }
+
+  [[nodiscard]] Colours port_colours(const std::vector<topology::Port>& ports) const {
+    Colours colours;
+    colours.reserve(ports.size());
+    for (const topology::Port& port : ports) {
+      std::uint64_t colour = 0;
+      for (std::uint32_t i = 0; i < port.link_count; ++i) {
+        colour = mixed(colour + links_[port.links[i]]);
+      }
+      colours.push_back(colour);
+    }
+    return colours;
+  }
+
+  // Sums are used because they do not depend on the order of sends.
+  void pass() {
+    const Colours out = port_colours(fabric_.out_ports()), in = port_colours(fabric_.in_ports());
+    Colours sent(endpoints_.size()), received(endpoints_.size());
+    Colours left_by(out.size()), entered_by(in.size());
+    for (const SendRow& send : sends_) {
+      const std::uint64_t ends = mixed(endpoints_[send.from] + 0x9e3779b97f4a7c15ULL) +
+                                 3 * endpoints_[send.to] + 5 * out[send.out] + 7 * in[send.in];
+      const std::uint64_t colour = mixed(mixed(ends) + send.kind);
+      sent[send.from] += colour;
+      received[send.to] += colour;
+      left_by[send.out] += colour;
+      entered_by[send.in] += colour;
+    }
+    for (std::size_t e = 0; e < endpoints_.size(); ++e) {
+      endpoints_[e] = mixed(mixed(endpoints_[e] + sent[e]) + received[e]);
+    }
+    Colours crossed(links_.size());
+    const auto add = [&](const std::vector<topology::Port>& ports, const Colours& by_port) {
+      for (std::size_t p = 0; p < ports.size(); ++p) {
+        for (std::uint32_t i = 0; i < ports[p].link_count; ++i) {
+          crossed[ports[p].links[i]] += by_port[p];
+        }
+      }
+    };
+    add(fabric_.out_ports(), left_by);
+    add(fabric_.in_ports(), entered_by);
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+      links_[link] = mixed(links_[link] + crossed[link]);
+    }
+  }
+
+  const topology::Fabric& fabric_;
+  std::span<const SendRow> sends_;
+  Colours endpoints_, links_;
+};
+
+}  // namespace
+
+std::uint64_t mixed(std::uint64_t bits) {
+  bits += 0x9e3779b97f4a7c15ULL;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+  return bits ^ (bits >> 31);
+}
+
+Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
+                       std::span<const SendRow> sends) {
+  Refinement refinement(fabric, colours, sends);
+  refinement.run();
+  return refinement.symmetry();
+}
+
+}  // namespace paceline::sim
