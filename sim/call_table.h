@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,9 @@ struct CallTable {
   Actor actors = 0;
   std::vector<Actor> servers;  // those that no program makes join: they are always there
   std::vector<ChannelTable> channels;
+  // A call that was simulated apart: what it takes from when the last actor has joined until all
+  // are done. Its channels are not followed.
+  std::optional<Seconds> together;
 
   void add_channel(std::vector<RoundShape> shapes, std::uint32_t window);
   // Transfers of at least a byte that the call stands for.

@@ -10,9 +10,11 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
     : table_(table),
       network_(network),
       on_actor_done_(std::move(on_actor_done)),
-      channels_(table.channels.size()),
+      channels_(table.together ? 0 : table.channels.size()),
       channels_left_(table.actors, static_cast<std::uint32_t>(table.channels.size())),
+      to_join_(table.actors - static_cast<Actor>(table.servers.size())),
       joined_(table.actors) {
+  if (table.together) return;
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     channels_[c].progress.resize(table.actors);
     for (Progress& progress : channels_[c].progress) {
@@ -26,11 +28,22 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
 
 void CollectiveRun::join(Actor actor) {
   joined_[actor] = true;
+  --to_join_;
+  if (table_.together) {
+    if (to_join_ == 0) network_.at(network_.now() + *table_.together, [this] { end_together(); });
+    return;
+  }
   if (channels_.empty()) {
     on_actor_done_(actor);
     return;
   }
   for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, actor);
+}
+
+void CollectiveRun::end_together() {
+  for (Actor a = 0; a < table_.actors; ++a) {
+    if (joined_[a]) on_actor_done_(a);
+  }
 }
 
 // Posts all rounds that may be posted, and counts those off that are done.

@@ -68,6 +68,7 @@ class CollectiveRun {
     std::map<std::pair<Actor, Actor>, Network::Connection> connections;
   };
 
+  void end_together();
   void advance(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
   void start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number, std::uint64_t round,
@@ -79,8 +80,9 @@ class CollectiveRun {
   std::function<void(Actor)> on_actor_done_;
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> channels_left_;  // by actor
-  std::vector<bool> joined_;                  // by actor
-  std::deque<Transfer> pool_;                 // addresses stay; run is null when free
+  Actor to_join_;
+  std::vector<bool> joined_;   // by actor
+  std::deque<Transfer> pool_;  // addresses stay; run is null when free
   std::vector<Transfer*> free_;
 };
 

@@ -62,6 +62,7 @@ Result simulate_flow(const ResolvedPoint& point) {
   network.run();
   Result result;
   result.id = point.id;
+  result.fidelity = Fidelity::flow;
   result.trace = step.trace();
   result.totals = totals_of(result.trace);
   result.transfers = network.flows();

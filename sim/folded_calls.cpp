@@ -176,13 +176,15 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
 
 }  // namespace
 
-FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks)
+FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
+                         const std::function<bool(const Call&)>& takes_part)
     : point_(point), chunks_(chunks), fabric_(point.cluster) {
   const training::Planner planner(point.cluster);
   std::map<Call, Plan> plans;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<Call>(&operation.work);
-    if (call != nullptr && !plans.contains(*call)) plans.emplace(*call, planner.plan_of(*call));
+    if (call == nullptr || !takes_part(*call) || plans.contains(*call)) continue;
+    plans.emplace(*call, planner.plan_of(*call));
   }
   find_symmetry_of(plans);
   for (const auto& [call, plan] : plans) tables_.emplace(call, folded(call, plan));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -32,11 +33,12 @@ class AlikeSizes;
 // The calls of a point as its symmetry classes carry them out.
 class FoldedCalls {
  public:
-  // Throws NotFolded.
-  FoldedCalls(const ResolvedPoint& point, Chunks chunks);
+  // Those calls of the point's program that `takes_part` says. Throws NotFolded.
+  FoldedCalls(const ResolvedPoint& point, Chunks chunks,
+              const std::function<bool(const training::CollectiveCall&)>& takes_part);
 
-  [[nodiscard]] const CallTable& table_of(const training::CollectiveCall& call) const {
-    return tables_.at(call);
+  [[nodiscard]] const std::map<training::CollectiveCall, CallTable>& tables() const {
+    return tables_;
   }
   [[nodiscard]] const Symmetry& symmetry() const { return symmetry_; }
   [[nodiscard]] const std::vector<FoldedPath>& paths() const { return paths_; }

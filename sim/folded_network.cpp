@@ -57,13 +57,16 @@ Island island_of(const std::vector<const FoldedPath*>& paths, std::span<const Li
 }  // namespace
 
 FoldedNetwork::FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
-                             std::function<void(void*)> on_arrival, std::uint64_t solves_max)
+                             std::function<void(void*)> on_arrival, RateSolver& solver,
+                             std::uint64_t solves_max)
     : paths_(std::move(paths)),
       on_arrival_(std::move(on_arrival)),
       solves_max_(solves_max),
-      solver_(find_islands(links)) {}
+      solver_(solver) {
+  find_islands(links);
+}
 
-std::vector<Island> FoldedNetwork::find_islands(std::span<const LinkClass> links) {
+void FoldedNetwork::find_islands(std::span<const LinkClass> links) {
   Groups groups(links.size());
   for (const FoldedPath& path : paths_) {
     PACELINE_EXPECTS(!path.link_classes.empty() && path.flows > 0);
@@ -73,22 +76,16 @@ std::vector<Island> FoldedNetwork::find_islands(std::span<const LinkClass> links
   for (PathId path = 0; path < paths_.size(); ++path) {
     members[groups.find(paths_[path].link_classes[0])].push_back(path);
   }
-  std::map<Island, IslandId> shapes;
   places_.resize(paths_.size());
   for (const auto& [group, path_ids] : members) {
     std::vector<const FoldedPath*> island_paths;
     for (const PathId path : path_ids) island_paths.push_back(&paths_[path]);
-    const auto shape =
-        shapes.try_emplace(island_of(island_paths, links), static_cast<IslandId>(shapes.size()));
     const auto number = static_cast<std::uint32_t>(islands_.size());
     IslandState& island = islands_.emplace_back();
-    island.shape = shape.first->second;
+    island.shape = solver_.add(island_of(island_paths, links));
     island.times.resize(path_ids.size());
     for (std::uint32_t i = 0; i < path_ids.size(); ++i) places_[path_ids[i]] = {number, i};
   }
-  std::vector<Island> by_number(shapes.size());
-  for (const auto& [island, number] : shapes) by_number[number] = island;
-  return by_number;
 }
 
 void FoldedNetwork::push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,

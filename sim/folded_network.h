@@ -40,8 +40,10 @@ class FoldedNetwork final : public Network {
     using std::runtime_error::runtime_error;
   };
 
+  // The solver, which must outlive the network, is told of its islands: before it solves anything.
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
-                std::function<void(void* tag)> on_arrival, std::uint64_t solves_max);
+                std::function<void(void* tag)> on_arrival, RateSolver& solver,
+                std::uint64_t solves_max);
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
@@ -65,8 +67,6 @@ class FoldedNetwork final : public Network {
   // Lets time pass in which the flows come back to where they are. Precondition: no timer goes off
   // in it.
   void leap(Seconds time);
-
-  [[nodiscard]] std::uint64_t solves() const { return solver_.solves(); }
 
  private:
   struct Flow {
@@ -108,7 +108,7 @@ class FoldedNetwork final : public Network {
     }
   };
 
-  [[nodiscard]] std::vector<Island> find_islands(std::span<const LinkClass> links);
+  void find_islands(std::span<const LinkClass> links);
   void push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
             std::uint32_t version);
   void handle(const Event& event);
@@ -124,7 +124,7 @@ class FoldedNetwork final : public Network {
   std::uint64_t solves_max_;
   std::vector<Place> places_;  // by path
   std::vector<IslandState> islands_;
-  RateSolver solver_;  // after what find_islands fills
+  RateSolver& solver_;
   double now_ = 0;
   std::vector<Event> events_;  // a heap: the next one first
   std::uint64_t events_made_ = 0;

@@ -7,7 +7,11 @@ namespace paceline::sim {
 
 // Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
 // with the rates that SimGrid finds for each set of them that is under way together, rounds that
-// are all alike leapt over. With Chunks::exact it equals simulate_flow but for rounding.
+// are all alike leapt over.
+//
+// With Chunks::exact it equals simulate_flow but for rounding. With Chunks::even also broadcasts
+// and reductions to one rank, which tell all ranks apart, are simulated apart and taken to end for
+// all ranks together; the result's notes say by how much either may be off.
 //
 // May be called once in a process (see RateSolver). Precondition: find_fault(point.program) finds
 // nothing. Throws NotFolded, and std::logic_error when operations are left that wait for one

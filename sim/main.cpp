@@ -2,6 +2,7 @@
 // (SimGrid has one engine a process), and writes a line for each. A child that dies costs its point
 // only.
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -17,11 +18,17 @@
 #include <iostream>
 #include <string>
 
+#include "models/contract.h"
 #include "sim/flow_step.h"
+#include "sim/folded_step.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::sim {
 namespace {
+
+using traces::Failure;
+using traces::Reply;
+using traces::to_line;
 
 bool write_all(int file, const std::string& text) {
   std::size_t written = 0;
@@ -45,13 +52,50 @@ std::string read_all(int file) {
   }
 }
 
-// In the child: the line of a result, whatever happens.
-std::string simulated(const ResolvedPoint& point) {
-  try {
-    return traces::to_line(traces::Reply(simulate_flow(point)));
-  } catch (const std::exception& error) {
-    return traces::to_line(traces::Reply(traces::Failure{point.id, error.what()}));
+// What is tried in turn until one of them can do the point.
+enum class Attempt { folded_exact, folded_even, flow };
+
+// A folded simulation to the element follows each rank where the ranks do not divide the count:
+// about a second for so many transfers. Above, or where flows share links in too many ways, chunks
+// are taken as even, unless simulating the few transfers there are is as fast.
+constexpr double exact_transfers_max = 2e6;
+constexpr double few_transfers_max = 2e5;
+// A fallback of more transfers than this is refused (about a minute).
+constexpr double flow_transfers_max = 1e7;
+constexpr double flow_transfer_us = 6;  // tests/bench/README.md: 3 to 18 at 64 to 1,024 ranks
+
+std::string simulated(const ResolvedPoint& point, Attempt attempt) {
+  switch (attempt) {
+    case Attempt::folded_exact: return to_line(Reply(simulate_folded(point, Chunks::exact)));
+    case Attempt::folded_even: return to_line(Reply(simulate_folded(point, Chunks::even)));
+    case Attempt::flow: return to_line(Reply(simulate_flow(point)));
   }
+  PACELINE_UNREACHABLE("an attempt outside the enumeration");
+}
+
+// How a child ended.
+struct Outcome {
+  enum class Kind { done, not_folded, died } kind;
+  std::string text;  // the line of a reply, the reason, or what it died of
+};
+
+constexpr int not_folded_status = 5;
+
+// In the child: writes the line of a result or a failure, whatever happens.
+[[noreturn]] void run_and_exit(const ResolvedPoint& point, Attempt attempt, int output) {
+  int status = 0;
+  std::string text;
+  try {
+    text = simulated(point, attempt);
+  } catch (const NotFolded& reason) {
+    text = reason.what();
+    status = not_folded_status;
+  } catch (const std::exception& error) {
+    text = to_line(Reply(Failure{point.id, error.what()}));
+  }
+  const bool written = write_all(output, text);
+  // Not exit(): the parent's buffers and SimGrid's own exit handlers are not this process's.
+  std::_Exit(written ? status : 3);
 }
 
 std::string how_it_ended(int status) {
@@ -59,11 +103,9 @@ std::string how_it_ended(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
-std::string run_in_child(const ResolvedPoint& point) {
+Outcome run_in_child(const ResolvedPoint& point, Attempt attempt) {
   int ends[2];
-  if (::pipe(ends) != 0) {
-    return traces::to_line(traces::Reply(traces::Failure{point.id, std::strerror(errno)}));
-  }
+  if (::pipe(ends) != 0) return {Outcome::Kind::died, std::strerror(errno)};
   const pid_t server = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -71,23 +113,72 @@ std::string run_in_child(const ResolvedPoint& point) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != server) std::_Exit(3);
     ::close(ends[0]);
-    const bool written = write_all(ends[1], simulated(point));
-    // Not exit(): the parent's buffers and SimGrid's own exit handlers are not this process's.
-    std::_Exit(written ? 0 : 3);
+    run_and_exit(point, attempt, ends[1]);
   }
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);
-    return traces::to_line(traces::Reply(traces::Failure{point.id, std::strerror(errno)}));
+    return {Outcome::Kind::died, std::strerror(errno)};
   }
-  const std::string line = read_all(ends[0]);
+  const std::string text = read_all(ends[0]);
   ::close(ends[0]);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return line;
-  return traces::to_line(
-      traces::Reply(traces::Failure{point.id, "the simulation " + how_it_ended(status)}));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {Outcome::Kind::done, text};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == not_folded_status) {
+    return {Outcome::Kind::not_folded, text};
+  }
+  return {Outcome::Kind::died, "the simulation " + how_it_ended(status)};
+}
+
+std::string line_of(const ResolvedPoint& point, const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::done) return outcome.text;
+  return to_line(Reply(Failure{point.id, outcome.text}));
+}
+
+// The flow simulation in place of a folded one, with the reason; or a refusal.
+std::string fall_back(const ResolvedPoint& point, double transfers, const std::string& reason) {
+  if (transfers > flow_transfers_max && !point.force) {
+    const double minutes = transfers * flow_transfer_us * 1e-6 / 60;
+    return to_line(Reply(Failure{
+        point.id,
+        fmt::format("{} GPUs cannot be folded ({}) and take {:.3g} simulated transfers, about "
+                    "{:.0f} minutes",
+                    point.cluster.ranks().value(), reason, transfers, minutes),
+        true}));
+  }
+  const Outcome outcome = run_in_child(point, Attempt::flow);
+  if (outcome.kind != Outcome::Kind::done) return line_of(point, outcome);
+  Reply reply = traces::reply_from_line(outcome.text);
+  if (auto* result = std::get_if<Result>(&reply)) {
+    result->notes.push_back("folded: fell back to flow: " + reason);
+  }
+  return to_line(reply);
+}
+
+std::string run_folded(const ResolvedPoint& point) {
+  const double transfers = transfers_about(point);
+  Outcome outcome{Outcome::Kind::not_folded, {}};
+  if (transfers <= exact_transfers_max) {
+    outcome = run_in_child(point, Attempt::folded_exact);
+    if (outcome.kind == Outcome::Kind::not_folded && transfers <= few_transfers_max) {
+      return fall_back(point, transfers, outcome.text);
+    }
+  }
+  if (outcome.kind == Outcome::Kind::not_folded) {
+    outcome = run_in_child(point, Attempt::folded_even);
+  }
+  if (outcome.kind == Outcome::Kind::not_folded) return fall_back(point, transfers, outcome.text);
+  return line_of(point, outcome);
+}
+
+std::string run_point(const ResolvedPoint& point) {
+  if (const auto fault = find_fault(point.program)) {
+    return to_line(Reply(Failure{point.id, *fault}));
+  }
+  if (point.fidelity == Fidelity::folded) return run_folded(point);
+  return line_of(point, run_in_child(point, Attempt::flow));
 }
 
 int serve() {
@@ -101,9 +192,7 @@ int serve() {
     std::string reply;
     try {
       const ResolvedPoint point = traces::point_from_line(line);
-      const auto fault = find_fault(point.program);
-      reply = fault ? traces::to_line(traces::Reply(traces::Failure{point.id, *fault}))
-                    : run_in_child(point);
+      reply = run_point(point);
     } catch (const std::exception& error) {
       std::cerr << "paceline-sim: not a point: " << error.what() << '\n';
       return 2;

@@ -10,8 +10,15 @@ namespace paceline::sim {
 
 namespace s4u = simgrid::s4u;
 
-RateSolver::RateSolver(std::vector<Island> islands)
-    : islands_(std::move(islands)), known_(islands_.size()) {}
+IslandId RateSolver::add(const Island& island) {
+  PACELINE_EXPECTS(!engine_);
+  const auto [entry, is_new] = numbers_.try_emplace(island, static_cast<IslandId>(islands_.size()));
+  if (is_new) {
+    islands_.push_back(island);
+    known_.emplace_back();
+  }
+  return entry->second;
+}
 
 std::span<const double> RateSolver::rates(IslandId island,
                                           const std::vector<std::uint32_t>& times) {

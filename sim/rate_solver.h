@@ -35,7 +35,8 @@ using IslandId = std::uint32_t;
 // There may be one in a process, because there may be one engine.
 class RateSolver {
  public:
-  explicit RateSolver(std::vector<Island> islands);
+  // Islands that are equal get one number. Precondition: nothing is solved yet.
+  [[nodiscard]] IslandId add(const Island& island);
 
   // The rate of each flow of path i when it is under way `times[i]` times over; 0 where that is 0.
   // The span is good as long as the solver.
@@ -45,11 +46,10 @@ class RateSolver {
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
 
  private:
-  struct Engine;
-
   std::vector<double> solve(IslandId island, const std::vector<std::uint32_t>& times);
   void build_engine();
 
+  std::map<Island, IslandId> numbers_;
   std::vector<Island> islands_;
   std::vector<std::map<std::vector<std::uint32_t>, std::vector<double>>> known_;  // by island
   std::unique_ptr<simgrid::s4u::Engine> engine_;           // made for the first solve

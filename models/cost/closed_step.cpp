@@ -113,6 +113,7 @@ class ClosedStep {
     }
     Result result;
     result.id = point_.id;
+    result.fidelity = Fidelity::closed;
     result.trace = {point_.program.lanes, classes_of(std::move(spans))};
     result.totals = totals_of(result.trace);
     result.transfers = transfers_;

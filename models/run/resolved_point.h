@@ -25,12 +25,14 @@ struct ResolvedPoint {
   topology::Cluster cluster;
   training::StepProgram program;
   std::vector<double> slowdown;  // of compute, by rank; empty: 1 for all; each above 0
-  Fidelity fidelity = Fidelity::flow;
+  Fidelity fidelity = Fidelity::folded;
+  bool force = false;  // whatever effort it takes
 };
 
 // What an executor says of a point.
 struct Result {
   std::uint64_t id = 0;
+  Fidelity fidelity = Fidelity::flow;  // that it has: folding may have fallen back to flow
   StepTotals totals;
   StepTrace trace;
   std::uint64_t transfers = 0;       // that the prediction stands for

@@ -295,10 +295,7 @@ void read_ranks(Reader reader, Scenario& scenario) {
 
 void read_simulation(Reader reader, Scenario& scenario) {
   if (const auto fidelity = reader.find("fidelity")) {
-    if (fidelity->text() == "folded") {
-      fidelity->fail("is not built yet", "write flow (every transfer) or closed (formulas)");
-    }
-    constexpr std::array<std::string_view, 2> fidelities{"flow", "closed"};
+    constexpr std::array<std::string_view, 3> fidelities{"flow", "folded", "closed"};
     scenario.fidelity = Fidelity{static_cast<int>(fidelity->word(fidelities))};
   }
   if (const auto seed = reader.find("seed")) scenario.seed = seed->count(0, 1ULL << 53);

@@ -34,7 +34,7 @@ struct Scenario {
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part
   std::uint64_t seed = 1;
-  Fidelity fidelity = Fidelity::flow;
+  Fidelity fidelity = Fidelity::folded;
   std::vector<std::string> assumptions;
 };
 

@@ -64,6 +64,7 @@ double transfers_to_follow(const ResolvedPoint& point) {
 }
 
 void refuse_too_much_effort(const ResolvedPoint& point, const Location& where) {
+  if (point.fidelity == Fidelity::folded) return;
   const bool flow = point.fidelity == Fidelity::flow;
   const double transfers = transfers_to_follow(point);
   if (transfers <= (flow ? flow_transfers_max : closed_transfers_max)) return;
@@ -72,7 +73,11 @@ void refuse_too_much_effort(const ResolvedPoint& point, const Location& where) {
       where,
       fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
                   point.cluster.ranks().value(), transfers, flow ? "simulated " : "", minutes),
-      flow ? "take fidelity: closed, or add --force" : "add --force to do it");
+      flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
+}
+
+void throw_refusal(const std::string& what, const Location& where) {
+  throw InputError(where, what, "take fidelity: closed, or add --force");
 }
 
 }  // namespace paceline

@@ -43,11 +43,17 @@ void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
   }
 }
 
-void take_reply(traces::Reply reply, bool keep_trace, PointOutcome& outcome) {
+void take_reply(traces::Reply reply, const RunOptions& options, const std::string& path,
+                PointOutcome& outcome) {
+  const bool keep_trace = options.keep_traces;
   if (auto* failure = std::get_if<traces::Failure>(&reply)) {
+    if (failure->refused) throw_refusal(failure->what, {path, 0, 0});
     outcome.failure = std::move(failure->what);
   } else {
     outcome.predicted = std::move(std::get<Result>(reply));
+    outcome.fidelity = outcome.predicted->fidelity;
+    outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
+                               outcome.predicted->notes.end());
     if (!keep_trace) outcome.predicted->trace = {};
   }
 }
@@ -91,9 +97,10 @@ std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOption
   for (std::size_t point = 0; point < all; ++point) {
     PreparedPoint prepared = resolve(file.scenario(point), point);
     PointOutcome& outcome = outcomes.emplace_back(outcome_of(file, point, prepared));
+    prepared.point.force = options.force;
     if (!options.force) refuse_too_much_effort(prepared.point, {file.path(), 0, 0});
     if (prepared.point.fidelity == Fidelity::closed) {
-      take_reply(cost::predict_closed(prepared.point), options.keep_traces, outcome);
+      take_reply(cost::predict_closed(prepared.point), options, file.path(), outcome);
       advance();
       continue;
     }
@@ -104,7 +111,7 @@ std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOption
   for (const PreparedPoint& prepared : to_simulate) points.push_back(&prepared.point);
   auto replies = simulate(points, options.jobs, advance);
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    take_reply(std::move(replies[i]), options.keep_traces, outcomes[simulated_points[i]]);
+    take_reply(std::move(replies[i]), options, file.path(), outcomes[simulated_points[i]]);
   }
   find_measured_one_gpu(outcomes);
   return outcomes;

@@ -59,7 +59,7 @@ constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_
 constexpr std::array operation_kinds{OperationKind::input,     OperationKind::forward,
                                      OperationKind::backward,  OperationKind::copy,
                                      OperationKind::optimizer, OperationKind::collective};
-constexpr std::array fidelities{Fidelity::flow, Fidelity::closed};
+constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::closed};
 constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
 constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
                                 IntraNodeKind::pcie};
@@ -221,6 +221,7 @@ json encode(const Result& result) {
     classes.push_back({{"ranks", members.ranks}, {"spans", std::move(spans)}});
   }
   return {{"id", result.id},
+          {"fidelity", to_text(result.fidelity)},
           {"totals",
            {{"step_s", result.totals.step},
             {"compute_s", result.totals.compute},
@@ -228,12 +229,14 @@ json encode(const Result& result) {
             {"exposed_communication_s", result.totals.exposed_communication}}},
           {"trace", {{"lanes", encode(result.trace.lanes)}, {"classes", std::move(classes)}}},
           {"transfers", result.transfers},
-          {"simgrid_solves", result.simgrid_solves}};
+          {"simgrid_solves", result.simgrid_solves},
+          {"notes", result.notes}};
 }
 
 Result decode_result(const json& in) {
   Result result;
   result.id = whole<std::uint64_t>(in.at("id"));
+  result.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
   const json& totals = in.at("totals");
   totals.at("step_s").get_to(result.totals.step);
   totals.at("compute_s").get_to(result.totals.compute);
@@ -247,6 +250,7 @@ Result decode_result(const json& in) {
   }
   result.transfers = whole<std::uint64_t>(in.at("transfers"));
   result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));
+  in.at("notes").get_to(result.notes);
   return result;
 }
 
@@ -273,7 +277,8 @@ std::string to_line(const ResolvedPoint& point) {
       {"cluster", encode(point.cluster)},
       {"program", {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
       {"slowdown", point.slowdown},
-      {"fidelity", to_text(point.fidelity)}};
+      {"fidelity", to_text(point.fidelity)},
+      {"force", point.force}};
   return out.dump();
 }
 
@@ -289,13 +294,15 @@ ResolvedPoint point_from_line(std::string_view line) {
     }
     in.at("slowdown").get_to(point.slowdown);
     point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
+    in.at("force").get_to(point.force);
     return point;
   });
 }
 
 std::string to_line(const Reply& reply) {
   if (const auto* failure = std::get_if<Failure>(&reply)) {
-    return json{{"id", failure->id}, {"failure", failure->what}}.dump();
+    return json{{"id", failure->id}, {"failure", failure->what}, {"refused", failure->refused}}
+        .dump();
   }
   return encode(std::get<Result>(reply)).dump();
 }
@@ -303,7 +310,8 @@ std::string to_line(const Reply& reply) {
 Reply reply_from_line(std::string_view line) {
   return decoded(line, [](const json& in) -> Reply {
     if (in.contains("failure")) {
-      return Failure{whole<std::uint64_t>(in.at("id")), in.at("failure").get<std::string>()};
+      return Failure{whole<std::uint64_t>(in.at("id")), in.at("failure").get<std::string>(),
+                     in.at("refused").get<bool>()};
     }
     return decode_result(in);
   });

@@ -13,6 +13,7 @@ namespace paceline::traces {
 struct Failure {
   std::uint64_t id = 0;
   std::string what;
+  bool refused = false;  // for the effort it would take; ResolvedPoint::force does it all the same
 };
 using Reply = std::variant<Result, Failure>;
 

@@ -118,6 +118,7 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     points.push_back(point_of(scenario, rows[i].call, i));
   }
+  for (ResolvedPoint& point : points) point.force = run.force;
   if (!run.force) refuse_too_much_effort(points.back(), {"collective", 0, 0});
   std::vector<const ResolvedPoint*> pointers;
   for (const ResolvedPoint& point : points) pointers.push_back(&point);
@@ -129,6 +130,7 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (const auto* failure = std::get_if<traces::Failure>(&replies[i])) {
+      if (failure->refused) throw_refusal(failure->what, {"collective", 0, 0});
       throw BackendError("paceline-sim", failure->what);
     }
     const auto& result = std::get<Result>(replies[i]);
@@ -231,7 +233,7 @@ Action attach_collective(CLI::App& app) {
   app.add_option("--algorithm", options->algorithm, "default: what the library does");
   app.add_option("--library", options->library, "nccl, gloo or mpi");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
-  app.add_option("--fidelity", options->fidelity, "flow or closed");
+  app.add_option("--fidelity", options->fidelity, "folded (default), flow or closed");
   app.add_option("--min", options->min_size, "smallest size, as 1KiB");
   app.add_option("--max", options->max_size, "largest size, as 128MiB");
   app.add_option("--factor", options->factor, "from one size to the next");
