@@ -61,7 +61,8 @@ Times folded(const ResolvedPoint& point, Chunks chunks) {
     try {
       return times_of(simulate_folded(point, chunks));
     } catch (const NotFolded& reason) {
-      std::printf("not folded: %s\n", reason.what()); std::fflush(stdout);
+      std::printf("not folded: %s\n", reason.what());
+      std::fflush(stdout);
       Times times;
       times.folded = false;
       return times;

@@ -74,7 +74,7 @@ const std::map<std::string, std::vector<std::string>> owners{
     {"nettle", {"scenarios/loader"}},
     {"nlohmann", {"traces/json", "traces/perfetto", "scenarios/report", "scenarios/cli"}},
     {"CLI", {"scenarios/cli"}},
-    {"fmt", {"scenarios"}},
+    {"fmt", {"sim", "scenarios"}},
     {"Eigen", {"models"}}};
 
 TEST(Tree, FoldersIncludeOnlyWhatIsBelowThem) {

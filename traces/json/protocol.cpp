@@ -311,7 +311,7 @@ Reply reply_from_line(std::string_view line) {
   return decoded(line, [](const json& in) -> Reply {
     if (in.contains("failure")) {
       return Failure{whole<std::uint64_t>(in.at("id")), in.at("failure").get<std::string>(),
-                     in.at("refused").get<bool>()};
+                     in.value("refused", false)};
     }
     return decode_result(in);
   });

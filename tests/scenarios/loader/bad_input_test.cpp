@@ -187,8 +187,6 @@ const BadScenario names[] = {
      "kind \"adma\" is not known; did you mean adam? known: sgd, "},
     {"UnknownFidelity", "fidelity: closed", "fidelity: @flwo",
      "fidelity \"flwo\" is not known; did you mean flow? known: "},
-    {"FidelityThatIsNotBuiltYet", "fidelity: closed", "fidelity: @folded",
-     "fidelity \"folded\" is not built yet; write flow (every transfer) or closed (formulas)"},
     {"PlanWithoutAlgorithm", "{library: nccl}", "@{library: plan}",
      "collective.algorithm is missing; write algorithm: ring"},
     {"PlanThatChoosesItself", "library: nccl", "library: plan, algorithm: @auto",
@@ -363,7 +361,7 @@ TEST_F(BadFiles, MayAskForMoreTransfersThanAreSimulatedUnforced) {
   const std::string wide = changed(small_scenario, "  nodes: 2", "  nodes: 4000");
   const Ended ended = run(changed(wide, "fidelity: closed", "fidelity: flow"));
   expect_refused(ended, "paceline: bad.yaml: 8000 GPUs take 1.28e+08 simulated transfers, about ");
-  EXPECT_NE(ended.err.find("fidelity: closed"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("fidelity: folded"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("--force"), std::string::npos) << ended.err;
   expect_cheap(ended);
 }
