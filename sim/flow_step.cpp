@@ -17,7 +17,8 @@ namespace {
 using training::CollectiveCall;
 
 // Every endpoint of the plan an actor.
-CallTable unfolded(const collectives::Plan& plan, ElementSize element, FlowNetwork& network) {
+CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives::Plan& plan,
+                   ElementSize element, FlowNetwork& network) {
   CallTable table;
   table.actors = plan.endpoints().value();
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
@@ -28,8 +29,10 @@ CallTable unfolded(const collectives::Plan& plan, ElementSize element, FlowNetwo
       std::vector<PlannedTransfer> transfers;
       for (Actor a = 0; a < table.actors; ++a) {
         for (const collectives::Send& send : round.sends(Rank(a))) {
-          transfers.push_back({a, index(send.to), network.path(Rank(a), send.to), 1,
-                               TransferSize::exact(send.chunk, element)});
+          const PathId path =
+              network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to));
+          transfers.push_back(
+              {a, index(send.to), path, 1, TransferSize::exact(send.chunk, element)});
         }
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
@@ -44,26 +47,33 @@ CallTable unfolded(const collectives::Plan& plan, ElementSize element, FlowNetwo
 Result simulate_flow(const ResolvedPoint& point) {
   PACELINE_EXPECTS(!find_fault(point.program));
   FlowNetwork network(point.cluster, CollectiveRun::arrived);
-  const training::Planner planner(point.cluster);
-  std::map<CollectiveCall, CallTable> tables;
-  const auto table_of = [&](training::OperationId id) -> const CallTable& {
-    const auto& call = std::get<CollectiveCall>(point.program.operations[id].work);
-    const auto known = tables.find(call);
-    if (known != tables.end()) return known->second;
-    return tables.emplace(call, unfolded(planner.plan_of(call), call.element_size, network))
-        .first->second;
-  };
-  std::vector<StepActor> actors;
-  for (std::uint32_t r = 0; r < point.cluster.ranks().value(); ++r) {
-    actors.push_back({{Rank(r)}, slowdown_of(point, Rank(r))});
+  const topology::Cluster job_nodes = job_cluster(point);
+  const training::Planner planner(job_nodes);
+  const std::vector<Job> jobs = jobs_of(point);
+  std::map<std::pair<std::size_t, CollectiveCall>, CallTable> tables;
+  std::vector<std::unique_ptr<StepRun>> steps;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const auto table_of = [&, j](training::OperationId id) -> const CallTable& {
+      const auto& call = std::get<CollectiveCall>(point.program.operations[id].work);
+      const auto known = tables.find({j, call});
+      if (known != tables.end()) return known->second;
+      return tables
+          .emplace(std::pair(j, call),
+                   unfolded(point, jobs[j], planner.plan_of(call), call.element_size, network))
+          .first->second;
+    };
+    std::vector<StepActor> actors;
+    for (std::uint32_t r = 0; r < job_nodes.ranks().value(); ++r) {
+      actors.push_back({{Rank(r)}, j == 0 ? slowdown_of(point, Rank(r)) : 1.0});
+    }
+    steps.push_back(std::make_unique<StepRun>(point.program, std::move(actors), network, table_of));
+    network.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
   }
-  StepRun step(point.program, std::move(actors), network, table_of);
-  step.start();
   network.run();
   Result result;
   result.id = point.id;
   result.fidelity = Fidelity::flow;
-  result.trace = step.trace();
+  result.trace = steps.front()->trace();
   result.totals = totals_of(result.trace);
   result.transfers = network.flows();
   result.simgrid_solves = network.solves();

@@ -140,8 +140,10 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
           std::move(rounds), chunks == Chunks::exact ? call.count : ElementCount(0)};
 }
 
+// Adds the sends of a plan, as one job's ranks are placed.
 void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
-               std::uint64_t structure, std::vector<SendRow>& rows) {
+               std::uint64_t structure, const std::vector<Rank>& places,
+               std::vector<SendRow>& rows) {
   const std::uint32_t endpoints = plan.endpoints().value();
   std::vector<std::uint32_t> all(chunks == Chunks::even ? endpoints : 0);
   std::iota(all.begin(), all.end(), 0U);
@@ -150,14 +152,23 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
     const std::uint64_t place = combined({structure, channel, shape});
     for (std::uint32_t from = 0; from < endpoints; ++from) {
       for (const Send& send : round.sends(Rank(from))) {
-        const topology::Path path = fabric.path(Rank(from), send.to);
+        const Rank sender = places[from], receiver = places[index(send.to)];
+        const topology::Path path = fabric.path(sender, receiver);
         const std::uint64_t size = kind_of(send.chunk, chunks, sizes);
         rows.push_back(
-            {from, index(send.to), path.out, path.in,
+            {index(sender), index(receiver), path.out, path.in,
              combined({place, size, std::bit_cast<std::uint64_t>(path.latency.value())})});
       }
     }
   });
+}
+
+std::vector<Rank> places_of(const ResolvedPoint& point, const Job& job, RankCount endpoints) {
+  std::vector<Rank> places;
+  for (std::uint32_t e = 0; e < endpoints.value(); ++e) {
+    places.push_back(place_of(point, job, Rank(e)));
+  }
+  return places;
 }
 
 // With several rounds under way the transfers between two endpoints go in order. A class can keep
@@ -178,46 +189,83 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
 
 FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
                          const std::function<bool(const Call&)>& takes_part)
-    : point_(point), chunks_(chunks), fabric_(point.cluster) {
-  const training::Planner planner(point.cluster);
-  std::map<Call, Plan> plans;
+    : point_(point), chunks_(chunks), jobs_(jobs_of(point)), fabric_(point.cluster) {
+  const topology::Cluster nodes = job_cluster(point);
+  const training::Planner planner(nodes);
+  Plans plans;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<Call>(&operation.work);
     if (call == nullptr || !takes_part(*call) || plans.contains(*call)) continue;
     plans.emplace(*call, planner.plan_of(*call));
   }
-  find_symmetry_of(plans);
-  for (const auto& [call, plan] : plans) tables_.emplace(call, folded(call, plan));
+  symmetry_ = find_symmetry(fabric_, colours(nodes.servers), sends_of(plans));
+  number_actors(RankCount(nodes.ranks().value() + nodes.servers));
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    Tables& tables = tables_.emplace_back();
+    for (const auto& [call, plan] : plans) tables.emplace(call, folded(job, call, plan));
+  }
 }
 
-void FoldedCalls::find_symmetry_of(const std::map<Call, Plan>& plans) {
+std::vector<SendRow> FoldedCalls::sends_of(const Plans& plans) const {
   std::vector<SendRow> rows;
   std::map<Structure, std::uint64_t> structures;
   for (const auto& [call, plan] : plans) {
     const auto [entry, is_new] =
         structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
-    if (is_new) add_sends(plan, fabric_, chunks_, entry->second, rows);
+    if (!is_new) continue;
+    for (const Job& job : jobs_) {
+      add_sends(plan, fabric_, chunks_, entry->second, places_of(point_, job, plan.endpoints()),
+                rows);
+    }
   }
-  // Ranks of different places in their nodes are kept apart: they mostly differ, and what differs
-  // from the start is found sooner.
-  const std::uint32_t ranks = point_.cluster.ranks().value();
-  std::vector<std::uint64_t> colours;
-  for (std::uint32_t e = 0; e < ranks; ++e) {
-    colours.push_back(combined({e % point_.cluster.gpus_per_node,
-                                std::bit_cast<std::uint64_t>(slowdown_of(point_, Rank(e)))}));
-  }
-  colours.resize(ranks + point_.cluster.servers, combined({0, 1, 2}));
-  symmetry_ = find_symmetry(fabric_, colours, rows);
+  return rows;
 }
 
-CallTable FoldedCalls::folded(const Call& call, const Plan& plan) {
+// Ranks of different jobs and of different places in their nodes are kept apart: they mostly
+// differ, and what differs from the start is found sooner.
+std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
+  const std::uint32_t gpus = point_.cluster.gpus_per_node;
+  const std::uint32_t ranks = point_.cluster.ranks().value();
+  std::vector<std::uint64_t> colours(ranks, combined({0, 1}));
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    const auto job_ranks = static_cast<std::uint32_t>(jobs_[job].nodes.size()) * gpus;
+    for (std::uint32_t r = 0; r < job_ranks; ++r) {
+      const double slowdown = job == 0 ? slowdown_of(point_, Rank(r)) : 1.0;
+      colours[index(place_of(point_, jobs_[job], Rank(r)))] =
+          combined({job, r % gpus, std::bit_cast<std::uint64_t>(slowdown)});
+    }
+  }
+  colours.resize(ranks + servers, combined({0, 1, 2}));
+  return colours;
+}
+
+void FoldedCalls::number_actors(RankCount endpoints) {
+  for (const Job& job : jobs_) {
+    JobActors& actors = actors_.emplace_back();
+    std::map<std::uint32_t, Actor> numbers;  // by class
+    for (std::uint32_t e = 0; e < endpoints.value(); ++e) {
+      const std::uint32_t of = symmetry_.endpoint_class[index(place_of(point_, job, Rank(e)))];
+      const auto [entry, is_new] = numbers.try_emplace(of, static_cast<Actor>(numbers.size()));
+      if (is_new) {
+        actors.members.emplace_back();
+        if (e < job_cluster(point_).ranks().value()) ++actors.rank_actors;
+      }
+      actors.members[entry->second].push_back(Rank(e));
+      actors.actor_of.push_back(entry->second);
+    }
+  }
+}
+
+CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& plan) {
+  const JobActors& actors = actors_[job];
   CallTable table;
-  table.actors = static_cast<Actor>(symmetry_.endpoints.size());
+  table.actors = static_cast<Actor>(actors.members.size());
+  for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   std::vector<std::uint32_t> first_members;
-  for (Actor a = 0; a < table.actors; ++a) {
-    const std::uint32_t first = symmetry_.endpoints[a].members.front();
-    if (first >= plan.ranks.value()) table.servers.push_back(a);
-    if (first < plan.endpoints().value()) first_members.push_back(first);
+  for (const auto& members : actors.members) {
+    if (index(members.front()) < plan.endpoints().value()) {
+      first_members.push_back(index(members.front()));
+    }
   }
   const AlikeSizes sizes = sizes_of(plan, first_members);
   for (const auto& channel : plan.channels) {
@@ -226,7 +274,8 @@ CallTable FoldedCalls::folded(const Call& call, const Plan& plan) {
       if (round.repeats == 0) continue;
       std::vector<PlannedTransfer> transfers;
       for (const std::uint32_t first : first_members) {
-        add_transfers(round.sends(Rank(first)), first, call.element_size, sizes, transfers);
+        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), call.element_size,
+                      sizes, transfers);
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
     }
@@ -238,9 +287,9 @@ CallTable FoldedCalls::folded(const Call& call, const Plan& plan) {
   return table;
 }
 
-// What the class of an endpoint sends: transfers of one size to one class over the same classes of
-// links are one.
-void FoldedCalls::add_transfers(const collectives::Sends& sends, std::uint32_t from,
+// What a class sends when its first member sends this: transfers of one size to one class over the
+// same classes of links are one.
+void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
                                 ElementSize element, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
   struct Bundle {
@@ -249,18 +298,18 @@ void FoldedCalls::add_transfers(const collectives::Sends& sends, std::uint32_t f
   };
   using Key = std::tuple<Actor, std::vector<std::uint32_t>, Seconds, std::uint64_t>;
   std::map<Key, Bundle> bundles;
+  const std::vector<Rank>& members = actors_[job].members[from];
   for (const Send& send : sends) {
-    const topology::Path path = fabric_.path(Rank(from), send.to);
-    Bundle& bundle = bundles[{symmetry_.endpoint_class[index(send.to)], link_classes_of(path),
+    const topology::Path path = fabric_.path(place_of(point_, jobs_[job], members.front()),
+                                             place_of(point_, jobs_[job], send.to));
+    Bundle& bundle = bundles[{actors_[job].actor_of[index(send.to)], link_classes_of(path),
                               path.latency, kind_of(send.chunk, chunks_, sizes)}];
     bundle.rule = &send.chunk;
     ++bundle.sends;
   }
-  const Actor actor = symmetry_.endpoint_class[from];
-  const std::uint64_t members = symmetry_.endpoints[actor].members.size();
   for (const auto& [key, bundle] : bundles) {
     const auto& [to, link_classes, latency, kind] = key;
-    const std::uint64_t flows = members * bundle.sends;
+    const std::uint64_t flows = members.size() * bundle.sends;
     const ChunkRule& rule = *bundle.rule;
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
@@ -269,7 +318,7 @@ void FoldedCalls::add_transfers(const collectives::Sends& sends, std::uint32_t f
       if (elements > 0) unevenness_ = std::max(unevenness_, largest / elements - 1);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
-    transfers.push_back({actor, to, path_of({latency, link_classes, flows}), flows, size});
+    transfers.push_back({from, to, path_of({latency, link_classes, flows}), flows, size});
   }
 }
 

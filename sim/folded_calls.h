@@ -30,38 +30,53 @@ struct NotFolded : std::runtime_error {
 
 class AlikeSizes;
 
+// The classes of one job, as actors: those of ranks first, then those of servers.
+struct JobActors {
+  std::vector<std::vector<Rank>> members;  // by actor: endpoints of the job's plans, ascending
+  std::vector<Actor> actor_of;             // by endpoint
+  Actor rank_actors = 0;
+};
+
 // The calls of a point as its symmetry classes carry them out.
 class FoldedCalls {
  public:
+  using Tables = std::map<training::CollectiveCall, CallTable>;
+
   // Those calls of the point's program that `takes_part` says. Throws NotFolded.
   FoldedCalls(const ResolvedPoint& point, Chunks chunks,
               const std::function<bool(const training::CollectiveCall&)>& takes_part);
 
-  [[nodiscard]] const std::map<training::CollectiveCall, CallTable>& tables() const {
-    return tables_;
-  }
-  [[nodiscard]] const Symmetry& symmetry() const { return symmetry_; }
+  // By job.
+  [[nodiscard]] const std::vector<Tables>& tables() const { return tables_; }
+  [[nodiscard]] const std::vector<JobActors>& actors() const { return actors_; }
   [[nodiscard]] const std::vector<FoldedPath>& paths() const { return paths_; }
+  [[nodiscard]] const std::vector<LinkClass>& links() const { return symmetry_.links; }
   // By how much the size of a transfer may differ from the one taken, as a part of it; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
 
  private:
   using Call = training::CollectiveCall;
+  using Plans = std::map<Call, collectives::Plan>;
 
-  void find_symmetry_of(const std::map<Call, collectives::Plan>& plans);
-  CallTable folded(const Call& call, const collectives::Plan& plan);
-  void add_transfers(const collectives::Sends& sends, std::uint32_t from, ElementSize element,
-                     const AlikeSizes& sizes, std::vector<PlannedTransfer>& transfers);
+  [[nodiscard]] std::vector<SendRow> sends_of(const Plans& plans) const;
+  [[nodiscard]] std::vector<std::uint64_t> colours(std::uint32_t servers) const;
+  void number_actors(RankCount endpoints);
+  CallTable folded(std::size_t job, const Call& call, const collectives::Plan& plan);
+  void add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
+                     ElementSize element, const AlikeSizes& sizes,
+                     std::vector<PlannedTransfer>& transfers);
   [[nodiscard]] std::vector<std::uint32_t> link_classes_of(const topology::Path& path) const;
   PathId path_of(FoldedPath path);
 
   const ResolvedPoint& point_;
   Chunks chunks_;
+  std::vector<Job> jobs_;
   topology::Fabric fabric_;
   Symmetry symmetry_;
+  std::vector<JobActors> actors_;
   std::vector<FoldedPath> paths_;
   std::map<FoldedPath, PathId> path_ids_;
-  std::map<Call, CallTable> tables_;
+  std::vector<Tables> tables_;
   double unevenness_ = 0;
 };
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,24 +36,14 @@ bool is_rooted(const CollectiveCall& call) {
          call.collective == collectives::Collective::reduce;
 }
 
-std::vector<StepActor> actors_of(const ResolvedPoint& point, const Symmetry& symmetry) {
-  std::vector<StepActor> actors;
-  for (const auto& members : symmetry.endpoints) {
-    if (members.members.front() >= point.cluster.ranks().value()) continue;  // servers come last
-    StepActor& actor = actors.emplace_back();
-    for (const std::uint32_t member : members.members) actor.ranks.push_back(Rank(member));
-    actor.slowdown = slowdown_of(point, actor.ranks.front());
+std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
+                                 const JobActors& actors) {
+  std::vector<StepActor> step;
+  for (Actor a = 0; a < actors.rank_actors; ++a) {
+    const auto& members = actors.members[a];
+    step.push_back({members, job == 0 ? slowdown_of(point, members.front()) : 1.0});
   }
-  return actors;
-}
-
-std::vector<Actor> servers_of(const ResolvedPoint& point, const Symmetry& symmetry) {
-  std::vector<Actor> servers;
-  for (Actor a = 0; a < symmetry.endpoints.size(); ++a) {
-    const bool is_rank = symmetry.endpoints[a].members.front() < point.cluster.ranks().value();
-    if (!is_rank) servers.push_back(a);
-  }
-  return servers;
+  return step;
 }
 
 // What following the classes through a call takes, in transfers: rounds that may be alike are leapt
@@ -72,72 +64,98 @@ double work_of(const CallTable& table) {
 // A simulation of some of a point's operations, which shares its solver with others.
 class FoldedSimulation {
  public:
+  using TableOf = std::function<const CallTable&(std::size_t job, const CollectiveCall&)>;
+
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, RateSolver& solver,
                    const std::function<bool(const CollectiveCall&)>& takes_part)
-      : calls_(point, chunks, takes_part),
-        network_(calls_.symmetry().links, calls_.paths(), CollectiveRun::arrived, solver,
-                 solves_max),
-        actors_(actors_of(point, calls_.symmetry())),
-        ranks_(point.cluster.ranks().value()) {}
+      : point_(point),
+        calls_(point, chunks, takes_part),
+        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver, solves_max) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
 
-  // Throws NotFolded, also for a call whose table takes too long to follow.
-  StepTrace run(const training::StepProgram& program,
-                const std::function<const CallTable&(const CollectiveCall&)>& table_of) {
-    double work = 0;
-    const auto table = [&](training::OperationId id) -> const CallTable& {
-      return table_of(std::get<CollectiveCall>(program.operations[id].work));
-    };
-    for (training::OperationId id = 0; id < program.operations.size(); ++id) {
-      const bool is_call = std::holds_alternative<CollectiveCall>(program.operations[id].work);
-      if (is_call && !table(id).together) work += work_of(table(id));
+  // The first `jobs` jobs; returns the first one's trace. Throws NotFolded, also when following the
+  // classes takes too long.
+  StepTrace run(const training::StepProgram& program, std::span<const Job> jobs,
+                const TableOf& table_of) {
+    refuse_too_much_work(program, jobs.size(), table_of);
+    std::vector<std::unique_ptr<StepRun>> steps;
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      const auto table = [&, j](training::OperationId id) -> const CallTable& {
+        return table_of(j, std::get<CollectiveCall>(program.operations[id].work));
+      };
+      steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
+                                                network_, table));
+      network_.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
     }
-    if (work > work_max) {
-      throw NotFolded(fmt::format("{} ranks fall into {} classes that do alike", ranks_,
-                                  calls_.symmetry().endpoints.size()));
-    }
-    StepRun step(program, actors_, network_, table);
-    Regime regime(step, network_);
+    Regime regime(steps, network_);
     try {
-      step.start();
       network_.run([&regime] { regime.look(); });
     } catch (const FoldedNetwork::TooManySolves& reason) {
       throw NotFolded(reason.what());
     }
-    return step.trace();
+    return steps.front()->trace();
   }
 
  private:
+  void refuse_too_much_work(const training::StepProgram& program, std::size_t jobs,
+                            const TableOf& table_of) const {
+    double work = 0;
+    for (const training::Operation& operation : program.operations) {
+      const auto* call = std::get_if<CollectiveCall>(&operation.work);
+      if (call == nullptr) continue;
+      for (std::size_t j = 0; j < jobs; ++j) {
+        if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
+      }
+    }
+    if (work <= work_max) return;
+    std::size_t classes = 0;
+    for (const JobActors& actors : calls_.actors()) classes += actors.members.size();
+    throw NotFolded(fmt::format("{} ranks fall into {} classes that do alike",
+                                point_.cluster.ranks().value(), classes));
+  }
+
+  const ResolvedPoint& point_;
   FoldedCalls calls_;
   FoldedNetwork network_;
-  std::vector<StepActor> actors_;
-  std::uint32_t ranks_;
 };
 
-// A call simulated apart, all ranks starting together.
+// A call simulated apart: one job's, all ranks starting together.
 struct ApartCall {
   std::unique_ptr<FoldedSimulation> simulation;
-  CallTable table;  // `together` once it has run
+  std::vector<CallTable> tables;  // by job; `together` once it has run
   Seconds first_end;
 
   void run(const CollectiveCall& call) {
     training::StepProgram program;
     const auto lane = program.add_lane({"call", training::LaneKind::communication});
     program.add({"call", training::OperationKind::collective, lane, {}, call});
-    const auto& tables = simulation->calls().tables();
-    const StepTrace trace = simulation->run(
-        program, [&](const CollectiveCall& one) -> const CallTable& { return tables.at(one); });
+    const std::array<Job, 1> now{Job{{}, Seconds(0)}};
+    const StepTrace trace =
+        simulation->run(program, now, [&](std::size_t job, const auto& one) -> const CallTable& {
+          return simulation->calls().tables()[job].at(one);
+        });
     Seconds last;
     first_end = Seconds(std::numeric_limits<double>::infinity());
     for (const RankClass& members : trace.classes) {
       first_end = std::min(first_end, members.spans.front().end);
       last = std::max(last, members.spans.front().end);
     }
-    table.together = last;
+    for (CallTable& table : tables) table.together = last;
   }
 };
+
+// Tables without channels, for the actors of the step that a call is apart from.
+std::vector<CallTable> empty_tables(const std::vector<JobActors>& jobs) {
+  std::vector<CallTable> tables;
+  for (const JobActors& actors : jobs) {
+    CallTable& table = tables.emplace_back();
+    table.actors = static_cast<Actor>(actors.members.size());
+    for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
+  }
+  return tables;
+}
 
 double transfers_of(const collectives::Plan& plan) {
   constexpr std::uint32_t asked_max = 64;
@@ -161,10 +179,13 @@ double transfers_of(const collectives::Plan& plan) {
 void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
                           const std::map<CollectiveCall, ApartCall>& apart, Result& result) {
   std::map<CollectiveCall, std::uint64_t> transfers;
-  for (const auto& [call, table] : calls.tables()) transfers[call] = table.transfers();
+  for (const auto& tables : calls.tables()) {
+    for (const auto& [call, table] : tables) transfers[call] += table.transfers();
+  }
   for (const auto& [call, one] : apart) {
-    transfers[call] = one.simulation->calls().tables().at(call).transfers();
-    const Seconds spread = *one.table.together - one.first_end;
+    const auto& tables = one.simulation->calls().tables();
+    transfers[call] = tables.front().at(call).transfers() * tables.size();
+    const Seconds spread = *one.tables.front().together - one.first_end;
     if (spread > Seconds(0)) {
       result.notes.push_back(
           fmt::format("folded: all ranks leave a {} of {} together, {} after "
@@ -186,7 +207,7 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
 }  // namespace
 
 double transfers_about(const ResolvedPoint& point) {
-  const training::Planner planner(point.cluster);
+  const training::Planner planner(job_cluster(point));
   std::map<CollectiveCall, double> known;
   double transfers = 0;
   for (const training::Operation& operation : point.program.operations) {
@@ -196,7 +217,7 @@ double transfers_about(const ResolvedPoint& point) {
     if (is_new) entry->second = transfers_of(planner.plan_of(*call));
     transfers += entry->second;
   }
-  return transfers;
+  return transfers * static_cast<double>(jobs_of(point).size());
 }
 
 Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
@@ -205,24 +226,27 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
     return chunks == Chunks::exact || !is_rooted(call);
   });
+  const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr || step.calls().tables().contains(*call) || apart.contains(*call)) continue;
-    ApartCall& added = apart[*call];
-    added.simulation = std::make_unique<FoldedSimulation>(
+    if (call == nullptr || step.calls().tables().front().contains(*call)) continue;
+    const auto [entry, is_new] = apart.try_emplace(*call);
+    if (!is_new) continue;
+    entry->second.simulation = std::make_unique<FoldedSimulation>(
         point, chunks, solver, [&](const CollectiveCall& other) { return other == *call; });
-    added.table.actors = static_cast<Actor>(step.calls().symmetry().endpoints.size());
-    added.table.servers = servers_of(point, step.calls().symmetry());
+    entry->second.tables = empty_tables(step.calls().actors());
   }
   for (auto& [call, one] : apart) one.run(call);
   Result result;
   result.id = point.id;
   result.fidelity = Fidelity::folded;
-  result.trace = step.run(point.program, [&](const CollectiveCall& call) -> const CallTable& {
-    const auto found = apart.find(call);
-    return found != apart.end() ? found->second.table : step.calls().tables().at(call);
-  });
+  result.trace = step.run(point.program, jobs,
+                          [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
+                            const auto found = apart.find(call);
+                            return found != apart.end() ? found->second.tables[job]
+                                                        : step.calls().tables()[job].at(call);
+                          });
   result.totals = totals_of(result.trace);
   result.simgrid_solves = solver.solves();
   add_counts_and_notes(point, step.calls(), apart, result);

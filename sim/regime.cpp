@@ -118,7 +118,11 @@ bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
 }
 
 void Regime::look() {
-  const auto calls = step_.live_calls();
+  std::vector<CollectiveRun*> calls;
+  for (const auto& step : steps_) {
+    const auto live = step->live_calls();
+    calls.insert(calls.end(), live.begin(), live.end());
+  }
   Snapshot now = take(calls);
   bool leapt = false;
   for (auto before = recent_.rbegin(); before != recent_.rend() && !leapt; ++before) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,9 @@ namespace paceline::sim {
 // to the next timer, the next shape or the next other size, and the clock can be set forward.
 class Regime {
  public:
-  Regime(const StepRun& step, FoldedNetwork& network) : step_(step), network_(network) {}
+  // All steps that run on the network; they must outlive this.
+  Regime(std::span<const std::unique_ptr<StepRun>> steps, FoldedNetwork& network)
+      : steps_(steps), network_(network) {}
 
   // To be called when a round has begun and all of its time has happened.
   void look();
@@ -41,7 +44,7 @@ class Regime {
   [[nodiscard]] Snapshot take(std::span<CollectiveRun* const> calls) const;
   bool leap(std::span<CollectiveRun* const> calls, const Snapshot& before, const Snapshot& now);
 
-  const StepRun& step_;
+  std::span<const std::unique_ptr<StepRun>> steps_;
   FoldedNetwork& network_;
   std::deque<Snapshot> recent_;  // the latest ones, newest last
   Snapshot anchor_;              // for longer periods: renewed after 1, 2, 4, ... looks

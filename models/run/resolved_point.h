@@ -19,12 +19,21 @@ enum class Fidelity {
 
 [[nodiscard]] std::string_view to_text(Fidelity fidelity);
 
+// A job's place on the cluster: its nodes in the order of its ranks, and when it starts.
+struct Job {
+  std::vector<std::uint32_t> nodes;
+  Seconds start;
+};
+
 // Everything an executor needs to run one point of a sweep; it crosses process borders.
 struct ResolvedPoint {
   std::uint64_t id = 0;
   topology::Cluster cluster;
   training::StepProgram program;
   std::vector<double> slowdown;  // of compute, by rank; empty: 1 for all; each above 0
+  // Jobs that run the program side by side on nodes of their own, all as many. The first is the one
+  // asked about: rank, slowdown and result are its. Empty: one job on all nodes.
+  std::vector<Job> jobs;
   Fidelity fidelity = Fidelity::folded;
   bool force = false;  // whatever effort it takes
 };
@@ -42,5 +51,14 @@ struct Result {
 
 // Rank r's factor.
 [[nodiscard]] double slowdown_of(const ResolvedPoint& point, Rank rank);
+
+// The point's jobs: at least one.
+[[nodiscard]] std::vector<Job> jobs_of(const ResolvedPoint& point);
+
+// The nodes of one job as a cluster of their own, whose ranks are the job's.
+[[nodiscard]] topology::Cluster job_cluster(const ResolvedPoint& point);
+
+// Where an endpoint of a job's plan is on the point's cluster. Servers belong to the first job.
+[[nodiscard]] Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint);
 
 }  // namespace paceline

@@ -271,12 +271,15 @@ namespace traces {
 std::string to_line(const ResolvedPoint& point) {
   json operations = json::array();
   for (const auto& operation : point.program.operations) operations.push_back(encode(operation));
+  json jobs = json::array();
+  for (const Job& job : point.jobs) jobs.push_back({{"nodes", job.nodes}, {"start_s", job.start}});
   const json out{
       {"schema", "paceline.point/1"},
       {"id", point.id},
       {"cluster", encode(point.cluster)},
       {"program", {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
       {"slowdown", point.slowdown},
+      {"jobs", std::move(jobs)},
       {"fidelity", to_text(point.fidelity)},
       {"force", point.force}};
   return out.dump();
@@ -293,6 +296,11 @@ ResolvedPoint point_from_line(std::string_view line) {
       point.program.operations.push_back(decode_operation(operation));
     }
     in.at("slowdown").get_to(point.slowdown);
+    for (const json& job : in.at("jobs")) {
+      Job& decoded = point.jobs.emplace_back();
+      for (const json& node : job.at("nodes")) decoded.nodes.push_back(whole<std::uint32_t>(node));
+      job.at("start_s").get_to(decoded.start);
+    }
     point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
     in.at("force").get_to(point.force);
     return point;
