@@ -18,6 +18,7 @@ workload::Device load_device(const Field& name) {
   Reader peak = file.map("peak");
   Reader attained = file.map("attained");
   Reader attained_compute = attained.map("compute");
+  Reader assumed = file.map("assumed");
   device.attained_memory = attained.require("memory", "0.85").number(0.01, 1);
   const std::pair<const char*, workload::Device::Speed*> speeds[] = {{"fp32", &device.fp32},
                                                                      {"tf32", &device.tf32},
@@ -28,10 +29,12 @@ workload::Device load_device(const Field& name) {
     if (!given) continue;
     speed->peak = given->flops_per_second();
     speed->attained = attained_compute.require(key, "0.5").number(0.01, 1);
+    if (const auto source = assumed.find(key)) speed->assumed = source->text();
   }
   peak.finish();
   attained_compute.finish();
   attained.finish();
+  assumed.finish();
   file.finish();
   return device;
 }

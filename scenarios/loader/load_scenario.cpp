@@ -128,6 +128,15 @@ void read_model(Reader& reader, const Field& model, const Precisions& precision,
   }
 }
 
+// Of a modelled network whose times no measurement rescales.
+std::string compute_assumption(const Device& device, Precision precision) {
+  const Device::Speed& speed = device.speed(precision);
+  if (speed.assumed.empty()) return "";
+  return fmt::format("compute: {} attains {} of its {} peak: {}, not measured", device.name,
+                     speed.attained, precision_words[static_cast<std::size_t>(precision)],
+                     speed.assumed);
+}
+
 void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenario) {
   Workload& workload = scenario.workload;
   workload.batch_per_gpu =
@@ -145,6 +154,9 @@ void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenari
   } else {
     read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
                workload);
+    if (!reader.has("single_gpu_throughput")) {
+      scenario.compute_assumption = compute_assumption(workload.device, precision.compute);
+    }
   }
 }
 
