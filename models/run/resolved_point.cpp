@@ -9,7 +9,7 @@ std::string_view to_text(Fidelity fidelity) {
     case Fidelity::flow: return "flow";
     case Fidelity::closed: return "closed";
   }
-  PACELINE_EXPECTS(!"a fidelity outside the enumeration");
+  PACELINE_UNREACHABLE("a fidelity outside the enumeration");
   return {};
 }
 

@@ -148,7 +148,7 @@ double bus_factor(Collective collective, double ranks) {
     case Collective::broadcast:
     case Collective::reduce: return 1;
   }
-  PACELINE_EXPECTS(!"a collective outside the enumeration");
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
   return 0;
 }
 
