@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 
 #include "models/run/resolved_point.h"
 #include "scenarios/loader/input_error.h"
@@ -11,8 +11,12 @@ namespace paceline {
 // elements count; very large rounds are extrapolated from some of their ranks).
 [[nodiscard]] double transfers_to_follow(const ResolvedPoint& point);
 
-// Throws InputError, with the count and the time it would take, when that is more than 10^7 for a
-// simulation or 2 * 10^9 for the closed form.
-void refuse_too_much_effort(const ResolvedPoint& point, const Location& where);
+// How long a simulation of the point may take before it counts as stuck: ten times the estimate,
+// which counts transfers and ranks, and a minute; or forever when forced. The seconds of
+// PACELINE_SIM_TIMEOUT in the environment stand in for both. Throws InputError when those are not a
+// number above zero and, unless forced, with the transfers and their time when there are more than
+// 10^7 to simulate, or 2 * 10^9 for the closed form.
+[[nodiscard]] std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
+                                                      const Location& where);
 
 }  // namespace paceline
