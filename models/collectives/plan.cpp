@@ -15,7 +15,7 @@ std::string_view to_text(Collective collective) {
     case Collective::reduce: return "reduce";
     case Collective::all_to_all: return "all_to_all";
   }
-  PACELINE_EXPECTS(!"a collective outside the enumeration");
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
   return {};
 }
 

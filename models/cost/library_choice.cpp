@@ -92,7 +92,7 @@ AlgorithmChoice mpi_all_reduce(Bytes size, RankCount ranks) {
     case segmented_ring: return {"ring", "mpi: segmented ring as ring"};
     case rabenseifner: return {"halving_doubling", ""};
   }
-  PACELINE_EXPECTS(!"an algorithm outside the enumeration");
+  PACELINE_UNREACHABLE("an algorithm outside the enumeration");
   return {};
 }
 
@@ -104,7 +104,7 @@ AlgorithmChoice for_all_reduce(Library library, Bytes size, RankCount ranks) {
     case Library::mpi: return mpi_all_reduce(size, ranks);
     case Library::plan: return {"ring", ""};
   }
-  PACELINE_EXPECTS(!"a library outside the enumeration");
+  PACELINE_UNREACHABLE("a library outside the enumeration");
   return {};
 }
 
@@ -126,7 +126,7 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
               "reduce-scatter and all-gather: one ring in rank order, whatever the topology"};
     case Collective::all_to_all: break;
   }
-  PACELINE_EXPECTS(!"a collective that no algorithm is built for");
+  PACELINE_UNREACHABLE("a collective that no algorithm is built for");
   return {};
 }
 

@@ -17,7 +17,7 @@ std::string_view to_text(OperationKind kind) {
     case OperationKind::optimizer: return "optimizer";
     case OperationKind::collective: return "collective";
   }
-  PACELINE_EXPECTS(!"an operation kind outside the enumeration");
+  PACELINE_UNREACHABLE("an operation kind outside the enumeration");
   return {};
 }
 

@@ -13,7 +13,7 @@ ElementSize element_size(DataType type) {
     case DataType::bfloat16: return ElementSize(2);
     case DataType::int64: return ElementSize(8);
   }
-  PACELINE_EXPECTS(!"a data type outside the enumeration");
+  PACELINE_UNREACHABLE("a data type outside the enumeration");
   return {};
 }
 
@@ -24,7 +24,7 @@ std::string_view to_text(DataType type) {
     case DataType::bfloat16: return "bfloat16";
     case DataType::int64: return "int64";
   }
-  PACELINE_EXPECTS(!"a data type outside the enumeration");
+  PACELINE_UNREACHABLE("a data type outside the enumeration");
   return {};
 }
 
@@ -52,7 +52,7 @@ const Device::Speed& Device::speed(Precision precision) const {
     case Precision::fp16: return fp16;
     case Precision::bf16: return bf16;
   }
-  PACELINE_EXPECTS(!"a precision outside the enumeration");
+  PACELINE_UNREACHABLE("a precision outside the enumeration");
   return fp32;
 }
 
@@ -70,7 +70,7 @@ Seconds optimizer_time(OptimizerKind kind, Bytes parameters, const Device& devic
       case OptimizerKind::sgd_momentum: return 5;
       case OptimizerKind::adam: return 7;
     }
-    PACELINE_EXPECTS(!"an optimizer outside the enumeration");
+    PACELINE_UNREACHABLE("an optimizer outside the enumeration");
     return 0;
   }();
   return kernel_time(device, parameters * passes);

@@ -73,6 +73,7 @@ struct Device {
   struct Speed {
     FlopsPerSecond peak;
     double attained = 0;
+    std::string assumed = {};  // where that part comes from when no measurement gave it
   };
   Speed fp32, tf32, fp16, bf16;
   Seconds small_kernel_time;  // the least time of any kernel

@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <vector>
 
 namespace paceline::loader {
 namespace {
 
-constexpr std::uintmax_t file_bytes_max = 1 << 20;
+constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::uint64_t values_max = 100'000;
 
 Location at(const std::string& name, const YAML::Mark& mark) {
@@ -23,12 +24,16 @@ Location at(const std::string& name, const YAML::Mark& mark) {
   return {name, static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
 
-// Counts the values of a document with its aliases written out, without writing them out.
+// Counts the values of a document with its aliases written out, without writing them out, and
+// refuses a second one.
 class ValueCounter : public YAML::EventHandler {
  public:
   explicit ValueCounter(const std::string& name) : name_(name) {}
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) throw InputError(at(name_, mark), "starts a second document", "keep one a file");
+    started_ = true;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, 1); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -78,6 +83,7 @@ class ValueCounter : public YAML::EventHandler {
   }
 
   const std::string& name_;
+  bool started_ = false;
   std::uint64_t total_ = 0;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, std::uint64_t> sizes_;
@@ -120,6 +126,29 @@ void require_text(const std::string& name, std::string_view text) {
   }
 }
 
+// Not by its size: a pipe has none. Reads no more than it must to tell that there is too much.
+std::string text_of_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  std::string text(file_bytes_max + 1, '\0');
+  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (!file || std::ferror(file.get()) != 0) {
+    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
+  }
+  if (text.size() > file_bytes_max) {
+    throw InputError({path, 0, 0}, "is larger than 1 MiB", "a scenario is a small YAML file");
+  }
+  return text;
+}
+
+// Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
+std::string folder_of(const std::string& path) {
+  std::error_code unknown;
+  const bool is_stream = path.starts_with("/dev/") || path.starts_with("/proc/") ||
+                         !std::filesystem::is_regular_file(path, unknown);
+  return is_stream ? "" : std::filesystem::path(path).parent_path().string();
+}
+
 }  // namespace
 
 Location location_of(const Document& document, const YAML::Node& node) {
@@ -134,28 +163,20 @@ DocumentPtr parse_document(std::string name, std::string_view text) {
     std::istringstream counted(owned);
     YAML::Parser parser(counted);
     ValueCounter counter(name);
-    parser.HandleNextDocument(counter);
+    while (parser.HandleNextDocument(counter)) {
+    }
     auto root = YAML::Load(owned);
     return std::make_shared<Document>(
-        Document{std::move(name), std::move(owned), std::move(root), true});
+        Document{std::move(name), "", std::move(owned), std::move(root), true});
   } catch (const YAML::Exception& error) {
     throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
   }
 }
 
 DocumentPtr read_document(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) throw InputError({path, 0, 0}, "cannot be read: " + error.message(), "");
-  if (size > file_bytes_max) {
-    throw InputError({path, 0, 0}, "is larger than 1 MiB", "a scenario is a small YAML file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
-    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
-  }
-  return parse_document(path, text);
+  auto document = std::make_shared<Document>(*parse_document(path, text_of_file(path)));
+  document->folder = folder_of(path);
+  return document;
 }
 
 }  // namespace paceline::loader

@@ -18,6 +18,13 @@ using topology::IntraNodeKind;
 using topology::Network;
 using topology::Transport;
 
+constexpr std::array<std::string_view, 6> cluster_keys{"preset",        "name",       "nodes",
+                                                       "gpus_per_node", "intra_node", "network"};
+constexpr std::array<std::string_view, 6> preset_keys{"schema",        "name",       "nodes",
+                                                      "gpus_per_node", "intra_node", "network"};
+constexpr std::array<std::string_view, 5> intra_node_keys{"kind", "bandwidth", "latency", "lanes",
+                                                          "host_bandwidth"};
+
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
@@ -48,6 +55,7 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
 
 IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
   constexpr std::array<std::string_view, 3> kinds{"nvswitch", "nvlink_mesh", "pcie"};
+  reader.expect_only(intra_node_keys);
   IntraNode node;
   if (const auto kind = reader.find("kind"))
     node.kind = IntraNodeKind{static_cast<int>(kind->word(kinds))};
@@ -97,8 +105,10 @@ Network read_network(Reader reader, const Cluster& cluster) {
 
 topology::Cluster load_cluster(Reader reader) {
   Cluster cluster;
+  reader.expect_only(cluster_keys);
   if (const auto preset = reader.find("preset")) {
-    const DocumentPtr document = named_document(*preset, shipped_clusters(), "paceline.cluster/1");
+    const DocumentPtr document =
+        named_document(*preset, shipped_clusters(), {"paceline.cluster/1", preset_keys});
     reader.lay_over(document, document->root);
     (void)reader.has("schema");  // a key of the preset's file
     cluster.name = preset->text();

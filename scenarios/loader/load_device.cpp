@@ -1,3 +1,5 @@
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "models/shipped_file.h"
@@ -6,9 +8,19 @@
 
 namespace paceline::loader {
 
+namespace {
+
+constexpr std::array<std::string_view, 7> device_keys{
+    "schema", "name", "memory_bandwidth", "small_kernel_time", "peak", "attained", "assumed"};
+constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
+constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
+
+}  // namespace
+
 workload::Device load_device(const Field& name) {
   static const Overrides none;
-  const DocumentPtr document = named_document(name, shipped_devices(), "paceline.device/1");
+  const DocumentPtr document =
+      named_document(name, shipped_devices(), {"paceline.device/1", device_keys});
   Reader file(document, document->root, "", none);
   (void)file.find("schema");
   workload::Device device;
@@ -18,6 +30,9 @@ workload::Device load_device(const Field& name) {
   Reader peak = file.map("peak");
   Reader attained = file.map("attained");
   Reader attained_compute = attained.map("compute");
+  Reader assumed = file.map("assumed");
+  attained.expect_only(attained_keys);
+  attained_compute.expect_only(precision_keys);
   device.attained_memory = attained.require("memory", "0.85").number(0.01, 1);
   const std::pair<const char*, workload::Device::Speed*> speeds[] = {{"fp32", &device.fp32},
                                                                      {"tf32", &device.tf32},
@@ -28,10 +43,12 @@ workload::Device load_device(const Field& name) {
     if (!given) continue;
     speed->peak = given->flops_per_second();
     speed->attained = attained_compute.require(key, "0.5").number(0.01, 1);
+    if (const auto source = assumed.find(key)) speed->assumed = source->text();
   }
   peak.finish();
   attained_compute.finish();
   attained.finish();
+  assumed.finish();
   file.finish();
   return device;
 }

@@ -165,6 +165,18 @@ constexpr std::array layer_kinds{LayerKind{"conv", &LayerReader::conv},
                                  LayerKind{"parameter", &LayerReader::parameter},
                                  LayerKind{"buffer", &LayerReader::buffer}};
 
+constexpr std::array<std::string_view, 5> network_keys{"schema", "name", "sample", "layers",
+                                                       "heads"};
+constexpr std::array<std::string_view, 3> block_keys{"repeat", "from", "layers"};
+// Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
+constexpr std::array<std::string_view, 31> layer_keys{
+    "conv",      "linear",    "batchnorm", "layernorm", "elementwise", "pool",
+    "embedding", "attention", "parameter", "buffer",    "in",          "out",
+    "kernel",    "stride",    "out_size",  "bias",      "groups",      "rows",
+    "tied",      "channels",  "size",      "features",  "elements",    "elements_per_token",
+    "inputs",    "in_size",   "columns",   "lookups",   "heads",       "head_size",
+    "count"};
+
 const Overrides no_overrides;
 
 class NetworkReader {
@@ -189,6 +201,7 @@ class NetworkReader {
 
  private:
   void read_repeated(Reader& block) {
+    block.expect_only(block_keys);
     const std::uint64_t repeat = block.require("repeat", "12").count(1, 10'000);
     const auto from_field = block.find("from");
     const std::uint64_t from = from_field ? from_field->count(0, 10'000) : 0;
@@ -204,6 +217,7 @@ class NetworkReader {
   }
 
   Layer read_layer(const Field& entry, Reader& layer) {
+    layer.expect_only(layer_keys);
     for (const LayerKind& kind : layer_kinds) {
       const auto name = layer.find(std::string(kind.key));
       if (!name) continue;
@@ -233,7 +247,8 @@ class NetworkReader {
 }  // namespace
 
 workload::Network load_network(const Field& name, const NetworkOptions& options) {
-  const DocumentPtr document = named_document(name, shipped_networks(), "paceline.network/1");
+  const DocumentPtr document =
+      named_document(name, shipped_networks(), {"paceline.network/1", network_keys});
   Reader file(document, document->root, "", no_overrides);
   (void)file.find("schema");
   workload::Network network{file.require("name", "my-network").text(), {}};

@@ -32,6 +32,30 @@ DataType parameter_type_of(Precision precision) {
   return DataType::float32;  // amp keeps fp32 parameters
 }
 
+// The keys of the maps that have required ones; of all strategies.
+constexpr std::array<std::string_view, 11> scenario_keys{
+    "schema", "name",       "workload", "cluster", "training", "collective",
+    "ranks",  "simulation", "sweep",    "gpus",    "measured"};
+constexpr std::array<std::string_view, 8> workload_keys{
+    "model",     "layers",   "batch_per_gpu",     "device",
+    "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
+constexpr std::array<std::string_view, 6> layer_keys{"name",     "repeat",     "forward",
+                                                     "backward", "parameters", "type"};
+constexpr std::array<std::string_view, 13> training_keys{"strategy",
+                                                         "bucket_cap",
+                                                         "first_bucket",
+                                                         "torch_version",
+                                                         "gradient_as_bucket_view",
+                                                         "find_unused_parameters",
+                                                         "static_graph",
+                                                         "broadcast_buffers",
+                                                         "iteration",
+                                                         "gradient_accumulation",
+                                                         "optimizer",
+                                                         "input_time",
+                                                         "collectives_in_flight"};
+constexpr std::array<std::string_view, 3> collective_keys{"library", "algorithm", "channels"};
+
 constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
 
@@ -67,6 +91,7 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
   for (const Field& entry : list.list()) {
     Reader reader(entry.document(), entry.node(), fmt::format("{}.{}", entry.path(), number++),
                   overrides);
+    reader.expect_only(layer_keys);
     TimedLayer layer;
     const auto name = reader.find("name");
     layer.name = name ? name->text() : fmt::format("layer {}", number);
@@ -128,7 +153,17 @@ void read_model(Reader& reader, const Field& model, const Precisions& precision,
   }
 }
 
+// Of a modelled network whose times no measurement rescales.
+std::string compute_assumption(const Device& device, Precision precision) {
+  const Device::Speed& speed = device.speed(precision);
+  if (speed.assumed.empty()) return "";
+  return fmt::format("compute: {} attains {} of its {} peak: {}, not measured", device.name,
+                     speed.attained, precision_words[static_cast<std::size_t>(precision)],
+                     speed.assumed);
+}
+
 void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenario) {
+  reader.expect_only(workload_keys);
   Workload& workload = scenario.workload;
   workload.batch_per_gpu =
       static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
@@ -145,6 +180,9 @@ void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenari
   } else {
     read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
                workload);
+    if (!reader.has("single_gpu_throughput")) {
+      scenario.compute_assumption = compute_assumption(workload.device, precision.compute);
+    }
   }
 }
 
@@ -241,6 +279,7 @@ std::string read_strategy(Reader& training) {
 }
 
 void read_training(Reader& reader, Scenario& scenario) {
+  reader.expect_only(training_keys);
   scenario.strategy = read_strategy(reader);
   TrainingSettings& training = scenario.training;
   if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
@@ -256,6 +295,7 @@ void read_training(Reader& reader, Scenario& scenario) {
 
 CollectiveSettings read_collective(Reader reader) {
   constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
+  reader.expect_only(collective_keys);
   CollectiveSettings collective;
   if (const auto library = reader.find("library")) {
     collective.library = cost::Library{static_cast<int>(library->word(libraries))};
@@ -329,6 +369,7 @@ void size_cluster(Reader& file, Scenario& scenario) {
 
 Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
   Reader file(document, document->root, "", overrides);
+  file.expect_only(scenario_keys);
   const Field schema = file.require("schema", "paceline/1");
   if (schema.text() != "paceline/1") schema.fail("is not known", "write schema: paceline/1");
   Scenario scenario;

@@ -270,15 +270,44 @@ std::vector<std::pair<std::string, Field>> Reader::entries() {
   return all;
 }
 
-void Reader::fail_unknown(const std::string& key, Location where) const {
-  const std::vector<std::string> known(asked_.begin(), asked_.end());
+void Reader::fail_unknown(const std::string& key, Location where,
+                          std::span<const std::string> known) const {
   const auto close = nearest(key, known);
   throw InputError(std::move(where), fmt::format("unknown key \"{:.60}\"", below(key)),
                    close ? fmt::format("did you mean {}?", *close)
                          : fmt::format("known keys: {}", fmt::join(known, ", ")));
 }
 
+std::string Reader::rest_of(const std::string& overridden_path) const {
+  if (path_.empty()) return overridden_path;
+  const std::string prefix = path_ + ".";
+  return overridden_path.starts_with(prefix) ? overridden_path.substr(prefix.size()) : "";
+}
+
+void Reader::expect_only(std::span<const std::string_view> keys) const {
+  const auto require_known = [&](const std::string& key, const auto& where) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
+    std::vector<std::string> known(keys.begin(), keys.end());
+    std::sort(known.begin(), known.end());
+    fail_unknown(key, where(), known);
+  };
+  for (const Layer& layer : layers_) {
+    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
+    for (const auto& entry : layer.map) {
+      if (!entry.first.IsScalar()) continue;  // finish() refuses it
+      require_known(entry.first.Scalar(),
+                    [&] { return location_of(*layer.document, entry.first); });
+    }
+  }
+  for (const auto& [path, field] : *overrides_) {
+    const std::string rest = rest_of(path);
+    if (rest.empty()) continue;
+    require_known(rest.substr(0, rest.find('.')), [&] { return field.location(); });
+  }
+}
+
 void Reader::finish() const {
+  const std::vector<std::string> known(asked_.begin(), asked_.end());
   for (const Layer& layer : layers_) {
     if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
     std::set<std::string> seen;
@@ -286,19 +315,17 @@ void Reader::finish() const {
       const Location where = location_of(*layer.document, entry.first);
       if (!entry.first.IsScalar()) throw InputError(where, "a key is not a word", "");
       const std::string& key = entry.first.Scalar();
-      if (!asked_.contains(key)) fail_unknown(key, where);
+      if (!asked_.contains(key)) fail_unknown(key, where, known);
       if (!seen.insert(key).second) {
         throw InputError(where, fmt::format("key \"{}\" stands twice", key), "keep one of them");
       }
     }
   }
   for (const auto& [path, field] : *overrides_) {
-    const std::string prefix = path_.empty() ? "" : path_ + ".";
-    if (path.rfind(prefix, 0) != 0) continue;
-    const std::string rest = path.substr(prefix.size());
+    const std::string rest = rest_of(path);
+    if (rest.empty() || asked_.contains(rest)) continue;
     const std::string key = rest.substr(0, rest.find('.'));
-    if (asked_.contains(rest)) continue;
-    if (!asked_.contains(key)) fail_unknown(key, field.location());
+    if (!asked_.contains(key)) fail_unknown(key, field.location(), known);
     if (key != rest && !open_.contains(key)) {
       throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
                        fmt::format("set {} itself", below(key)));

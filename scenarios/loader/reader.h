@@ -78,6 +78,11 @@ class Reader {
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
 
+  // Throws InputError for the first key that is none of these, with the nearest of them. For maps
+  // with required keys, before they are asked for: what is told is the key that is misspelt, not
+  // the one that is missing for it.
+  void expect_only(std::span<const std::string_view> keys) const;
+
   // Throws InputError for the first key that nobody asked for, with the nearest known one.
   void finish() const;
 
@@ -93,7 +98,10 @@ class Reader {
 
   [[nodiscard]] std::string below(const std::string& key) const;
   [[nodiscard]] bool overridden(const std::string& key) const;
-  [[noreturn]] void fail_unknown(const std::string& key, Location where) const;
+  [[noreturn]] void fail_unknown(const std::string& key, Location where,
+                                 std::span<const std::string> known) const;
+  // Of an override of this map: the path below it, empty for those of others.
+  [[nodiscard]] std::string rest_of(const std::string& overridden_path) const;
 
   std::vector<Layer> layers_;  // the first wins
   std::string path_;

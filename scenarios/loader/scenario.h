@@ -36,6 +36,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
   std::vector<std::string> assumptions;
+  std::string compute_assumption;  // empty: the compute is given or measured
 };
 
 // A value of a sweep axis, in SI units where it has a unit.

@@ -194,9 +194,10 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
     }
   }
   if (const auto step = reader.find("step")) raw.step = step->positive_seconds();
-  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s").throughput();
   if (const auto fitted = reader.find("fitted")) raw.fitted = fitted->boolean();
-  reader.finish();
+  if (!raw.step) (void)reader.has("throughput");
+  reader.finish();  // before a missing throughput, a misspelt one
+  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s").throughput();
   return raw;
 }
 
@@ -246,6 +247,8 @@ void ScenarioFile::State::read_measured() {
   Reader file(document, document->root, "", none);
   if (!file.has("measured")) return;
   Reader section = file.map("measured");
+  constexpr std::array<std::string_view, 2> keys{"source", "points"};
+  section.expect_only(keys);
   measured_source = section.require("source", "where the figures come from").text();
   for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
     const RawMeasured raw = read_point(entry);

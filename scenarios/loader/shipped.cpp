@@ -17,9 +17,7 @@ bool names_a_file(std::string_view name) {
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
   if (names_a_file(name)) {
-    if (!field.document()->has_lines) return read_document(name);
-    const auto folder = std::filesystem::path(field.document()->name).parent_path();
-    return read_document((folder / name).string());
+    return read_document((std::filesystem::path(field.document()->folder) / name).string());
   }
   const auto found = std::find_if(shipped.begin(), shipped.end(),
                                   [&](const ShippedFile& file) { return file.name == name; });
@@ -35,20 +33,22 @@ DocumentPtr load(const Field& field, const std::string& name,
 }  // namespace
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                           std::string_view schema) {
+                           const FileKind& kind) {
   // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
   static std::mutex mutex;
   static std::map<std::string, DocumentPtr> cache;
   const std::lock_guard lock(mutex);
   const std::string text = name.text();
-  DocumentPtr& document = cache[fmt::format("{} {} {}", schema, text, name.document()->name)];
+  DocumentPtr& document = cache[fmt::format("{} {} {}", kind.schema, text, name.document()->name)];
   if (document) return document;
   DocumentPtr loaded = load(name, text, shipped);
   static const Overrides none;
   Reader reader(loaded, loaded->root, "", none);
-  const Field found = reader.require("schema", schema);
-  if (found.text() != schema) {
-    found.fail(fmt::format("is not {}", schema), fmt::format("write schema: {}", schema));
+  reader.expect_only(kind.keys);
+  const Field schema = reader.require("schema", kind.schema);
+  if (schema.text() != kind.schema) {
+    schema.fail(fmt::format("is not {}", kind.schema),
+                fmt::format("write schema: {}", kind.schema));
   }
   document = std::move(loaded);
   return document;

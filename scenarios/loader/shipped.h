@@ -8,10 +8,16 @@
 
 namespace paceline::loader {
 
+// What a data file must say it is, and the keys at its top.
+struct FileKind {
+  std::string_view schema;
+  std::span<const std::string_view> keys;
+};
+
 // The document that a field names: one of the shipped files, or a .yaml file beside the document
 // the field is in. Throws InputError with the nearest shipped name when there is neither, or when
-// the document's `schema` is not the expected one. Parsed once per process and name.
+// the document is of another kind. Parsed once per process and name.
 [[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                                         std::string_view schema);
+                                         const FileKind& kind);
 
 }  // namespace paceline::loader

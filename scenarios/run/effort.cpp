@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "models/training/call_plan.h"
@@ -16,6 +19,8 @@ namespace {
 // (tests/bench/README.md), something in between here. For estimates only.
 constexpr double flow_transfer_us = 6;
 constexpr double closed_transfer_us = 0.05;
+// What a rank costs beside: a tree over 100,000 ranks, 2e5 transfers, takes 59 s. Fewer cost less.
+constexpr double flow_rank_us = 600;
 constexpr double flow_transfers_max = 1e7;
 constexpr double closed_transfers_max = 2e9;
 
@@ -46,10 +51,41 @@ double transfers_of(const collectives::Plan& plan) {
   return transfers;
 }
 
+// About what that takes on one core.
+Seconds time_to_follow(double transfers, Fidelity fidelity) {
+  const double each_us = fidelity == Fidelity::closed ? closed_transfer_us : flow_transfer_us;
+  return Seconds(transfers * each_us * 1e-6);
+}
+
+void refuse_too_much(double transfers, const ResolvedPoint& point, const Location& where) {
+  const bool flow = point.fidelity == Fidelity::flow;
+  if (transfers <= (flow ? flow_transfers_max : closed_transfers_max)) return;
+  throw InputError(where,
+                   fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
+                               point.cluster.ranks().value(), transfers, flow ? "simulated " : "",
+                               time_to_follow(transfers, point.fidelity).value() / 60),
+                   flow ? "take fidelity: folded or closed, or add --force"
+                        : "add --force to do it");
+}
+
+std::optional<Seconds> limit_of_environment() {
+  constexpr const char* variable = "PACELINE_SIM_TIMEOUT";
+  const char* const given = std::getenv(variable);
+  if (given == nullptr || *given == '\0') return std::nullopt;
+  const std::string_view text(given);
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || end != text.data() + text.size() || !(seconds > 0)) {
+    throw InputError({variable, 0, 0}, fmt::format("\"{:.60}\" is no time above zero", text),
+                     "write a number of seconds, or unset it");
+  }
+  return Seconds(seconds);
+}
+
 }  // namespace
 
 double transfers_to_follow(const ResolvedPoint& point) {
-  const training::Planner planner(point.cluster);
+  const training::Planner planner(job_cluster(point));
   std::map<std::tuple<collectives::Collective, std::string, Bytes>, double> known;
   double transfers = 0;
   for (const training::Operation& operation : point.program.operations) {
@@ -60,20 +96,22 @@ double transfers_to_follow(const ResolvedPoint& point) {
     if (is_new) entry->second = transfers_of(planner.plan_of(*call));
     transfers += entry->second;
   }
-  return transfers;
+  return transfers * static_cast<double>(jobs_of(point).size());
 }
 
-void refuse_too_much_effort(const ResolvedPoint& point, const Location& where) {
-  if (point.fidelity == Fidelity::folded) return;
-  const bool flow = point.fidelity == Fidelity::flow;
-  const double transfers = transfers_to_follow(point);
-  if (transfers <= (flow ? flow_transfers_max : closed_transfers_max)) return;
-  const double minutes = transfers * (flow ? flow_transfer_us : closed_transfer_us) * 1e-6 / 60;
-  throw InputError(
-      where,
-      fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
-                  point.cluster.ranks().value(), transfers, flow ? "simulated " : "", minutes),
-      flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
+std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
+                                        const Location& where) {
+  const std::optional<Seconds> given = limit_of_environment();
+  if (force) return given;
+  // A folded simulation refuses by itself what it cannot fold.
+  double transfers = flow_transfers_max;
+  if (point.fidelity != Fidelity::folded) {
+    transfers = transfers_to_follow(point);
+    refuse_too_much(transfers, point, where);
+  }
+  if (given) return given;
+  const Seconds ranks(point.cluster.ranks().value() * flow_rank_us * 1e-6);
+  return (time_to_follow(transfers, point.fidelity) + ranks) * 10 + Seconds(60);
 }
 
 void throw_refusal(const std::string& what, const Location& where) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "models/run/resolved_point.h"
@@ -12,10 +12,13 @@ namespace paceline {
 // elements count; very large rounds are extrapolated from some of their ranks).
 [[nodiscard]] double transfers_to_follow(const ResolvedPoint& point);
 
-// Throws InputError, with the count and the time it would take, when that is more than 10^7 for
-// flow or 2 * 10^9 for the closed form. What folding takes is known to the executor only, which
-// refuses by itself.
-void refuse_too_much_effort(const ResolvedPoint& point, const Location& where);
+// How long a simulation of the point may take before it counts as stuck: ten times the estimate,
+// which counts transfers and ranks, and a minute; or forever when forced. The seconds of
+// PACELINE_SIM_TIMEOUT in the environment stand in for both. Throws InputError when those are not a
+// number above zero and, unless forced, with the transfers and their time when there are more than
+// 10^7 for flow, or 2 * 10^9 for the closed form; a folded simulation refuses by itself.
+[[nodiscard]] std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
+                                                      const Location& where);
 
 // The InputError of an executor's refusal.
 [[noreturn]] void throw_refusal(const std::string& what, const Location& where);

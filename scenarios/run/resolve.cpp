@@ -66,6 +66,7 @@ void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   PreparedPoint prepared{};
   prepared.assumptions = scenario.assumptions;
+  add_once(prepared.assumptions, scenario.compute_assumption);
   prepared.point.id = id;
   prepared.point.cluster = scenario.cluster;
   prepared.point.fidelity = scenario.fidelity;

@@ -58,6 +58,61 @@ void take_reply(traces::Reply reply, const RunOptions& options, const std::strin
   }
 }
 
+struct Waiting {
+  std::size_t point;
+  std::optional<Seconds> limit;
+};
+
+// One run. Points to simulate are looked at twice: all before the first simulation starts, so that
+// what is wrong with any is said at once, and each again when its turn comes, so that not all of
+// them have to be kept.
+class Run {
+ public:
+  Run(const ScenarioFile& file, const RunOptions& options) : file_(file), options_(options) {}
+
+  std::vector<PointOutcome> outcomes() {
+    for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
+    SimulationQueue queue;
+    queue.count = waiting_.size();
+    queue.make = [&](std::size_t i) {
+      const auto& [point, limit] = waiting_[i];
+      Simulation simulation{resolve(file_.scenario(point), point).point, limit};
+      simulation.point.force = options_.force;
+      return simulation;
+    };
+    queue.take = [&](std::size_t i, traces::Reply reply) {
+      take(std::move(reply), waiting_[i].point);
+    };
+    simulate(queue, options_.jobs);
+    find_measured_one_gpu(outcomes_);
+    return std::move(outcomes_);
+  }
+
+ private:
+  void look_at(std::size_t point) {
+    const PreparedPoint prepared = resolve(file_.scenario(point), point);
+    outcomes_.push_back(outcome_of(file_, point, prepared));
+    const auto limit = simulation_limit(prepared.point, options_.force, {file_.path(), 0, 0});
+    if (prepared.point.fidelity == Fidelity::closed) {
+      take(cost::predict_closed(prepared.point), point);
+    } else {
+      waiting_.push_back({point, limit});
+    }
+  }
+
+  void take(traces::Reply reply, std::size_t point) {
+    take_reply(std::move(reply), options_, file_.path(), outcomes_[point]);
+    ++done_;
+    if (options_.progress) options_.progress(done_, file_.points().size());
+  }
+
+  const ScenarioFile& file_;
+  const RunOptions& options_;
+  std::vector<PointOutcome> outcomes_;  // by point
+  std::vector<Waiting> waiting_;
+  std::size_t done_ = 0;
+};
+
 }  // namespace
 
 SamplesPerSecond PointOutcome::predicted_throughput() const {
@@ -85,36 +140,7 @@ std::optional<double> PointOutcome::error_percent() const {
 bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->fitted; }
 
 std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOptions& options) {
-  std::vector<PointOutcome> outcomes;
-  std::vector<PreparedPoint> to_simulate;
-  std::vector<std::size_t> simulated_points;
-  const std::size_t all = file.points().size();
-  std::size_t done = 0;
-  const auto advance = [&] {
-    ++done;
-    if (options.progress) options.progress(done, all);
-  };
-  for (std::size_t point = 0; point < all; ++point) {
-    PreparedPoint prepared = resolve(file.scenario(point), point);
-    PointOutcome& outcome = outcomes.emplace_back(outcome_of(file, point, prepared));
-    prepared.point.force = options.force;
-    if (!options.force) refuse_too_much_effort(prepared.point, {file.path(), 0, 0});
-    if (prepared.point.fidelity == Fidelity::closed) {
-      take_reply(cost::predict_closed(prepared.point), options, file.path(), outcome);
-      advance();
-      continue;
-    }
-    to_simulate.push_back(std::move(prepared));
-    simulated_points.push_back(point);
-  }
-  std::vector<const ResolvedPoint*> points;
-  for (const PreparedPoint& prepared : to_simulate) points.push_back(&prepared.point);
-  auto replies = simulate(points, options.jobs, advance);
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    take_reply(std::move(replies[i]), options, file.path(), outcomes[simulated_points[i]]);
-  }
-  find_measured_one_gpu(outcomes);
-  return outcomes;
+  return Run(file, options).outcomes();
 }
 
 }  // namespace paceline

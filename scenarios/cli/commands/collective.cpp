@@ -114,28 +114,26 @@ std::vector<Row> make_rows(const Options& options, const Scenario& scenario,
 }
 
 void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& rows) {
-  std::vector<ResolvedPoint> points;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    points.push_back(point_of(scenario, rows[i].call, i));
-  }
-  for (ResolvedPoint& point : points) point.force = run.force;
-  if (!run.force) refuse_too_much_effort(points.back(), {"collective", 0, 0});
-  std::vector<const ResolvedPoint*> pointers;
-  for (const ResolvedPoint& point : points) pointers.push_back(&point);
-  std::vector<traces::Reply> replies;
-  if (scenario.fidelity == Fidelity::closed) {
-    for (const ResolvedPoint& point : points) replies.emplace_back(cost::predict_closed(point));
-  } else {
-    replies = simulate(pointers, run.jobs, [] {});
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (const auto* failure = std::get_if<traces::Failure>(&replies[i])) {
+  const auto point = [&](std::size_t i) {
+    ResolvedPoint made = point_of(scenario, rows[i].call, i);
+    made.force = run.force;
+    return made;
+  };
+  const auto take = [&](std::size_t i, const traces::Reply& reply) {
+    if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
       if (failure->refused) throw_refusal(failure->what, {"collective", 0, 0});
       throw BackendError("paceline-sim", failure->what);
     }
-    const auto& result = std::get<Result>(replies[i]);
+    const auto& result = std::get<Result>(reply);
     rows[i].time = result.totals.step;
     rows[i].transfers = result.transfers;
+  };
+  const auto limit = simulation_limit(point(rows.size() - 1), run.force, {"collective", 0, 0});
+  if (scenario.fidelity == Fidelity::closed) {
+    for (std::size_t i = 0; i < rows.size(); ++i) take(i, cost::predict_closed(point(i)));
+  } else {
+    const auto make = [&](std::size_t i) { return Simulation{point(i), limit}; };
+    simulate({rows.size(), make, take}, run.jobs);
   }
 }
 
@@ -150,7 +148,7 @@ double bus_factor(Collective collective, double ranks) {
     case Collective::broadcast:
     case Collective::reduce: return 1;
   }
-  PACELINE_EXPECTS(!"a collective outside the enumeration");
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
   return 0;
 }
 

@@ -171,6 +171,49 @@ TEST_F(Executor, MayTalkNonsense) {
   }
 }
 
+// An executor that hangs is killed, and costs the point that it had; the next one gets another. A
+// line longer than a pipe holds, 64 KiB, is not even read: 4,000 slowdowns of ranks take as much.
+TEST_F(Executor, IsKilledWhenItIsTooLate) {
+  for (const char* script : {"read line; exec sleep 600\n", "exec sleep 600\n",
+                             "read line; printf '{'; exec sleep 600\n"}) {
+    SCOPED_TRACE(script);
+    replace_executor(script);
+    const Ended ended =
+        run_program({"/usr/bin/env", "PACELINE_SIM_TIMEOUT=0.2", program(), "run", "flow.yaml",
+                     "--set", "gpus=[2, 4]", "--jobs", "1", "--json", "-"},
+                    folder_.path());
+    expect_environment_trouble(ended,
+                               "2 GPUs: paceline-sim was killed: no answer within 0.2 s; "
+                               "PACELINE_SIM_TIMEOUT sets the seconds it has\n");
+    EXPECT_LT(ended.seconds, 10);
+    const json points = json::parse(ended.out).at("points");
+    EXPECT_EQ(points.at(0).at("failure"), points.at(1).at("failure"));
+    EXPECT_TRUE(nothing_runs());
+  }
+  replace_executor("exec sleep 600\n");
+  const Ended unread =
+      run_program({"/usr/bin/env", "PACELINE_SIM_TIMEOUT=0.2", program(), "run", "flow.yaml",
+                   "--set", "cluster.nodes=2000", "--set", "ranks.jitter=1%", "--force"},
+                  folder_.path());
+  expect_environment_trouble(unread, "4000 GPUs: paceline-sim was killed: no answer within 0.2 s");
+}
+
+TEST_F(Executor, MayTakeTheTimeThatItHas) {
+  replace_executor("read line; sleep 0.3; echo '{\"id\": 0, \"failure\": \"slow\"}'\n");
+  expect_environment_trouble(run({"flow.yaml"}), "4 GPUs: slow");
+}
+
+TEST_F(Executor, HasALimitThatIsATime) {
+  for (const char* bad : {"soon", "0", "-1", "5s", "nan"}) {
+    const std::string setting = std::string("PACELINE_SIM_TIMEOUT=") + bad;
+    const Ended ended =
+        run_program({"/usr/bin/env", setting, program(), "run", "flow.yaml"}, folder_.path());
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_EQ(ended.err, std::string("paceline: PACELINE_SIM_TIMEOUT: \"") + bad +
+                             "\" is no time above zero; write a number of seconds, or unset it\n");
+  }
+}
+
 // The second point is answered as the first one should have been: each reply has its point's id.
 TEST_F(Executor, MayAnswerMoreThanItIsAsked) {
   replace_executor(

@@ -72,6 +72,26 @@ const BadScenario keys[] = {
      "unknown key \"training.bucket_cap\"; known keys: "},
     {"UnknownKeyOfALayer", "parameters: [3000]", "@params: [3000]",
      "unknown key \"workload.layers.1.params\"; known keys: backward, "},
+    {"MisspeltName", "name: two nodes", "@nmae: two nodes",
+     "unknown key \"nmae\"; did you mean name?"},
+    {"MisspeltSchema", "schema: paceline/1", "@shema: paceline/1",
+     "unknown key \"shema\"; did you mean schema?"},
+    {"MisspeltSection",
+     "workload:", "@wrokload:", "unknown key \"wrokload\"; did you mean workload?"},
+    {"UnknownKeyBesideAMissingOne", "name: two nodes", "@zzzzzzzzzzzzzzzzz: two nodes",
+     "unknown key \"zzzzzzzzzzzzzzzzz\"; known keys: cluster,"},
+    {"MisspeltBatch", "batch_per_gpu:", "@batch_per_gpus:",
+     "unknown key \"workload.batch_per_gpus\"; did you mean batch_per_gpu?"},
+    {"MisspeltTimeOfALayer", "name: a, forward:", "name: a, @foward:",
+     "unknown key \"workload.layers.0.foward\"; did you mean forward?"},
+    {"MisspeltGpusPerNode", "gpus_per_node", "@gpu_per_node",
+     "unknown key \"cluster.gpu_per_node\"; did you mean gpus_per_node?"},
+    {"MisspeltBandwidthOfANode", "bandwidth: 100GBps", "@bandwith: 100GBps",
+     "unknown key \"cluster.intra_node.bandwith\"; did you mean bandwidth?"},
+    {"MisspeltStrategy",
+     "{strategy:", "{@stategy:", "unknown key \"training.stategy\"; did you mean strategy?"},
+    {"MisspeltAlgorithm", "{library: nccl}", "{library: plan, @algorthm: ring}",
+     "unknown key \"collective.algorthm\"; did you mean algorithm?"},
     {"UnknownAxis", "", "sweep: {cluster.network.latnecy: [@1us, 2us]}\n",
      "unknown key \"cluster.network.latnecy\"; did you mean latency?"},
     {"KeyThatStandsTwice", "", "@name: again\n", "key \"name\" stands twice"},
@@ -172,8 +192,8 @@ const BadScenario names[] = {
     {"UnknownModel",
      "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"
      "    - {name: b, forward: 1ms, backward: 2ms, parameters: [3000]}\n",
-     "  model: @resnet81\n",
-     "model \"resnet81\" is not known; did you mean resnet18? known: bert-base, "},
+     "  model: @resnet19\n",
+     "model \"resnet19\" is not known; did you mean resnet18? known: bert-base, "},
     {"ModelBesideLayers", "  layers:\n    - {name: a,",
      "  model: resnet18\n  layers:\n    @- {name: a,",
      "layers stands beside model; keep one of them"},
@@ -219,6 +239,11 @@ const BadScenario sweeps[] = {
     {"MeasuredPointWithAnUnknownAxis", "",
      "measured: {source: s, points: [{@latency: 3us, step: 1s}]}\n",
      "unknown key \"measured.points.latency\"; known keys: "},
+    {"MeasuredPointWithAMisspeltFigure", "",
+     "measured: {source: s, points: [{@thruoghput: 9 samples/s}]}\n",
+     "unknown key \"measured.points.thruoghput\"; did you mean throughput?"},
+    {"MeasuredWithAMisspeltSource", "", "measured: {@sorce: s, points: [{step: 1s}]}\n",
+     "unknown key \"measured.sorce\"; did you mean source?"},
     {"MeasuredWithoutPoints", "", "measured: {source: s, points: @[]}\n",
      "points is an empty list"},
     {"MeasuredWithoutSource", "", "measured: @{points: [{step: 1s}]}\n",
@@ -229,6 +254,10 @@ const BadScenario yaml[] = {
     {"MapInAValue", "", "ranks: a@: b\n", "is not YAML: "},
     {"AliasWithoutAnchor", "", "ranks: @*nowhere\n", "is not YAML: "},
     {"ListThatDoesNotEnd", "", "ranks: [1, 2\n@", "is not YAML: "},
+    {"SecondDocument", "", "@---\nname: another\n", "starts a second document; keep one a file"},
+    {"SecondDocumentWithNothingInIt", "", "@---\n", "starts a second document"},
+    {"SecondDocumentAfterAnEnd", "", "...\n@name: another\n", "starts a second document"},
+    {"SecondDocumentThatIsNotYaml", "", "@---\nranks: [1, 2\n", "starts a second document"},
     {"TabForIndentation", "", "\t@ranks: 3\n", "is not YAML: "},
 };
 
@@ -242,6 +271,12 @@ INSTANTIATE_TEST_SUITE_P(Sweeps, BadScenarios, testing::ValuesIn(sweeps), name_o
 INSTANTIATE_TEST_SUITE_P(Yaml, BadScenarios, testing::ValuesIn(yaml), name_of);
 
 // Files that are no scenarios at all.
+
+// The limits of these: what a run of a small scenario takes is 10 ms and 6 MiB.
+void expect_cheap(const Ended& ended) {
+  EXPECT_LT(ended.seconds, 5);
+  EXPECT_LT(ended.peak_kib, 512 * 1024);
+}
 
 class BadFiles : public testing::Test {
  protected:
@@ -264,8 +299,59 @@ TEST_F(BadFiles, MayBeFolders) {
                  "paceline: .: cannot be read: Is a directory");
 }
 
+// An endless file is read as far as the limit.
+TEST_F(BadFiles, MayNeverEnd) {
+  for (const char* endless : {"/dev/zero", "/dev/urandom"}) {
+    const Ended ended = paceline({"run", endless}, folder_.path());
+    expect_refused(ended, std::string("paceline: ") + endless + ": is larger than 1 MiB");
+    expect_cheap(ended);
+  }
+}
+
 TEST_F(BadFiles, MayBeEmpty) {
   expect_refused(run(""), "paceline: bad.yaml: is not a scenario; write schema: paceline/1");
+}
+
+// Files of the other kinds, which a scenario names.
+TEST_F(BadFiles, MayBeTheOnesThatAScenarioNames) {
+  const auto run_with = [&](const char* key, const char* value, std::string_view text) {
+    folder_.write("mine.yaml", text);
+    const std::string scenario = folder_.write("good.yaml", small_scenario);
+    return paceline({"run", scenario, "--set", std::string(key) + "=" + value}, folder_.path());
+  };
+  expect_refused(run_with("workload.device", "mine.yaml", "shcema: paceline.device/1\n"),
+                 "paceline: mine.yaml:1:1: unknown key \"shcema\"; did you mean schema?");
+  expect_refused(run_with("workload.device", "mine.yaml", "schema: paceline.device/1\nnmae: x\n"),
+                 "paceline: mine.yaml:2:1: unknown key \"nmae\"; did you mean name?");
+  expect_refused(run_with("workload.device", "mine.yaml", "schema: paceline.device/2\n"),
+                 "paceline: mine.yaml:1:9: schema \"paceline.device/2\" is not paceline.device/1");
+  expect_refused(run_with("cluster.preset", "mine.yaml",
+                          "schema: paceline.cluster/1\nname: x\ngpus_per_nodes: 4\n"),
+                 "paceline: mine.yaml:3:1: unknown key \"gpus_per_nodes\"; did you mean");
+  expect_refused(run_with("cluster.preset", "mine.yaml", "schema: paceline.cluster/1\n---\na: b\n"),
+                 "paceline: mine.yaml:2:1: starts a second document");
+}
+
+TEST_F(BadFiles, MayBeNetworksWithMisspeltLayers) {
+  const std::string scenario =
+      changed(small_scenario,
+              "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"
+              "    - {name: b, forward: 1ms, backward: 2ms, parameters: [3000]}\n",
+              "  model: mine.yaml\n");
+  const std::string head = "schema: paceline.network/1\nname: mine\nlayers:\n";
+  folder_.write("mine.yaml", head + "  - {linaer: fc, in: 3, out: 4}\n");
+  expect_refused(run(scenario),
+                 "paceline: mine.yaml:4:6: unknown key \"layers.linaer\"; did you mean linear?");
+  folder_.write("mine.yaml", head + "  - {conv: c, in: 3, out: 4, kernle: 1}\n");
+  expect_refused(run(scenario),
+                 "paceline: mine.yaml:4:30: unknown key \"layers.kernle\"; did you mean kernel?");
+  folder_.write("mine.yaml", head + "  - {in: 3, out: 4}\n");
+  expect_refused(run(scenario), "paceline: mine.yaml:4:5: a layer of no known kind");
+  folder_.write("mine.yaml", head +
+                                 "  - {conv: c, in: 6, out: 4, kernel: 1, stride: 1, "
+                                 "out_size: 1, groups: 4}\n");
+  expect_refused(run(scenario),
+                 "paceline: mine.yaml:4:73: groups \"4\" does not divide in and out");
 }
 
 TEST_F(BadFiles, MayBeAListOrAWord) {
@@ -295,12 +381,6 @@ TEST_F(BadFiles, MayBeOneMebibyteOfAKnownScenario) {
   std::string text(small_scenario);
   text += fmt::format("#{}\n", std::string((1 << 20) - text.size() - 2, 'x'));
   EXPECT_EQ(run(text).exit_code, 0);
-}
-
-// The limits of these: what a run of a small scenario takes is 10 ms and 6 MiB.
-void expect_cheap(const Ended& ended) {
-  EXPECT_LT(ended.seconds, 5);
-  EXPECT_LT(ended.peak_kib, 512 * 1024);
 }
 
 // Nine levels of ten aliases each stand for 10^10 values, some 100 GiB when written out.
@@ -457,8 +537,8 @@ const BadCommand usage[] = {
     {"MeanErrorThatIsNotANumber", {"validate", "FILE", "--max-mean-error", "nan"}, ""},
     {"ValidationWithoutMeasuredPoints", {"validate", "FILE"}, ""},
     {"BucketsOfAnUnknownModel",
-     {"buckets", "resnet81"},
-     "command line: model \"resnet81\" is not known; did you mean resnet18? known: "},
+     {"buckets", "resnet19"},
+     "command line: model \"resnet19\" is not known; did you mean resnet18? known: "},
     {"BucketCapWithoutUnit",
      {"buckets", "resnet18", "--bucket-cap", "25"},
      "command line: bucket_cap \"25\" has no unit; write 25MiB or 25MB"},

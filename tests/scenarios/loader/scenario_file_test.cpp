@@ -283,6 +283,35 @@ TEST(Gpus, BelowOneNodeKeepTheNicsLegal) {
   EXPECT_EQ(file.scenario(1).cluster.network.nics_per_node, 4U);
 }
 
+// As YAML has it: a mark before the first line and one after the last.
+TEST(Documents, MayBeginAndEndWithTheirMarks) {
+  EXPECT_EQ(read("---\n" + std::string(small_scenario)).name(), "two nodes");
+  EXPECT_EQ(with_end("...\n").name(), "two nodes");
+  EXPECT_EQ(with_end("...\n\n# the end\n\n").name(), "two nodes");
+}
+
+// A pipe has neither a size nor a folder: paths in it start at the working directory.
+TEST(Documents, MayComeThroughPipes) {
+  const Folder folder;
+  folder.write("scenario.yaml",
+               changed(changed(small_scenario, "  gpus_per_node: 2\n", "  preset: mine.yaml\n"),
+                       "fidelity: closed", "fidelity: closed, seed: 7"));
+  folder.write("mine.yaml", "schema: paceline.cluster/1\nname: mine\ngpus_per_node: 2\n");
+  const auto run = [&](const std::string& command) {
+    return test::run_program({"/bin/bash", "-c", command}, folder.path());
+  };
+  const std::string program = PACELINE_BINARY " run ";
+  const auto of_file = run(program + "scenario.yaml");
+  EXPECT_EQ(of_file.exit_code, 0) << of_file.err;
+  for (const std::string& through :
+       {"cat scenario.yaml | " + program + "/dev/stdin", program + "/dev/stdin < scenario.yaml",
+        program + "<(cat scenario.yaml)"}) {
+    const auto ended = run(through);
+    EXPECT_EQ(ended.exit_code, 0) << through << ": " << ended.err;
+    EXPECT_EQ(ended.out, of_file.out) << through;
+  }
+}
+
 TEST(Sha256, IsThatOfTheFile) {
   const Folder folder;
   const auto path = folder.write("scenario.yaml", small_scenario);

@@ -155,6 +155,32 @@ TEST(SingleGpuThroughput, ReproducesItselfOnOneGpu) {
   }
 }
 
+// A network on a device whose part of the peak nobody measured is marked as such, unless a
+// measurement scales it or the layers' times are given.
+TEST(Compute, IsSaidToBeAssumedWhereItIs) {
+  const auto modelled =
+      changed(small_scenario,
+              "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"
+              "    - {name: b, forward: 1ms, backward: 2ms, parameters: [3000]}\n",
+              "  model: resnet18\n");
+  const auto says = [](const std::string& text, const Settings& settings) {
+    const auto outcomes = outcomes_of(text, settings);
+    std::string compute;
+    for (const std::string& assumption : outcomes.front().assumptions) {
+      if (assumption.rfind("compute: ", 0) == 0) compute += assumption;
+    }
+    return compute;
+  };
+  const Settings h100{{"workload.device", "h100-sxm5-80gb"}, {"workload.precision", "amp"}};
+  EXPECT_EQ(
+      says(modelled, h100),
+      "compute: h100-sxm5-80gb attains 0.15 of its amp peak: as a100-sxm4-40gb, not measured");
+  EXPECT_EQ(says(modelled, with(h100, {{"workload.single_gpu_throughput", "900 samples/s"}})),
+            "compute: scaled to 900 samples/s on one GPU");
+  EXPECT_EQ(says(modelled, {}), "");
+  EXPECT_EQ(says(std::string(small_scenario), h100), "");
+}
+
 TEST(SingleGpuThroughput, ReproducesItselfInEveryShippedScenario) {
   const auto folder = std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios/library";
   int scenarios = 0;

@@ -1,0 +1,54 @@
+#include "scenarios/run/effort.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/resolve.h"
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline {
+namespace {
+
+ResolvedPoint point(const std::vector<ScenarioFile::Setting>& settings) {
+  const test::Folder folder;
+  const auto file =
+      ScenarioFile::read(folder.write("scenario.yaml", test::small_scenario), settings);
+  return resolve(file.scenario(0), 0).point;
+}
+
+const Location somewhere{"a test", 0, 0};
+
+// A ring all-reduce of 800 ranks: 2 x 799 rounds of 800 transfers, 6 us each, and 600 us a rank;
+// ten times that and a minute.
+TEST(SimulationLimit, IsTenTimesTheEstimateAndAMinute) {
+  const double transfers = 2 * 799 * 800;
+  const auto wide = point({{"cluster.nodes", "400"}, {"simulation.fidelity", "flow"}});
+  EXPECT_EQ(transfers_to_follow(wide), transfers);
+  EXPECT_DOUBLE_EQ(simulation_limit(wide, false, somewhere)->value(),
+                   10 * (transfers * 6e-6 + 800 * 600e-6) + 60);
+}
+
+// What is forced may take any time, as nobody knows how long it takes.
+TEST(SimulationLimit, IsNoneWhenForced) {
+  const auto wide = point({{"cluster.nodes", "4000"}, {"simulation.fidelity", "flow"}});
+  EXPECT_THROW((void)simulation_limit(wide, false, somewhere), InputError);
+  EXPECT_FALSE(simulation_limit(wide, true, somewhere));
+}
+
+TEST(SimulationLimit, IsThatOfTheEnvironmentWhenItHasOne) {
+  const auto small = point({{"simulation.fidelity", "flow"}});
+  ASSERT_EQ(::setenv("PACELINE_SIM_TIMEOUT", "2.5", 1), 0);
+  EXPECT_EQ(simulation_limit(small, false, somewhere), Seconds(2.5));
+  EXPECT_EQ(simulation_limit(small, true, somewhere), Seconds(2.5));
+  ASSERT_EQ(::setenv("PACELINE_SIM_TIMEOUT", "", 1), 0);
+  EXPECT_FALSE(simulation_limit(small, true, somewhere));
+  ASSERT_EQ(::unsetenv("PACELINE_SIM_TIMEOUT"), 0);
+}
+
+}  // namespace
+}  // namespace paceline
