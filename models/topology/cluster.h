@@ -38,6 +38,8 @@ struct PcieTree {
   // in host memory, so that it crosses its sender's switch towards the CPU and its receiver's away
   // from it; the two copies are pipelined and cost no time of their own.
   bool peer_to_peer = true;
+
+  friend bool operator==(const PcieTree&, const PcieTree&) = default;
 };
 
 struct IntraNode {
@@ -51,7 +53,7 @@ struct IntraNode {
   // network traffic. Absent: the host never limits network traffic, and a pair without a lane is
   // an error.
   std::optional<BytesPerSecond> host_bandwidth;
-  std::optional<PcieTree> pcie_tree;  // pcie only
+  std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
 };
 
 enum class Transport { rdma, tcp };
@@ -73,6 +75,8 @@ struct FatTree {
   // nics_per_node. Transfers between rails cross the core. Otherwise all NICs share one.
   bool rails = false;
   Placement placement = Placement::packed;
+
+  friend bool operator==(const FatTree&, const FatTree&) = default;
 };
 
 // What joins the nodes: NICs into one switch without limits of its own, or into a fat tree.
