@@ -18,6 +18,29 @@ BytesPerSecond Network::usable_bandwidth() const {
   return bandwidth * (efficiency * framed);
 }
 
+std::uint32_t Network::switches_per_leaf() const {
+  PACELINE_EXPECTS(fat_tree.has_value());
+  return fat_tree->rails ? nics_per_node : 1;
+}
+
+std::uint32_t Cluster::nic_of(std::uint32_t local_rank) const {
+  PACELINE_EXPECTS(local_rank < gpus_per_node);
+  return local_rank * network.nics_per_node / gpus_per_node;
+}
+
+std::uint32_t Cluster::leaves() const {
+  PACELINE_EXPECTS(network.fat_tree && network.fat_tree->nodes_per_leaf > 0);
+  const std::uint32_t each = network.fat_tree->nodes_per_leaf;
+  const std::uint32_t machines = nodes + servers;
+  return machines / each + (machines % each == 0 ? 0 : 1);
+}
+
+std::uint32_t Cluster::leaf_of(std::uint32_t machine) const {
+  PACELINE_EXPECTS(network.fat_tree && machine < nodes + servers);
+  if (network.fat_tree->placement == Placement::spread) return machine % leaves();
+  return machine / network.fat_tree->nodes_per_leaf;
+}
+
 std::optional<Cluster> Cluster::with_gpus(std::uint32_t gpus) const {
   PACELINE_EXPECTS(gpus > 0);
   Cluster sized = *this;

@@ -16,8 +16,30 @@ enum class IntraNodeKind {
   // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go through the
   // host links.
   nvlink_mesh,
-  // Each GPU has one port of `bandwidth` into a crossbar; traffic to the network crosses it too.
+  // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; traffic to the
+  // network
+  // crosses it too.
   pcie,
+};
+
+// PCIe switches between the GPUs of a node and its CPUs. Local rank l is below switch l /
+// gpus_per_switch, switch w on socket w / switches_per_socket, and a NIC on the socket of the first
+// GPU that uses it: traffic to the network crosses the GPU's switch, and the link between the
+// sockets where the NIC is on the other one.
+//
+// Not modelled: NICs below a switch; the bandwidth of host memory.
+struct PcieTree {
+  std::uint32_t gpus_per_switch = 1;
+  BytesPerSecond switch_bandwidth;  // of a switch's link to its CPU, one way; above 0
+  std::uint32_t switches_per_socket = 1;
+  // Of the link between two sockets, one way. Absent: one socket holds all switches.
+  std::optional<BytesPerSecond> socket_bandwidth;
+  // Whether GPUs below one switch reach each other through it. Otherwise every transfer is staged
+  // in host memory, so that it crosses its sender's switch towards the CPU and its receiver's away
+  // from it; the two copies are pipelined and cost no time of their own.
+  bool peer_to_peer = true;
+
+  friend bool operator==(const PcieTree&, const PcieTree&) = default;
 };
 
 struct IntraNode {
@@ -31,12 +53,33 @@ struct IntraNode {
   // network traffic. Absent: the host never limits network traffic, and a pair without a lane is
   // an error.
   std::optional<BytesPerSecond> host_bandwidth;
+  std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
 };
 
 enum class Transport { rdma, tcp };
 enum class Framing { none, ethernet_tcp };
 
-// What joins the nodes: NICs into one switch without limits of its own.
+// How a job's nodes lie in a fat tree: leaf after leaf, or dealt to its leaves in turn, as when it
+// gets what other jobs left free.
+enum class Placement { packed, spread };
+
+// Leaf switches below a core without limits of its own. Nodes, and servers after them, fill as many
+// leaves as they need (the last one perhaps in part). What leaves a leaf switch crosses its one
+// uplink, what arrives from the core its one downlink.
+struct FatTree {
+  std::uint32_t nodes_per_leaf = 1;  // at least 1
+  // The bandwidth of all NICs below a full leaf switch over that of its uplink; at least 1.
+  double oversubscription = 1.0;
+  Seconds core_latency;  // one way, on top of the network's, between two leaf switches
+  // NIC c of every node is on a leaf switch of its own, that of rail c; server s is on rail s %
+  // nics_per_node. Transfers between rails cross the core. Otherwise all NICs share one.
+  bool rails = false;
+  Placement placement = Placement::packed;
+
+  friend bool operator==(const FatTree&, const FatTree&) = default;
+};
+
+// What joins the nodes: NICs into one switch without limits of its own, or into a fat tree.
 struct Network {
   BytesPerSecond bandwidth;         // of one NIC, one way, as its data sheet says; above 0
   Seconds latency;                  // one way, GPU to GPU of different nodes
@@ -44,9 +87,12 @@ struct Network {
   double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
+  std::optional<FatTree> fat_tree;
 
   // What a flow can get through one NIC.
   [[nodiscard]] BytesPerSecond usable_bandwidth() const;
+  // Leaf switches of each leaf: one a rail, else one. Precondition: a fat tree.
+  [[nodiscard]] std::uint32_t switches_per_leaf() const;
 };
 
 // Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r /
@@ -62,6 +108,12 @@ struct Cluster {
   std::uint32_t servers = 0;
 
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
+  // Which NIC of its node a GPU uses. Precondition: local_rank < gpus_per_node.
+  [[nodiscard]] std::uint32_t nic_of(std::uint32_t local_rank) const;
+  // Leaves that nodes and servers fill, and the one that node n, or server n - nodes, is on.
+  // Precondition: a fat tree.
+  [[nodiscard]] std::uint32_t leaves() const;
+  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t machine) const;
   // The same cluster with only so many GPUs: whole nodes, or one node with fewer. Empty when the
   // count neither fills nodes nor fits in one. Precondition: gpus > 0.
   [[nodiscard]] std::optional<Cluster> with_gpus(std::uint32_t gpus) const;

@@ -27,59 +27,97 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
   PACELINE_EXPECTS(cluster.network.nics_per_node > 0 &&
                    cluster.network.nics_per_node <= cluster.gpus_per_node);
   PACELINE_EXPECTS(!unjoined_pair(cluster));
-  add_host_links();
+  add_gpu_links();
   if (cluster_.intra_node.kind == IntraNodeKind::nvlink_mesh) add_mesh();
+  if (cluster_.intra_node.pcie_tree) add_pcie_tree();
   add_network();
 }
 
 Path Fabric::path(Rank from, Rank to) const {
-  const std::uint32_t g = cluster_.gpus_per_node;
   PACELINE_EXPECTS(from != to);
-  PACELINE_EXPECTS(from.value() < cluster_.ranks().value() &&
-                   to.value() < cluster_.ranks().value());
-  if (index(from) / g != index(to) / g) {
-    return {network_out_[index(from)], network_in_[index(to)], cluster_.network.latency};
+  const std::uint32_t endpoints = cluster_.ranks().value() + cluster_.servers;
+  PACELINE_EXPECTS(from.value() < endpoints && to.value() < endpoints);
+  if (machine_of(from.value()) == machine_of(to.value())) {
+    return node_path(from.value(), to.value());
   }
-  if (!lane_out_.empty() && lane_out_[index(from)][index(to) % g] != no_port) {
-    return {lane_out_[index(from)][index(to) % g], lane_in_, cluster_.intra_node.latency};
-  }
-  return {node_out_[index(from)], node_in_[index(to)], cluster_.intra_node.latency};
+  return network_path(from.value(), to.value());
 }
 
-LinkId Fabric::add_link(BytesPerSecond bandwidth) {
+// The node of a rank; servers follow the nodes.
+std::uint32_t Fabric::machine_of(std::uint32_t endpoint) const {
+  const std::uint32_t ranks = cluster_.ranks().value();
+  return endpoint < ranks ? endpoint / cluster_.gpus_per_node : cluster_.nodes + (endpoint - ranks);
+}
+
+Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
+  const Seconds latency = cluster_.intra_node.latency;
+  const std::uint32_t peer = to % cluster_.gpus_per_node;
+  if (!lane_out_.empty() && lane_out_[from][peer] != no_port) {
+    return {lane_out_[from][peer], lane_in_, latency};
+  }
+  if (const auto& tree = cluster_.intra_node.pcie_tree) {
+    if (socket_of(from) != socket_of(to)) return {socket_out_[from], switch_ports_[to].in, latency};
+    if (!tree->peer_to_peer || pcie_switch_of(from) != pcie_switch_of(to)) {
+      return {switch_ports_[from].out, switch_ports_[to].in, latency};
+    }
+  }
+  return {node_ports_[from].out, node_ports_[to].in, latency};
+}
+
+Path Fabric::network_path(std::uint32_t from, std::uint32_t to) const {
+  const Network& network = cluster_.network;
+  if (core_ports_.empty() || leaf_switches_[from] == leaf_switches_[to]) {
+    return {network_ports_[from].out, network_ports_[to].in, network.latency};
+  }
+  return {core_ports_[from].out, core_ports_[to].in,
+          network.latency + network.fat_tree->core_latency};
+}
+
+LinkId Fabric::add_link(LinkKind kind, BytesPerSecond bandwidth) {
   PACELINE_EXPECTS(bandwidth > BytesPerSecond(0));
-  links_.push_back({bandwidth});
+  links_.push_back({bandwidth, kind});
   return static_cast<LinkId>(links_.size() - 1);
 }
 
-PortId Fabric::add_port(std::vector<Port>& ports, std::initializer_list<LinkId> links) {
+Fabric::Links Fabric::add_links(LinkKind kind, BytesPerSecond bandwidth) {
+  const LinkId out = add_link(kind, bandwidth);
+  return {out, add_link(kind, bandwidth)};
+}
+
+PortId Fabric::add_port(std::vector<Port>& ports, const std::vector<LinkId>& links) {
   Port port{{}, static_cast<std::uint32_t>(links.size())};
+  PACELINE_EXPECTS(links.size() <= port.links.size());
   std::copy(links.begin(), links.end(), port.links.begin());
   ports.push_back(port);
   return static_cast<PortId>(ports.size() - 1);
 }
 
+Fabric::Ports Fabric::add_ports(const std::vector<Links>& way) {
+  std::vector<LinkId> out, in;
+  for (const Links& links : way) {
+    out.push_back(links.out);
+    in.push_back(links.in);
+  }
+  return {add_port(out_ports_, out), add_port(in_ports_, in)};
+}
+
 // The crossbar of a node: a port a GPU. For nvswitch these links carry only in-node traffic; for
 // PCIe and for a mesh's host path network traffic crosses them as well.
-void Fabric::add_host_links() {
+void Fabric::add_gpu_links() {
   const IntraNode& node = cluster_.intra_node;
   const bool alone = cluster_.gpus_per_node == 1;
   for (std::uint32_t r = 0; r < cluster_.ranks().value(); ++r) {
     if (node.kind == IntraNodeKind::pcie) {
       if (alone && node.bandwidth == BytesPerSecond(0)) continue;
-      host_out_.push_back(add_link(node.bandwidth));
-      host_in_.push_back(add_link(node.bandwidth));
+      host_links_.push_back(add_links(LinkKind::gpu_port, node.bandwidth));
     } else if (node.host_bandwidth) {
-      host_out_.push_back(add_link(*node.host_bandwidth));
-      host_in_.push_back(add_link(*node.host_bandwidth));
+      host_links_.push_back(add_links(LinkKind::host, *node.host_bandwidth));
     }
     if (alone) continue;
     if (node.kind == IntraNodeKind::nvswitch) {
-      node_out_.push_back(add_port(out_ports_, {add_link(node.bandwidth)}));
-      node_in_.push_back(add_port(in_ports_, {add_link(node.bandwidth)}));
-    } else if (!host_out_.empty()) {
-      node_out_.push_back(add_port(out_ports_, {host_out_[r]}));
-      node_in_.push_back(add_port(in_ports_, {host_in_[r]}));
+      node_ports_.push_back(add_ports({add_links(LinkKind::gpu_port, node.bandwidth)}));
+    } else if (!host_links_.empty()) {
+      node_ports_.push_back(add_ports({host_links_[r]}));
     }
   }
 }
@@ -93,35 +131,109 @@ void Fabric::add_mesh() {
     for (std::uint32_t peer = 0; peer < g; ++peer) {
       const std::uint32_t lanes = cluster_.intra_node.lanes[r % g][peer];
       if (peer == r % g || lanes == 0) continue;
-      ports[peer] = add_port(out_ports_, {add_link(cluster_.intra_node.bandwidth * lanes)});
+      ports[peer] =
+          add_port(out_ports_, {add_link(LinkKind::lane, cluster_.intra_node.bandwidth * lanes)});
     }
     lane_out_.push_back(std::move(ports));
   }
 }
 
-void Fabric::add_network() {
-  if (cluster_.nodes == 1) return;
+std::uint32_t Fabric::pcie_switch_of(std::uint32_t rank) const {
   const std::uint32_t g = cluster_.gpus_per_node;
-  const std::uint32_t nics = cluster_.network.nics_per_node;
+  const std::uint32_t each = cluster_.intra_node.pcie_tree->gpus_per_switch;
+  const std::uint32_t switches = (g + each - 1) / each;  // the last may lack GPUs
+  return rank / g * switches + rank % g / each;
+}
+
+std::uint32_t Fabric::socket_of(std::uint32_t rank) const {
+  const std::uint32_t g = cluster_.gpus_per_node;
+  const PcieTree& tree = *cluster_.intra_node.pcie_tree;
+  if (!tree.socket_bandwidth) return rank / g;
+  return 2 * (rank / g) + rank % g / tree.gpus_per_switch / tree.switches_per_socket;
+}
+
+void Fabric::add_pcie_tree() {
+  const PcieTree& tree = *cluster_.intra_node.pcie_tree;
+  PACELINE_EXPECTS(cluster_.intra_node.kind == IntraNodeKind::pcie);
+  PACELINE_EXPECTS(tree.gpus_per_switch > 0 && tree.switches_per_socket > 0);
+  const std::uint32_t ranks = cluster_.ranks().value();
+  PACELINE_EXPECTS(!tree.socket_bandwidth || socket_of(cluster_.gpus_per_node - 1) < 2);
+  for (std::uint32_t w = 0; w <= pcie_switch_of(ranks - 1); ++w) {
+    switch_links_.push_back(add_links(LinkKind::pcie_switch, tree.switch_bandwidth));
+  }
+  for (std::uint32_t n = 0; tree.socket_bandwidth && n < cluster_.nodes; ++n) {
+    const Links links = add_links(LinkKind::socket, *tree.socket_bandwidth);
+    socket_links_.push_back(links);
+    socket_links_.push_back({links.in, links.out});  // what leaves one socket enters the other
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const Links past_switch = switch_links_[pcie_switch_of(r)];
+    switch_ports_.push_back(add_ports({host_links_[r], past_switch}));
+    if (!tree.socket_bandwidth) continue;
+    const LinkId past_socket = socket_links_[socket_of(r)].out;
+    socket_out_.push_back(add_port(out_ports_, {host_links_[r].out, past_switch.out, past_socket}));
+  }
+}
+
+// The links between a GPU and the NIC that it uses.
+std::vector<Fabric::Links> Fabric::way_to_nic(std::uint32_t rank) const {
+  if (host_links_.empty()) return {};
+  if (!cluster_.intra_node.pcie_tree) return {host_links_[rank]};
+  std::vector<Links> way{host_links_[rank], switch_links_[pcie_switch_of(rank)]};
+  const std::uint32_t g = cluster_.gpus_per_node, nics = cluster_.network.nics_per_node;
+  const std::uint32_t first_of_nic = (cluster_.nic_of(rank % g) * g + nics - 1) / nics;
+  if (socket_of(rank) != socket_of(rank / g * g + first_of_nic)) {
+    way.push_back(socket_links_[socket_of(rank)]);
+  }
+  return way;
+}
+
+void Fabric::add_network() {
+  if (cluster_.nodes == 1 && cluster_.servers == 0) return;
+  add_core();
   const BytesPerSecond bandwidth = cluster_.network.usable_bandwidth();
   for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
-    std::vector<LinkId> nic_out, nic_in;
-    for (std::uint32_t nic = 0; nic < nics; ++nic) {
-      nic_out.push_back(add_link(bandwidth));
-      nic_in.push_back(add_link(bandwidth));
+    std::vector<Links> nics;
+    for (std::uint32_t nic = 0; nic < cluster_.network.nics_per_node; ++nic) {
+      nics.push_back(add_links(LinkKind::nic, bandwidth));
     }
-    for (std::uint32_t local = 0; local < g; ++local) {
-      const std::uint32_t r = node * g + local;
-      const std::uint32_t nic = local * nics / g;
-      if (host_out_.empty()) {
-        network_out_.push_back(add_port(out_ports_, {nic_out[nic]}));
-        network_in_.push_back(add_port(in_ports_, {nic_in[nic]}));
-      } else {
-        network_out_.push_back(add_port(out_ports_, {host_out_[r], nic_out[nic]}));
-        network_in_.push_back(add_port(in_ports_, {host_in_[r], nic_in[nic]}));
-      }
+    for (std::uint32_t local = 0; local < cluster_.gpus_per_node; ++local) {
+      const std::uint32_t nic = cluster_.nic_of(local);
+      std::vector<Links> way = way_to_nic(node * cluster_.gpus_per_node + local);
+      way.push_back(nics[nic]);
+      add_network_end(std::move(way), node, nic);
     }
   }
+  for (std::uint32_t server = 0; server < cluster_.servers; ++server) {
+    add_network_end({add_links(LinkKind::nic, bandwidth)}, cluster_.nodes + server, server);
+  }
+}
+
+// Between a single leaf switch and the core nothing flows.
+void Fabric::add_core() {
+  const auto& tree = cluster_.network.fat_tree;
+  if (!tree) return;
+  PACELINE_EXPECTS(tree->oversubscription >= 1.0);
+  const std::uint32_t switches = cluster_.network.switches_per_leaf();
+  const double nics_below = 1.0 * tree->nodes_per_leaf * cluster_.network.nics_per_node / switches;
+  const BytesPerSecond bandwidth =
+      cluster_.network.usable_bandwidth() * (nics_below / tree->oversubscription);
+  const std::uint32_t all = switches * cluster_.leaves();
+  for (std::uint32_t s = 0; all > 1 && s < all; ++s) {
+    const LinkId up = add_link(LinkKind::leaf_uplink, bandwidth);
+    core_links_.push_back({up, add_link(LinkKind::leaf_downlink, bandwidth)});
+  }
+}
+
+// The next endpoint, which `way` leads to its leaf switch. On rails that is its NIC's.
+void Fabric::add_network_end(std::vector<Links> way, std::uint32_t machine, std::uint32_t nic) {
+  network_ports_.push_back(add_ports(way));
+  if (core_links_.empty()) return;
+  const std::uint32_t switches = cluster_.network.switches_per_leaf();
+  const std::uint32_t leaf_switch = cluster_.leaf_of(machine) * switches + nic % switches;
+  way.push_back(core_links_[leaf_switch]);
+  core_ports_.push_back(add_ports(way));
+  leaf_switches_.push_back(leaf_switch);
 }
 
 }  // namespace paceline::topology

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,15 +12,29 @@ namespace paceline::topology {
 
 using LinkId = std::uint32_t;
 
+enum class LinkKind {
+  gpu_port,       // of one GPU: into NVSwitch, or its PCIe link
+  lane,           // all NVLink lanes of a pair, one way
+  host,           // a GPU's link to its host beside NVLink
+  pcie_switch,    // between a PCIe switch and its CPU
+  socket,         // between the two CPUs of a node
+  nic,            // of a node or a server
+  leaf_uplink,    // from a leaf switch to the core
+  leaf_downlink,  // from the core to a leaf switch
+};
+
 // One direction of one physical link: a bandwidth that the flows crossing it share.
 struct Link {
   BytesPerSecond bandwidth;
+  LinkKind kind;
 };
 
-// Where flows leave a GPU or arrive at one: the links they cross on that side, at most a host link
-// and a NIC. A path is one way out and one way in, so ports are few where pairs are many.
+// Where flows leave an endpoint or arrive at one: the links they cross on that side, in both
+// directions listed from the endpoint outwards. At most a GPU's port, its PCIe switch, the link
+// between sockets, a NIC and a leaf's link. A path is one way out and one way in, so ports are few
+// where pairs are many.
 struct Port {
-  std::array<LinkId, 2> links;
+  std::array<LinkId, 5> links;
   std::uint32_t link_count;
 };
 
@@ -33,14 +46,15 @@ struct Path {
   Seconds latency;
 };
 
-// A cluster's links, and which of them a transfer between two ranks crosses.
+// A cluster's links, and which of them a transfer between two endpoints crosses: ranks, and
+// servers from number ranks() on.
 //
-// Size: O(ranks) links and ports, and O(ranks * gpus_per_node) for a mesh.
+// Size: O(ranks + servers) links and ports, and O(ranks * gpus_per_node) for a mesh.
 class Fabric {
  public:
   explicit Fabric(const Cluster& cluster);
 
-  // Precondition: the ranks differ and exist.
+  // Constant time. Precondition: the endpoints differ and exist.
   [[nodiscard]] Path path(Rank from, Rank to) const;
 
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
@@ -48,22 +62,52 @@ class Fabric {
   [[nodiscard]] const std::vector<Port>& in_ports() const { return in_ports_; }
 
  private:
-  LinkId add_link(BytesPerSecond bandwidth);
-  PortId add_port(std::vector<Port>& ports, std::initializer_list<LinkId> links);
-  void add_host_links();
-  void add_network();
+  // Both directions of one physical link or way, as its endpoint sees them.
+  struct Links {
+    LinkId out, in;
+  };
+  struct Ports {
+    PortId out, in;
+  };
+
+  LinkId add_link(LinkKind kind, BytesPerSecond bandwidth);
+  Links add_links(LinkKind kind, BytesPerSecond bandwidth);
+  PortId add_port(std::vector<Port>& ports, const std::vector<LinkId>& links);
+  Ports add_ports(const std::vector<Links>& way);
+  void add_gpu_links();
+  void add_pcie_tree();
   void add_mesh();
+  void add_network();
+  void add_core();
+  void add_network_end(std::vector<Links> way, std::uint32_t machine, std::uint32_t nic);
+  [[nodiscard]] std::uint32_t pcie_switch_of(std::uint32_t rank) const;  // over all nodes
+  [[nodiscard]] std::uint32_t socket_of(std::uint32_t rank) const;       // over all nodes
+  [[nodiscard]] std::vector<Links> way_to_nic(std::uint32_t rank) const;
+  [[nodiscard]] std::uint32_t machine_of(std::uint32_t endpoint) const;
+  [[nodiscard]] Path node_path(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] Path network_path(std::uint32_t from, std::uint32_t to) const;
 
   Cluster cluster_;
   std::vector<Link> links_;
   std::vector<Port> out_ports_, in_ports_;
-  // Per rank: host link, then the port into the node's crossbar (switch, PCIe, or the host path of
-  // a mesh), then the port into the network. Only those that the cluster has.
-  std::vector<LinkId> host_out_, host_in_;
-  std::vector<PortId> node_out_, node_in_, network_out_, network_in_;
+  // By rank, and empty where the cluster has none of the kind: the link that network traffic
+  // crosses first, and the port into the node's crossbar (switch, PCIe, or the host path of a
+  // mesh).
+  std::vector<Links> host_links_;
+  std::vector<Ports> node_ports_;
+  // PCIe trees. By switch and by socket over all nodes: the links. By rank: the ports that lead
+  // past its switch, and past its socket.
+  std::vector<Links> switch_links_, socket_links_;
+  std::vector<Ports> switch_ports_;
+  std::vector<PortId> socket_out_;
   // Mesh: [rank][peer's local rank]; no_port without a lane.
   std::vector<std::vector<PortId>> lane_out_;
   PortId lane_in_ = 0;  // lanes end at the GPU: no further link
+  // By endpoint: the ports into the network, and with several leaf switches which it is on and the
+  // ports that lead past that one.
+  std::vector<Ports> network_ports_, core_ports_;
+  std::vector<std::uint32_t> leaf_switches_;
+  std::vector<Links> core_links_;  // by leaf switch
 };
 
 // A pair of local ranks that no path joins, as (lower, higher): a mesh without a lane between them

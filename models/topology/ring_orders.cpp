@@ -191,14 +191,20 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
   return {in_order};
 }
 
-// One ring a NIC through all nodes.
+// One ring a NIC through all nodes. On rails a ring goes through every other node backwards, so
+// that it leaves each by the NIC on whose rail it enters the next; only the hop that closes it
+// changes rails, where the nodes are odd in number. NCCL exchanges rings on odd nodes to the same
+// end
+// ("Alternate rings to avoid crossing rails", src/graph/connect.cc).
 std::vector<Cycle> rails(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
+  const bool alternate = cluster.network.fat_tree && cluster.network.fat_tree->rails;
   std::vector<Cycle> rings;
-  for (const Cycle& local : ways_through(cluster)) {
+  for (Cycle local : ways_through(cluster)) {
     Cycle ring;
     for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
       for (const std::uint32_t gpu : local) ring.push_back(node * gpus + gpu);
+      if (alternate) std::reverse(local.begin(), local.end());
     }
     rings.push_back(std::move(ring));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
@@ -12,10 +13,13 @@ namespace paceline::loader {
 namespace {
 
 using topology::Cluster;
+using topology::FatTree;
 using topology::Framing;
 using topology::IntraNode;
 using topology::IntraNodeKind;
 using topology::Network;
+using topology::PcieTree;
+using topology::Placement;
 using topology::Transport;
 
 constexpr std::array<std::string_view, 6> cluster_keys{"preset",        "name",       "nodes",
@@ -28,6 +32,7 @@ constexpr std::array<std::string_view, 5> intra_node_keys{"kind", "bandwidth", "
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
+constexpr double oversubscription_max = 1000;
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {
   std::vector<std::vector<std::uint32_t>> lanes;
@@ -53,6 +58,46 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
   return lanes;
 }
 
+// None of these keys may stand where what they belong to does not.
+void refuse(Reader& reader, std::initializer_list<const char*> keys, const char* belongs_to) {
+  for (const char* key : keys) {
+    if (const auto field = reader.find(key)) {
+      field->fail(fmt::format("belongs to {}", belongs_to), "");
+    }
+  }
+}
+
+std::uint32_t divisor(const Field& field, std::uint32_t whole, std::uint32_t most,
+                      std::string_view parts) {
+  const auto count = static_cast<std::uint32_t>(field.count(1, most));
+  if (whole % count != 0) {
+    field.fail(fmt::format("does not divide the {} {} of a node", whole, parts), "");
+  }
+  return count;
+}
+
+std::optional<PcieTree> read_pcie_tree(Reader& reader, std::uint32_t gpus) {
+  const auto per_switch = reader.find("gpus_per_switch");
+  if (!per_switch) {
+    refuse(reader, {"switch_bandwidth", "sockets", "socket_bandwidth", "peer_to_peer"},
+           "gpus_per_switch");
+    return std::nullopt;
+  }
+  PcieTree tree;
+  tree.gpus_per_switch = divisor(*per_switch, gpus, gpus, "GPUs");
+  tree.switch_bandwidth = reader.require("switch_bandwidth", "12GBps").bandwidth();
+  tree.switches_per_socket = gpus / tree.gpus_per_switch;
+  const auto sockets = reader.find("sockets");
+  if (sockets && divisor(*sockets, tree.switches_per_socket, 2, "switches") == 2) {
+    tree.switches_per_socket /= 2;
+    tree.socket_bandwidth = reader.require("socket_bandwidth", "10GBps").bandwidth();
+  } else {
+    refuse(reader, {"socket_bandwidth"}, "sockets: 2");
+  }
+  if (const auto direct = reader.find("peer_to_peer")) tree.peer_to_peer = direct->boolean();
+  return tree;
+}
+
 IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
   constexpr std::array<std::string_view, 3> kinds{"nvswitch", "nvlink_mesh", "pcie"};
   reader.expect_only(intra_node_keys);
@@ -70,11 +115,41 @@ IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
       node.lanes.assign(gpus, std::vector<std::uint32_t>(gpus, 1));
       for (std::uint32_t i = 0; i < gpus; ++i) node.lanes[i][i] = 0;
     }
-  } else if (const auto lanes = reader.find("lanes")) {
-    lanes->fail("belongs to kind: nvlink_mesh", "");
+  } else {
+    refuse(reader, {"lanes"}, "kind: nvlink_mesh");
+  }
+  if (node.kind == IntraNodeKind::pcie) {
+    node.pcie_tree = read_pcie_tree(reader, gpus);
+  } else {
+    refuse(reader,
+           {"gpus_per_switch", "switch_bandwidth", "sockets", "socket_bandwidth", "peer_to_peer"},
+           "kind: pcie");
   }
   reader.finish();
   return node;
+}
+
+std::optional<FatTree> read_fat_tree(Reader& reader) {
+  constexpr std::array<std::string_view, 2> fabrics{"switch", "fat_tree"};
+  constexpr std::array<std::string_view, 2> placements{"packed", "spread"};
+  const auto fabric = reader.find("fabric");
+  if (!fabric || fabric->word(fabrics) == 0) {
+    refuse(reader, {"nodes_per_leaf", "oversubscription", "core_latency", "rails", "placement"},
+           "fabric: fat_tree");
+    return std::nullopt;
+  }
+  FatTree tree;
+  const Field per_leaf = reader.require("nodes_per_leaf", "16");
+  tree.nodes_per_leaf = static_cast<std::uint32_t>(per_leaf.count(1, nodes_max));
+  if (const auto oversubscription = reader.find("oversubscription")) {
+    tree.oversubscription = oversubscription->number(1, oversubscription_max);
+  }
+  if (const auto latency = reader.find("core_latency")) tree.core_latency = latency->seconds();
+  if (const auto rails = reader.find("rails")) tree.rails = rails->boolean();
+  if (const auto placement = reader.find("placement")) {
+    tree.placement = Placement{static_cast<int>(placement->word(placements))};
+  }
+  return tree;
 }
 
 Network read_network(Reader reader, const Cluster& cluster) {
@@ -97,6 +172,7 @@ Network read_network(Reader reader, const Cluster& cluster) {
   if (const auto framing = reader.find("framing")) {
     network.framing = Framing{static_cast<int>(framing->word(framings))};
   }
+  network.fat_tree = read_fat_tree(reader);
   reader.finish();
   return network;
 }

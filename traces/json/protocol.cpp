@@ -49,6 +49,7 @@ Enum parse_word(const json& in, const std::array<Enum, n>& from, Text text) {
 using collectives::Collective;
 using topology::Framing;
 using topology::IntraNodeKind;
+using topology::Placement;
 using topology::Transport;
 using training::LaneKind;
 using training::OperationKind;
@@ -63,6 +64,7 @@ constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::clos
 constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
 constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
                                 IntraNodeKind::pcie};
+constexpr std::array placements{Placement::packed, Placement::spread};
 constexpr std::array framings{Framing::none, Framing::ethernet_tcp};
 constexpr std::array transports{Transport::rdma, Transport::tcp};
 
@@ -77,9 +79,47 @@ std::string_view word(IntraNodeKind kind) {
 std::string_view word(Framing framing) {
   return framing == Framing::none ? "none" : "ethernet_tcp";
 }
+std::string_view word(Placement placement) {
+  return placement == Placement::packed ? "packed" : "spread";
+}
 std::string_view word(Transport transport) { return transport == Transport::rdma ? "rdma" : "tcp"; }
 constexpr auto by_word = [](auto value) { return word(value); };
 constexpr auto by_text = [](auto value) { return to_text(value); };
+
+json encode(const topology::PcieTree& tree) {
+  json out{{"gpus_per_switch", tree.gpus_per_switch},
+           {"switch_bandwidth_bytes_per_s", tree.switch_bandwidth},
+           {"switches_per_socket", tree.switches_per_socket},
+           {"peer_to_peer", tree.peer_to_peer}};
+  if (tree.socket_bandwidth) out["socket_bandwidth_bytes_per_s"] = *tree.socket_bandwidth;
+  return out;
+}
+
+topology::PcieTree decode_pcie_tree(const json& in) {
+  topology::PcieTree tree;
+  tree.gpus_per_switch = whole<std::uint32_t>(in.at("gpus_per_switch"));
+  in.at("switch_bandwidth_bytes_per_s").get_to(tree.switch_bandwidth);
+  tree.switches_per_socket = whole<std::uint32_t>(in.at("switches_per_socket"));
+  in.at("peer_to_peer").get_to(tree.peer_to_peer);
+  if (in.contains("socket_bandwidth_bytes_per_s")) {
+    tree.socket_bandwidth = in.at("socket_bandwidth_bytes_per_s").get<BytesPerSecond>();
+  }
+  return tree;
+}
+
+json encode(const topology::FatTree& tree) {
+  return {{"nodes_per_leaf", tree.nodes_per_leaf},
+          {"oversubscription", tree.oversubscription},
+          {"core_latency_s", tree.core_latency},
+          {"rails", tree.rails},
+          {"placement", word(tree.placement)}};
+}
+
+topology::FatTree decode_fat_tree(const json& in) {
+  return {whole<std::uint32_t>(in.at("nodes_per_leaf")), in.at("oversubscription").get<double>(),
+          in.at("core_latency_s").get<Seconds>(), in.at("rails").get<bool>(),
+          parse_word(in.at("placement"), placements, by_word)};
+}
 
 json encode(const topology::Cluster& cluster) {
   const auto& node = cluster.intra_node;
@@ -103,6 +143,8 @@ json encode(const topology::Cluster& cluster) {
   if (node.host_bandwidth) {
     out["intra_node"]["host_bandwidth_bytes_per_s"] = *node.host_bandwidth;
   }
+  if (node.pcie_tree) out["intra_node"]["pcie_tree"] = encode(*node.pcie_tree);
+  if (network.fat_tree) out["network"]["fat_tree"] = encode(*network.fat_tree);
   return out;
 }
 
@@ -120,6 +162,9 @@ topology::Cluster decode_cluster(const json& in) {
   if (node.contains("host_bandwidth_bytes_per_s")) {
     cluster.intra_node.host_bandwidth = node.at("host_bandwidth_bytes_per_s").get<BytesPerSecond>();
   }
+  if (node.contains("pcie_tree")) {
+    cluster.intra_node.pcie_tree = decode_pcie_tree(node.at("pcie_tree"));
+  }
   const json& network = in.at("network");
   network.at("bandwidth_bytes_per_s").get_to(cluster.network.bandwidth);
   network.at("latency_s").get_to(cluster.network.latency);
@@ -127,6 +172,9 @@ topology::Cluster decode_cluster(const json& in) {
   network.at("efficiency").get_to(cluster.network.efficiency);
   cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
   cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
+  if (network.contains("fat_tree")) {
+    cluster.network.fat_tree = decode_fat_tree(network.at("fat_tree"));
+  }
   return cluster;
 }
 

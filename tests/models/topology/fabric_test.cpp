@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
 #include "tests/models/topology/clusters.h"
+#include "tests/models/topology/paths.h"
 
 namespace paceline::topology {
 namespace {
@@ -36,41 +36,6 @@ Cluster mesh_of_two_pairs() {
   cluster.intra_node.host_bandwidth = host_bandwidth;
   cluster.intra_node.lanes = {{0, 2, 0, 0}, {2, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};
   return cluster;
-}
-
-std::vector<LinkId> links_of(const Port& port) {
-  return {port.links.begin(), port.links.begin() + port.link_count};
-}
-
-std::vector<LinkId> out_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  return links_of(fabric.out_ports().at(fabric.path(Rank(from), Rank(to)).out));
-}
-
-std::vector<LinkId> in_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  return links_of(fabric.in_ports().at(fabric.path(Rank(from), Rank(to)).in));
-}
-
-std::vector<LinkId> all_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  auto links = out_links(fabric, from, to);
-  for (const LinkId link : in_links(fabric, from, to)) links.push_back(link);
-  return links;
-}
-
-std::vector<double> bandwidths(const Fabric& fabric, const std::vector<LinkId>& links) {
-  std::vector<double> result;
-  for (const LinkId link : links) result.push_back(fabric.links().at(link).bandwidth.value());
-  return result;
-}
-
-std::vector<double> list(std::initializer_list<BytesPerSecond> values) {
-  std::vector<double> result;
-  for (const BytesPerSecond value : values) result.push_back(value.value());
-  return result;
-}
-
-bool share(const std::vector<LinkId>& a, const std::vector<LinkId>& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](LinkId link) { return std::find(b.begin(), b.end(), link) != b.end(); });
 }
 
 TEST(Fabric, JoinsGpusOfASwitchedNodeByTheirPorts) {
@@ -190,6 +155,37 @@ TEST(Fabric, HasLinksInProportionToItsRanks) {
   Cluster cluster = cluster_of(IntraNodeKind::nvswitch);
   cluster.nodes = 100;
   EXPECT_EQ(Fabric(cluster).links().size(), 400 * 2U + 200 * 2U);
+}
+
+// Servers 8 and 9 beside two nodes of four: a NIC each, and nothing of a node.
+TEST(Fabric, JoinsServersByTheirNics) {
+  Cluster cluster = cluster_of(IntraNodeKind::pcie);
+  cluster.servers = 2;
+  const Fabric fabric(cluster);
+  EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 8)), list({node_bandwidth, nic_bandwidth}));
+  EXPECT_EQ(bandwidths(fabric, in_links(fabric, 0, 8)), list({nic_bandwidth}));
+  EXPECT_EQ(bandwidths(fabric, all_links(fabric, 8, 9)), list({nic_bandwidth, nic_bandwidth}));
+  EXPECT_EQ(in_links(fabric, 8, 5), in_links(fabric, 0, 5));
+  EXPECT_FALSE(share(all_links(fabric, 8, 0), all_links(fabric, 9, 4)));
+  EXPECT_FALSE(share(all_links(fabric, 8, 9), all_links(fabric, 9, 8)));
+  EXPECT_EQ(fabric.path(Rank(8), Rank(9)).latency, network_latency);
+}
+
+TEST(Fabric, JoinsServersToASingleNode) {
+  Cluster cluster = cluster_of(IntraNodeKind::nvswitch);
+  cluster.nodes = 1;
+  cluster.servers = 1;
+  const Fabric fabric(cluster);
+  EXPECT_EQ(bandwidths(fabric, all_links(fabric, 3, 4)), list({nic_bandwidth, nic_bandwidth}));
+  EXPECT_EQ(fabric.path(Rank(3), Rank(4)).latency, network_latency);
+}
+
+TEST(Fabric, NamesTheKindOfEachLink) {
+  const Fabric mesh(mesh_of_two_pairs());
+  EXPECT_EQ(kinds(mesh, all_links(mesh, 0, 1)), (Kinds{LinkKind::lane}));
+  EXPECT_EQ(kinds(mesh, out_links(mesh, 0, 5)), (Kinds{LinkKind::host, LinkKind::nic}));
+  const Fabric pcie(cluster_of(IntraNodeKind::pcie));
+  EXPECT_EQ(kinds(pcie, in_links(pcie, 0, 5)), (Kinds{LinkKind::gpu_port, LinkKind::nic}));
 }
 
 TEST(FabricDeathTest, BreaksItsContractForPathsThatAreNone) {

@@ -215,5 +215,45 @@ TEST(RingOrders, RunAlongLanesWithinMeshNodes) {
   }
 }
 
+Cluster on_rails(Cluster cluster) {
+  cluster.network.fat_tree = FatTree{4, 1.0, Seconds(0), true, Placement::packed};
+  return cluster;
+}
+
+// Hops between nodes by whether both ends use the NIC of the same number.
+std::map<bool, std::size_t> hops_by_rail(const Cluster& cluster) {
+  std::map<bool, std::size_t> hops;
+  for (const auto& [hop, rings] : hops_of(ring_orders(cluster))) {
+    const std::uint32_t g = cluster.gpus_per_node;
+    const std::uint32_t from = index(hop.first), to = index(hop.second);
+    if (from / g == to / g) continue;
+    hops[cluster.nic_of(from % g) == cluster.nic_of(to % g)] += rings;
+  }
+  return hops;
+}
+
+TEST(RingOrders, KeepToTheirRails) {
+  using Hops = std::map<bool, std::size_t>;
+  for (const std::uint32_t nics : {2U, 4U, 8U}) {
+    const Cluster cluster = on_rails(switched(4, 8, nics));
+    EXPECT_EQ(hops_by_rail(cluster), (Hops{{true, 4 * nics}}));
+    expect_permutations(ring_orders(cluster), cluster);
+    expect_each_nic_once_out_and_once_in(cluster);
+  }
+  EXPECT_EQ(hops_by_rail(on_rails(dgx1(2, 4))), (Hops{{true, 8}}));
+  // With three nodes each ring changes rails where it closes.
+  EXPECT_EQ(hops_by_rail(on_rails(switched(3, 8, 8))), (Hops{{true, 16}, {false, 8}}));
+}
+
+// Of eight GPUs in four switches, a ring crosses each switch's link once out and once in.
+TEST(RingOrders, FillOneSwitchOfAPcieTreeAfterTheOther) {
+  Cluster cluster = switched(1, 8, 1);
+  cluster.intra_node.kind = IntraNodeKind::pcie;
+  cluster.intra_node.pcie_tree = PcieTree{2, BytesPerSecond(12e9), 4, std::nullopt, true};
+  const Orders orders = ring_orders(cluster);
+  ASSERT_EQ(orders.size(), 1U);
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(orders[0][i], Rank(i));
+}
+
 }  // namespace
 }  // namespace paceline::topology

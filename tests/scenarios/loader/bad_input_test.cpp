@@ -184,6 +184,61 @@ const BadScenario clusters[] = {
      "nothing joins GPUs 0 and 1 of a node; give intra_node.host_bandwidth, or lanes between them"},
 };
 
+// The nodes of the small scenario have two GPUs.
+const BadScenario fabrics[] = {
+    {"UnknownFabric", "latency: 5us", "latency: 5us, fabric: @fat_tee",
+     "fabric \"fat_tee\" is not known; did you mean fat_tree? known: switch, fat_tree"},
+    {"FatTreeWithoutLeaves", "network: {", "network: @{fabric: fat_tree, ",
+     "cluster.network.nodes_per_leaf is missing; write nodes_per_leaf: 16"},
+    {"NoNodesBelowALeaf", "latency: 5us", "latency: 5us, fabric: fat_tree, nodes_per_leaf: @0",
+     "nodes_per_leaf \"0\" is out of range; write a number from 1 to 1000000"},
+    {"UplinksOfMoreThanTheirNics", "latency: 5us",
+     "latency: 5us, fabric: fat_tree, nodes_per_leaf: 1, oversubscription: @0.5",
+     "oversubscription \"0.5\" is out of range; write a number from 1 to 1000"},
+    {"OversubscriptionAsARatio", "latency: 5us",
+     "latency: 5us, fabric: fat_tree, nodes_per_leaf: 1, oversubscription: @\"2:1\"",
+     "oversubscription \"2:1\" is not a number; write a number from 1 to 1000"},
+    {"CoreLatencyWithoutUnit", "latency: 5us",
+     "latency: 5us, fabric: fat_tree, nodes_per_leaf: 1, core_latency: @1",
+     "core_latency \"1\" has no unit; write 1us or 1ms"},
+    {"RailsThatAreACount", "latency: 5us",
+     "latency: 5us, fabric: fat_tree, nodes_per_leaf: 1, rails: @8",
+     "rails \"8\" is neither true nor false"},
+    {"UnknownPlacement", "latency: 5us",
+     "latency: 5us, fabric: fat_tree, nodes_per_leaf: 1, placement: @spred",
+     "placement \"spred\" is not known; did you mean spread? known: packed, spread"},
+    {"LeavesOfASwitch", "latency: 5us", "latency: 5us, nodes_per_leaf: @4",
+     "nodes_per_leaf \"4\" belongs to fabric: fat_tree"},
+    {"RailsOfASwitch", "latency: 5us", "latency: 5us, fabric: switch, rails: @true",
+     "rails \"true\" belongs to fabric: fat_tree"},
+    {"PcieSwitchesBesideNvswitch", "kind: nvswitch", "kind: nvswitch, gpus_per_switch: @2",
+     "gpus_per_switch \"2\" belongs to kind: pcie"},
+    {"PcieSwitchesWithoutGpus", "kind: nvswitch", "kind: pcie, peer_to_peer: @false",
+     "peer_to_peer \"false\" belongs to gpus_per_switch"},
+    {"PcieSwitchesThatDoNotDivideANode", "gpus_per_node: 2\n  intra_node: {kind: nvswitch",
+     "gpus_per_node: 3\n  intra_node: {kind: pcie, gpus_per_switch: @2",
+     "gpus_per_switch \"2\" does not divide the 3 GPUs of a node"},
+    {"NoGpusBelowAPcieSwitch", "kind: nvswitch", "kind: pcie, gpus_per_switch: @0",
+     "gpus_per_switch \"0\" is out of range; write a number from 1 to 2"},
+    {"PcieSwitchWithoutABandwidth", "{kind: nvswitch", "@{kind: pcie, gpus_per_switch: 1",
+     "cluster.intra_node.switch_bandwidth is missing; write switch_bandwidth: 12GBps"},
+    {"PcieSwitchBandwidthWithoutUnit", "kind: nvswitch",
+     "kind: pcie, gpus_per_switch: 1, switch_bandwidth: @12",
+     "switch_bandwidth \"12\" has no unit; write 12Gbps or 12GBps"},
+    {"SocketsWithoutALink", "{kind: nvswitch",
+     "@{kind: pcie, gpus_per_switch: 1, switch_bandwidth: 12GBps, sockets: 2",
+     "cluster.intra_node.socket_bandwidth is missing; write socket_bandwidth: 10GBps"},
+    {"MoreSocketsThanSwitches", "kind: nvswitch",
+     "kind: pcie, gpus_per_switch: 2, switch_bandwidth: 12GBps, sockets: @2",
+     "sockets \"2\" does not divide the 1 switches of a node"},
+    {"FourSockets", "kind: nvswitch",
+     "kind: pcie, gpus_per_switch: 1, switch_bandwidth: 12GBps, sockets: @4",
+     "sockets \"4\" is out of range; write a number from 1 to 2"},
+    {"ALinkBetweenOneSocket", "kind: nvswitch",
+     "kind: pcie, gpus_per_switch: 1, switch_bandwidth: 12GBps, socket_bandwidth: @10GBps",
+     "socket_bandwidth \"10GBps\" belongs to sockets: 2"},
+};
+
 const BadScenario names[] = {
     {"UnknownAlgorithm", "library: nccl", "algorithm: @rnig",
      "algorithm \"rnig\" is not known; did you mean ring? known: ring, "},
@@ -266,6 +321,7 @@ std::string name_of(const testing::TestParamInfo<BadScenario>& info) { return in
 INSTANTIATE_TEST_SUITE_P(Keys, BadScenarios, testing::ValuesIn(keys), name_of);
 INSTANTIATE_TEST_SUITE_P(Quantities, BadScenarios, testing::ValuesIn(quantities), name_of);
 INSTANTIATE_TEST_SUITE_P(Clusters, BadScenarios, testing::ValuesIn(clusters), name_of);
+INSTANTIATE_TEST_SUITE_P(Fabrics, BadScenarios, testing::ValuesIn(fabrics), name_of);
 INSTANTIATE_TEST_SUITE_P(Names, BadScenarios, testing::ValuesIn(names), name_of);
 INSTANTIATE_TEST_SUITE_P(Sweeps, BadScenarios, testing::ValuesIn(sweeps), name_of);
 INSTANTIATE_TEST_SUITE_P(Yaml, BadScenarios, testing::ValuesIn(yaml), name_of);

@@ -29,12 +29,16 @@ ResolvedPoint full_point() {
   point.cluster.intra_node.latency = Seconds(1.9e-6);
   point.cluster.intra_node.lanes = {{0, 5}, {5, 0}};
   point.cluster.intra_node.host_bandwidth = BytesPerSecond(12e9);
+  point.cluster.intra_node.pcie_tree =
+      topology::PcieTree{5, BytesPerSecond(11e9), 6, BytesPerSecond(9e9), false};
   point.cluster.network.bandwidth = BytesPerSecond(12.5e9);
   point.cluster.network.latency = Seconds(3e-6);
   point.cluster.network.nics_per_node = 2;
   point.cluster.network.efficiency = 0.92;
   point.cluster.network.transport = topology::Transport::tcp;
   point.cluster.network.framing = topology::Framing::ethernet_tcp;
+  point.cluster.network.fat_tree =
+      topology::FatTree{16, 2.5, Seconds(4e-7), true, topology::Placement::spread};
   const auto compute = point.program.add_lane({"compute", LaneKind::compute});
   const auto communication = point.program.add_lane({"nccl", LaneKind::communication, 7});
   const auto forward =
@@ -92,12 +96,14 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.intra_node.latency, Seconds(1.9e-6));
   EXPECT_EQ(got.cluster.intra_node.lanes, sent.cluster.intra_node.lanes);
   EXPECT_EQ(got.cluster.intra_node.host_bandwidth, BytesPerSecond(12e9));
+  EXPECT_EQ(got.cluster.intra_node.pcie_tree, sent.cluster.intra_node.pcie_tree);
   EXPECT_EQ(got.cluster.network.bandwidth, BytesPerSecond(12.5e9));
   EXPECT_EQ(got.cluster.network.latency, Seconds(3e-6));
   EXPECT_EQ(got.cluster.network.nics_per_node, 2U);
   EXPECT_EQ(got.cluster.network.efficiency, 0.92);
   EXPECT_EQ(got.cluster.network.transport, topology::Transport::tcp);
   EXPECT_EQ(got.cluster.network.framing, topology::Framing::ethernet_tcp);
+  EXPECT_EQ(got.cluster.network.fat_tree, sent.cluster.network.fat_tree);
   ASSERT_EQ(got.program.lanes.size(), 2U);
   EXPECT_EQ(got.program.lanes[1].name, "nccl");
   EXPECT_EQ(got.program.lanes[1].kind, LaneKind::communication);
