@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,17 @@ class Partition {
   // empty. Precondition: block * chunks covers the range.
   [[nodiscard]] static Partition blocks(ElementRange whole, std::uint64_t chunks,
                                         ElementCount block);
+  // The same chunks, of each only part number `index` when it is cut evenly in `parts`: so that
+  // several channels share every chunk. Precondition: the chunks are whole so far.
+  [[nodiscard]] Partition part(std::uint64_t index, std::uint64_t parts) const;
+  // The same chunks, all `by` elements later.
+  [[nodiscard]] Partition moved(ElementCount by) const;
 
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
   // Whether all chunks have the same number of elements.
   [[nodiscard]] bool is_uniform() const;
   [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
-  // Chunks first .. first+length-1 as one range.
+  // Chunks first .. first+length-1 as one range. Precondition: whole chunks, or a length of 1.
   [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
 
  private:
@@ -49,15 +55,22 @@ class Partition {
   ElementRange whole_;
   std::uint64_t chunks_;
   std::optional<ElementCount> block_;
+  std::uint64_t part_ = 0;
+  std::uint64_t parts_ = 1;
 };
 
 // Which chunk moves at repeat i of a round: number first + i*step, modulo the number of chunks when
 // cyclic. When not cyclic a number out of range is no transfer (ramp-up and drain of pipelines).
+//
+// A number is a chunk of the partition, or, where there are `owners`, the chunk with the number of
+// that owner's rank: a ring numbers its positions, and each owns the chunk of the rank that stands
+// there. Rules share the list, they do not copy it.
 struct ChunkRule {
   Partition partition;
   std::int64_t first;
   std::int64_t step;
   bool cyclic;
+  std::shared_ptr<const std::vector<Rank>> owners = nullptr;
 
   // The same range at every repeat.
   [[nodiscard]] static ChunkRule always(ElementRange range);

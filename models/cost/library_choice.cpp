@@ -121,9 +121,7 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
       }
       return {"binomial_tree", ""};
     case Collective::reduce_scatter:
-    case Collective::all_gather:
-      return {"ring",
-              "reduce-scatter and all-gather: one ring in rank order, whatever the topology"};
+    case Collective::all_gather: return {"ring", ""};
     case Collective::all_to_all: break;
   }
   PACELINE_EXPECTS(!"a collective that no algorithm is built for");

@@ -27,7 +27,7 @@ def log2_ceil(p):
     return steps
 
 
-def ring_all_reduce(p, count, orders):
+def ring_all_reduce(p, count, orders, options):
     if p == 1:
         return 0, [0]
     sent = [0] * p
@@ -40,16 +40,22 @@ def ring_all_reduce(p, count, orders):
     return 2 * (p - 1), sent
 
 
-def ring_reduce_scatter(p, count, orders):
+def ring_reduce_scatter(p, count, orders, options):
     return p - 1, [count - own for own in even(count, p)] if p > 1 else [0]
 
 
-def ring_all_gather(p, count, orders):
-    chunk = even(count, p)
-    return p - 1, [count - chunk[(r + 1) % p] for r in range(p)] if p > 1 else [0]
+def ring_all_gather(p, count, orders, options):
+    if p == 1:
+        return 0, [0]
+    sent = [0] * p
+    for c, order in enumerate(orders):
+        part = [even(chunk, len(orders))[c] for chunk in even(count, p)]  # of each rank's chunk
+        for q, rank in enumerate(order):
+            sent[rank] += sum(part) - part[order[(q + 1) % p]]
+    return p - 1, sent
 
 
-def segmented_ring(p, count, orders):
+def segmented_ring(p, count, orders, options):
     if p == 1:
         return 0, [0]
     size = count * ELEMENT_SIZE
@@ -66,7 +72,7 @@ def segmented_ring(p, count, orders):
     return 2 * (n - each), sent
 
 
-def halving_doubling(p, count, orders):
+def halving_doubling(p, count, orders, options):
     if p == 1:
         return 0, [0]
     q = 1
@@ -98,7 +104,7 @@ def halving_doubling(p, count, orders):
     return 2 * log2_ceil(q) + (2 if p > q else 0), sent
 
 
-def direct(p, count, orders):
+def direct(p, count, orders, options):
     if p == 1:
         return 0, [0]
     return 2, [(count - own) + (p - 1) * own for own in even(count, p)]
@@ -109,16 +115,16 @@ def children(v, p):
     return sum(1 for u in range(1, p) if u & (u - 1) == v)
 
 
-def tree_broadcast(p, count, orders):
+def tree_broadcast(p, count, orders, options):
     return log2_ceil(p), [count * children(v, p) for v in range(p)]
 
 
-def tree_reduce(p, count, orders):
+def tree_reduce(p, count, orders, options):
     return log2_ceil(p), [count * (v != 0) for v in range(p)]
 
 
-def tree_all_reduce(p, count, orders):
-    down, up = tree_broadcast(p, count, orders)[1], tree_reduce(p, count, orders)[1]
+def tree_all_reduce(p, count, orders, options):
+    down, up = tree_broadcast(p, count, orders, options)[1], tree_reduce(p, count, orders, options)[1]
     return 2 * log2_ceil(p), [a + b for a, b in zip(down, up)]
 
 
@@ -134,7 +140,7 @@ RULES = {
     ("reduce", "binomial_tree"): tree_reduce,
 }
 
-# (ranks, count, orders or None for rank order)
+# (ranks, count, orders or None for rank order[, options as a string of the table])
 CASES = {
     ("all_reduce", "ring"): [
         (1, 10, None), (2, 10, None), (3, 10, None), (5, 0, None), (5, 4, None), (7, 1000, None),
@@ -158,9 +164,11 @@ CASES = {
     ],
     ("reduce_scatter", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
+        (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
     ],
     ("all_gather", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
+        (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
     ],
     ("broadcast", "binomial_tree"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),
@@ -171,15 +179,26 @@ CASES = {
 }
 
 
+def parsed(text):
+    """`node 4 separate` as {"node": "4", "separate": True}."""
+    words, options = text.split(), {}
+    while words:
+        key = words.pop(0)
+        options[key] = True if key == "separate" else words.pop(0)
+    return options
+
+
 def main():
-    print("| collective | algorithm | ranks | orders | count | steps | elements sent by rank 0, 1, ... |")
-    print("|---|---|---|---|---|---|---|")
+    print("| collective | algorithm | ranks | orders | options | count | steps | elements sent by 0, 1, ... |")
+    print("|---|---|---|---|---|---|---|---|")
     for (collective, name), cases in CASES.items():
-        for p, count, given in cases:
-            steps, sent = RULES[collective, name](p, count, given or [list(range(p))])
-            assert len(sent) == p
+        for p, count, given, *text in cases:
+            options = parsed(text[0]) if text else {}
+            steps, sent = RULES[collective, name](p, count, given or [list(range(p))], options)
+            assert len(sent) >= p
             orders = " / ".join(" ".join(map(str, order)) for order in given) if given else "-"
-            print(f"| {collective} | {name} | {p} | {orders} | {count} | {steps} | {' '.join(map(str, sent))} |")
+            print(f"| {collective} | {name} | {p} | {orders} | {text[0] if text else '-'} | {count} | {steps} "
+                  f"| {' '.join(map(str, sent))} |")
 
 
 main()

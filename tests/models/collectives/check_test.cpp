@@ -6,6 +6,7 @@
 
 #include "models/collectives/registry.h"
 #include "models/collectives/ring.h"
+#include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {
 namespace {
@@ -260,13 +261,30 @@ void for_each_transfer(const Plan& plan, Visit visit) {
   }
 }
 
+// The default options, and some drawn, with one order or two.
+std::vector<PlanRequest> requests_to_edit() {
+  std::mt19937_64 random(11);
+  std::vector<PlanRequest> requests;
+  for (const std::uint32_t ranks : {2U, 3U, 4U, 6U, 7U, 8U}) {
+    const PlanRequest plain{RankCount(ranks), ElementCount(19), ElementSize(4), Rank(0), {}};
+    requests.push_back(plain);
+    for (std::uint32_t drawn = 0; drawn < 4; ++drawn) {
+      PlanRequest& request = requests.emplace_back(plain);
+      for (std::uint32_t order = 0; order <= drawn % 2; ++order) {
+        request.orders.push_back(shuffled_order(ranks, random));
+      }
+      draw_options(request, random);
+    }
+  }
+  return requests;
+}
+
 template <class Edit>
 void expect_every_edit_is_found(const std::string& what, Edit edit) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const std::uint32_t ranks : {2U, 3U, 4U, 7U, 8U}) {
-      const Plan right = unrolled(
-          algorithm.build({RankCount(ranks), ElementCount(19), ElementSize(4), Rank(0), {}}));
-      ASSERT_EQ(find_fault(right), std::nullopt) << algorithm.name;
+    for (const PlanRequest& request : requests_to_edit()) {
+      const Plan right = unrolled(algorithm.build(request));
+      ASSERT_EQ(find_fault(right), std::nullopt) << describe(algorithm, request);
       std::vector<std::string> unseen;
       for_each_transfer(right, [&](Place place, const Send& send) {
         Plan mutant = right;
@@ -277,8 +295,8 @@ void expect_every_edit_is_found(const std::string& what, Edit edit) {
                          std::to_string(index(send.to)));
       });
       EXPECT_EQ(unseen.size(), 0U)
-          << to_text(algorithm.collective) << " " << algorithm.name << ", " << ranks << " ranks, "
-          << what << ": the first unseen is " << (unseen.empty() ? "" : unseen.front());
+          << describe(algorithm, request) << ", " << what << ": the first unseen is "
+          << (unseen.empty() ? "" : unseen.front());
     }
   }
 }

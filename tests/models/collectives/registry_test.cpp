@@ -53,6 +53,7 @@ TEST(Registry, OneRankHasNothingToSend) {
 }
 
 // All counts with rank order and with shuffled rings, two of them with each node-shaped ring.
+// Rank order goes with the default options, the others with options drawn for each request.
 template <class Visit>
 void for_each_request(std::uint32_t ranks_max, Visit visit) {
   std::mt19937_64 random(2024);
@@ -66,7 +67,9 @@ void for_each_request(std::uint32_t ranks_max, Visit visit) {
         for (const ElementCount count : counts) {
           for (const Rank root : roots_of_interest(algorithm, ranks, random)) {
             const ElementSize element_size = element_sizes[random() % element_sizes.size()];
-            visit(algorithm, PlanRequest{RankCount(ranks), count, element_size, root, sets[set]});
+            PlanRequest request{RankCount(ranks), count, element_size, root, sets[set]};
+            if (set > 0) draw_options(request, random);
+            visit(algorithm, request);
             if (::testing::Test::HasFatalFailure()) return;
           }
         }
@@ -189,6 +192,49 @@ TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
       }
     }
   });
+}
+
+using Shape = std::vector<std::vector<std::uint64_t>>;  // channel -> repeats of its rounds
+
+Shape shape_of(const Plan& plan) {
+  Shape shape;
+  for (const Channel& channel : plan.channels) {
+    auto& repeats = shape.emplace_back();
+    for (const Round& round : channel.rounds) repeats.push_back(round.repeats);
+  }
+  return shape;
+}
+
+// Whom each endpoint sends to and how that arrives, whatever the sizes.
+std::vector<std::vector<std::pair<Rank, Arrival>>> sends_of(const Plan& plan) {
+  std::vector<std::vector<std::pair<Rank, Arrival>>> all;
+  for (const Channel& channel : plan.channels) {
+    for (const Round& round : channel.rounds) {
+      for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
+        auto& sends = all.emplace_back();
+        for (const Send& send : round.sends(Rank(r))) sends.emplace_back(send.to, send.arrival);
+      }
+    }
+  }
+  return all;
+}
+
+// plan.h, Round. Counts that differ by a few elements mostly agree in the shape, others may.
+TEST(Registry, PlansOfOneShapeSendBetweenTheSameEndpointsWhateverTheCount) {
+  std::mt19937_64 random(31);
+  std::size_t compared = 0;
+  for_each_request(17, [&](const Algorithm& algorithm, PlanRequest request) {
+    const Plan plan = algorithm.build(request);
+    for (const ElementCount count : {request.count + ElementCount(1), ElementCount(1000)}) {
+      request.count = count;
+      const Plan other = algorithm.build(request);
+      if (shape_of(plan) != shape_of(other)) continue;
+      ++compared;
+      ASSERT_EQ(plan.endpoints(), other.endpoints()) << describe(algorithm, request);
+      ASSERT_EQ(sends_of(plan), sends_of(other)) << describe(algorithm, request);
+    }
+  });
+  EXPECT_GT(compared, 1000U);
 }
 
 // Transfers are generated on demand, so this takes no time worth measuring; a plan that stored its
