@@ -78,6 +78,20 @@ ElementRange ChunkRule::at(std::uint64_t repeat) const {
   return partition.chunk(owners ? paceline::index((*owners)[number]) : number);
 }
 
+ElementRange AllToAllBlocks::sent(Rank to) const {
+  const ElementCount block(count.value() / ranks.value());
+  return {block * index(to), block};
+}
+
+ElementRange AllToAllBlocks::received(Rank from) const {
+  const ElementRange block = sent(from);
+  return {count + block.begin, block.count};
+}
+
+ElementCount buffer_size(const Plan& plan) {
+  return plan.collective == Collective::all_to_all ? plan.count * 2 : plan.count;
+}
+
 std::uint64_t round_count(const Plan& plan) {
   std::uint64_t most = 0;
   for (const Channel& channel : plan.channels) {

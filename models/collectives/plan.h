@@ -83,6 +83,8 @@ struct Send {
   Rank to;
   ChunkRule chunk;
   Arrival arrival;
+  // Elements from where the chunk lies with the sender to where it lands: 0 but in an all-to-all.
+  std::int64_t shift = 0;
 };
 
 using Sends = std::vector<Send>;
@@ -114,8 +116,9 @@ struct Channel {
 };
 
 // One collective call on `count` elements. Chunk ranges refer to a buffer of that many elements on
-// every rank (for reduce-scatter, all-gather and all-to-all: the whole array, of which rank r owns
-// chunk r of Partition::even over the ranks).
+// every rank (for reduce-scatter and all-gather: the whole array, of which rank r owns chunk r of
+// Partition::even over the ranks). An all-to-all's buffer is twice as long: it sends from the first
+// half and receives into the second, in the blocks of AllToAllBlocks.
 //
 // The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
 // and need not keep anything (parameter servers, switches that reduce). A server's buffer starts
@@ -130,6 +133,20 @@ struct Plan {
 
   [[nodiscard]] RankCount endpoints() const { return RankCount(ranks.value() + servers); }
 };
+
+// An all-to-all moves p blocks of floor(count / p) elements a rank: block s of the first half is
+// for rank s, block s of the second half comes from rank s. A rank's own block is not moved, nor
+// are the elements left over, fewer than p: as in MPI_Alltoall and nccl-tests' alltoall.cu.
+struct AllToAllBlocks {
+  RankCount ranks;
+  ElementCount count;
+
+  [[nodiscard]] ElementRange sent(Rank to) const;
+  [[nodiscard]] ElementRange received(Rank from) const;
+};
+
+// Elements of the buffer that a plan's ranges refer to.
+[[nodiscard]] ElementCount buffer_size(const Plan& plan);
 
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);

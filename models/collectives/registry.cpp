@@ -3,8 +3,12 @@
 #include <array>
 
 #include "models/collectives/binomial_tree.h"
+#include "models/collectives/bruck.h"
 #include "models/collectives/direct.h"
 #include "models/collectives/halving_doubling.h"
+#include "models/collectives/pairwise.h"
+#include "models/collectives/recursive_doubling.h"
+#include "models/collectives/recursive_halving.h"
 #include "models/collectives/ring.h"
 #include "models/collectives/segmented_ring.h"
 
@@ -18,16 +22,28 @@ constexpr std::array rows{
               "ring in segments of at most 1 MiB, two under way, as Gloo's"},
     Algorithm{Collective::all_reduce, "halving_doubling", halving_doubling_all_reduce,
               "recursive halving, then recursive doubling; any rank count"},
+    Algorithm{Collective::all_reduce, "recursive_doubling", recursive_doubling_all_reduce,
+              "whole buffers between partners at doubling distances; any rank count"},
     Algorithm{Collective::all_reduce, "direct", direct_all_reduce,
               "every rank to every other, twice"},
     Algorithm{Collective::all_reduce, "binomial_tree", binomial_tree_all_reduce,
               "reduce to rank 0 and broadcast, whole buffers"},
-    Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter, "first half of the ring"},
-    Algorithm{Collective::all_gather, "ring", ring_all_gather, "second half of the ring"},
+    Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
+              "first half of the ring; one channel an order"},
+    Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,
+              "halves between partners at halving distances; any rank count"},
+    Algorithm{Collective::all_gather, "ring", ring_all_gather,
+              "second half of the ring; one channel an order"},
+    Algorithm{Collective::all_gather, "recursive_doubling", recursive_doubling_all_gather,
+              "all one has, between partners at doubling distances; any rank count"},
+    Algorithm{Collective::all_gather, "bruck", bruck_all_gather,
+              "chunks round the ranks in ceil(log2 p) steps"},
     Algorithm{Collective::broadcast, "binomial_tree", binomial_tree_broadcast,
               "whole buffers down a binomial tree"},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
               "whole buffers up a binomial tree"},
+    Algorithm{Collective::all_to_all, "pairwise", pairwise_all_to_all,
+              "each block in a step of its own, to the rank i further in step i"},
 };
 
 }  // namespace

@@ -104,6 +104,68 @@ def halving_doubling(p, count, orders, options):
     return 2 * log2_ceil(q) + (2 if p > q else 0), sent
 
 
+def folded(p):
+    """The active ranks, 2^floor(log2 p) of them, each with the ranks it stands for."""
+    q = 1
+    while 2 * q <= p:
+        q *= 2
+    pairs = p - q
+    return [(2 * v + 1, [2 * v, 2 * v + 1]) if v < pairs else (v + pairs, [v + pairs]) for v in range(q)]
+
+
+def fold_steps(p):
+    """Exchanges among the active ranks, and one step before and one after when there are pairs."""
+    q = len(folded(p))
+    return log2_ceil(q) + (2 if p > q else 0)
+
+
+def recursive_doubling_all_reduce(p, count, orders, options):
+    sent = [0] * p
+    for active, ranks in folded(p):
+        sent[active] = count * log2_ceil(len(folded(p)))
+        if len(ranks) == 2:
+            sent[active] += count
+            sent[ranks[0]] = count
+    return fold_steps(p), sent
+
+
+def recursive_doubling_all_gather(p, count, orders, options):
+    chunk, sent, active = even(count, p), [0] * p, folded(p)
+    has = [[v] for v in range(len(active))]  # the numbers whose chunks number v has
+    while len(has[0]) < len(active):
+        for v, (rank, _) in enumerate(active):
+            sent[rank] += sum(chunk[r] for u in has[v] for r in active[u][1])
+        has = [has[v] + has[v ^ len(has[v])] for v in range(len(active))]
+    for rank, ranks in active:
+        if len(ranks) == 2:
+            sent[ranks[0]] = chunk[ranks[0]]
+            sent[rank] += count - chunk[ranks[0]]
+    return fold_steps(p), sent
+
+
+def recursive_halving(p, count, orders, options):
+    chunk, sent, active = even(count, p), [0] * p, folded(p)
+    for rank, ranks in active:
+        sent[rank] = count - sum(chunk[r] for r in ranks)  # all that others end with, once
+        if len(ranks) == 2:
+            sent[ranks[0]] = count
+            sent[rank] += chunk[ranks[0]]
+    return fold_steps(p), sent
+
+
+def bruck(p, count, orders, options):
+    chunk, sent, distance = even(count, p), [0] * p, 1
+    while distance < p:
+        for r in range(p):
+            sent[r] += sum(chunk[(r + i) % p] for i in range(min(distance, p - distance)))
+        distance *= 2
+    return log2_ceil(p), sent
+
+
+def pairwise(p, count, orders, options):
+    return p - 1, [(p - 1) * (count // p)] * p
+
+
 def direct(p, count, orders, options):
     if p == 1:
         return 0, [0]
@@ -132,12 +194,17 @@ RULES = {
     ("all_reduce", "ring"): ring_all_reduce,
     ("all_reduce", "segmented_ring"): segmented_ring,
     ("all_reduce", "halving_doubling"): halving_doubling,
+    ("all_reduce", "recursive_doubling"): recursive_doubling_all_reduce,
     ("all_reduce", "direct"): direct,
     ("all_reduce", "binomial_tree"): tree_all_reduce,
     ("reduce_scatter", "ring"): ring_reduce_scatter,
+    ("reduce_scatter", "recursive_halving"): recursive_halving,
     ("all_gather", "ring"): ring_all_gather,
+    ("all_gather", "recursive_doubling"): recursive_doubling_all_gather,
+    ("all_gather", "bruck"): bruck,
     ("broadcast", "binomial_tree"): tree_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
+    ("all_to_all", "pairwise"): pairwise,
 }
 
 # (ranks, count, orders or None for rank order[, options as a string of the table])
@@ -156,6 +223,9 @@ CASES = {
         (1, 10, None), (2, 10, None), (3, 10, None), (5, 4, None), (6, 100, None), (7, 10, None),
         (8, 1000, None), (12, 100, None), (13, 0, None), (16, 10, None),
     ],
+    ("all_reduce", "recursive_doubling"): [
+        (1, 10, None), (2, 10, None), (3, 10, None), (6, 100, None), (8, 7, None), (13, 3, None),
+    ],
     ("all_reduce", "direct"): [
         (1, 1, None), (2, 1, None), (3, 10, None), (5, 4, None), (8, 1000, None), (13, 100, None),
     ],
@@ -166,15 +236,27 @@ CASES = {
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
         (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
     ],
+    ("reduce_scatter", "recursive_halving"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+    ],
     ("all_gather", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
         (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
+    ],
+    ("all_gather", "recursive_doubling"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+    ],
+    ("all_gather", "bruck"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
     ],
     ("broadcast", "binomial_tree"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),
     ],
     ("reduce", "binomial_tree"): [
         (1, 10, None), (3, 0, None), (6, 10, None), (8, 100, None), (13, 1000, None),
+    ],
+    ("all_to_all", "pairwise"): [
+        (1, 10, None), (3, 10, None), (4, 3, None), (8, 1000, None), (13, 100, None),
     ],
 }
 
