@@ -4,7 +4,9 @@
 
 #include "models/collectives/binomial_tree.h"
 #include "models/collectives/bruck.h"
+#include "models/collectives/chain.h"
 #include "models/collectives/direct.h"
+#include "models/collectives/double_binary_tree.h"
 #include "models/collectives/halving_doubling.h"
 #include "models/collectives/pairwise.h"
 #include "models/collectives/recursive_doubling.h"
@@ -28,6 +30,9 @@ constexpr std::array rows{
               "every rank to every other, twice"},
     Algorithm{Collective::all_reduce, "binomial_tree", binomial_tree_all_reduce,
               "reduce to rank 0 and broadcast, whole buffers"},
+    Algorithm{
+        Collective::all_reduce, "double_binary_tree", double_binary_tree_all_reduce,
+        "two trees over nodes with chains inside, half of the data each, up and down at once"},
     Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
               "first half of the ring; one channel an order"},
     Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,
@@ -40,8 +45,12 @@ constexpr std::array rows{
               "chunks round the ranks in ceil(log2 p) steps"},
     Algorithm{Collective::broadcast, "binomial_tree", binomial_tree_broadcast,
               "whole buffers down a binomial tree"},
+    Algorithm{Collective::broadcast, "chain", chain_broadcast,
+              "chunk after chunk along a line from the root; one channel an order"},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
               "whole buffers up a binomial tree"},
+    Algorithm{Collective::reduce, "chain", chain_reduce,
+              "chunk after chunk along a line to the root; one channel an order"},
     Algorithm{Collective::all_to_all, "pairwise", pairwise_all_to_all,
               "each block in a step of its own, to the rank i further in step i"},
 };

@@ -162,6 +162,79 @@ def bruck(p, count, orders, options):
     return log2_ceil(p), sent
 
 
+def pipeline_chunks(share, options):
+    """Sizes of as few even chunks as keep each within the chunk size; one when there is nothing."""
+    most = max(1, int(options.get("chunk", 512 * 1024)) // ELEMENT_SIZE)
+    return even(share, max(1, ceil_div(share, most)))
+
+
+def chain(p, count, orders, options, last_after_root):
+    """Root 0. Chunk k is at the end of the line of p ranks after k + p-1 steps."""
+    if p == 1:
+        return 0, [0]
+    sent, steps = [0] * p, 0
+    for order, part in zip(orders, even(count, len(orders))):
+        last = order[(order.index(0) + last_after_root) % p]
+        for rank in range(p):
+            sent[rank] += part if rank != last else 0
+        steps = max(steps, len(pipeline_chunks(part, options)) + p - 2)
+    return steps, sent
+
+
+def chain_broadcast(p, count, orders, options):
+    return chain(p, count, orders, options, -1)
+
+
+def chain_reduce(p, count, orders, options):
+    return chain(p, count, orders, options, 0)
+
+
+def btree_parents(n):
+    """NCCL's tree: with b the lowest set bit of v, the parent is v - b with bit 2b set, or v - b where that
+    is out of bounds; 0 is the root."""
+    parents = [None] * n
+    for v in range(1, n):
+        bit = 1
+        while not v & bit:
+            bit *= 2
+        up = (v - bit) | (2 * bit)
+        parents[v] = up if up < n else v - bit
+    return parents
+
+
+def double_binary_tree(p, count, orders, options):
+    if p == 1:
+        return 0, [0]
+    per_node = int(options.get("node", 1))
+    n = p // per_node
+    first = btree_parents(n)
+    if n % 2 == 0:  # mirror image
+        second = [None if first[n - 1 - v] is None else n - 1 - first[n - 1 - v] for v in range(n)]
+    else:  # moved by one
+        second = [None if first[(v - 1) % n] is None else (first[(v - 1) % n] + 1) % n for v in range(n)]
+    sent, steps = [0] * p, 0
+    for c, part in enumerate(even(count, 2 * len(orders))):
+        chains = [[r for r in orders[c // 2] if r // per_node == node] for node in range(n)]
+        parent = {}
+        for node, chain_ in enumerate(chains):
+            up = (first, second)[c % 2][node]
+            parent[chain_[0]] = None if up is None else chains[up][0]
+            for above, below in zip(chain_, chain_[1:]):
+                parent[below] = above
+        depth = 0
+        for rank in range(p):
+            edges, above = 0, parent[rank]
+            if above is not None:
+                sent[rank] += part  # up
+                sent[above] += part  # and down again
+            while above is not None:
+                edges, above = edges + 1, parent[above]
+            depth = max(depth, edges)
+        # The first chunk goes up `depth` edges and down as many, each chunk one step behind the last.
+        steps = max(steps, 2 * depth + len(pipeline_chunks(part, options)) - 1)
+    return steps, sent
+
+
 def pairwise(p, count, orders, options):
     return p - 1, [(p - 1) * (count // p)] * p
 
@@ -197,13 +270,16 @@ RULES = {
     ("all_reduce", "recursive_doubling"): recursive_doubling_all_reduce,
     ("all_reduce", "direct"): direct,
     ("all_reduce", "binomial_tree"): tree_all_reduce,
+    ("all_reduce", "double_binary_tree"): double_binary_tree,
     ("reduce_scatter", "ring"): ring_reduce_scatter,
     ("reduce_scatter", "recursive_halving"): recursive_halving,
     ("all_gather", "ring"): ring_all_gather,
     ("all_gather", "recursive_doubling"): recursive_doubling_all_gather,
     ("all_gather", "bruck"): bruck,
     ("broadcast", "binomial_tree"): tree_broadcast,
+    ("broadcast", "chain"): chain_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
+    ("reduce", "chain"): chain_reduce,
     ("all_to_all", "pairwise"): pairwise,
 }
 
@@ -232,6 +308,12 @@ CASES = {
     ("all_reduce", "binomial_tree"): [
         (1, 100, None), (2, 0, None), (3, 10, None), (6, 10, None), (8, 100, None), (13, 1, None),
     ],
+    ("all_reduce", "double_binary_tree"): [
+        (1, 10, None), (2, 10, None), (3, 11, None), (7, 100, None), (8, 1000, None, "chunk 400"),
+        (13, 5, None, "chunk 4"), (6, 100, None, "node 6"), (8, 100, None, "node 2 chunk 40"),
+        (12, 101, [[1, 0, 2, 4, 5, 3, 7, 8, 6, 10, 9, 11], list(range(12))], "node 3 chunk 16"),
+        (3, 600000, None),
+    ],
     ("reduce_scatter", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
         (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
@@ -252,8 +334,17 @@ CASES = {
     ("broadcast", "binomial_tree"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),
     ],
+    ("broadcast", "chain"): [
+        (1, 10, None), (2, 10, None), (5, 10, None), (5, 100, None, "chunk 40"), (8, 3, None, "chunk 4"),
+        (4, 0, None, "chunk 4"), (6, 101, [[5, 1, 3, 0, 4, 2], [0, 1, 2, 3, 4, 5]], "chunk 64"),
+        (3, 400000, None),
+    ],
     ("reduce", "binomial_tree"): [
         (1, 10, None), (3, 0, None), (6, 10, None), (8, 100, None), (13, 1000, None),
+    ],
+    ("reduce", "chain"): [
+        (1, 10, None), (2, 10, None), (5, 100, None, "chunk 40"), (8, 3, None, "chunk 4"),
+        (6, 101, [[5, 1, 3, 0, 4, 2], [0, 1, 2, 3, 4, 5]], "chunk 64"), (3, 400000, None),
     ],
     ("all_to_all", "pairwise"): [
         (1, 10, None), (3, 10, None), (4, 3, None), (8, 1000, None), (13, 100, None),

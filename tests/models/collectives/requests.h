@@ -63,7 +63,7 @@ const T& one_of(const std::vector<T>& all, std::mt19937_64& random) {
 }
 
 // What a topology and a scenario may say beyond orders, drawn for any algorithm alike: ranks a
-// node, chunks of one element, some or all, and servers from one to all.
+// node, one chunk or about 3 or 10, and servers from one to all.
 inline void draw_options(PlanRequest& request, std::mt19937_64& random) {
   const std::uint32_t ranks = request.ranks.value();
   std::vector<std::uint32_t> divisors;
@@ -72,7 +72,10 @@ inline void draw_options(PlanRequest& request, std::mt19937_64& random) {
   }
   request.ranks_per_node = one_of(divisors, random);
   AlgorithmOptions& options = request.options;
-  options.chunk_size = one_of<Bytes>({Bytes(0), Bytes(1), Bytes(40), Bytes(1000)}, random);
+  const std::uint64_t chunks = one_of<std::uint64_t>({0, 1, 3, 10}, random);
+  if (chunks > 0) {
+    options.chunk_size = ElementCount(request.count.value() / chunks + 1) * request.element_size;
+  }
   options.servers = one_of<std::uint32_t>({0, 1, ranks / 2, ranks}, random);
   options.separate_servers = random() % 2 == 0;
 }
