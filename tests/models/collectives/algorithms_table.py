@@ -189,6 +189,67 @@ def chain_reduce(p, count, orders, options):
     return chain(p, count, orders, options, 0)
 
 
+def along_and_across(p, along, part, sent, inner, outer, orders):
+    """Adds what each rank sends for one part, in lines `along` and in the lines across them; returns the steps.
+
+    `inner` is (reduce-scatter, all-gather) and `outer` an all-reduce, functions as all here.
+    """
+    lines = {}
+    for rank in range(p):
+        lines.setdefault(min(along(rank)), along(rank))
+    lines, steps = list(lines.values()), 0
+    chunk = even(part, len(lines[0]))
+    for line in lines:
+        for rule in inner:
+            taken, each = rule(len(line), part, [orders[0]], {})
+            for rank, elements in zip(line, each):
+                sent[rank] += elements
+            steps += taken if line is lines[0] else 0
+    for place, m in enumerate(chunk):
+        taken, each = outer(len(lines), m, [orders[1]], {})
+        for line, elements in zip(lines, each):
+            sent[line[place]] += elements
+        steps += taken if place == 0 else 0
+    return steps
+
+
+def hierarchical(p, count, orders, options):
+    if p == 1:
+        return 0, [0]
+    per_node = int(options.get("node", 1))
+    inner = {"ring": (ring_reduce_scatter, ring_all_gather),
+             "direct": (direct_reduce_scatter, direct_all_gather),
+             "recursive_halving": (recursive_halving, recursive_doubling_all_gather)}
+    sent, steps = [0] * p, 0
+    for order, part in zip(orders, even(count, len(orders))):
+        nodes = list(dict.fromkeys(rank // per_node for rank in order))
+        in_node = [rank for rank in order if rank < per_node]
+        steps = max(steps, along_and_across(
+            p, lambda rank: [rank // per_node * per_node + i for i in range(per_node)], part, sent,
+            inner[options.get("inner", "ring")], RULES["all_reduce", options.get("outer", "ring")],
+            (in_node, nodes)))
+    return steps, sent
+
+
+def ring_2d(p, count, orders, options):
+    if p == 1:
+        return 0, [0]
+    columns = int(options.get("node", 1))
+    if columns == 1:
+        columns = min(c for c in range(1, p + 1) if p % c == 0 and c * c >= p)
+    rows, sent = p // columns, [0] * p
+    first, second = even(count, 2)
+    rings = (ring_reduce_scatter, ring_all_gather), ring_all_reduce
+    steps = along_and_across(
+        p, lambda r: [r // columns * columns + i for i in range(columns)], first, sent, *rings,
+        (range(columns), range(rows)))
+    other = along_and_across(
+        p, lambda r: [r % columns + i * columns for i in range(rows)], second, sent, *rings,
+        (range(rows), range(columns)))
+    assert steps == other == 2 * (columns - 1) + 2 * (rows - 1)
+    return steps, sent
+
+
 def btree_parents(n):
     """NCCL's tree: with b the lowest set bit of v, the parent is v - b with bit 2b set, or v - b where that
     is out of bounds; 0 is the root."""
@@ -245,6 +306,14 @@ def direct(p, count, orders, options):
     return 2, [(count - own) + (p - 1) * own for own in even(count, p)]
 
 
+def direct_reduce_scatter(p, count, orders, options):
+    return min(1, p - 1), [count - own for own in even(count, p)]
+
+
+def direct_all_gather(p, count, orders, options):
+    return min(1, p - 1), [(p - 1) * own for own in even(count, p)]
+
+
 def children(v, p):
     """A node's parent is its number with the lowest set bit cleared."""
     return sum(1 for u in range(1, p) if u & (u - 1) == v)
@@ -271,11 +340,15 @@ RULES = {
     ("all_reduce", "direct"): direct,
     ("all_reduce", "binomial_tree"): tree_all_reduce,
     ("all_reduce", "double_binary_tree"): double_binary_tree,
+    ("all_reduce", "hierarchical"): hierarchical,
+    ("all_reduce", "ring_2d"): ring_2d,
     ("reduce_scatter", "ring"): ring_reduce_scatter,
     ("reduce_scatter", "recursive_halving"): recursive_halving,
+    ("reduce_scatter", "direct"): direct_reduce_scatter,
     ("all_gather", "ring"): ring_all_gather,
     ("all_gather", "recursive_doubling"): recursive_doubling_all_gather,
     ("all_gather", "bruck"): bruck,
+    ("all_gather", "direct"): direct_all_gather,
     ("broadcast", "binomial_tree"): tree_broadcast,
     ("broadcast", "chain"): chain_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
@@ -314,12 +387,26 @@ CASES = {
         (12, 101, [[1, 0, 2, 4, 5, 3, 7, 8, 6, 10, 9, 11], list(range(12))], "node 3 chunk 16"),
         (3, 600000, None),
     ],
+    ("all_reduce", "hierarchical"): [
+        (1, 10, None), (3, 10, None), (4, 11, None, "node 4"), (8, 1000, None, "node 4"), (6, 101, None, "node 3"),
+        (12, 100, None, "node 4 inner direct outer halving_doubling"),
+        (12, 103, None, "node 3 inner recursive_halving outer recursive_doubling"),
+        (15, 4, None, "node 5 inner recursive_halving outer binomial_tree"),
+        (8, 101, [[1, 0, 2, 3, 5, 4, 6, 7], [4, 6, 5, 7, 2, 1, 3, 0]], "node 4 outer direct"),
+    ],
+    ("all_reduce", "ring_2d"): [
+        (1, 10, None), (2, 10, None), (3, 11, None), (4, 101, None), (6, 3, None), (12, 1000, None),
+        (12, 100, None, "node 6"), (8, 101, None, "node 8"), (13, 100, None),
+    ],
     ("reduce_scatter", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
         (4, 10, [[2, 0, 3, 1]]), (4, 101, [[0, 1, 2, 3], [3, 2, 1, 0]]),
     ],
     ("reduce_scatter", "recursive_halving"): [
         (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+    ],
+    ("reduce_scatter", "direct"): [
+        (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None),
     ],
     ("all_gather", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
@@ -330,6 +417,9 @@ CASES = {
     ],
     ("all_gather", "bruck"): [
         (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+    ],
+    ("all_gather", "direct"): [
+        (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None),
     ],
     ("broadcast", "binomial_tree"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
 #include "models/topology/ring_orders.h"
 
@@ -63,7 +64,8 @@ const T& one_of(const std::vector<T>& all, std::mt19937_64& random) {
 }
 
 // What a topology and a scenario may say beyond orders, drawn for any algorithm alike: ranks a
-// node, one chunk or about 3 or 10, and servers from one to all.
+// node, one chunk or about 3 or 10, algorithms inside and across nodes, and servers from one to
+// all.
 inline void draw_options(PlanRequest& request, std::mt19937_64& random) {
   const std::uint32_t ranks = request.ranks.value();
   std::vector<std::uint32_t> divisors;
@@ -76,6 +78,9 @@ inline void draw_options(PlanRequest& request, std::mt19937_64& random) {
   if (chunks > 0) {
     options.chunk_size = ElementCount(request.count.value() / chunks + 1) * request.element_size;
   }
+  const auto inner = inner_algorithms(), outer = outer_algorithms();
+  options.inner = one_of(std::vector(inner.begin(), inner.end()), random);
+  options.outer = one_of(std::vector(outer.begin(), outer.end()), random);
   options.servers = one_of<std::uint32_t>({0, 1, ranks / 2, ranks}, random);
   options.separate_servers = random() % 2 == 0;
 }
