@@ -14,12 +14,12 @@ namespace paceline::collectives {
 // Inside: options.inner names the reduce-scatter and the all-gather of that name
 // (recursive_halving: with the all-gather by recursive doubling); across: options.outer names an
 // all-reduce; ring where they say nothing. Rings inside follow the order's way through node 0, in
-// every node, and rings across its order of nodes. One node has no step across, one rank a node
-// none inside. Steps and elements sent: those of the three, on m, on chunk l of m and on m
-// elements. Source: Jia et al., "Highly scalable deep learning training system with
-// mixed-precision", arXiv 1807.11205, 2018, and NCCL's CollNet, which split alike. Reduction order:
-// inside first, then across. Preconditions: ranks_per_node divides the ranks; the options are among
-// the names below.
+// every node, and rings across its order of nodes. One rank a node has no step inside; in one node
+// the inner halves are the all-reduce made of them: ring, direct, halving_doubling.
+//
+// Steps and elements sent: those of the three, on m, on chunk l of m and on m elements. Source: Jia
+// et al., arXiv 1807.11205, 2018. Reduction order: inside first, then across. Preconditions:
+// ranks_per_node divides the ranks; the options are among the names below.
 [[nodiscard]] Plan hierarchical_all_reduce(const PlanRequest& request);
 
 // What options.inner and options.outer may name.

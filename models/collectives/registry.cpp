@@ -10,6 +10,7 @@
 #include "models/collectives/halving_doubling.h"
 #include "models/collectives/hierarchical.h"
 #include "models/collectives/pairwise.h"
+#include "models/collectives/parameter_server.h"
 #include "models/collectives/recursive_doubling.h"
 #include "models/collectives/recursive_halving.h"
 #include "models/collectives/ring.h"
@@ -39,6 +40,8 @@ constexpr std::array rows{
               "reduce-scatter inside nodes, all-reduce across, all-gather inside"},
     Algorithm{Collective::all_reduce, "ring_2d", ring_2d_all_reduce,
               "rings along rows and columns, both at a time"},
+    Algorithm{Collective::all_reduce, "parameter_server", parameter_server_all_reduce,
+              "shares to servers, beside ranks or separate, and the sums back"},
     Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
               "first half of the ring; one channel an order"},
     Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,

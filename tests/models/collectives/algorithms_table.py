@@ -220,6 +220,9 @@ def hierarchical(p, count, orders, options):
     inner = {"ring": (ring_reduce_scatter, ring_all_gather),
              "direct": (direct_reduce_scatter, direct_all_gather),
              "recursive_halving": (recursive_halving, recursive_doubling_all_gather)}
+    if per_node == p:
+        whole = {"recursive_halving": "halving_doubling"}.get(options.get("inner"), options.get("inner", "ring"))
+        return RULES["all_reduce", whole](p, count, orders, {})
     sent, steps = [0] * p, 0
     for order, part in zip(orders, even(count, len(orders))):
         nodes = list(dict.fromkeys(rank // per_node for rank in order))
@@ -248,6 +251,21 @@ def ring_2d(p, count, orders, options):
         (range(rows), range(columns)))
     assert steps == other == 2 * (columns - 1) + 2 * (rows - 1)
     return steps, sent
+
+
+def parameter_server(p, count, orders, options):
+    """Separate servers are numbered after the ranks."""
+    if p == 1:
+        return 0, [0]
+    servers = int(options.get("servers", p // int(options.get("node", 1))))
+    sent = [0] * (p + servers if "separate" in options else p)
+    for k, share in enumerate(even(count, servers)):
+        server = p + k if "separate" in options else k * p // servers
+        for rank in range(p):
+            if rank != server:
+                sent[rank] += share
+                sent[server] += share
+    return 2, sent
 
 
 def btree_parents(n):
@@ -342,6 +360,7 @@ RULES = {
     ("all_reduce", "double_binary_tree"): double_binary_tree,
     ("all_reduce", "hierarchical"): hierarchical,
     ("all_reduce", "ring_2d"): ring_2d,
+    ("all_reduce", "parameter_server"): parameter_server,
     ("reduce_scatter", "ring"): ring_reduce_scatter,
     ("reduce_scatter", "recursive_halving"): recursive_halving,
     ("reduce_scatter", "direct"): direct_reduce_scatter,
@@ -389,6 +408,7 @@ CASES = {
     ],
     ("all_reduce", "hierarchical"): [
         (1, 10, None), (3, 10, None), (4, 11, None, "node 4"), (8, 1000, None, "node 4"), (6, 101, None, "node 3"),
+        (6, 100, None, "node 6 inner recursive_halving"),
         (12, 100, None, "node 4 inner direct outer halving_doubling"),
         (12, 103, None, "node 3 inner recursive_halving outer recursive_doubling"),
         (15, 4, None, "node 5 inner recursive_halving outer binomial_tree"),
@@ -397,6 +417,11 @@ CASES = {
     ("all_reduce", "ring_2d"): [
         (1, 10, None), (2, 10, None), (3, 11, None), (4, 101, None), (6, 3, None), (12, 1000, None),
         (12, 100, None, "node 6"), (8, 101, None, "node 8"), (13, 100, None),
+    ],
+    ("all_reduce", "parameter_server"): [
+        (1, 10, None, "separate"), (2, 10, None), (3, 10, None, "servers 2"), (8, 1000, None, "node 4"),
+        (7, 100, None, "servers 3"), (4, 10, None, "servers 1 separate"), (6, 101, None, "node 3 separate"),
+        (3, 2, None, "servers 3 separate"),
     ],
     ("reduce_scatter", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
