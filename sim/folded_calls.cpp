@@ -18,12 +18,6 @@ using collectives::Round;
 using collectives::Send;
 using training::CollectiveCall;
 
-double mean_elements(const ChunkRule& rule) {
-  const std::uint64_t chunks = rule.partition.chunks();
-  return static_cast<double>(rule.partition.chunks_from(0, chunks).count.value()) /
-         static_cast<double>(chunks);
-}
-
 }  // namespace
 
 // Sizes that the rules of a plan mean to be the same: chunks of equal parts of the buffer, which
@@ -82,7 +76,7 @@ AlikeSizes sizes_of(const Plan& plan, std::span<const std::uint32_t> endpoints) 
   for_each_round(plan, [&](std::size_t, std::size_t, const Round& round) {
     for (const std::uint32_t endpoint : endpoints) {
       for (const Send& send : round.sends(Rank(endpoint))) {
-        const double mean = mean_elements(send.chunk);
+        const double mean = send.chunk.partition.mean_elements();
         if (means.empty() || means.back() != mean) means.push_back(mean);
       }
     }
@@ -99,19 +93,19 @@ std::uint64_t combined(std::initializer_list<std::uint64_t> parts) {
 // Which chunk exists at which repeat, and its size to the element.
 std::uint64_t exact_kind(const ChunkRule& rule) {
   const auto& partition = rule.partition;
-  const std::uint64_t chunks = partition.chunks();
-  const std::uint64_t size = combined(
-      {partition.chunks_from(0, chunks).count.value(), chunks, partition.chunk(0).count.value()});
   if (partition.is_uniform() && (rule.cyclic || rule.step == 0)) {
     return combined({partition.chunk(0).count.value(), 1});
   }
   std::int64_t first = rule.first;
   if (rule.cyclic) {
-    const auto cycle = static_cast<std::int64_t>(chunks);
+    const auto cycle = static_cast<std::int64_t>(partition.chunks());
     first = (first % cycle + cycle) % cycle;
   }
-  return combined({size, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(rule.step),
-                   rule.cyclic ? 1U : 0U});
+  std::uint64_t kind =
+      combined({static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(rule.step),
+                rule.cyclic ? 1U : 0U, std::bit_cast<std::uint64_t>(rule.owners.get())});
+  for (const std::uint64_t part : partition.sizes_key()) kind = combined({kind, part});
+  return kind;
 }
 
 std::uint64_t even_kind(const ChunkRule& rule, std::size_t group) {
@@ -122,7 +116,7 @@ std::uint64_t even_kind(const ChunkRule& rule, std::size_t group) {
 
 std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& sizes) {
   return chunks == Chunks::exact ? exact_kind(rule)
-                                 : even_kind(rule, sizes.group_of(mean_elements(rule)));
+                                 : even_kind(rule, sizes.group_of(rule.partition.mean_elements()));
 }
 
 // Two plans of one structure differ in sizes only (see collectives::Round).
@@ -313,7 +307,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     const ChunkRule& rule = *bundle.rule;
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
-      const double elements = sizes.elements(mean_elements(rule));
+      const double elements = sizes.elements(rule.partition.mean_elements());
       const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
       if (elements > 0) unevenness_ = std::max(unevenness_, largest / elements - 1);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));

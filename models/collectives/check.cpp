@@ -4,6 +4,7 @@
 #include <deque>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace paceline::collectives {
@@ -53,6 +54,36 @@ class Contributions {
   std::vector<std::uint64_t> words_;
 };
 
+// What one element of a buffer is: the sum of some ranks' contributions to one element, which an
+// all-to-all moves elsewhere.
+struct Value {
+  Contributions of;
+  std::uint64_t element;
+
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+// A transfer that lands elsewhere than it was: elements [begin, end) at [begin, end) + shift.
+using Shifted = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;
+
+std::uint64_t moved(std::uint64_t element, std::int64_t shift) {
+  return element + static_cast<std::uint64_t>(shift);
+}
+
+// Adds bounds until whatever is told apart on one side of a shifted transfer is on the other.
+void carry_over(std::set<std::uint64_t>& bounds, const std::set<Shifted>& transfers) {
+  for (std::size_t before = 0; before != bounds.size();) {
+    before = bounds.size();
+    for (const auto& [begin, end, shift] : transfers) {
+      const std::vector<std::uint64_t> sent(bounds.lower_bound(begin), bounds.upper_bound(end));
+      for (const std::uint64_t bound : sent) bounds.insert(moved(bound, shift));
+      const std::vector<std::uint64_t> landed(bounds.lower_bound(moved(begin, shift)),
+                                              bounds.upper_bound(moved(end, shift)));
+      for (const std::uint64_t bound : landed) bounds.insert(moved(bound, -shift));
+    }
+  }
+}
+
 // A piece is a run of elements that every transfer moves together or not at all.
 struct Pieces {
   std::vector<std::uint64_t> bounds;  // piece i is [bounds[i], bounds[i+1])
@@ -71,19 +102,24 @@ struct Arriving {
   Place sent;
   Rank to;
   Arrival arrival;
-  std::pair<std::size_t, std::size_t> pieces;
-  std::vector<Contributions> values;
+  std::pair<std::size_t, std::size_t> pieces;  // where they land
+  std::vector<Value> values;
 };
 
 class Interpreter {
  public:
   explicit Interpreter(const Plan& plan)
-      : plan_(plan), ranks_(plan.ranks.value()), chunk_bounds_(owner_chunks()), pieces_(cut()) {
+      : plan_(plan),
+        ranks_(plan.ranks.value()),
+        endpoints_(plan.endpoints().value()),
+        chunk_bounds_(owner_chunks()),
+        pieces_(cut()) {
     if (index(plan.root) >= ranks_) throw Fault("the root is no rank");
-    held_.assign(ranks_, std::vector<Contributions>(pieces_.count(), Contributions(ranks_)));
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
+    held_.resize(endpoints_);
+    for (std::uint32_t r = 0; r < endpoints_; ++r) {
       for (std::size_t piece = 0; piece < pieces_.count(); ++piece) {
-        if (starts_with(r, piece)) held_[r][piece].add(r);
+        Value& value = held_[r].emplace_back(Value{Contributions(ranks_), pieces_.bounds[piece]});
+        if (r < ranks_ && starts_with(r, piece)) value.of.add(r);
       }
     }
     mover_.assign(pieces_.count(), plan.channels.size());
@@ -112,54 +148,89 @@ class Interpreter {
   }
 
   [[nodiscard]] Pieces cut() const {
-    std::set<std::uint64_t> bounds{0, plan_.count.value()};
+    const ElementCount size = buffer_size(plan_);
+    std::set<std::uint64_t> bounds{0, size.value()};
+    std::set<Shifted> shifted;
     bounds.insert(chunk_bounds_.begin(), chunk_bounds_.end());
     for (std::size_t c = 0; c < plan_.channels.size(); ++c) {
       std::uint64_t first_round = 0;
       for (const Round& round : plan_.channels[c].rounds) {
-        for (std::uint32_t r = 0; r < ranks_; ++r) {
+        for (std::uint32_t r = 0; r < endpoints_; ++r) {
           for (const Send& send : round.sends(Rank(r))) {
             for (std::uint64_t i = 0; i < round.repeats; ++i) {
               const ElementRange range = send.chunk.at(i);
-              if (range.begin > plan_.count || range.count > plan_.count - range.begin) {
+              const std::uint64_t begin = range.begin.value(), end = begin + range.count.value();
+              if (!within(size, begin, range.count) ||
+                  !within(size, moved(begin, send.shift), range.count)) {
                 fail({c, first_round + i}, Rank(r), "sends elements outside the buffer");
               }
-              bounds.insert(range.begin.value());
-              bounds.insert((range.begin + range.count).value());
+              bounds.insert({begin, end});
+              if (send.shift != 0) shifted.emplace(begin, end, send.shift);
             }
           }
         }
         first_round += round.repeats;
       }
     }
+    if (plan_.collective == Collective::all_to_all) add_blocks(bounds);
+    carry_over(bounds, shifted);
     return {{bounds.begin(), bounds.end()}};
+  }
+
+  static bool within(ElementCount size, std::uint64_t begin, ElementCount count) {
+    return begin <= size.value() && count.value() <= size.value() - begin;
+  }
+
+  void add_blocks(std::set<std::uint64_t>& bounds) const {
+    bounds.insert(plan_.count.value());
+    const AllToAllBlocks blocks{plan_.ranks, plan_.count};
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      for (const ElementRange block : {blocks.sent(Rank(r)), blocks.received(Rank(r))}) {
+        bounds.insert({block.begin.value(), (block.begin + block.count).value()});
+      }
+    }
   }
 
   [[nodiscard]] bool starts_with(std::uint32_t rank, std::size_t piece) const {
     switch (plan_.collective) {
       case Collective::all_gather: return owner(piece) == rank;
       case Collective::broadcast: return index(plan_.root) == rank;
+      case Collective::all_to_all: return pieces_.bounds[piece] < plan_.count.value();
       default: return true;
     }
   }
 
-  void check_end(std::uint32_t rank, std::size_t piece) const {
-    Contributions due(ranks_);
+  // What a rank must hold at the end; nothing where that does not matter.
+  [[nodiscard]] std::optional<Value> due(std::uint32_t rank, std::size_t piece) const {
+    const Value sum{Contributions::of_all(ranks_), pieces_.bounds[piece]};
+    Value one{Contributions(ranks_), pieces_.bounds[piece]};
     switch (plan_.collective) {
-      case Collective::all_reduce: due = Contributions::of_all(ranks_); break;
+      case Collective::all_reduce: return sum;
       case Collective::reduce_scatter:
-        if (owner(piece) != rank) return;
-        due = Contributions::of_all(ranks_);
-        break;
-      case Collective::reduce:
-        if (index(plan_.root) != rank) return;
-        due = Contributions::of_all(ranks_);
-        break;
-      case Collective::all_gather: due.add(owner(piece)); break;
-      case Collective::broadcast: due.add(index(plan_.root)); break;
-      case Collective::all_to_all: throw Fault("no rule to check an all-to-all with");
+        return owner(piece) == rank ? std::optional(sum) : std::nullopt;
+      case Collective::reduce: return index(plan_.root) == rank ? std::optional(sum) : std::nullopt;
+      case Collective::all_gather: one.of.add(owner(piece)); return one;
+      case Collective::broadcast: one.of.add(index(plan_.root)); return one;
+      case Collective::all_to_all: return due_from_another(rank, piece);
     }
-    if (held_[rank][piece] == due) return;
+    throw Fault("a collective outside the enumeration");
+  }
+
+  [[nodiscard]] std::optional<Value> due_from_another(std::uint32_t rank, std::size_t piece) const {
+    const AllToAllBlocks blocks{plan_.ranks, plan_.count};
+    const std::uint64_t block = blocks.sent(Rank(0)).count.value();
+    const std::uint64_t element = pieces_.bounds[piece];
+    if (block == 0 || element < plan_.count.value()) return std::nullopt;
+    const std::uint64_t from = (element - plan_.count.value()) / block;
+    if (from >= ranks_ || from == rank) return std::nullopt;
+    Value value{Contributions(ranks_), rank * block + (element - plan_.count.value()) % block};
+    value.of.add(static_cast<std::uint32_t>(from));
+    return value;
+  }
+
+  void check_end(std::uint32_t rank, std::size_t piece) const {
+    const auto value = due(rank, piece);
+    if (!value || held_[rank][piece] == *value) return;
     throw Fault("at the end rank " + std::to_string(rank) +
                 " does not hold the due result of element " +
                 std::to_string(pieces_.bounds[piece]));
@@ -186,9 +257,10 @@ class Interpreter {
   void check_sources(Place place, const Round& round) const {
     std::set<std::pair<std::uint32_t, std::uint32_t>> sent;
     std::set<std::pair<std::uint32_t, std::uint32_t>> expected;
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
+    for (std::uint32_t r = 0; r < endpoints_; ++r) {
       for (const Send& send : round.sends(Rank(r))) {
-        if (index(send.to) >= ranks_) fail(place, Rank(r), "sends to a rank that does not exist");
+        if (index(send.to) >= endpoints_)
+          fail(place, Rank(r), "sends to a rank that does not exist");
         if (index(send.to) == r) fail(place, Rank(r), "sends to itself");
         sent.emplace(r, index(send.to));
       }
@@ -214,22 +286,22 @@ class Interpreter {
   std::vector<Arriving> post(Place place, const Round& round, std::uint64_t repeat,
                              const std::deque<std::vector<Arriving>>& under_way) {
     std::vector<Arriving> arrivals;
-    for (std::uint32_t to = 0; to < ranks_; ++to) {
+    for (std::uint32_t to = 0; to < endpoints_; ++to) {
       for (const Rank from : round.sources(Rank(to))) {
         for (const Send& send : round.sends(from)) {
           if (index(send.to) != to) continue;
           const ElementRange range = send.chunk.at(repeat);
           if (range.count == ElementCount(0)) continue;
-          arrivals.push_back(take(place, from, send, pieces_.of(range), under_way));
+          arrivals.push_back(take(place, from, send, range, under_way));
         }
       }
     }
     return arrivals;
   }
 
-  Arriving take(Place place, Rank from, const Send& send,
-                std::pair<std::size_t, std::size_t> pieces,
+  Arriving take(Place place, Rank from, const Send& send, ElementRange range,
                 const std::deque<std::vector<Arriving>>& under_way) {
+    const auto pieces = pieces_.of(range);
     for (const auto& arrivals : under_way) {
       for (const Arriving& arriving : arrivals) {
         if (arriving.to == from && arriving.pieces.first < pieces.second &&
@@ -238,32 +310,43 @@ class Interpreter {
         }
       }
     }
-    Arriving result{place, send.to, send.arrival, pieces, {}};
+    range.begin = ElementCount(moved(range.begin.value(), send.shift));
+    Arriving result{place, send.to, send.arrival, pieces_.of(range), {}};
+    claim(place, from, pieces);
+    claim(place, from, result.pieces);
     for (std::size_t piece = pieces.first; piece < pieces.second; ++piece) {
-      if (mover_[piece] != plan_.channels.size() && mover_[piece] != place.channel) {
-        fail(place, from, "sends elements that another channel moves too");
-      }
-      mover_[piece] = place.channel;
-      const Contributions& value = held_[index(from)][piece];
-      if (value.empty()) fail(place, from, "sends elements that it does not hold");
+      const Value& value = held_[index(from)][piece];
+      if (value.of.empty()) fail(place, from, "sends elements that it does not hold");
       result.values.push_back(value);
     }
     return result;
   }
 
+  void claim(Place place, Rank from, std::pair<std::size_t, std::size_t> pieces) {
+    for (std::size_t piece = pieces.first; piece < pieces.second; ++piece) {
+      if (mover_[piece] != plan_.channels.size() && mover_[piece] != place.channel) {
+        fail(place, from, "sends elements that another channel moves too");
+      }
+      mover_[piece] = place.channel;
+    }
+  }
+
   void deliver(const std::vector<Arriving>& arrivals) {
     for (const Arriving& arriving : arrivals) {
       for (std::size_t piece = arriving.pieces.first; piece < arriving.pieces.second; ++piece) {
-        Contributions& value = held_[index(arriving.to)][piece];
-        const Contributions& incoming = arriving.values[piece - arriving.pieces.first];
-        if (arriving.arrival == Arrival::copy) {
+        Value& value = held_[index(arriving.to)][piece];
+        const Value& incoming = arriving.values[piece - arriving.pieces.first];
+        const bool first_at_server = index(arriving.to) >= ranks_ && value.of.empty();
+        if (arriving.arrival == Arrival::copy || first_at_server) {
           value = incoming;
-        } else if (value.empty()) {
+        } else if (value.of.empty()) {
           fail(arriving.sent, arriving.to, "adds to elements that it does not hold");
-        } else if (value.intersects(incoming)) {
+        } else if (value.element != incoming.element) {
+          fail(arriving.sent, arriving.to, "adds another element");
+        } else if (value.of.intersects(incoming.of)) {
           fail(arriving.sent, arriving.to, "adds a contribution twice");
         } else {
-          value.unite(incoming);
+          value.of.unite(incoming.of);
         }
       }
     }
@@ -271,10 +354,11 @@ class Interpreter {
 
   const Plan& plan_;
   std::uint32_t ranks_;
+  std::uint32_t endpoints_;
   std::vector<std::uint64_t> chunk_bounds_;
   Pieces pieces_;
-  std::vector<std::vector<Contributions>> held_;  // [rank][piece]
-  std::vector<std::size_t> mover_;                // piece -> channel; channels.size(): none yet
+  std::vector<std::vector<Value>> held_;  // [endpoint][piece]
+  std::vector<std::size_t> mover_;        // piece -> channel; channels.size(): none yet
 };
 
 }  // namespace

@@ -26,19 +26,41 @@ Round everyone_to_everyone(std::uint32_t ranks, Arrival arrival,
           }};
 }
 
+// Every rank sends the chunk of each owner to it.
+Round scatter_round(const Partition& chunks) {
+  return everyone_to_everyone(static_cast<std::uint32_t>(chunks.chunks()), Arrival::reduce,
+                              [chunks](Rank, Rank to) { return chunks.chunk(index(to)); });
+}
+
+// Every owner sends its chunk to each rank.
+Round gather_round(const Partition& chunks) {
+  return everyone_to_everyone(static_cast<std::uint32_t>(chunks.chunks()), Arrival::copy,
+                              [chunks](Rank from, Rank) { return chunks.chunk(index(from)); });
+}
+
+Plan direct(Collective collective, const PlanRequest& request) {
+  Plan plan{collective, request.ranks, request.count, Rank(0), {}};
+  if (request.ranks <= RankCount(1)) return plan;
+  const auto chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());
+  std::vector<Round> rounds;
+  if (collective != Collective::all_gather) rounds.push_back(scatter_round(chunks));
+  if (collective != Collective::reduce_scatter) rounds.push_back(gather_round(chunks));
+  plan.channels.push_back({std::move(rounds)});
+  return plan;
+}
+
 }  // namespace
 
 Plan direct_all_reduce(const PlanRequest& request) {
-  Plan plan{Collective::all_reduce, request.ranks, request.count, Rank(0), {}};
-  const std::uint32_t ranks = request.ranks.value();
-  if (ranks <= 1) return plan;
-  const Partition chunks = Partition::even({ElementCount(0), request.count}, ranks);
-  plan.channels.push_back(
-      {{everyone_to_everyone(ranks, Arrival::reduce,
-                             [chunks](Rank, Rank to) { return chunks.chunk(index(to)); }),
-        everyone_to_everyone(ranks, Arrival::copy,
-                             [chunks](Rank from, Rank) { return chunks.chunk(index(from)); })}});
-  return plan;
+  return direct(Collective::all_reduce, request);
+}
+
+Plan direct_reduce_scatter(const PlanRequest& request) {
+  return direct(Collective::reduce_scatter, request);
+}
+
+Plan direct_all_gather(const PlanRequest& request) {
+  return direct(Collective::all_gather, request);
 }
 
 }  // namespace paceline::collectives

@@ -13,4 +13,8 @@ namespace paceline::collectives {
 // value, then by rank.
 [[nodiscard]] Plan direct_all_reduce(const PlanRequest& request);
 
+// Its halves, of one step each: everything less chunk r, and chunk r to p-1 ranks.
+[[nodiscard]] Plan direct_reduce_scatter(const PlanRequest& request);
+[[nodiscard]] Plan direct_all_gather(const PlanRequest& request);
+
 }  // namespace paceline::collectives

@@ -30,22 +30,45 @@ Partition Partition::blocks(ElementRange whole, std::uint64_t chunks, ElementCou
   return {whole, chunks, block};
 }
 
-bool Partition::is_uniform() const {
-  if (block_) return *block_ * chunks_ == whole_.count;
-  return whole_.count.value() % chunks_ == 0;
+Partition Partition::part(std::uint64_t index, std::uint64_t parts) const {
+  PACELINE_EXPECTS(parts_ == 1 && index < parts);
+  Partition result = *this;
+  result.part_ = index;
+  result.parts_ = parts;
+  return result;
+}
+
+Partition Partition::moved(ElementCount by) const {
+  Partition result = *this;
+  result.whole_.begin += by;
+  return result;
+}
+
+// No chunk is larger than one before it, and so no part of one.
+bool Partition::is_uniform() const { return chunk(0).count == chunk(chunks_ - 1).count; }
+
+double Partition::mean_elements() const {
+  return static_cast<double>(whole_.count.value()) / static_cast<double>(chunks_ * parts_);
+}
+
+std::array<std::uint64_t, 5> Partition::sizes_key() const {
+  return {whole_.count.value(), chunks_, block_ ? block_->value() + 1 : 0, part_, parts_};
 }
 
 ElementRange Partition::chunk(std::uint64_t index) const { return chunks_from(index, 1); }
 
 ElementRange Partition::chunks_from(std::uint64_t first, std::uint64_t length) const {
   PACELINE_EXPECTS(first + length <= chunks_);
+  PACELINE_EXPECTS(parts_ == 1 || length == 1);
   const std::uint64_t total = whole_.count.value();
   const auto begin_of = [&](std::uint64_t index) {
     if (block_) return std::min(total, index * block_->value());
     return index * (total / chunks_) + std::min(index, total % chunks_);
   };
   const std::uint64_t begin = begin_of(first);
-  return {whole_.begin + ElementCount(begin), ElementCount(begin_of(first + length) - begin)};
+  const ElementRange range{whole_.begin + ElementCount(begin),
+                           ElementCount(begin_of(first + length) - begin)};
+  return parts_ == 1 ? range : even(range, parts_).chunk(part_);
 }
 
 ChunkRule ChunkRule::always(ElementRange range) { return {Partition::even(range, 1), 0, 0, true}; }
@@ -59,7 +82,22 @@ ElementRange ChunkRule::at(std::uint64_t repeat) const {
   } else if (index < 0 || index >= chunks) {
     return {};
   }
-  return partition.chunk(static_cast<std::uint64_t>(index));
+  const auto number = static_cast<std::uint64_t>(index);
+  return partition.chunk(owners ? paceline::index((*owners)[number]) : number);
+}
+
+ElementRange AllToAllBlocks::sent(Rank to) const {
+  const ElementCount block(count.value() / ranks.value());
+  return {block * index(to), block};
+}
+
+ElementRange AllToAllBlocks::received(Rank from) const {
+  const ElementRange block = sent(from);
+  return {count + block.begin, block.count};
+}
+
+ElementCount buffer_size(const Plan& plan) {
+  return plan.collective == Collective::all_to_all ? plan.count * 2 : plan.count;
 }
 
 std::uint64_t round_count(const Plan& plan) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -34,12 +36,20 @@ class Partition {
   // empty. Precondition: block * chunks covers the range.
   [[nodiscard]] static Partition blocks(ElementRange whole, std::uint64_t chunks,
                                         ElementCount block);
+  // The same chunks, of each only part number `index` when it is cut evenly in `parts`: so that
+  // several channels share every chunk. Precondition: the chunks are whole so far.
+  [[nodiscard]] Partition part(std::uint64_t index, std::uint64_t parts) const;
+  // The same chunks, all `by` elements later.
+  [[nodiscard]] Partition moved(ElementCount by) const;
 
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
   // Whether all chunks have the same number of elements.
   [[nodiscard]] bool is_uniform() const;
+  [[nodiscard]] double mean_elements() const;  // of a chunk
+  // Equal for partitions whose chunks have the same sizes, wherever they lie.
+  [[nodiscard]] std::array<std::uint64_t, 5> sizes_key() const;
   [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
-  // Chunks first .. first+length-1 as one range.
+  // Chunks first .. first+length-1 as one range. Precondition: whole chunks, or a length of 1.
   [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
 
  private:
@@ -49,15 +59,22 @@ class Partition {
   ElementRange whole_;
   std::uint64_t chunks_;
   std::optional<ElementCount> block_;
+  std::uint64_t part_ = 0;
+  std::uint64_t parts_ = 1;
 };
 
 // Which chunk moves at repeat i of a round: number first + i*step, modulo the number of chunks when
 // cyclic. When not cyclic a number out of range is no transfer (ramp-up and drain of pipelines).
+//
+// A number is a chunk of the partition, or, where there are `owners`, the chunk with the number of
+// that owner's rank: a ring numbers its positions, and each owns the chunk of the rank that stands
+// there. Rules share the list, they do not copy it.
 struct ChunkRule {
   Partition partition;
   std::int64_t first;
   std::int64_t step;
   bool cyclic;
+  std::shared_ptr<const std::vector<Rank>> owners = nullptr;
 
   // The same range at every repeat.
   [[nodiscard]] static ChunkRule always(ElementRange range);
@@ -70,6 +87,8 @@ struct Send {
   Rank to;
   ChunkRule chunk;
   Arrival arrival;
+  // Elements from where the chunk lies with the sender to where it lands: 0 but in an all-to-all.
+  std::int64_t shift = 0;
 };
 
 using Sends = std::vector<Send>;
@@ -101,8 +120,9 @@ struct Channel {
 };
 
 // One collective call on `count` elements. Chunk ranges refer to a buffer of that many elements on
-// every rank (for reduce-scatter, all-gather and all-to-all: the whole array, of which rank r owns
-// chunk r of Partition::even over the ranks).
+// every rank (for reduce-scatter and all-gather: the whole array, of which rank r owns chunk r of
+// Partition::even over the ranks). An all-to-all's buffer is twice as long: it sends from the first
+// half and receives into the second, in the blocks of AllToAllBlocks.
 //
 // The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
 // and need not keep anything (parameter servers, switches that reduce). A server's buffer starts
@@ -117,6 +137,20 @@ struct Plan {
 
   [[nodiscard]] RankCount endpoints() const { return RankCount(ranks.value() + servers); }
 };
+
+// An all-to-all moves p blocks of floor(count / p) elements a rank: block s of the first half is
+// for rank s, block s of the second half comes from rank s. A rank's own block is not moved, nor
+// are the elements left over, fewer than p: as in MPI_Alltoall and nccl-tests' alltoall.cu.
+struct AllToAllBlocks {
+  RankCount ranks;
+  ElementCount count;
+
+  [[nodiscard]] ElementRange sent(Rank to) const;
+  [[nodiscard]] ElementRange received(Rank from) const;
+};
+
+// Elements of the buffer that a plan's ranges refer to.
+[[nodiscard]] ElementCount buffer_size(const Plan& plan);
 
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);

@@ -3,9 +3,18 @@
 #include <array>
 
 #include "models/collectives/binomial_tree.h"
+#include "models/collectives/bruck.h"
+#include "models/collectives/chain.h"
 #include "models/collectives/direct.h"
+#include "models/collectives/double_binary_tree.h"
 #include "models/collectives/halving_doubling.h"
+#include "models/collectives/hierarchical.h"
+#include "models/collectives/pairwise.h"
+#include "models/collectives/parameter_server.h"
+#include "models/collectives/recursive_doubling.h"
+#include "models/collectives/recursive_halving.h"
 #include "models/collectives/ring.h"
+#include "models/collectives/ring_2d.h"
 #include "models/collectives/segmented_ring.h"
 
 namespace paceline::collectives {
@@ -18,16 +27,45 @@ constexpr std::array rows{
               "ring in segments of at most 1 MiB, two under way, as Gloo's"},
     Algorithm{Collective::all_reduce, "halving_doubling", halving_doubling_all_reduce,
               "recursive halving, then recursive doubling; any rank count"},
+    Algorithm{Collective::all_reduce, "recursive_doubling", recursive_doubling_all_reduce,
+              "whole buffers between partners at doubling distances; any rank count"},
     Algorithm{Collective::all_reduce, "direct", direct_all_reduce,
               "every rank to every other, twice"},
     Algorithm{Collective::all_reduce, "binomial_tree", binomial_tree_all_reduce,
               "reduce to rank 0 and broadcast, whole buffers"},
-    Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter, "first half of the ring"},
-    Algorithm{Collective::all_gather, "ring", ring_all_gather, "second half of the ring"},
+    Algorithm{
+        Collective::all_reduce, "double_binary_tree", double_binary_tree_all_reduce,
+        "two trees over nodes with chains inside, half of the data each, up and down at once"},
+    Algorithm{Collective::all_reduce, "hierarchical", hierarchical_all_reduce,
+              "reduce-scatter inside nodes, all-reduce across, all-gather inside"},
+    Algorithm{Collective::all_reduce, "ring_2d", ring_2d_all_reduce,
+              "rings along rows and columns, both at a time"},
+    Algorithm{Collective::all_reduce, "parameter_server", parameter_server_all_reduce,
+              "shares to servers, beside ranks or separate, and the sums back"},
+    Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
+              "first half of the ring; one channel an order"},
+    Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,
+              "halves between partners at halving distances; any rank count"},
+    Algorithm{Collective::reduce_scatter, "direct", direct_reduce_scatter,
+              "every chunk to its owner at once"},
+    Algorithm{Collective::all_gather, "ring", ring_all_gather,
+              "second half of the ring; one channel an order"},
+    Algorithm{Collective::all_gather, "recursive_doubling", recursive_doubling_all_gather,
+              "all one has, between partners at doubling distances; any rank count"},
+    Algorithm{Collective::all_gather, "bruck", bruck_all_gather,
+              "chunks round the ranks in ceil(log2 p) steps"},
+    Algorithm{Collective::all_gather, "direct", direct_all_gather,
+              "every chunk to every rank at once"},
     Algorithm{Collective::broadcast, "binomial_tree", binomial_tree_broadcast,
               "whole buffers down a binomial tree"},
+    Algorithm{Collective::broadcast, "chain", chain_broadcast,
+              "chunk after chunk along a line from the root; one channel an order"},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
               "whole buffers up a binomial tree"},
+    Algorithm{Collective::reduce, "chain", chain_reduce,
+              "chunk after chunk along a line to the root; one channel an order"},
+    Algorithm{Collective::all_to_all, "pairwise", pairwise_all_to_all,
+              "each block in a step of its own, to the rank i further in step i"},
 };
 
 }  // namespace

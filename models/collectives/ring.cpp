@@ -13,12 +13,14 @@ Plan empty_plan(Collective collective, const PlanRequest& request) {
   return {collective, request.ranks, request.count, Rank(0), {}};
 }
 
-// Sends chunk start(rank), start(rank)-1, ... : p-1 chunks of the partition.
+// Sends chunk start(rank), start(rank)-1, ... : p-1 chunks of the partition, with owners or
+// without.
 Round walk(const Ring& ring, const Partition& chunks, Arrival arrival,
-           std::function<std::int64_t(Rank)> start) {
+           std::function<std::int64_t(Rank)> start,
+           std::shared_ptr<const std::vector<Rank>> owners = nullptr) {
   return ring_round(ring, ring->order.size() - 1, arrival,
-                    [chunks, start = std::move(start)](Rank rank) {
-                      return ChunkRule{chunks, start(rank), -1, true};
+                    [chunks, start = std::move(start), owners = std::move(owners)](Rank rank) {
+                      return ChunkRule{chunks, start(rank), -1, true, owners};
                     });
 }
 
@@ -46,19 +48,20 @@ Plan ring_all_reduce(const PlanRequest& request) {
 
 namespace {
 
-// A chunk belongs to the rank of its number here, not to a position: only in rank order do the
-// chunk numbers that a rank sends follow one another, which is what a ChunkRule can say.
+// A chunk belongs to the rank of its number here, not to a position: channels share each chunk, so
+// that every order may end or start at the same owners.
 Plan half_ring(Collective collective, const PlanRequest& request, Arrival arrival,
                std::int64_t shift) {
   Plan plan = empty_plan(collective, request);
   if (request.ranks <= RankCount(1)) return plan;
-  PlanRequest in_rank_order = request;
-  in_rank_order.orders.clear();
-  const Ring ring = rings_of(in_rank_order).front();
+  const auto rings = rings_of(request);
   const Partition chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());
-  plan.channels.push_back({{walk(ring, chunks, arrival, [ring, shift](Rank rank) {
-    return position_of(*ring, rank) - shift;
-  })}});
+  for (std::size_t c = 0; c < rings.size(); ++c) {
+    const Ring& ring = rings[c];
+    const auto start = [ring, shift](Rank rank) { return position_of(*ring, rank) - shift; };
+    const std::shared_ptr<const std::vector<Rank>> owners(ring, &ring->order);
+    plan.channels.push_back({{walk(ring, chunks.part(c, rings.size()), arrival, start, owners)}});
+  }
   return plan;
 }
 

@@ -13,12 +13,13 @@ namespace paceline::collectives {
 // q+1 and ends at its owner, position q. Preconditions: every order names each rank once.
 [[nodiscard]] Plan ring_all_reduce(const PlanRequest& request);
 
-// The first half: steps p-1, rank r ends with chunk r. Sends everything less chunk r. Always one
-// channel in rank order: the request's orders are not looked at.
+// The first half: steps p-1, rank r ends with chunk r. Sends everything less chunk r. With k orders
+// every chunk is cut evenly in k parts, and the parts of one number are a channel's. Reduction
+// order: part c of chunk r starts after rank r in order c and ends at rank r.
 [[nodiscard]] Plan ring_reduce_scatter(const PlanRequest& request);
 
-// The second half: steps p-1, rank r starts with chunk r. Sends everything less chunk
-// r+1. One channel in rank order, as reduce-scatter.
+// The second half: steps p-1, rank r starts with chunk r. Sends everything less the chunk of the
+// next rank in the order; orders share the chunks as in reduce-scatter.
 [[nodiscard]] Plan ring_all_gather(const PlanRequest& request);
 
 }  // namespace paceline::collectives

@@ -2,8 +2,8 @@
 
 namespace paceline::collectives {
 
-RoundTable::RoundTable(const Round& round, RankCount ranks) : repeats_(round.repeats) {
-  const std::uint32_t count = ranks.value();
+RoundTable::RoundTable(const Round& round, RankCount endpoints) : repeats_(round.repeats) {
+  const std::uint32_t count = endpoints.value();
   send_begin_.push_back(0);
   arrival_begin_.assign(count + 1, 0);
   for (std::uint32_t r = 0; r < count; ++r) {

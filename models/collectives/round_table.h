@@ -8,8 +8,8 @@
 
 namespace paceline::collectives {
 
-// One round written out for all ranks, for executors that follow every rank: what the round's
-// functions say, asked once and indexed from both ends.
+// One round written out for all endpoints of a plan, for executors that follow every one: what the
+// round's functions say, asked once and indexed from both ends.
 class RoundTable {
  public:
   struct Transfer {
@@ -19,7 +19,7 @@ class RoundTable {
     Arrival arrival;
   };
 
-  RoundTable(const Round& round, RankCount ranks);
+  RoundTable(const Round& round, RankCount endpoints);
 
   [[nodiscard]] std::uint64_t repeats() const { return repeats_; }
   [[nodiscard]] std::span<const Transfer> transfers() const { return transfers_; }

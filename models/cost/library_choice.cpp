@@ -86,8 +86,7 @@ AlgorithmChoice mpi_all_reduce(Bytes size, RankCount ranks) {
   switch (ompi_all_reduce(size, ranks)) {
     case nonoverlapping:
       return {"binomial_tree", "mpi: reduce and broadcast without overlap as binomial_tree"};
-    case recursive_doubling:
-      return {"halving_doubling", "mpi: recursive doubling as halving_doubling"};
+    case recursive_doubling: return {"recursive_doubling", ""};
     case ring: return {"ring", ""};
     case segmented_ring: return {"ring", "mpi: segmented ring as ring"};
     case rabenseifner: return {"halving_doubling", ""};
@@ -115,19 +114,12 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
   switch (collective) {
     case Collective::all_reduce: return for_all_reduce(library, size, ranks);
     case Collective::broadcast:
-    case Collective::reduce:
-      if (library == Library::nccl) {
-        return {"binomial_tree", "nccl: pipelined ring broadcast as binomial_tree"};
-      }
-      return {"binomial_tree", ""};
+    case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree", ""};
     case Collective::reduce_scatter:
-    case Collective::all_gather:
-      return {"ring",
-              "reduce-scatter and all-gather: one ring in rank order, whatever the topology"};
-    case Collective::all_to_all: break;
+    case Collective::all_gather: return {"ring", ""};
+    case Collective::all_to_all: return {"pairwise", ""};
   }
-  PACELINE_UNREACHABLE("a collective that no algorithm is built for");
-  return {};
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
 
 std::uint32_t default_in_flight(Library library) { return library == Library::gloo ? 2 : 1; }

@@ -15,8 +15,8 @@ struct AlgorithmChoice {
 
 // What a library runs for a collective of `size` bytes a rank, mapped to the nearest algorithm
 // built.
-//   nccl: ring for all-reduce (its choice by size and version is not modelled yet); ring broadcast
-//         as a binomial tree.
+//   nccl: ring for all-reduce (its choice by size and version is not modelled yet); broadcast and
+//         reduce along its rings, as a chain.
 //   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree.
 //   mpi:  Open MPI's fixed decision for commutative reductions by rank count and size,
 //         coll_tuned_decision_fixed.c at 8efebee.

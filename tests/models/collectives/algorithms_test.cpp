@@ -15,7 +15,8 @@ namespace paceline::collectives {
 namespace {
 
 constexpr std::string_view header =
-    "| collective | algorithm | ranks | orders | count | steps | elements sent by rank 0, 1, ... |";
+    "| collective | algorithm | ranks | orders | options | count | steps | elements sent by 0, 1, "
+    "... |";
 constexpr std::size_t rows_per_algorithm_min = 3;
 
 struct Row {
@@ -55,6 +56,33 @@ std::vector<RingOrder> orders_of(const std::string& text) {
   return orders;
 }
 
+// "-" for none, else words: `node 4` ranks a node, `chunk 64` bytes, `inner direct`, `outer ring`,
+// `servers 2`, `separate`.
+void read_options(const std::string& text, PlanRequest& request) {
+  if (text == "-") return;
+  std::istringstream words(text);
+  for (std::string key, value; words >> key;) {
+    if (key == "separate") {
+      request.options.separate_servers = true;
+      continue;
+    }
+    words >> value;
+    if (key == "node") {
+      request.ranks_per_node = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (key == "chunk") {
+      request.options.chunk_size = Bytes(std::stoull(value));
+    } else if (key == "inner") {
+      request.options.inner = value;
+    } else if (key == "outer") {
+      request.options.outer = value;
+    } else if (key == "servers") {
+      request.options.servers = static_cast<std::uint32_t>(std::stoul(value));
+    } else {
+      throw std::runtime_error("no option: " + key);
+    }
+  }
+}
+
 // The line numbers of `name` rows are kept for messages. The table ends at the first other line.
 std::vector<Row> table() {
   std::ifstream file(std::string(PACELINE_SOURCE_DIR) + "/models/collectives/ALGORITHMS.md");
@@ -68,14 +96,16 @@ std::vector<Row> table() {
   while (std::getline(file, line) && line.starts_with('|')) {
     ++number;
     const auto cells = cells_of(line);
-    if (cells.size() != 7) throw std::runtime_error("not seven cells: " + line);
-    rows.push_back({number,
-                    cells[0],
-                    cells[1],
-                    {RankCount(std::stoull(cells[2])), ElementCount(std::stoull(cells[4])),
-                     ElementSize(4), Rank(0), orders_of(cells[3])},
-                    std::stoull(cells[5]),
-                    numbers_of<ElementCount>(cells[6])});
+    if (cells.size() != 8) throw std::runtime_error("not eight cells: " + line);
+    Row row{number,
+            cells[0],
+            cells[1],
+            {RankCount(std::stoull(cells[2])), ElementCount(std::stoull(cells[5])), ElementSize(4),
+             Rank(0), orders_of(cells[3])},
+            std::stoull(cells[6]),
+            numbers_of<ElementCount>(cells[7])};
+    read_options(cells[4], row.request);
+    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -68,10 +68,44 @@ TEST(Partition, NeighbouringChunksJoinToOneRange) {
   EXPECT_EQ(blocks.chunks_from(1, 3), range(4, 6));
 }
 
+// 10 in 3: 4 3 3. Of each in two parts the second: 2 of 2..3, 1 of 6, 1 of 9.
+TEST(Partition, APartIsOfEachChunk) {
+  const auto second = Partition::even(range(0, 10), 3).part(1, 2);
+  EXPECT_EQ(second.chunks(), 3U);
+  EXPECT_EQ(second.chunk(0), range(2, 2));
+  EXPECT_EQ(second.chunk(1), range(6, 1));
+  EXPECT_EQ(second.chunk(2), range(9, 1));
+}
+
+TEST(Partition, MovesAsAWhole) {
+  EXPECT_EQ(Partition::even(range(5, 10), 3).moved(ElementCount(100)).chunk(1), range(109, 3));
+}
+
+TEST(Partition, IsUniformWhenAllChunksHaveOneSize) {
+  for (std::uint64_t count = 0; count <= 30; ++count) {
+    for (std::uint64_t n = 1; n <= 7; ++n) {
+      const auto even = Partition::even(range(3, count), n);
+      std::vector<Partition> partitions{
+          even, Partition::blocks(range(0, count), n + 2, ElementCount(count / n + 1))};
+      for (std::uint64_t part = 0; part < 3; ++part) partitions.push_back(even.part(part, 3));
+      for (const Partition& partition : partitions) {
+        bool same = true;
+        for (std::uint64_t i = 0; i < partition.chunks(); ++i) {
+          same = same && partition.chunk(i).count == partition.chunk(0).count;
+        }
+        EXPECT_EQ(partition.is_uniform(), same) << count << " in " << n;
+      }
+    }
+  }
+}
+
 TEST(PartitionDeathTest, BreaksItsContractOutsideItsChunks) {
   const auto chunks = Partition::even(range(0, 10), 3);
   EXPECT_DEATH((void)chunks.chunk(3), "contract broken");
   EXPECT_DEATH((void)chunks.chunks_from(2, 2), "contract broken");
+  EXPECT_DEATH((void)chunks.part(2, 2), "contract broken");
+  EXPECT_DEATH((void)chunks.part(0, 2).part(0, 2), "contract broken");
+  EXPECT_DEATH((void)chunks.part(0, 2).chunks_from(0, 2), "contract broken");
   EXPECT_DEATH((void)Partition::even(range(0, 10), 0), "contract broken");
   EXPECT_DEATH((void)Partition::blocks(range(0, 10), 2, ElementCount(4)), "contract broken");
 }
@@ -95,6 +129,16 @@ TEST(ChunkRule, MovesNothingOutOfRangeWhenNotCyclic) {
   EXPECT_EQ(rule.at(1), range(0, 2));
   EXPECT_EQ(rule.at(3), range(4, 2));
   EXPECT_EQ(rule.at(4).count, ElementCount(0));  // drain
+}
+
+// Positions 0, 1, 2 are owned by ranks 2, 0, 1.
+TEST(ChunkRule, GoesThroughTheChunksOfItsOwners) {
+  const auto owners =
+      std::make_shared<const std::vector<Rank>>(std::vector<Rank>{Rank(2), Rank(0), Rank(1)});
+  const ChunkRule rule{Partition::even(range(0, 6), 3), 1, -1, true, owners};
+  EXPECT_EQ(rule.at(0), range(0, 2));  // position 1: chunk 0
+  EXPECT_EQ(rule.at(1), range(4, 2));  // position 0: chunk 2
+  EXPECT_EQ(rule.at(2), range(2, 2));  // position 2: chunk 1
 }
 
 TEST(ChunkRule, AlwaysMovesTheSameRange) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
 #include "models/topology/ring_orders.h"
 
@@ -20,7 +21,11 @@ inline std::string describe(const Algorithm& algorithm, const PlanRequest& reque
          std::to_string(request.count.value()) + " elements of " +
          std::to_string(request.element_size.value()) + " bytes, root " +
          std::to_string(request.root.value()) + ", " + std::to_string(request.orders.size()) +
-         " orders";
+         " orders, " + std::to_string(request.ranks_per_node) + " ranks a node, chunks of " +
+         std::to_string(request.options.chunk_size.value()) + " bytes, inner \"" +
+         request.options.inner + "\", outer \"" + request.options.outer + "\", " +
+         std::to_string(request.options.servers) +
+         (request.options.separate_servers ? " separate" : "") + " servers";
 }
 
 // Drawn by hand: what std::shuffle does with a generator differs between standard libraries.
@@ -51,6 +56,33 @@ inline std::vector<Orders> order_sets(std::uint32_t ranks, std::mt19937_64& rand
     }
   }
   return sets;
+}
+
+template <class T>
+const T& one_of(const std::vector<T>& all, std::mt19937_64& random) {
+  return all[static_cast<std::size_t>(random() % all.size())];
+}
+
+// What a topology and a scenario may say beyond orders, drawn for any algorithm alike: ranks a
+// node, one chunk or about 3 or 10, algorithms inside and across nodes, and servers from one to
+// all.
+inline void draw_options(PlanRequest& request, std::mt19937_64& random) {
+  const std::uint32_t ranks = request.ranks.value();
+  std::vector<std::uint32_t> divisors;
+  for (std::uint32_t d = 1; d <= ranks; ++d) {
+    if (ranks % d == 0) divisors.push_back(d);
+  }
+  request.ranks_per_node = one_of(divisors, random);
+  AlgorithmOptions& options = request.options;
+  const std::uint64_t chunks = one_of<std::uint64_t>({0, 1, 3, 10}, random);
+  if (chunks > 0) {
+    options.chunk_size = ElementCount(request.count.value() / chunks + 1) * request.element_size;
+  }
+  const auto inner = inner_algorithms(), outer = outer_algorithms();
+  options.inner = one_of(std::vector(inner.begin(), inner.end()), random);
+  options.outer = one_of(std::vector(outer.begin(), outer.end()), random);
+  options.servers = one_of<std::uint32_t>({0, 1, ranks / 2, ranks}, random);
+  options.separate_servers = random() % 2 == 0;
 }
 
 // 0, 1, ranks-1, ranks and one at random up to 5,000.

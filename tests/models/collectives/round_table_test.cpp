@@ -43,11 +43,12 @@ TEST(RoundTable, SaysWhatSendsAndSourcesSay) {
   for (const std::uint32_t ranks : {2U, 3U, 5U, 8U, 13U, 16U}) {
     for (const Algorithm& algorithm : algorithms()) {
       for (const Orders& orders : order_sets(ranks, random)) {
-        const PlanRequest request{RankCount(ranks), ElementCount(50), ElementSize(4), Rank(0),
-                                  orders};
-        for (const Channel& channel : algorithm.build(request).channels) {
+        PlanRequest request{RankCount(ranks), ElementCount(50), ElementSize(4), Rank(0), orders};
+        draw_options(request, random);
+        const Plan plan = algorithm.build(request);
+        for (const Channel& channel : plan.channels) {
           for (const Round& round : channel.rounds) {
-            expect_agreement(round, ranks, describe(algorithm, request));
+            expect_agreement(round, plan.endpoints().value(), describe(algorithm, request));
             if (HasFatalFailure()) return;
           }
         }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/registry.h"
+
 namespace paceline::cost {
 namespace {
 
@@ -18,8 +20,8 @@ int ompi_number(const AlgorithmChoice& choice) {
     return choice.assumption.find(text) != std::string::npos;
   };
   if (choice.algorithm == "binomial_tree") return assumes("without overlap") ? 2 : 0;
+  if (choice.algorithm == "recursive_doubling" && choice.assumption.empty()) return 3;
   if (choice.algorithm == "halving_doubling" && choice.assumption.empty()) return 6;
-  if (choice.algorithm == "halving_doubling") return assumes("recursive doubling") ? 3 : 0;
   if (choice.algorithm == "ring" && choice.assumption.empty()) return 4;
   if (choice.algorithm == "ring") return assumes("segmented ring") ? 5 : 0;
   return 0;
@@ -93,11 +95,23 @@ TEST(Nccl, RunsTheRingAndSaysWhatThatLeavesOut) {
   EXPECT_EQ(default_in_flight(Library::nccl), 1U);
 }
 
-TEST(EveryLibrary, ChoosesForTheCollectivesThatStepsCall) {
+// Its broadcast and reduce have one algorithm: chunk after chunk along its rings.
+TEST(Nccl, BroadcastsAndReducesAlongChains) {
+  for (const auto collective : {Collective::broadcast, Collective::reduce}) {
+    const auto choice = choose_algorithm(Library::nccl, collective, Bytes(1 << 20), RankCount(16));
+    EXPECT_EQ(choice.algorithm, "chain");
+    EXPECT_EQ(choice.assumption, "");
+  }
+}
+
+TEST(EveryLibrary, ChoosesAnAlgorithmOfTheRegistryForEveryCollective) {
   for (const auto library : {Library::nccl, Library::gloo, Library::mpi, Library::plan}) {
-    for (const auto collective : {Collective::all_reduce, Collective::broadcast, Collective::reduce,
-                                  Collective::reduce_scatter, Collective::all_gather}) {
-      EXPECT_NE(choose_algorithm(library, collective, Bytes(4), RankCount(2)).algorithm, "");
+    for (const auto collective :
+         {Collective::all_reduce, Collective::broadcast, Collective::reduce,
+          Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all}) {
+      const auto choice = choose_algorithm(library, collective, Bytes(4), RankCount(2));
+      EXPECT_NE(collectives::find_algorithm(collective, choice.algorithm), nullptr)
+          << choice.algorithm;
     }
   }
 }

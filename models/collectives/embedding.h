@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/collectives/plan.h"
+
+namespace paceline::collectives {
+
+// One dimension of ranks that stand in a grid: a rank's coordinate is (rank / stride) mod size, and
+// the ranks that differ in that coordinate only are a line.
+struct Axis {
+  std::uint32_t size;
+  std::uint32_t stride;
+
+  [[nodiscard]] std::uint32_t coordinate(Rank rank) const { return index(rank) / stride % size; }
+  // The rank of the same line with another coordinate.
+  [[nodiscard]] Rank on_line(Rank rank, std::uint32_t coordinate) const;
+};
+
+// A smaller plan that the ranks of a line execute together, each as the rank of its coordinate, on
+// the part of the buffer that starts at `offset`.
+struct LinePlan {
+  std::shared_ptr<const Plan> plan;
+  ElementCount offset;
+};
+
+// The rounds of the plans of all lines of an axis side by side, as rounds of the whole plan.
+// Preconditions: `plan_of` is the same for all ranks of a line; every plan has the same number of
+// channels, none or one, with rounds of the same repeats and with window 1.
+[[nodiscard]] std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan_of);
+
+}  // namespace paceline::collectives

@@ -1,0 +1,42 @@
+#include "models/collectives/pairwise.h"
+
+#include <utility>
+
+namespace paceline::collectives {
+namespace {
+
+// Where a block of rank `from` for rank `to` lands, from where it was: after the whole first half,
+// as block `from` instead of block `to`.
+std::int64_t shift(const AllToAllBlocks& blocks, Rank from, Rank to) {
+  return static_cast<std::int64_t>(blocks.received(from).begin.value()) -
+         static_cast<std::int64_t>(blocks.sent(to).begin.value());
+}
+
+Round step(const AllToAllBlocks& blocks, std::uint32_t distance) {
+  const std::uint32_t ranks = blocks.ranks.value();
+  return {
+      1,
+      [=](Rank rank) {
+        const Rank to((index(rank) + distance) % ranks);
+        return std::vector<Send>{
+            {to, ChunkRule::always(blocks.sent(to)), Arrival::copy, shift(blocks, rank, to)}};
+      },
+      [=](Rank rank) { return std::vector<Rank>{Rank((index(rank) + ranks - distance) % ranks)}; }};
+}
+
+}  // namespace
+
+Plan pairwise_all_to_all(const PlanRequest& request) {
+  Plan plan{Collective::all_to_all, request.ranks, request.count, Rank(0), {}};
+  const std::uint32_t ranks = request.ranks.value();
+  if (ranks <= 1) return plan;
+  const AllToAllBlocks blocks{request.ranks, request.count};
+  std::vector<Round> rounds;
+  for (std::uint32_t distance = 1; distance < ranks; ++distance) {
+    rounds.push_back(step(blocks, distance));
+  }
+  plan.channels.push_back({std::move(rounds)});
+  return plan;
+}
+
+}  // namespace paceline::collectives
