@@ -26,8 +26,16 @@ constexpr std::array<std::string_view, 6> cluster_keys{"preset",        "name", 
                                                        "gpus_per_node", "intra_node", "network"};
 constexpr std::array<std::string_view, 6> preset_keys{"schema",        "name",       "nodes",
                                                       "gpus_per_node", "intra_node", "network"};
-constexpr std::array<std::string_view, 5> intra_node_keys{"kind", "bandwidth", "latency", "lanes",
-                                                          "host_bandwidth"};
+constexpr std::array<std::string_view, 10> intra_node_keys{"kind",
+                                                           "bandwidth",
+                                                           "latency",
+                                                           "lanes",
+                                                           "host_bandwidth",
+                                                           "gpus_per_switch",
+                                                           "switch_bandwidth",
+                                                           "sockets",
+                                                           "socket_bandwidth",
+                                                           "peer_to_peer"};
 
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;

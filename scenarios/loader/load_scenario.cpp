@@ -33,9 +33,9 @@ DataType parameter_type_of(Precision precision) {
 }
 
 // The keys of the maps that have required ones; of all strategies.
-constexpr std::array<std::string_view, 11> scenario_keys{
-    "schema", "name",       "workload", "cluster", "training", "collective",
-    "ranks",  "simulation", "sweep",    "gpus",    "measured"};
+constexpr std::array<std::string_view, 12> scenario_keys{
+    "other_jobs", "schema", "name",       "workload", "cluster", "training",
+    "collective", "ranks",  "simulation", "sweep",    "gpus",    "measured"};
 constexpr std::array<std::string_view, 8> workload_keys{
     "model",     "layers",   "batch_per_gpu",     "device",
     "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
@@ -54,6 +54,8 @@ constexpr std::array<std::string_view, 13> training_keys{"strategy",
                                                          "optimizer",
                                                          "input_time",
                                                          "collectives_in_flight"};
+constexpr std::array<std::string_view, 3> other_jobs_keys{"count", "start", "placement"};
+constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
 constexpr std::array<std::string_view, 3> collective_keys{"library", "algorithm", "channels"};
 
 constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
@@ -333,6 +335,36 @@ void read_ranks(Reader reader, Scenario& scenario) {
   reader.finish();
 }
 
+OtherJobs read_other_jobs(Reader reader) {
+  constexpr std::array<std::string_view, 3> placements{"packed", "alternate", "random"};
+  reader.expect_only(other_jobs_keys);
+  OtherJobs jobs;
+  if (const auto count = reader.find("count")) {
+    jobs.count = static_cast<std::uint32_t>(count->count(0, 1000));
+  }
+  if (const auto start = reader.find("start")) jobs.start = start->seconds();
+  if (const auto placement = reader.find("placement")) {
+    jobs.placement = JobPlacement{static_cast<int>(placement->word(placements))};
+  }
+  reader.finish();
+  return jobs;
+}
+
+// What the formulas leave out, and what would not fit.
+void check_other_jobs(const Reader& section, const Scenario& scenario) {
+  if (scenario.other_jobs.count == 0) return;
+  if (scenario.fidelity == Fidelity::closed) {
+    throw InputError(section.location(), "other_jobs are not in the closed formulas",
+                     "take fidelity: folded or flow");
+  }
+  const std::uint64_t jobs = scenario.other_jobs.count + std::uint64_t{1};
+  if (jobs * scenario.cluster.ranks().value() > ranks_of_all_jobs_max) {
+    throw InputError(section.location(),
+                     fmt::format("all jobs together have more than {} GPUs", ranks_of_all_jobs_max),
+                     "");
+  }
+}
+
 void read_simulation(Reader reader, Scenario& scenario) {
   if (const auto fidelity = reader.find("fidelity")) {
     constexpr std::array<std::string_view, 3> fidelities{"flow", "folded", "closed"};
@@ -391,8 +423,11 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario.workload);
   rescale_to_measurement(workload, optimizer_modelled, scenario);
   read_ranks(file.map("ranks"), scenario);
+  const Reader other_jobs = file.map("other_jobs");
+  scenario.other_jobs = read_other_jobs(other_jobs);
   read_simulation(file.map("simulation"), scenario);
   size_cluster(file, scenario);
+  check_other_jobs(other_jobs, scenario);
   workload.finish();
   training.finish();
   if (scenario.workload.one_gpu_step(1) == Seconds(0)) {

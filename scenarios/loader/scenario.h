@@ -23,6 +23,20 @@ struct CollectiveSettings {
   collectives::AlgorithmOptions options = {};
 };
 
+// How jobs that share a cluster have its nodes.
+enum class JobPlacement {
+  packed,     // one after the other
+  alternate,  // node by node in turn
+  random,     // drawn, by the scenario's seed
+};
+
+// Jobs beside the one asked about that do the same on nodes of their own.
+struct OtherJobs {
+  std::uint32_t count = 0;
+  Seconds start;  // after the start of the one asked about
+  JobPlacement placement = JobPlacement::packed;
+};
+
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
@@ -31,6 +45,7 @@ struct Scenario {
   std::string strategy;
   training::TrainingSettings training;
   CollectiveSettings collective;
+  OtherJobs other_jobs;
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part
   std::uint64_t seed = 1;

@@ -60,12 +60,12 @@ Seconds time_to_follow(double transfers, Fidelity fidelity) {
 void refuse_too_much(double transfers, const ResolvedPoint& point, const Location& where) {
   const bool flow = point.fidelity == Fidelity::flow;
   if (transfers <= (flow ? flow_transfers_max : closed_transfers_max)) return;
-  throw InputError(where,
-                   fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
-                               point.cluster.ranks().value(), transfers, flow ? "simulated " : "",
-                               time_to_follow(transfers, point.fidelity).value() / 60),
-                   flow ? "take fidelity: folded or closed, or add --force"
-                        : "add --force to do it");
+  throw InputError(
+      where,
+      fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
+                  point.cluster.ranks().value(), transfers, flow ? "simulated " : "",
+                  time_to_follow(transfers, point.fidelity).value() / 60),
+      flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
 }
 
 std::optional<Seconds> limit_of_environment() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/contract.h"
 #include "models/cost/library_choice.h"
@@ -12,13 +13,43 @@ namespace {
 
 using training::CollectiveCall;
 
-// Uniform in [-1, 1], the same on every machine (splitmix64, Steele, Lea and Flood, OOPSLA 2014).
-double noise(std::uint64_t seed, std::uint64_t rank) {
-  std::uint64_t z = seed + (rank + 1) * 0x9e3779b97f4a7c15ULL;
+// The same on every machine (splitmix64, Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
+  std::uint64_t z = seed + (number + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1.0p-52 - 1.0;
+  return z ^ (z >> 31);
+}
+
+// Uniform in [-1, 1].
+double noise(std::uint64_t seed, std::uint64_t rank) {
+  return static_cast<double>(random_bits(seed, rank) >> 11) * 0x1.0p-52 - 1.0;
+}
+
+// The nodes of all jobs, in the order in which they are dealt out.
+std::vector<std::uint32_t> dealt_nodes(const Scenario& scenario) {
+  std::vector<std::uint32_t> nodes(scenario.cluster.nodes * (scenario.other_jobs.count + 1));
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  if (scenario.other_jobs.placement == JobPlacement::random) {
+    // Fisher and Yates; the bias of a remainder of 64 bits is not seen.
+    for (std::size_t left = nodes.size(); left > 1; --left) {
+      std::swap(nodes[left - 1], nodes[random_bits(scenario.seed, left) % left]);
+    }
+  }
+  return nodes;
+}
+
+std::vector<Job> jobs_of(const Scenario& scenario) {
+  if (scenario.other_jobs.count == 0) return {};
+  const std::vector<std::uint32_t> dealt = dealt_nodes(scenario);
+  const std::size_t count = scenario.other_jobs.count + std::size_t{1};
+  const bool in_turn = scenario.other_jobs.placement == JobPlacement::alternate;
+  std::vector<Job> jobs(count);
+  for (std::size_t n = 0; n < dealt.size(); ++n) {
+    jobs[in_turn ? n % count : n / scenario.cluster.nodes].nodes.push_back(dealt[n]);
+  }
+  for (std::size_t j = 1; j < count; ++j) jobs[j].start = scenario.other_jobs.start;
+  return jobs;
 }
 
 std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
@@ -69,6 +100,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   add_once(prepared.assumptions, scenario.compute_assumption);
   prepared.point.id = id;
   prepared.point.cluster = scenario.cluster;
+  prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
+  prepared.point.jobs = jobs_of(scenario);
   prepared.point.fidelity = scenario.fidelity;
   if (scenario.cluster.ranks() > RankCount(1)) {
     const auto* strategy = training::find_strategy(scenario.strategy);

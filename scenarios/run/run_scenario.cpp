@@ -14,8 +14,9 @@ PointOutcome outcome_of(const ScenarioFile& file, std::size_t point,
                         const PreparedPoint& prepared) {
   PointOutcome outcome;
   outcome.axes = file.points()[point];
-  outcome.gpus = prepared.point.cluster.ranks().value();
-  outcome.nodes = prepared.point.cluster.nodes;
+  const topology::Cluster cluster = job_cluster(prepared.point);
+  outcome.gpus = cluster.ranks().value();
+  outcome.nodes = cluster.nodes;
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.samples_per_step = prepared.samples_per_step;

@@ -344,9 +344,11 @@ ResolvedPoint point_from_line(std::string_view line) {
       point.program.operations.push_back(decode_operation(operation));
     }
     in.at("slowdown").get_to(point.slowdown);
-    for (const json& job : in.at("jobs")) {
+    for (const json& job : in.at("jobs").get_ref<const json::array_t&>()) {
       Job& decoded = point.jobs.emplace_back();
-      for (const json& node : job.at("nodes")) decoded.nodes.push_back(whole<std::uint32_t>(node));
+      for (const json& node : job.at("nodes").get_ref<const json::array_t&>()) {
+        decoded.nodes.push_back(whole<std::uint32_t>(node));
+      }
       job.at("start_s").get_to(decoded.start);
     }
     point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
