@@ -157,25 +157,6 @@ std::vector<CallTable> empty_tables(const std::vector<JobActors>& jobs) {
   return tables;
 }
 
-double transfers_of(const collectives::Plan& plan) {
-  constexpr std::uint32_t asked_max = 64;
-  const std::uint32_t endpoints = plan.endpoints().value();
-  const std::uint32_t asked = std::min(endpoints, asked_max);
-  double transfers = 0;
-  for (const auto& channel : plan.channels) {
-    for (const auto& round : channel.rounds) {
-      std::size_t sends = 0;
-      for (std::uint32_t i = 0; i < asked; ++i) {
-        const auto endpoint = static_cast<std::uint32_t>(std::uint64_t{i} * endpoints / asked);
-        sends += round.sends(Rank(endpoint)).size();
-      }
-      transfers +=
-          static_cast<double>(sends) / asked * endpoints * static_cast<double>(round.repeats);
-    }
-  }
-  return transfers;
-}
-
 void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
                           const std::map<CollectiveCall, ApartCall>& apart, Result& result) {
   std::map<CollectiveCall, std::uint64_t> transfers;
@@ -205,20 +186,6 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
 }
 
 }  // namespace
-
-double transfers_about(const ResolvedPoint& point) {
-  const training::Planner planner(job_cluster(point));
-  std::map<CollectiveCall, double> known;
-  double transfers = 0;
-  for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr) continue;
-    const auto [entry, is_new] = known.try_emplace(*call, 0.0);
-    if (is_new) entry->second = transfers_of(planner.plan_of(*call));
-    transfers += entry->second;
-  }
-  return transfers * static_cast<double>(jobs_of(point).size());
-}
 
 Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   PACELINE_EXPECTS(!find_fault(point.program));

@@ -18,7 +18,4 @@ namespace paceline::sim {
 // another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
-// Transfers of the whole step, counted from a sample of the ranks.
-[[nodiscard]] double transfers_about(const ResolvedPoint& point);
-
 }  // namespace paceline::sim

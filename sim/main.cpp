@@ -16,9 +16,13 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <string>
 
 #include "models/contract.h"
+#include "models/cost/auto_choice.h"
+#include "models/cost/effort.h"
 #include "sim/flow_step.h"
 #include "sim/folded_step.h"
 #include "traces/json/protocol.h"
@@ -158,7 +162,14 @@ std::string fall_back(const ResolvedPoint& point, double transfers, const std::s
 }
 
 std::string run_folded(const ResolvedPoint& point) {
-  const double transfers = transfers_about(point);
+  const double transfers = cost::transfers_about(point);
+  if (transfers == std::numeric_limits<double>::infinity()) {
+    return to_line(
+        Reply(Failure{point.id,
+                      fmt::format("{} GPUs make rounds of more transfers than fit in memory",
+                                  point.cluster.ranks().value()),
+                      true}));
+  }
   Outcome outcome{Outcome::Kind::not_folded, {}};
   if (transfers <= exact_transfers_max) {
     outcome = run_in_child(point, Attempt::folded_exact);
@@ -173,12 +184,32 @@ std::string run_folded(const ResolvedPoint& point) {
   return line_of(point, outcome);
 }
 
-std::string run_point(const ResolvedPoint& point) {
+std::string run_named(const ResolvedPoint& point) {
   if (const auto fault = find_fault(point.program)) {
     return to_line(Reply(Failure{point.id, *fault}));
   }
   if (point.fidelity == Fidelity::folded) return run_folded(point);
   return line_of(point, run_in_child(point, Attempt::flow));
+}
+
+std::string run_point(ResolvedPoint point) {
+  std::vector<std::string> chosen;
+  try {
+    chosen = cost::choose_automatically(point, [](ResolvedPoint one) {
+      one.fidelity = Fidelity::folded;
+      const Reply reply = traces::reply_from_line(run_named(one));
+      const auto* result = std::get_if<Result>(&reply);
+      return result == nullptr ? std::nullopt : std::optional(result->totals.step);
+    });
+  } catch (const std::runtime_error& error) {
+    return to_line(Reply(Failure{point.id, error.what()}));
+  }
+  if (chosen.empty()) return run_named(point);
+  Reply reply = traces::reply_from_line(run_named(point));
+  if (auto* result = std::get_if<Result>(&reply)) {
+    result->notes.insert(result->notes.begin(), chosen.begin(), chosen.end());
+  }
+  return to_line(reply);
 }
 
 int serve() {

@@ -31,6 +31,9 @@ struct Algorithm {
   std::string_view summary;
 };
 
+// In place of an algorithm's name: the one that is predicted to be the fastest.
+inline constexpr std::string_view automatic = "auto";
+
 // Every algorithm, one row each, grouped by collective.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/cost/auto_choice.h"
+#include "models/cost/effort.h"
 #include "models/cost/plan_cost.h"
 #include "models/training/call_plan.h"
 
@@ -132,9 +134,17 @@ class ClosedStep {
 
 }  // namespace
 
-Result predict_closed(const ResolvedPoint& point) {
+Result predict_closed(ResolvedPoint point) {
+  const auto predict = [](const ResolvedPoint& one) -> std::optional<Seconds> {
+    constexpr double transfers_max = 2e8;  // some ten seconds
+    if (transfers_about(one) > transfers_max) return std::nullopt;
+    return ClosedStep(one).run().totals.step;
+  };
+  auto chosen = choose_automatically(point, predict);
   PACELINE_EXPECTS(!find_fault(point.program));
-  return ClosedStep(point).run();
+  Result result = ClosedStep(point).run();
+  result.notes = std::move(chosen);
+  return result;
 }
 
 }  // namespace paceline::cost

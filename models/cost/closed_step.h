@@ -9,7 +9,8 @@ namespace paceline::cost {
 // they share one pipe: the latencies of one hide behind the bandwidth of another.
 //
 // Equals the flow simulation where finish_times is exact and one collective runs at a time.
-// Precondition: find_fault(point.program) finds nothing.
-[[nodiscard]] Result predict_closed(const ResolvedPoint& point);
+// Chooses algorithms that are to be chosen (choose_automatically). Precondition:
+// find_fault(point.program) finds nothing once they are; one job.
+[[nodiscard]] Result predict_closed(ResolvedPoint point);
 
 }  // namespace paceline::cost

@@ -8,10 +8,6 @@
 
 namespace paceline {
 
-// How many transfers a prediction of the point has to follow: an upper estimate (transfers of no
-// elements count; very large rounds are extrapolated from some of their ranks).
-[[nodiscard]] double transfers_to_follow(const ResolvedPoint& point);
-
 // How long a simulation of the point may take before it counts as stuck: ten times the estimate,
 // which counts transfers and ranks, and a minute; or forever when forced. The seconds of
 // PACELINE_SIM_TIMEOUT in the environment stand in for both. Throws InputError when those are not a

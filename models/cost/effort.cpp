@@ -1,0 +1,61 @@
+#include "models/cost/effort.h"
+
+#include <limits>
+#include <map>
+
+#include "models/collectives/registry.h"
+#include "models/training/call_plan.h"
+
+namespace paceline::cost {
+namespace {
+
+using training::CollectiveCall;
+
+// Enough for a few per cent; every rank of a small cluster.
+constexpr std::uint32_t asked_max = 256;
+
+// A round is written out for all ranks, at some 200 bytes a transfer: 4 GB.
+constexpr double round_transfers_max = 2e7;
+
+// The i-th endpoint to be asked: spread by a multiplier without a pattern that a tree would share
+// (the golden ratio's, Knuth, The Art of Computer Programming 3, 6.4).
+std::uint32_t asked(std::uint32_t i, std::uint32_t endpoints) {
+  if (endpoints <= asked_max) return i;
+  return static_cast<std::uint32_t>(i * 2654435769ULL % endpoints);
+}
+
+double transfers_of(const collectives::Plan& plan) {
+  const std::uint32_t endpoints = plan.endpoints().value();
+  const std::uint32_t count = std::min(endpoints, asked_max);
+  double transfers = 0;
+  for (const auto& channel : plan.channels) {
+    for (const auto& round : channel.rounds) {
+      std::size_t sends = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        sends += round.sends(Rank(asked(i, endpoints))).size();
+      }
+      const double all = static_cast<double>(sends) / count * endpoints;
+      if (all > round_transfers_max) return std::numeric_limits<double>::infinity();
+      transfers += all * static_cast<double>(round.repeats);
+    }
+  }
+  return transfers;
+}
+
+}  // namespace
+
+double transfers_about(const ResolvedPoint& point) {
+  const training::Planner planner(job_cluster(point));
+  std::map<CollectiveCall, double> known;
+  double transfers = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr || call->algorithm == collectives::automatic) continue;
+    const auto [entry, is_new] = known.try_emplace(*call, 0.0);
+    if (is_new) entry->second = transfers_of(planner.plan_of(*call));
+    transfers += entry->second;
+  }
+  return transfers * static_cast<double>(jobs_of(point).size());
+}
+
+}  // namespace paceline::cost
