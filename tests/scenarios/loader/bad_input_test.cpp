@@ -508,6 +508,7 @@ const BadCommand usage[] = {
     {"TwoResultsOnStandardOutput",
      {"run", "FILE", "--json", "-", "--csv", "-"},
      "-: standard output takes one of "},
+    {"ExplanationOfAClusterBesideAResult", {"run", "FILE", "--explain-cluster", "--json", "-"}, ""},
     {"CollectiveFromLargeToSmall",
      {"collective", "dgx1-v100", "--min", "2MiB", "--max", "1MiB"},
      "--max: is below --min"},
