@@ -1,5 +1,8 @@
+#include "scenarios/report/explain_cluster.h"
+
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "tests/scenarios/process.h"
@@ -97,6 +100,34 @@ TEST(ExplainCluster, ShowsTheFirstPointOfASweep) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("other socket"), std::string::npos) << text;  // four GPUs are on one
+}
+
+// Nodes 0 and 1 fill the first leaf, so that the server is on a second.
+TEST(ExplainCluster, ShowsServers) {
+  topology::Cluster cluster;
+  cluster.nodes = 2;
+  cluster.servers = 1;
+  cluster.network.bandwidth = BytesPerSecond(1e9);
+  cluster.network.fat_tree =
+      topology::FatTree{2, 1.0, Seconds(0), false, topology::Placement::packed};
+  std::ostringstream out;
+  write_cluster(out, cluster);
+  EXPECT_EQ(out.str(), R"(2 nodes of 1 GPU and 1 server
+between nodes: 1 NIC a node into a fat tree
+  2 leaf groups of up to 2 nodes, uplinks 1:1, packed
+
+link, one way  shared by          bandwidth  count
+--------------------------------------------------
+NIC            1 GPU or a server      1GBps      6
+leaf uplink    2 NICs                 2GBps      2
+leaf downlink  2 NICs                 2GBps      2
+
+from GPU 0 to
+  GPU 1: other node, same leaf switch, 0s, 1GBps alone
+    NIC 1GBps > NIC 1GBps
+  server 0: server, other leaf, 0s, 1GBps alone
+    NIC 1GBps > leaf uplink 2GBps > leaf downlink 2GBps > NIC 1GBps
+)");
 }
 
 TEST(ExplainCluster, HasLittleToSayOfOneGpu) {
