@@ -156,6 +156,7 @@ void Fabric::add_pcie_tree() {
   const PcieTree& tree = *cluster_.intra_node.pcie_tree;
   PACELINE_EXPECTS(cluster_.intra_node.kind == IntraNodeKind::pcie);
   PACELINE_EXPECTS(tree.gpus_per_switch > 0 && tree.switches_per_socket > 0);
+  PACELINE_EXPECTS(!host_links_.empty());  // a bandwidth, also with a single GPU
   const std::uint32_t ranks = cluster_.ranks().value();
   PACELINE_EXPECTS(!tree.socket_bandwidth || socket_of(cluster_.gpus_per_node - 1) < 2);
   for (std::uint32_t w = 0; w <= pcie_switch_of(ranks - 1); ++w) {

@@ -79,7 +79,7 @@ std::uint32_t divisor(const Field& field, std::uint32_t whole, std::uint32_t mos
                       std::string_view parts) {
   const auto count = static_cast<std::uint32_t>(field.count(1, most));
   if (whole % count != 0) {
-    field.fail(fmt::format("does not divide the {} {} of a node", whole, parts), "");
+    field.fail(fmt::format("does not divide the number of {} of a node, {}", parts, whole), "");
   }
   return count;
 }
@@ -91,6 +91,7 @@ std::optional<PcieTree> read_pcie_tree(Reader& reader, std::uint32_t gpus) {
            "gpus_per_switch");
     return std::nullopt;
   }
+  (void)reader.require("bandwidth", "12GBps");  // also with a single GPU
   PcieTree tree;
   tree.gpus_per_switch = divisor(*per_switch, gpus, gpus, "GPUs");
   tree.switch_bandwidth = reader.require("switch_bandwidth", "12GBps").bandwidth();

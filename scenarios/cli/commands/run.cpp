@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/report/explain_cluster.h"
 #include "scenarios/report/report.h"
 #include "traces/perfetto/perfetto.h"
 
@@ -18,8 +20,28 @@ constexpr std::size_t timeline_ranks_max = 64;
 
 struct Options {
   std::string scenario, json, csv, timeline;
+  bool explain_cluster = false;
   SharedOptions shared;
 };
+
+int explain_cluster(const ScenarioFile& file) {
+  const topology::Cluster cluster = file.scenario(0).cluster;
+  write_to("-", [&](std::ostream& out) {
+    fmt::print(out, "{}, {}\n", file.name(),
+               cluster.name.empty() ? "a cluster without a name" : cluster.name);
+    const std::size_t points = file.points().size();
+    if (points > 1) {
+      fmt::print(out, "the first of {} points:", points);
+      for (const AxisValue& axis : file.points().front()) {
+        fmt::print(out, " {}={}", axis.path, axis.text);
+      }
+      out << '\n';
+    }
+    out << '\n';
+    write_cluster(out, cluster);
+  });
+  return exit_done;
+}
 
 std::string point_name(const PointOutcome& outcome) {
   std::string name = fmt::format("{} GPUs", outcome.gpus);
@@ -43,6 +65,7 @@ int run(const Options& options) {
                      "write the others to files");
   }
   const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
+  if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
     fmt::print(stderr,
@@ -75,9 +98,16 @@ int run(const Options& options) {
 Action attach_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenario, "a scenario file")->required();
-  app.add_option("--json", options->json, "write the result as JSON; - is standard output");
-  app.add_option("--csv", options->csv, "write the result as CSV");
-  app.add_option("--timeline", options->timeline, "write a Chrome/Perfetto trace of every point");
+  auto* json =
+      app.add_option("--json", options->json, "write the result as JSON; - is standard output");
+  auto* csv = app.add_option("--csv", options->csv, "write the result as CSV");
+  auto* timeline = app.add_option("--timeline", options->timeline,
+                                  "write a Chrome/Perfetto trace of every point");
+  app.add_flag("--explain-cluster", options->explain_cluster,
+               "write the links and paths of the first point's cluster; nothing is run")
+      ->excludes(json)
+      ->excludes(csv)
+      ->excludes(timeline);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

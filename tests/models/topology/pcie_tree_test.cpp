@@ -114,12 +114,16 @@ TEST(PcieTree, HasOneSocketUnlessALinkJoinsTwo) {
   EXPECT_EQ(path_kinds(fabric, 0, 7), (Kinds{gpu_port, pcie_switch, gpu_port, pcie_switch}));
 }
 
-TEST(PcieTreeDeathTest, IsOfPcieAndHasAtMostTwoSockets) {
+TEST(PcieTreeDeathTest, IsOfPcieWithABandwidthAndAtMostTwoSockets) {
   Cluster cluster = trees();
   cluster.intra_node.kind = IntraNodeKind::nvswitch;
   EXPECT_DEATH(Fabric{cluster}, "contract broken");
   cluster = trees();
   cluster.intra_node.pcie_tree->switches_per_socket = 1;
+  EXPECT_DEATH(Fabric{cluster}, "contract broken");
+  cluster = trees();
+  cluster.gpus_per_node = 1;
+  cluster.intra_node.bandwidth = BytesPerSecond(0);
   EXPECT_DEATH(Fabric{cluster}, "contract broken");
 }
 

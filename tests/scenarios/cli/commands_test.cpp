@@ -37,9 +37,10 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
                changed(small_scenario, "", "measured: {source: s, points: [{step: 7ms}]}\n"));
   for (const char* command :
        {"run scenario.yaml", "run scenario.yaml --json -", "run scenario.yaml --csv -",
-        "run scenario.yaml --timeline -", "validate scenario.yaml",
-        "validate scenario.yaml --json -", "buckets resnet18", "buckets resnet18 --json -",
-        "collective flat --max 1KiB", "collective flat --max 1KiB --json -"}) {
+        "run scenario.yaml --timeline -", "run scenario.yaml --explain-cluster",
+        "validate scenario.yaml", "validate scenario.yaml --json -", "buckets resnet18",
+        "buckets resnet18 --json -", "collective flat --max 1KiB",
+        "collective flat --max 1KiB --json -"}) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
         folder.path());

@@ -32,8 +32,8 @@ TEST(LoadCluster, ReadsFatTrees) {
   EXPECT_EQ(plain.network.fat_tree, (FatTree{16, 1.0, Seconds(0), false, Placement::packed}));
   const auto full = cluster_of(
       "gpus_per_node: 1, network: {fabric: fat_tree, nodes_per_leaf: 8, oversubscription: 2.5, "
-      "core_latency: 400ns, rails: true, placement: spread}");
-  EXPECT_EQ(full.network.fat_tree, (FatTree{8, 2.5, Seconds(400e-9), true, Placement::spread}));
+      "core_latency: 1us, rails: true, placement: spread}");
+  EXPECT_EQ(full.network.fat_tree, (FatTree{8, 2.5, Seconds(1e-6), true, Placement::spread}));
 }
 
 // Eight GPUs in switches of two are four switches, two for each of two sockets.
