@@ -302,7 +302,7 @@ void Reader::expect_only(std::span<const std::string_view> keys) const {
   for (const auto& [path, field] : *overrides_) {
     const std::string rest = rest_of(path);
     if (rest.empty()) continue;
-    require_known(rest.substr(0, rest.find('.')), [&] { return field.location(); });
+    require_known(rest.substr(0, rest.find('.')), [&field = field] { return field.location(); });
   }
 }
 
