@@ -19,13 +19,13 @@ constexpr double closed_transfer_us = 0.05;
 constexpr double flow_transfers_max = 1e7;
 constexpr double closed_transfers_max = 2e9;
 
-// Sends of one repeat over all ranks. A rank may send to all others, so not all ranks are asked.
-double sends_of(const collectives::Round& round, std::uint32_t ranks) {
+// Sends of one repeat over all endpoints. One may send to all others, so not all are asked.
+double sends_of(const collectives::Round& round, std::uint32_t endpoints) {
   constexpr std::uint64_t sends_asked_max = 10'000'000;
   std::uint64_t sends = 0;
-  for (std::uint32_t r = 0; r < ranks; ++r) {
+  for (std::uint32_t r = 0; r < endpoints; ++r) {
     sends += round.sends(Rank(r)).size();
-    if (sends > sends_asked_max) return static_cast<double>(sends) / (r + 1.0) * ranks;
+    if (sends > sends_asked_max) return static_cast<double>(sends) / (r + 1.0) * endpoints;
   }
   return static_cast<double>(sends);
 }
@@ -38,7 +38,7 @@ double transfers_of(const collectives::Plan& plan) {
   double transfers = 0;
   for (const auto& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
-      const double sends = sends_of(round, plan.ranks.value());
+      const double sends = sends_of(round, plan.endpoints().value());
       const double all = sends * static_cast<double>(round.repeats);
       transfers += sends > round_transfers_max ? std::max(all, 10 * closed_transfers_max) : all;
     }
@@ -50,13 +50,15 @@ double transfers_of(const collectives::Plan& plan) {
 
 double transfers_to_follow(const ResolvedPoint& point) {
   const training::Planner planner(point.cluster);
-  std::map<std::tuple<collectives::Collective, std::string, Bytes>, double> known;
+  std::map<std::tuple<collectives::Collective, std::string, Bytes, collectives::AlgorithmOptions>,
+           double>
+      known;
   double transfers = 0;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
     const auto [entry, is_new] =
-        known.try_emplace({call->collective, call->algorithm, call->size()}, 0.0);
+        known.try_emplace({call->collective, call->algorithm, call->size(), call->options}, 0.0);
     if (is_new) entry->second = transfers_of(planner.plan_of(*call));
     transfers += entry->second;
   }
