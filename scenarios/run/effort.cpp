@@ -30,17 +30,18 @@ double sends_of(const collectives::Round& round, std::uint32_t endpoints) {
   return static_cast<double>(sends);
 }
 
-// A round is written out for all ranks: one of more transfers than this does not fit in memory, and
-// counts as too many whatever the repeats.
-constexpr double round_transfers_max = 2e7;
+// Rounds are written out for all ranks, at about 110 bytes a transfer: a plan with more than this
+// is too large for common machines, and counts as too many transfers whatever the repeats.
+constexpr double written_out_max = 4e7;
 
 double transfers_of(const collectives::Plan& plan) {
-  double transfers = 0;
+  double transfers = 0, written_out = 0;
   for (const auto& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
       const double sends = sends_of(round, plan.endpoints().value());
-      const double all = sends * static_cast<double>(round.repeats);
-      transfers += sends > round_transfers_max ? std::max(all, 10 * closed_transfers_max) : all;
+      transfers += sends * static_cast<double>(round.repeats);
+      written_out += sends;
+      if (written_out > written_out_max) return std::max(transfers, 10 * closed_transfers_max);
     }
   }
   return transfers;
