@@ -25,33 +25,40 @@ struct Place {
               std::to_string(place.round) + ", rank " + std::to_string(index(rank)) + ": " + what);
 }
 
-// Whose contributions a value contains.
+// Whose contributions a value contains. The first 64 ranks need no memory of their own: there are
+// as many of these as endpoints times pieces.
 class Contributions {
  public:
-  explicit Contributions(std::uint32_t ranks) : words_((ranks + 63) / 64) {}
+  explicit Contributions(std::uint32_t ranks) : further_((ranks - 1) / 64) {}
 
   static Contributions of_all(std::uint32_t ranks) {
     Contributions all(ranks);
     for (std::uint32_t r = 0; r < ranks; ++r) all.add(r);
     return all;
   }
-  void add(std::uint32_t rank) { words_[rank / 64] |= std::uint64_t{1} << (rank % 64); }
+  void add(std::uint32_t rank) {
+    std::uint64_t& word = rank < 64 ? first_ : further_[rank / 64 - 1];
+    word |= std::uint64_t{1} << (rank % 64);
+  }
   [[nodiscard]] bool empty() const {
-    return std::all_of(words_.begin(), words_.end(), [](auto word) { return word == 0; });
+    return first_ == 0 &&
+           std::all_of(further_.begin(), further_.end(), [](auto word) { return word == 0; });
   }
   [[nodiscard]] bool intersects(const Contributions& other) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      if ((words_[i] & other.words_[i]) != 0) return true;
+    for (std::size_t i = 0; i < further_.size(); ++i) {
+      if ((further_[i] & other.further_[i]) != 0) return true;
     }
-    return false;
+    return (first_ & other.first_) != 0;
   }
   void unite(const Contributions& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    first_ |= other.first_;
+    for (std::size_t i = 0; i < further_.size(); ++i) further_[i] |= other.further_[i];
   }
   friend bool operator==(const Contributions&, const Contributions&) = default;
 
  private:
-  std::vector<std::uint64_t> words_;
+  std::uint64_t first_ = 0;
+  std::vector<std::uint64_t> further_;
 };
 
 // What one element of a buffer is: the sum of some ranks' contributions to one element, which an
@@ -243,12 +250,13 @@ class Interpreter {
     std::uint64_t round_number = 0;
     for (const Round& round : channel.rounds) {
       check_sources({c, round_number}, round);
+      const auto sends = by_arrival(round);
       for (std::uint64_t i = 0; i < round.repeats; ++i, ++round_number) {
         if (under_way.size() == channel.window) {
           deliver(under_way.front());
           under_way.pop_front();
         }
-        under_way.push_back(post({c, round_number}, round, i, under_way));
+        under_way.push_back(post({c, round_number}, sends, i, under_way));
       }
     }
     for (const auto& arrivals : under_way) deliver(arrivals);
@@ -282,19 +290,31 @@ class Interpreter {
     }
   }
 
-  // All sends of one round; arrivals in the order in which receivers list their sources.
-  std::vector<Arriving> post(Place place, const Round& round, std::uint64_t repeat,
-                             const std::deque<std::vector<Arriving>>& under_way) {
-    std::vector<Arriving> arrivals;
+  // All sends of a round and their senders, in the order in which receivers list their sources.
+  [[nodiscard]] std::vector<std::pair<Rank, Send>> by_arrival(const Round& round) const {
+    std::vector<Sends> sends;
+    for (std::uint32_t from = 0; from < endpoints_; ++from) {
+      sends.push_back(round.sends(Rank(from)));
+    }
+    std::vector<std::pair<Rank, Send>> result;
     for (std::uint32_t to = 0; to < endpoints_; ++to) {
       for (const Rank from : round.sources(Rank(to))) {
-        for (const Send& send : round.sends(from)) {
-          if (index(send.to) != to) continue;
-          const ElementRange range = send.chunk.at(repeat);
-          if (range.count == ElementCount(0)) continue;
-          arrivals.push_back(take(place, from, send, range, under_way));
+        for (const Send& send : sends[index(from)]) {
+          if (index(send.to) == to) result.emplace_back(from, send);
         }
       }
+    }
+    return result;
+  }
+
+  std::vector<Arriving> post(Place place, const std::vector<std::pair<Rank, Send>>& sends,
+                             std::uint64_t repeat,
+                             const std::deque<std::vector<Arriving>>& under_way) {
+    std::vector<Arriving> arrivals;
+    for (const auto& [from, send] : sends) {
+      const ElementRange range = send.chunk.at(repeat);
+      if (range.count == ElementCount(0)) continue;
+      arrivals.push_back(take(place, from, send, range, under_way));
     }
     return arrivals;
   }

@@ -75,19 +75,18 @@ Round pull(const Servers& servers) {
           [=](Rank rank) { return servers.of(rank); }};
 }
 
-}  // namespace
-
-std::uint32_t server_count(RankCount ranks, std::uint32_t ranks_per_node,
-                           const AlgorithmOptions& options) {
-  const std::uint32_t nodes = ranks.value() / ranks_per_node;
-  return std::clamp(options.servers == 0 ? nodes : options.servers, 1U, ranks.value());
+std::uint32_t server_count(const PlanRequest& request) {
+  const std::uint32_t ranks = request.ranks.value(), asked = request.options.servers;
+  return std::clamp(asked == 0 ? ranks / request.ranks_per_node : asked, 1U, ranks);
 }
+
+}  // namespace
 
 Plan parameter_server_all_reduce(const PlanRequest& request) {
   PACELINE_EXPECTS(request.ranks.value() % request.ranks_per_node == 0);
   Plan plan{Collective::all_reduce, request.ranks, request.count, Rank(0), {}};
   if (request.ranks <= RankCount(1)) return plan;
-  const std::uint32_t count = server_count(request.ranks, request.ranks_per_node, request.options);
+  const std::uint32_t count = server_count(request);
   const bool separate = request.options.separate_servers;
   const Servers servers{request.ranks.value(), count, separate,
                         Partition::even({ElementCount(0), request.count}, count)};

@@ -11,14 +11,11 @@ namespace paceline::collectives {
 // p+s-1. Otherwise server k is beside rank k*p/s (rounded down) and adds to that rank's own.
 //
 // Steps 2. A rank sends every share once, but its own where it is a server; a server sends its
-// share to all other ranks. Source: Li et al., "Scaling distributed machine learning with the
-// parameter server", OSDI 2014; servers beside workers: docs/rationale.md of BytePS. Reduction
-// order: by rank, at a rank that is a server its own first. Precondition: ranks_per_node divides
-// the ranks.
+// share to all other ranks.
+//
+// Source: Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014;
+// servers beside workers: docs/rationale.md of BytePS. Reduction order: by rank, at a rank that is
+// a server its own first. Precondition: ranks_per_node divides the ranks.
 [[nodiscard]] Plan parameter_server_all_reduce(const PlanRequest& request);
-
-// How many servers a request means.
-[[nodiscard]] std::uint32_t server_count(RankCount ranks, std::uint32_t ranks_per_node,
-                                         const AlgorithmOptions& options);
 
 }  // namespace paceline::collectives

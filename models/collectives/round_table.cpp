@@ -1,5 +1,7 @@
 #include "models/collectives/round_table.h"
 
+#include "models/contract.h"
+
 namespace paceline::collectives {
 
 RoundTable::RoundTable(const Round& round, RankCount endpoints) : repeats_(round.repeats) {
@@ -8,6 +10,7 @@ RoundTable::RoundTable(const Round& round, RankCount endpoints) : repeats_(round
   arrival_begin_.assign(count + 1, 0);
   for (std::uint32_t r = 0; r < count; ++r) {
     for (Send& send : round.sends(Rank(r))) {
+      PACELINE_EXPECTS(index(send.to) < count);
       sends_.push_back(static_cast<std::uint32_t>(transfers_.size()));
       ++arrival_begin_[index(send.to) + 1];
       transfers_.push_back({Rank(r), send.to, std::move(send.chunk), send.arrival});

@@ -19,6 +19,7 @@ class RoundTable {
     Arrival arrival;
   };
 
+  // `endpoints`: those of the plan, its servers included.
   RoundTable(const Round& round, RankCount endpoints);
 
   [[nodiscard]] std::uint64_t repeats() const { return repeats_; }

@@ -14,8 +14,9 @@ using training::CollectiveCall;
 // Enough for a few per cent; every rank of a small cluster.
 constexpr std::uint32_t asked_max = 256;
 
-// A round is written out for all ranks, at some 200 bytes a transfer: 4 GB.
-constexpr double round_transfers_max = 2e7;
+// Rounds are written out for all ranks, at about 110 bytes a transfer: more in a plan than this is
+// too large for common machines.
+constexpr double written_out_max = 4e7;
 
 // The i-th endpoint to be asked: spread by a multiplier without a pattern that a tree would share
 // (the golden ratio's, Knuth, The Art of Computer Programming 3, 6.4).
@@ -27,7 +28,7 @@ std::uint32_t asked(std::uint32_t i, std::uint32_t endpoints) {
 double transfers_of(const collectives::Plan& plan) {
   const std::uint32_t endpoints = plan.endpoints().value();
   const std::uint32_t count = std::min(endpoints, asked_max);
-  double transfers = 0;
+  double transfers = 0, written_out = 0;
   for (const auto& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
       std::size_t sends = 0;
@@ -35,7 +36,8 @@ double transfers_of(const collectives::Plan& plan) {
         sends += round.sends(Rank(asked(i, endpoints))).size();
       }
       const double all = static_cast<double>(sends) / count * endpoints;
-      if (all > round_transfers_max) return std::numeric_limits<double>::infinity();
+      written_out += all;
+      if (written_out > written_out_max) return std::numeric_limits<double>::infinity();
       transfers += all * static_cast<double>(round.repeats);
     }
   }

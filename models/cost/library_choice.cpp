@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "models/collectives/registry.h"
 #include "models/contract.h"
 
 namespace paceline::cost {
@@ -101,7 +102,7 @@ AlgorithmChoice for_all_reduce(Library library, Bytes size, RankCount ranks) {
       return {"ring", "nccl: ring at every size; its choice by size and version is not modelled"};
     case Library::gloo: return {"segmented_ring", ""};
     case Library::mpi: return mpi_all_reduce(size, ranks);
-    case Library::plan: return {"ring", ""};
+    case Library::plan: return {std::string(collectives::automatic), ""};
   }
   PACELINE_UNREACHABLE("a library outside the enumeration");
   return {};

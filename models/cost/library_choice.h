@@ -20,7 +20,8 @@ struct AlgorithmChoice {
 //   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree.
 //   mpi:  Open MPI's fixed decision for commutative reductions by rank count and size,
 //         coll_tuned_decision_fixed.c at 8efebee.
-//   plan: ring and binomial tree, for the calls of a step that name no algorithm.
+//   plan: for all-reduce collectives::automatic, ring and binomial tree for the others, in calls
+//         of a step that name no algorithm.
 [[nodiscard]] AlgorithmChoice choose_algorithm(Library library, collectives::Collective collective,
                                                Bytes size, RankCount ranks);
 

@@ -27,12 +27,37 @@ void for_each_link(const Fabric& fabric, const topology::Path& path, Visit visit
   visit_port(fabric.in_ports()[path.in]);
 }
 
-void add_load(const RoundTable& shape, const Fabric& fabric, LinkLoads& loads) {
+void add_load(const RoundTable& shape, std::uint64_t repeat, const Fabric& fabric,
+              LinkLoads& loads) {
   for (const auto& transfer : shape.transfers()) {
-    if (transfer.chunk.at(0).count == ElementCount(0)) continue;
+    if (transfer.chunk.at(repeat).count == ElementCount(0)) continue;
     for_each_link(fabric, fabric.path(transfer.from, transfer.to),
                   [&](topology::LinkId link) { ++loads[link]; });
   }
+}
+
+// Whether who sends depends on the repeat: pipelines that fill and drain.
+bool is_pipeline(const RoundTable& shape) {
+  return std::any_of(shape.transfers().begin(), shape.transfers().end(),
+                     [](const auto& transfer) { return !transfer.chunk.cyclic; });
+}
+
+// The most flows that each link has in any repeat; `shapes` run at the same time.
+LinkLoads most_loads(const std::vector<const RoundTable*>& shapes, const Fabric& fabric) {
+  std::uint64_t repeats = 1;  // the first stands for all, but in a pipeline
+  for (const RoundTable* shape : shapes) {
+    if (is_pipeline(*shape)) repeats = std::max(repeats, shape->repeats());
+  }
+  LinkLoads most(fabric.links().size());
+  for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
+    LinkLoads loads(fabric.links().size());
+    for (const RoundTable* shape : shapes) {
+      if (repeat < shape->repeats()) add_load(*shape, repeat, fabric, loads);
+    }
+    std::transform(loads.begin(), loads.end(), most.begin(), most.begin(),
+                   [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); });
+  }
+  return most;
 }
 
 class ChannelCost {
@@ -114,21 +139,22 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
                                   std::span<const Seconds> starts, Latency latency) {
   PACELINE_EXPECTS(starts.size() == plan.ranks.value());
   std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
-  std::size_t shapes_max = 0;
+  std::vector<std::vector<const RoundTable*>> at_once;  // the channels' first shapes, second, ...
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
     for (const auto& round : plan.channels[c].rounds) {
-      if (round.repeats > 0) shapes[c].emplace_back(round, plan.ranks);
+      if (round.repeats > 0) shapes[c].emplace_back(round, plan.endpoints());
     }
-    shapes_max = std::max(shapes_max, shapes[c].size());
+    at_once.resize(std::max(at_once.size(), shapes[c].size()));
+    for (std::size_t s = 0; s < shapes[c].size(); ++s) at_once[s].push_back(&shapes[c][s]);
   }
-  std::vector<LinkLoads> loads(shapes_max, LinkLoads(fabric.links().size()));
-  for (const auto& of_channel : shapes) {
-    for (std::size_t s = 0; s < of_channel.size(); ++s) add_load(of_channel[s], fabric, loads[s]);
-  }
+  std::vector<LinkLoads> loads;
+  for (const auto& of_channels : at_once) loads.push_back(most_loads(of_channels, fabric));
+  std::vector<Seconds> ready(starts.begin(), starts.end());
+  ready.resize(plan.endpoints().value());
   std::vector<Seconds> finish(starts.begin(), starts.end());
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
     ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element_size, latency);
-    const auto of_channel = cost.run(starts);
+    const auto of_channel = cost.run(ready);
     for (std::size_t r = 0; r < finish.size(); ++r) finish[r] = std::max(finish[r], of_channel[r]);
   }
   return finish;

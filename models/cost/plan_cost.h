@@ -14,11 +14,12 @@ enum class Latency { counted, none };
 // cluster's links, round by round (max-plus), without a simulation.
 //
 //   transfer of round i = latency + size / min over its links of (bandwidth / flows on the link),
-//   where all transfers of round i, over all channels, count as flows, as if they ran together.
+//   where all transfers of round i, over all channels, count as flows, as if they ran together; in
+//   a pipeline those of the repeat in which the link has most.
 //
 // Exact where the transfers that share a link have equal sizes and start together; elsewhere it
 // errs, mostly to the slow side. Latency::none leaves the time that bandwidth takes. Reduction on
-// arrival is free: on GPUs it is hidden behind the links.
+// arrival is free: on GPUs it is hidden behind the links. Servers are ready at time 0.
 // Cost: O(transfers). Precondition: one start a rank.
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,

@@ -1,8 +1,11 @@
 #include "models/training/step_program.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
+#include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 
@@ -33,6 +36,10 @@ OperationId StepProgram::add(Operation operation) {
 
 namespace {
 
+bool is_unknown(const std::string& name, std::span<const std::string_view> known) {
+  return !name.empty() && std::find(known.begin(), known.end(), name) == known.end();
+}
+
 std::string fault_of(const StepProgram& program, OperationId id) {
   const Operation& operation = program.operations[id];
   if (operation.lane >= program.lanes.size()) return "is on a lane that does not exist";
@@ -49,6 +56,12 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   if (!collectives::find_algorithm(call.collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
            std::string(to_text(call.collective));
+  }
+  if (is_unknown(call.options.inner, collectives::inner_algorithms())) {
+    return "names the unknown algorithm \"" + call.options.inner + "\" inside nodes";
+  }
+  if (is_unknown(call.options.outer, collectives::outer_algorithms())) {
+    return "names the unknown algorithm \"" + call.options.outer + "\" across nodes";
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files.h"
@@ -295,6 +296,30 @@ void read_training(Reader& reader, Scenario& scenario) {
   if (const auto input = reader.find("input_time")) scenario.workload.input = input->seconds();
 }
 
+// A value under a key, unless it is left to the algorithm.
+std::optional<Field> find_unless_auto(Reader& reader, const char* key) {
+  auto field = reader.find(key);
+  if (field && field->text() == "auto") field.reset();
+  return field;
+}
+
+void read_algorithm_options(Reader& reader, collectives::AlgorithmOptions& options) {
+  if (const auto channels = find_unless_auto(reader, "channels")) {
+    options.channels = static_cast<std::uint32_t>(channels->count(1, 64));
+  }
+  if (const auto size = find_unless_auto(reader, "chunk_size")) options.chunk_size = size->bytes();
+  const auto inner = collectives::inner_algorithms(), outer = collectives::outer_algorithms();
+  if (const auto name = reader.find("inner")) options.inner = inner[name->word(inner)];
+  if (const auto name = reader.find("outer")) options.outer = outer[name->word(outer)];
+  if (const auto servers = find_unless_auto(reader, "servers")) {
+    options.servers = static_cast<std::uint32_t>(servers->count(1, 1'000'000));
+  }
+  constexpr std::array<std::string_view, 2> placements{"colocated", "separate"};
+  if (const auto placement = reader.find("server_placement")) {
+    options.separate_servers = placement->word(placements) == 1;
+  }
+}
+
 CollectiveSettings read_collective(Reader reader) {
   constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
   reader.expect_only(collective_keys);
@@ -309,14 +334,8 @@ CollectiveSettings read_collective(Reader reader) {
       if (row.collective == collectives::Collective::all_reduce) known.push_back(row.name);
     }
     collective.algorithm = std::string(known[algorithm->word(known)]);
-  } else if (collective.library == cost::Library::plan) {
-    (void)reader.require("algorithm", "ring");
-    algorithm->fail("chooses nothing for library: plan", "write algorithm: ring");
   }
-  const auto channels = reader.find("channels");
-  if (channels && channels->text() != "auto") {
-    collective.options.channels = static_cast<std::uint32_t>(channels->count(1, 64));
-  }
+  read_algorithm_options(reader, collective.options);
   reader.finish();
   return collective;
 }

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/library_choice.h"
+#include "models/training/call_plan.h"
 
 namespace paceline {
 namespace {
@@ -94,6 +97,24 @@ void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
 
 }  // namespace
 
+std::uint32_t separate_servers(const ResolvedPoint& point) {
+  std::optional<training::Planner> planner;  // its search for rings is for those who need it
+  std::uint32_t servers = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr || !call->options.separate_servers) continue;
+    if (!planner) planner.emplace(job_cluster(point));
+    for (const auto& row : collectives::algorithms()) {
+      const bool may_be = call->algorithm == collectives::automatic || call->algorithm == row.name;
+      if (row.collective != call->collective || !may_be) continue;
+      CollectiveCall named = *call;
+      named.algorithm = row.name;
+      servers = std::max(servers, planner->plan_of(named).servers);
+    }
+  }
+  return servers;
+}
+
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   PreparedPoint prepared{};
   prepared.assumptions = scenario.assumptions;
@@ -111,6 +132,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
     prepared.point.program = plain_step(scenario.workload, scenario.training);
   }
   name_algorithms(scenario, prepared);
+  prepared.point.cluster.servers = separate_servers(prepared.point);
   prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   prepared.one_gpu_step = scenario.workload.one_gpu_step(passes);

@@ -17,4 +17,7 @@ struct PreparedPoint {
 // call.
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id);
 
+// The most servers, apart from its ranks, that the plan of any call asks for.
+[[nodiscard]] std::uint32_t separate_servers(const ResolvedPoint& point);
+
 }  // namespace paceline

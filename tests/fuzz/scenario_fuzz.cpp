@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "models/cost/closed_step.h"
+#include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/resolve.h"
@@ -63,7 +64,7 @@ constexpr std::size_t layers_max = 1000;
 constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
-  if (transfers_to_follow(point) > transfers_max) return;
+  if (cost::transfers_about(point) > transfers_max) return;
   const double step = cost::predict_closed(point).totals.step.value();
   if (std::isfinite(step) && step >= 0) return;
   std::fprintf(stderr, "a step of %g seconds\n", step);

@@ -19,6 +19,7 @@
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
 #include "scenarios/run/effort.h"
+#include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
 
 namespace paceline::cli {
@@ -27,7 +28,8 @@ namespace {
 using collectives::Collective;
 
 struct Options {
-  std::string cluster, collective = "all_reduce", algorithm, library, channels, gpus, fidelity;
+  std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
+  std::string channels, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB", json;
   std::uint64_t factor = 2;
   SharedOptions shared;
@@ -42,7 +44,8 @@ struct Row {
 };
 
 constexpr std::array choices{Collective::all_reduce, Collective::reduce_scatter,
-                             Collective::all_gather, Collective::broadcast, Collective::reduce};
+                             Collective::all_gather, Collective::broadcast,
+                             Collective::reduce,     Collective::all_to_all};
 constexpr ElementSize float_size(4);
 
 Scenario scenario_of(const Options& options) {
@@ -53,6 +56,11 @@ Scenario scenario_of(const Options& options) {
   if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
   text.set("collective.library", options.library);
   text.set("collective.channels", options.channels);
+  text.set("collective.chunk_size", options.chunk_size);
+  text.set("collective.inner", options.inner);
+  text.set("collective.outer", options.outer);
+  text.set("collective.servers", options.servers);
+  text.set("collective.server_placement", options.server_placement);
   text.set("simulation.fidelity", options.fidelity);
   for (const auto& setting : options.shared.parsed_settings()) {
     text.set(setting.path, setting.value);
@@ -93,6 +101,7 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   point.fidelity = scenario.fidelity;
   const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
   point.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  point.cluster.servers = separate_servers(point);
   return point;
 }
 
@@ -198,8 +207,9 @@ int run(const Options& options) {
     return to_text(choice) == options.collective;
   });
   if (found == choices.end()) {
-    throw InputError({"--collective", 0, 0}, fmt::format("\"{}\" is not known", options.collective),
-                     "known: all_reduce, reduce_scatter, all_gather, broadcast, reduce");
+    throw InputError(
+        {"--collective", 0, 0}, fmt::format("\"{}\" is not known", options.collective),
+        "known: all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all");
   }
   Scenario scenario = scenario_of(options);
   if (*found != Collective::all_reduce && !options.algorithm.empty()) {
@@ -227,10 +237,15 @@ Action attach_collective(CLI::App& app) {
   app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file")->required();
   app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");
   app.add_option("--collective", options->collective,
-                 "all_reduce, reduce_scatter, all_gather, broadcast or reduce");
+                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce or all_to_all");
   app.add_option("--algorithm", options->algorithm, "default: what the library does");
   app.add_option("--library", options->library, "nccl, gloo or mpi");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
+  app.add_option("--chunk-size", options->chunk_size, "of chains and double trees, as 512KiB");
+  app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");
+  app.add_option("--outer", options->outer, "hierarchical: the algorithm across nodes");
+  app.add_option("--servers", options->servers, "parameter_server: how many");
+  app.add_option("--server-placement", options->server_placement, "colocated or separate");
   app.add_option("--fidelity", options->fidelity, "folded (default), flow or closed");
   app.add_option("--min", options->min_size, "smallest size, as 1KiB");
   app.add_option("--max", options->max_size, "largest size, as 128MiB");

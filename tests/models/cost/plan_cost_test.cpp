@@ -24,11 +24,17 @@ constexpr Seconds latency(5e-6);
 
 constexpr Seconds wire_time(double elements) { return Seconds(elements * 4 / bandwidth); }
 
-Plan plan_of(Collective collective, const char* algorithm, std::uint32_t ranks,
-             std::uint64_t count) {
+Plan plan_of(Collective collective, const char* algorithm, std::uint32_t ranks, std::uint64_t count,
+             const collectives::AlgorithmOptions& options = {}) {
   const auto* row = collectives::find_algorithm(collective, algorithm);
   EXPECT_NE(row, nullptr);
-  return row->build({RankCount(ranks), ElementCount(count), element_size, Rank(0), {}});
+  return row->build({RankCount(ranks), ElementCount(count), element_size, Rank(0), {}, 1, options});
+}
+
+collectives::AlgorithmOptions in_chunks_of(std::uint64_t elements) {
+  collectives::AlgorithmOptions options;
+  options.chunk_size = ElementCount(elements) * element_size;
+  return options;
 }
 
 Plan all_reduce(const char* algorithm, std::uint32_t ranks, std::uint64_t count) {
@@ -241,6 +247,37 @@ TEST(FinishTimes, OfARingAreThoseOfItsSlowestHop) {
   cluster.network.bandwidth = BytesPerSecond(bandwidth);
   cluster.network.latency = latency;
   expect_all(finish_of(all_reduce("ring", 4, 4000), cluster), 6.0 * (latency + wire_time(1000)));
+}
+
+// 4,000 elements in chunks of 1,000: 4 chunks from rank 0 to 1, 2 and 3, one step apart. Rank 0 is
+// done with the last one after 4 steps, rank 1 after 5, the last two after 6.
+TEST(FinishTimes, OfAChainAreAStepApart) {
+  const Plan plan = plan_of(Collective::broadcast, "chain", 4, 4000, in_chunks_of(1000));
+  const Seconds step = latency + wire_time(1000);
+  expect_each(finish_of(plan, topology::flat_cluster(4, latency)),
+              {4.0 * step, 5.0 * step, 6.0 * step, 6.0 * step});
+}
+
+// Two ranks, each the root of a tree and a leaf of the other, 4 chunks of 1,000 elements a tree: 5
+// steps, up chunks in the first 4 and down chunks in the last 4. When the pipeline is full, each
+// direction carries one of each.
+TEST(FinishTimes, OfADoubleTreeShareLinksBetweenUpAndDown) {
+  const Plan plan =
+      plan_of(Collective::all_reduce, "double_binary_tree", 2, 8000, in_chunks_of(1000));
+  expect_all(finish_of(plan, topology::flat_cluster(2, latency)),
+             5.0 * (latency + 2.0 * wire_time(1000)));
+}
+
+// Two ranks send 1,000 elements each to one server, which is endpoint 2, and get them back: its
+// link carries two flows each way. It is ready before any rank.
+TEST(FinishTimes, OfAParameterServerAreThoseOfItsLink) {
+  collectives::AlgorithmOptions one_server;
+  one_server.servers = 1;
+  one_server.separate_servers = true;
+  const Plan plan = plan_of(Collective::all_reduce, "parameter_server", 2, 1000, one_server);
+  const Seconds start(1e-3);
+  expect_all(finish_of(plan, topology::flat_cluster(3, latency), {start, start}),
+             start + 2.0 * (latency + 2.0 * wire_time(1000)));
 }
 
 TEST(FinishTimesDeathTest, BreakTheirContractWithoutAStartARank) {

@@ -78,6 +78,10 @@ TEST(StepProgram, FaultsNameTheOperationAndWhatIsWrong) {
                "operation 1 (bucket) names the unknown algorithm \"\" for all_reduce");
   expect_fault([&](StepProgram& p) { call(p).algorithm = "rings"; },
                "operation 1 (bucket) names the unknown algorithm \"rings\" for all_reduce");
+  expect_fault([&](StepProgram& p) { call(p).options.inner = "bruck"; },
+               "operation 1 (bucket) names the unknown algorithm \"bruck\" inside nodes");
+  expect_fault([&](StepProgram& p) { call(p).options.outer = "chain"; },
+               "operation 1 (bucket) names the unknown algorithm \"chain\" across nodes");
   // Known, but not for this collective.
   expect_fault([&](StepProgram& p) { call(p).collective = Collective::broadcast; },
                "operation 1 (bucket) names the unknown algorithm \"ring\" for broadcast");

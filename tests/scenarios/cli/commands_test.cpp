@@ -312,6 +312,33 @@ TEST(Collective, PredictsTheTimeOfARing) {
   }
 }
 
+// Two nodes of two GPUs, 1 GB/s and 10 us between nodes, 100 GB/s inside without latency. Inside
+// each GPU sends half of 1 MiB to the other, 5.243 us; across, two steps of half of that between
+// the nodes, over one NIC a node that both GPUs share: 10 + 524.288 us each; inside again.
+TEST(Collective, RunsTheAlgorithmsInsideAndAcrossNodesThatItIsTold) {
+  const Folder folder;
+  const Ended ended = paceline({"collective",  "flat",
+                                "--gpus",      "4",
+                                "--set",       "cluster.gpus_per_node=2",
+                                "--set",       "cluster.intra_node.kind=nvswitch",
+                                "--set",       "cluster.intra_node.bandwidth=100GBps",
+                                "--set",       "cluster.intra_node.latency=0us",
+                                "--set",       "cluster.network.bandwidth=1GBps",
+                                "--set",       "cluster.network.latency=10us",
+                                "--algorithm", "hierarchical",
+                                "--inner",     "direct",
+                                "--outer",     "halving_doubling",
+                                "--min",       "1MiB",
+                                "--max",       "1MiB",
+                                "--json",      "-"},
+                               folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json row = json::parse(ended.out).at("rows").at(0);
+  constexpr double inside = 524288 / 100e9, across = 10e-6 + 2 * 262144 / 1e9;
+  EXPECT_NEAR(row.at("time_s"), 2 * inside + 2 * across, 1e-12);
+  EXPECT_EQ(row.at("transfers"), 4 + 8 + 4);
+}
+
 TEST(Collective, GrowsByTheFactorUpToTheLargestSize) {
   const Folder folder;
   const Ended ended = paceline({"collective", "dgx1-v100", "--min", "1KiB", "--max", "5KiB",

@@ -51,6 +51,20 @@ TEST_P(BadScenarios, AreRefusedInOneLineThatPointsAtThem) {
                  "paceline: bad.yaml" + marked.place + ": " + bad.message);
 }
 
+const BadScenario algorithm_options[] = {
+    {"ChunkSizeWithoutAUnit", "library: nccl", "library: nccl, chunk_size: @512",
+     "chunk_size \"512\" has no unit; write "},
+    {"InnerAlgorithmMisspelt", "library: nccl", "library: nccl, inner: @rign",
+     "inner \"rign\" is not known; did you mean ring?"},
+    {"InnerAlgorithmThatIsNoPairOfHalves", "library: nccl", "library: nccl, inner: @binomial_tree",
+     "inner \"binomial_tree\" is not known; "},
+    {"OuterAlgorithmMisspelt", "library: nccl", "library: nccl, outer: @halving_dubling",
+     "outer \"halving_dubling\" is not known; did you mean halving_doubling?"},
+    {"NoServers", "library: nccl", "library: nccl, servers: @0", "servers \"0\" is "},
+    {"ServerPlacementMisspelt", "library: nccl", "library: nccl, server_placement: @seperate",
+     "server_placement \"seperate\" is not known; did you mean separate?"},
+};
+
 const BadScenario keys[] = {
     {"UnknownKey", "", "@simulatoin: 3\n", "unknown key \"simulatoin\"; did you mean simulation?"},
     {"UnknownKeyLikeNone", "", "@zzzzzzzzzzzzzzzzzzzzzzzzzzz: 3\n",
@@ -258,10 +272,6 @@ const BadScenario names[] = {
      "kind \"adma\" is not known; did you mean adam? known: sgd, "},
     {"UnknownFidelity", "fidelity: closed", "fidelity: @flwo",
      "fidelity \"flwo\" is not known; did you mean flow? known: "},
-    {"PlanWithoutAlgorithm", "{library: nccl}", "@{library: plan}",
-     "collective.algorithm is missing; write algorithm: ring"},
-    {"PlanThatChoosesItself", "library: nccl", "library: plan, algorithm: @auto",
-     "algorithm \"auto\" chooses nothing for library: plan; write algorithm: ring"},
     {"NoVersion", "{strategy: bulk_synchronous,", "{strategy: ddp, torch_version: @two,",
      "torch_version \"two\" is not a version; write \"2.1\""},
 };
@@ -314,6 +324,8 @@ const BadScenario yaml[] = {
 
 std::string name_of(const testing::TestParamInfo<BadScenario>& info) { return info.param.name; }
 
+INSTANTIATE_TEST_SUITE_P(AlgorithmOptions, BadScenarios, testing::ValuesIn(algorithm_options),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Keys, BadScenarios, testing::ValuesIn(keys), name_of);
 INSTANTIATE_TEST_SUITE_P(Quantities, BadScenarios, testing::ValuesIn(quantities), name_of);
 INSTANTIATE_TEST_SUITE_P(Clusters, BadScenarios, testing::ValuesIn(clusters), name_of);
@@ -565,6 +577,9 @@ const BadCommand usage[] = {
     {"CollectiveSizeWithoutUnit",
      {"collective", "dgx1-v100", "--max", "1024"},
      "--max: \"1024\" has no unit; write 1024MiB or 1024MB"},
+    {"CollectiveWithAnUnknownInnerAlgorithm",
+     {"collective", "dgx1-v100", "--algorithm", "hierarchical", "--inner", "rnig"},
+     "command line: inner \"rnig\" is not known; did you mean ring?"},
     {"CollectiveThatNeverGrows", {"collective", "dgx1-v100", "--factor", "1"}, "--min: "},
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/resolve.h"
 #include "tests/scenarios/process.h"
@@ -28,7 +29,7 @@ const Location somewhere{"a test", 0, 0};
 TEST(SimulationLimit, IsTenTimesTheEstimateAndAMinute) {
   const double transfers = 2 * 799 * 800;
   const auto wide = point({{"cluster.nodes", "400"}, {"simulation.fidelity", "flow"}});
-  EXPECT_EQ(transfers_to_follow(wide), transfers);
+  EXPECT_EQ(cost::transfers_about(wide), transfers);
   EXPECT_DOUBLE_EQ(simulation_limit(wide, false, somewhere)->value(),
                    10 * (transfers * 6e-6 + 800 * 600e-6) + 60);
 }

@@ -66,10 +66,10 @@ TEST(ClosedForm, EqualsTheSimulationWhereNoLinkIsShared) {
   }
 }
 
-// One GPU a node, halving-doubling and a tree on eight ranks: one flow a NIC and direction at a
-// time.
+// One GPU a node on eight ranks: one flow a NIC and direction at a time.
 TEST(ClosedForm, EqualsTheSimulationOfOtherAlgorithms) {
-  for (const char* algorithm : {"ring", "halving_doubling", "binomial_tree"}) {
+  for (const char* algorithm :
+       {"ring", "halving_doubling", "recursive_doubling", "binomial_tree", "hierarchical"}) {
     SCOPED_TRACE(algorithm);
     const Settings settings{{"cluster.nodes", "8"},
                             {"cluster.gpus_per_node", "1"},
