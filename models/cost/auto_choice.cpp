@@ -49,8 +49,9 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call, const PredictTim
   return ranking;
 }
 
-std::string sentence(const CollectiveCall& call, const Ranking& ranking) {
-  std::string text = "auto: " + std::string(to_text(call.collective)) + " of " +
+std::string sentence(const CollectiveCall& call, RankCount ranks, const Ranking& ranking) {
+  std::string text = "auto, " + std::to_string(ranks.value()) +
+                     " GPUs: " + std::string(to_text(call.collective)) + " of " +
                      to_text(call.size()) + " by " + std::string(ranking.best->algorithm) + " (" +
                      to_text(ranking.best->time);
   if (ranking.second) {
@@ -76,7 +77,7 @@ std::vector<std::string> choose_automatically(ResolvedPoint& point, const Predic
                                  to_text(call->size()));
       }
       entry->second = ranking.best->algorithm;
-      sentences.push_back(sentence(*call, ranking));
+      sentences.push_back(sentence(*call, job_cluster(point).ranks(), ranking));
     }
     call->algorithm = entry->second;
   }

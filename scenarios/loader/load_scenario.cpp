@@ -57,7 +57,9 @@ constexpr std::array<std::string_view, 13> training_keys{"strategy",
                                                          "collectives_in_flight"};
 constexpr std::array<std::string_view, 3> other_jobs_keys{"count", "start", "placement"};
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
-constexpr std::array<std::string_view, 3> collective_keys{"library", "algorithm", "channels"};
+constexpr std::array<std::string_view, 8> collective_keys{
+    "library", "algorithm", "channels", "chunk_size",
+    "inner",   "outer",     "servers",  "server_placement"};
 
 constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};

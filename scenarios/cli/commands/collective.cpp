@@ -136,6 +136,7 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
     const auto& result = std::get<Result>(reply);
     rows[i].time = result.totals.step;
     rows[i].transfers = result.transfers;
+    rows[i].call.algorithm = result.trace.classes.front().spans.front().algorithm;
   };
   const auto limit = simulation_limit(point(rows.size() - 1), run.force, {"collective", 0, 0});
   if (scenario.fidelity == Fidelity::closed) {
