@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -305,15 +306,31 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     const auto& [to, link_classes, latency, kind] = key;
     const std::uint64_t flows = members.size() * bundle.sends;
     const ChunkRule& rule = *bundle.rule;
+    const PathId path = path_of({latency, link_classes, flows});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
       const double elements = sizes.elements(rule.partition.mean_elements());
-      const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
-      if (elements > 0) unevenness_ = std::max(unevenness_, largest / elements - 1);
+      count_unevenness(path, elements, rule, element);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
-    transfers.push_back({from, to, path_of({latency, link_classes, flows}), flows, size});
+    transfers.push_back({from, to, path, flows, size});
   }
+}
+
+// How much longer the largest chunk takes, when the path's links are shared by its own flows only.
+void FoldedCalls::count_unevenness(PathId number, double elements, const ChunkRule& rule,
+                                   ElementSize element) {
+  const FoldedPath& path = paths_[number];
+  double rate = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t link : path.link_classes) {
+    const auto [bandwidth, links] = symmetry_.links[link];
+    const auto share = static_cast<double>(links) / static_cast<double>(path.flows);
+    rate = std::min(rate, bandwidth.value() * share);
+  }
+  const auto bytes = [&](double count) { return count * static_cast<double>(element.value()); };
+  const double taken = path.latency.value() + bytes(elements) / rate;
+  const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
+  if (taken > 0) unevenness_ = std::max(unevenness_, bytes(largest - elements) / rate / taken);
 }
 
 std::vector<std::uint32_t> FoldedCalls::link_classes_of(const topology::Path& path) const {

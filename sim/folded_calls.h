@@ -51,7 +51,7 @@ class FoldedCalls {
   [[nodiscard]] const std::vector<JobActors>& actors() const { return actors_; }
   [[nodiscard]] const std::vector<FoldedPath>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<LinkClass>& links() const { return symmetry_.links; }
-  // By how much the size of a transfer may differ from the one taken, as a part of it; 0 if exact.
+  // By how much longer than the time taken a transfer may last, as a part of that; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
 
  private:
@@ -65,6 +65,8 @@ class FoldedCalls {
   void add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
                      ElementSize element, const AlikeSizes& sizes,
                      std::vector<PlannedTransfer>& transfers);
+  void count_unevenness(PathId path, double elements, const collectives::ChunkRule& rule,
+                        ElementSize element);
   [[nodiscard]] std::vector<std::uint32_t> link_classes_of(const topology::Path& path) const;
   PathId path_of(FoldedPath path);
 

@@ -179,9 +179,10 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     if (call != nullptr) result.transfers += transfers.at(*call);
   }
   if (calls.unevenness() > 0) {
-    result.notes.push_back(fmt::format(
-        "folded: chunks of a round taken as equal; the largest is {:.2g} % above the size taken",
-        100 * calls.unevenness()));
+    result.notes.push_back(
+        fmt::format("folded, {} GPUs: chunks of a round taken as equal; some transfers last up to "
+                    "{:.2g} % longer",
+                    job_cluster(point).ranks().value(), 100 * calls.unevenness()));
   }
 }
 
