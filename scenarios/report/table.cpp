@@ -61,6 +61,20 @@ void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes)
       summary.bias);
 }
 
+// What the predictions stand for, and what was solved for them.
+void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  double transfers = 0;
+  std::uint64_t solves = 0;
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.predicted) continue;
+    transfers += static_cast<double>(outcome.predicted->transfers);
+    solves += outcome.predicted->simgrid_solves;
+  }
+  if (solves == 0) return;
+  fmt::print(out, "\n{:.3g} transfers, from {} solve{} of SimGrid\n", transfers, solves,
+             solves == 1 ? "" : "s");
+}
+
 }  // namespace
 
 void write_table(std::ostream& out, const ScenarioFile& file,
@@ -87,6 +101,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   table.write(out);
   write_summary(out, outcomes);
   if (has_measured) fmt::print(out, "measured: {}\n", file.measured_source());
+  write_effort(out, outcomes);
   std::vector<std::string> assumptions;
   for (const PointOutcome& outcome : outcomes) {
     assumptions.insert(assumptions.end(), outcome.assumptions.begin(), outcome.assumptions.end());
