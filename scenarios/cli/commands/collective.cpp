@@ -40,7 +40,9 @@ struct Row {
   training::CollectiveCall call;
   std::string assumption;
   Seconds time;
-  std::uint64_t transfers = 0;
+  std::uint64_t transfers = 0, simgrid_solves = 0;
+  Fidelity fidelity = Fidelity::folded;  // that the prediction has
+  std::vector<std::string> notes = {};
 };
 
 constexpr std::array choices{Collective::all_reduce, Collective::reduce_scatter,
@@ -136,6 +138,9 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
     const auto& result = std::get<Result>(reply);
     rows[i].time = result.totals.step;
     rows[i].transfers = result.transfers;
+    rows[i].simgrid_solves = result.simgrid_solves;
+    rows[i].fidelity = result.fidelity;
+    rows[i].notes = result.notes;
     rows[i].call.algorithm = result.trace.classes.front().spans.front().algorithm;
   };
   const auto limit = simulation_limit(point(rows.size() - 1), run.force, {"collective", 0, 0});
@@ -179,7 +184,10 @@ void write_table(const Scenario& scenario, Collective collective, const std::vec
              scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
   std::vector<std::string> assumptions = scenario.assumptions;
-  for (const Row& row : rows) assumptions.push_back(row.assumption);
+  for (const Row& row : rows) {
+    assumptions.push_back(row.assumption);
+    assumptions.insert(assumptions.end(), row.notes.begin(), row.notes.end());
+  }
   write_assumptions(std::cout, assumptions);
 }
 
@@ -194,7 +202,9 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
                     {"time_s", row.time.value()},
                     {"algbw_bytes_per_s", algbw},
                     {"busbw_bytes_per_s", algbw * factor},
-                    {"transfers", row.transfers}});
+                    {"transfers", row.transfers},
+                    {"simgrid_solves", row.simgrid_solves},
+                    {"fidelity", to_text(row.fidelity)}});
   }
   const nlohmann::ordered_json table{
       {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},
