@@ -178,6 +178,11 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     const auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call != nullptr) result.transfers += transfers.at(*call);
   }
+  if (calls.unevenness() > 0 && !one_call_at_a_time(point)) {
+    result.notes.emplace_back(
+        "folded: with equal chunks, transfers of calls at the same time meet at other times: some "
+        "per cent");
+  }
   if (calls.unevenness() > 0) {
     result.notes.push_back(
         fmt::format("folded, {} GPUs: chunks of a round taken as equal; some transfers last up to "
@@ -188,11 +193,19 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
 
 }  // namespace
 
+bool one_call_at_a_time(const ResolvedPoint& point) {
+  const auto& lanes = point.program.lanes;
+  return jobs_of(point).size() == 1 &&
+         std::all_of(lanes.begin(), lanes.end(), [](const training::Lane& lane) {
+           return lane.kind == training::LaneKind::compute || lane.in_flight == 1;
+         });
+}
+
 Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   PACELINE_EXPECTS(!find_fault(point.program));
   RateSolver solver;
   FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
-    return chunks == Chunks::exact || !is_rooted(call);
+    return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call);
   });
   const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;

@@ -61,7 +61,8 @@ enum class Attempt { folded_exact, folded_even, flow };
 
 // A folded simulation to the element follows each rank where the ranks do not divide the count:
 // about a second for so many transfers. Above, or where flows share links in too many ways, chunks
-// are taken as even, unless simulating the few transfers there are is as fast.
+// are taken as even, unless simulating the few transfers there are is as fast, or evening would
+// change too much.
 constexpr double exact_transfers_max = 2e6;
 constexpr double few_transfers_max = 2e5;
 // A fallback of more transfers than this is refused (about a minute).
@@ -170,10 +171,13 @@ std::string run_folded(const ResolvedPoint& point) {
                                   point.cluster.ranks().value()),
                       true}));
   }
+  // Where equal chunks are no good approximation, every rank is followed as long as may be.
+  const bool evens_out = one_call_at_a_time(point);
   Outcome outcome{Outcome::Kind::not_folded, {}};
-  if (transfers <= exact_transfers_max) {
+  if (transfers <= (evens_out ? exact_transfers_max : flow_transfers_max)) {
     outcome = run_in_child(point, Attempt::folded_exact);
-    if (outcome.kind == Outcome::Kind::not_folded && transfers <= few_transfers_max) {
+    const bool falls_back = transfers <= few_transfers_max || !evens_out;
+    if (outcome.kind == Outcome::Kind::not_folded && falls_back) {
       return fall_back(point, transfers, outcome.text);
     }
   }
