@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "models/collectives/registry.h"
 #include "sim/flow_step.h"
 #include "sim/folded_calls.h"
 #include "sim/folded_step.h"
@@ -128,7 +129,8 @@ double unevenness(const ResolvedPoint& point) {
 // after another, no more than that.
 TEST(EvenChunks, ChangeARingByNoMoreThanTheirUnevenness) {
   for (const std::uint32_t ranks : {24U, 37U, 48U, 64U}) {
-    for (const std::uint64_t count : {ranks * 3 + 1ULL, ranks * 100 + ranks / 2ULL, 1'000'003ULL}) {
+    for (const std::uint64_t count :
+         {ranks * 3 + 1ULL, ranks * 4 - 1ULL, ranks * 100 + ranks / 2ULL, 1'000'003ULL}) {
       SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::to_string(count) + " floats");
       const auto point = one_call(flat(ranks), all_reduce("ring", count));
       const double mean = static_cast<double>(count) / ranks;
@@ -139,6 +141,29 @@ TEST(EvenChunks, ChangeARingByNoMoreThanTheirUnevenness) {
       EXPECT_EQ(even.transfers, exact.transfers);
       EXPECT_GE(exact.step, even.step);  // no round is faster than the mean: all wait for the last
       EXPECT_LE(exact.step, even.step * (1 + unevenness(point)));
+    }
+  }
+}
+
+// Without latency all time is bytes over bandwidth. No transfer is longer than the one taken for it
+// by more than the unevenness, and so the step is not. Nor is one much shorter: sizes taken as one
+// lie as far below their middle as above it, a chunk is at most two elements below its mean (a part
+// of a part), and the smallest chunks are those of rings over half of the buffer, n/(2p) elements.
+TEST(EvenChunks, ChangeAnyAllReduceByNoMoreThanTheirUnevenness) {
+  for (const auto& row : collectives::algorithms()) {
+    if (row.collective != Collective::all_reduce) continue;
+    for (const std::uint32_t ranks : {24U, 37U, 64U}) {
+      for (const std::uint64_t count : {ranks * 20 - 1ULL, ranks * 100 + 1ULL, 1'000'003ULL}) {
+        SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(ranks) + " ranks, " +
+                     std::to_string(count) + " floats");
+        auto point = one_call(flat(ranks), all_reduce(std::string(row.name), count));
+        point.cluster.network.latency = Seconds(0);
+        const auto exact = flow(point), even = folded(point, Chunks::even);
+        const double above = unevenness(point);
+        const double below = above + 4.0 * ranks / static_cast<double>(count);
+        EXPECT_LE(exact.step, even.step * (1 + above) * (1 + 1e-9));
+        EXPECT_GE(exact.step, even.step * (1 - below));
+      }
     }
   }
 }
