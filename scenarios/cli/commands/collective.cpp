@@ -250,7 +250,7 @@ Action attach_collective(CLI::App& app) {
   app.add_option("--collective", options->collective,
                  "all_reduce, reduce_scatter, all_gather, broadcast, reduce or all_to_all");
   app.add_option("--algorithm", options->algorithm, "default: what the library does");
-  app.add_option("--library", options->library, "nccl, gloo or mpi");
+  app.add_option("--library", options->library, "nccl, gloo, mpi or plan");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
   app.add_option("--chunk-size", options->chunk_size, "of chains and double trees, as 512KiB");
   app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");

@@ -1,0 +1,187 @@
+// Several jobs on one network, through the built program: where they cannot be folded, and what is
+// refused.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/refused.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+using nlohmann::json;
+
+// Two jobs of 24 one-GPU nodes each, drawn at random from a fat tree of twelve leaves of four
+// nodes, whose uplinks have a third of their nodes' bandwidth.
+constexpr std::string_view drawn_jobs =
+    R"(schema: paceline/1
+name: two jobs on a fat tree
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: a, forward: 1ms, backward: 2ms, parameters: [100000, 20]}
+    - {name: b, forward: 1ms, backward: 2ms, parameters: [300000]}
+cluster:
+  nodes: 24
+  gpus_per_node: 1
+  network:
+    bandwidth: 10Gbps
+    latency: 5us
+    fabric: fat_tree
+    nodes_per_leaf: 4
+    oversubscription: 3
+training: {strategy: wait_free, optimizer: {kind: sgd, time: 1ms}}
+other_jobs: {count: 1, placement: random, start: 1.1ms}
+collective: {library: plan, algorithm: ring}
+)";
+
+json point_of(const Folder& folder, std::vector<std::string> settings) {
+  std::vector<std::string> arguments{"run", "jobs.yaml", "--json", "-"};
+  for (std::string& setting : settings) {
+    arguments.insert(arguments.end(), {"--set", std::move(setting)});
+  }
+  const Ended ended = paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return json::parse(ended.out).at("points").at(0);
+}
+
+// No two of the 48 nodes are alike, and their flows meet in ever new sets. A fallback is nothing
+// but flow: the same numbers to the last digit, and the result says which fidelity they have and
+// why.
+TEST(OtherJobs, AreSimulatedByFlowWhereNothingIsAlike) {
+  const Folder folder;
+  folder.write("jobs.yaml", drawn_jobs);
+  const json folded = point_of(folder, {}), flow = point_of(folder, {"simulation.fidelity=flow"});
+  EXPECT_EQ(folded.at("fidelity"), "flow");
+  const json& assumed = folded.at("assumed");
+  const auto fell_back = std::count_if(assumed.begin(), assumed.end(), [](const json& sentence) {
+    return sentence.get<std::string>().rfind("folded: fell back to flow: ", 0) == 0;
+  });
+  EXPECT_EQ(fell_back, 1) << assumed;
+  EXPECT_EQ(folded.at("predicted"), flow.at("predicted"));
+  EXPECT_EQ(folded.at("transfers"), flow.at("transfers"));
+  const Ended table = paceline({"run", "jobs.yaml"}, folder.path());
+  EXPECT_NE(table.out.find("folded: fell back to flow: "), std::string::npos) << table.out;
+}
+
+// In turn, on leaves of four, every leaf has two nodes of each job: as many hops of each ring stay
+// in each leaf, and nothing has to fall back.
+TEST(OtherJobs, AreFoldedWhereTheyLieAlike) {
+  const Folder folder;
+  folder.write("jobs.yaml", drawn_jobs);
+  const std::string alternate = "other_jobs.placement=alternate";
+  const json folded = point_of(folder, {alternate}),
+             flow = point_of(folder, {alternate, "simulation.fidelity=flow"});
+  EXPECT_EQ(folded.at("fidelity"), "folded");
+  const double expected = flow.at("predicted").at("step_s");
+  EXPECT_NEAR(folded.at("predicted").at("step_s").get<double>(), expected, 1e-6 * expected);
+}
+
+// One flow of a ring leaves each leaf at the NIC's 1.25 GB/s, of the 5/3 GB/s of an uplink: so it
+// is when the job is alone, when it has its leaves for itself (packed), and when the other one
+// starts after it. Two that run at once in turn on the same leaves have 5/6 GB/s each.
+TEST(OtherJobs, TakeBandwidthFromTheFirstWhileBothRunOnItsLeaves) {
+  const Folder folder;
+  folder.write("jobs.yaml", drawn_jobs);
+  const auto step = [&](const std::string& jobs) {
+    const json point = point_of(folder, {"other_jobs={" + jobs + "}"});
+    return point.at("predicted").at("step_s").get<double>();
+  };
+  const double alone = step("count: 0");
+  EXPECT_NEAR(step("count: 1, placement: packed"), alone, 1e-9 * alone);
+  EXPECT_NEAR(step("count: 1, placement: alternate, start: 1s"), alone, 1e-9 * alone);
+  EXPECT_GT(step("count: 1, placement: alternate"), 1.01 * alone);
+}
+
+// Three rings (20, 100,000 and 300,000 floats) of 1,500 ranks in two jobs: 2 * 1,499 rounds of
+// 1,500 transfers each, 2.7 * 10^7 in all, at 6 us each 162 s. That is more than 10^7: refused,
+// unless
+// --force.
+TEST(OtherJobs, AreRefusedWhereAFallbackWouldTakeTooLong) {
+  const Folder folder;
+  folder.write("jobs.yaml", drawn_jobs);
+  const Ended ended = paceline({"run", "jobs.yaml", "--set", "cluster.nodes=1500"}, folder.path());
+  expect_refused(ended,
+                 "paceline: jobs.yaml: 3000 GPUs cannot be folded (flows share links in more "
+                 "than 1000 different ways) and take 2.7e+07 simulated transfers, about 3 "
+                 "minutes; add --force");
+}
+
+// The small scenario with a line at its end, in which "@" is where the message must point.
+struct BadJobs {
+  const char* name;
+  const char* line;
+  const char* message;
+};
+
+void PrintTo(const BadJobs& bad, std::ostream* out) { *out << bad.name; }
+
+class BadOtherJobs : public testing::TestWithParam<BadJobs> {};
+
+TEST_P(BadOtherJobs, AreRefusedInOneLineThatPointsAtThem) {
+  std::string line = GetParam().line;
+  const std::size_t column = line.find('@');
+  ASSERT_NE(column, std::string::npos);
+  line.erase(column, 1);
+  const auto lines = std::count(small_scenario.begin(), small_scenario.end(), '\n');
+  const Folder folder;
+  folder.write("bad.yaml",
+               changed(small_scenario, "fidelity: closed", "fidelity: folded") + line + "\n");
+  expect_refused(
+      paceline({"run", "bad.yaml"}, folder.path()),
+      fmt::format("paceline: bad.yaml:{}:{}: {}", lines + 1, column + 1, GetParam().message));
+}
+
+const BadJobs bad_jobs[] = {
+    {"CountBelowZero", "other_jobs: {count: @-1}", "count \"-1\" is out of range; write a number "},
+    {"CountOfTooMany", "other_jobs: {count: @1001}", "count \"1001\" is out of range; write a "},
+    {"CountOfAHalf", "other_jobs: {count: @1.5}", "count \"1.5\" is not a whole number"},
+    {"UnknownPlacement", "other_jobs: {count: 1, placement: @scattered}",
+     "placement \"scattered\" is not known; known: packed, alternate, random"},
+    {"MisspeltPlacement", "other_jobs: {count: 1, placement: @alternte}",
+     "placement \"alternte\" is not known; did you mean alternate?"},
+    {"StartWithoutUnit", "other_jobs: {count: 1, start: @5}",
+     "start \"5\" has no unit; write 5us or 5ms"},
+    {"StartBeforeTheFirst", "other_jobs: {count: 1, start: @-5ms}",
+     "start \"-5ms\" is not a time of zero or more"},
+    {"MisspeltKey", "other_jobs: {@cuont: 1}",
+     "unknown key \"other_jobs.cuont\"; did you mean count?"},
+    {"NumberInPlaceOfASection", "other_jobs: @3", "other_jobs \"3\" is not a map"},
+    {"MoreGpusThanACluster", "other_jobs: @{count: 999}\ngpus: 1004",
+     "all jobs together have more than 1000000 GPUs"},
+};
+
+INSTANTIATE_TEST_SUITE_P(BadInput, BadOtherJobs, testing::ValuesIn(bad_jobs),
+                         [](const auto& bad) { return bad.param.name; });
+
+// Also when the fidelity is set from the command line, which has no line to point at.
+TEST(OtherJobs, AreRefusedWhereFormulasLeaveThemOut) {
+  const Folder folder;
+  folder.write("bad.yaml", changed(small_scenario, "", "other_jobs: {count: 1}\n"));
+  const std::string message =
+      "other_jobs are not in the closed formulas; take fidelity: folded or flow";
+  expect_refused(paceline({"run", "bad.yaml"}, folder.path()),
+                 "paceline: bad.yaml:17:13: " + message);
+  folder.write("small.yaml", small_scenario);
+  expect_refused(paceline({"run", "small.yaml", "--set", "other_jobs.count=1"}, folder.path()),
+                 "paceline: small.yaml: " + message);
+}
+
+// None are no jobs, whatever else is said about them.
+TEST(OtherJobs, AreNoneByDefault) {
+  const Folder folder;
+  folder.write("none.yaml", changed(small_scenario, "", "other_jobs: {count: 0, start: 1ms}\n"));
+  EXPECT_EQ(paceline({"run", "none.yaml"}, folder.path()).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace paceline::test
