@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/registry.h"
@@ -287,6 +288,28 @@ TEST(Folded, IsRightWhereNoFormulaIs) {
       "flow %.6g s, closed %.6g s (%+.1f%%), folded within %.1e; %lu transfers, %lu solves\n",
       simulated, formula, 100 * (formula / simulated - 1), largest_difference(got, expected),
       got.transfers, got.solves);
+}
+
+// Four ranks that become ready one after another, and three calls that look alike while each has
+// one rank in its first round: what repeats is the end of one call and the start of the next.
+TEST(Folded, DoesNotTakeTheNextCallForTheNextRound) {
+  ResolvedPoint point;
+  point.cluster.nodes = 4;
+  point.cluster.network.bandwidth = BytesPerSecond(1.25e9);
+  point.cluster.network.latency = Seconds(100e-6);
+  point.slowdown = {1.04, 1.03, 1.02, 1.01};
+  const auto compute = point.program.add_lane({"compute", LaneKind::compute});
+  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
+  for (const auto& [time, count] :
+       {std::pair{3.3e-5, 100'003U}, {1e-5, 196'608U}, {1e-3, 196'608U}}) {
+    CollectiveCall call = all_reduce("double_binary_tree", count);
+    call.options.channels = 2;
+    call.options.chunk_size = Bytes(100'000);
+    const auto before =
+        point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(time)});
+    point.program.add({"call", OperationKind::collective, lane, {before}, call});
+  }
+  EXPECT_LE(largest_difference(folded(point, Chunks::exact), flow(point)), 1e-6);
 }
 
 }  // namespace
