@@ -312,5 +312,38 @@ TEST(Folded, DoesNotTakeTheNextCallForTheNextRound) {
   EXPECT_LE(largest_difference(folded(point, Chunks::exact), flow(point)), 1e-6);
 }
 
+// What would break a contract, or never end, further in.
+TEST(Point, HasAFaultWhereNothingCanBeRun) {
+  const auto fault_of = [](auto edit) {
+    ResolvedPoint point = eight_rings_on_a_fat_tree();
+    edit(point);
+    return find_fault(point).value_or("");
+  };
+  const auto call_of = [](ResolvedPoint& point) -> CollectiveCall& {
+    return std::get<CollectiveCall>(point.program.operations.front().work);
+  };
+  EXPECT_EQ(fault_of([](auto&) {}), "");
+  EXPECT_EQ(fault_of([](auto& point) { point.cluster.nodes = 0; }), "the cluster has no GPUs");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.nodes = 1U << 31; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.network.efficiency = 0; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.network.nics_per_node = 9; }), "");
+  EXPECT_EQ(fault_of([](auto& point) {
+              point.jobs = {{{0, 1}, {}}, {{1, 2}, {}}};
+            }),
+            "node 1 is dealt out twice");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{0}, {}}, {{1, 2}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{8}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{0}, Seconds(-1)}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.slowdown = {1.0, 2.0}; }), "");
+  EXPECT_NE(fault_of([&](auto& point) { call_of(point).root = Rank(64); }), "");
+  EXPECT_NE(fault_of([&](auto& point) { call_of(point).options.channels = 100'000; }), "");
+  EXPECT_EQ(fault_of([&](auto& point) {
+              call_of(point).algorithm = "parameter_server";
+              call_of(point).options.separate_servers = true;
+            }),
+            "a call has too few servers");
+}
+
 }  // namespace
 }  // namespace paceline::sim
