@@ -122,7 +122,7 @@ std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& si
 
 // Two plans of one structure differ in sizes only (see collectives::Round).
 using Structure = std::tuple<collectives::Collective, std::string, collectives::AlgorithmOptions,
-                             Rank, std::vector<std::uint64_t>, ElementCount>;
+                             Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   std::vector<std::uint64_t> rounds;
@@ -130,9 +130,14 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
     rounds.push_back(channel.rounds.size());
     for (const Round& round : channel.rounds) rounds.push_back(round.repeats);
   }
-  return {call.collective,   call.algorithm,
-          call.options,      call.root,
-          std::move(rounds), chunks == Chunks::exact ? call.count : ElementCount(0)};
+  const bool exact = chunks == Chunks::exact;  // chunks may be cut by bytes
+  return {call.collective,
+          call.algorithm,
+          call.options,
+          call.root,
+          std::move(rounds),
+          exact ? call.count : ElementCount(0),
+          exact ? call.element_size : ElementSize(0)};
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -288,24 +293,29 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
                                 ElementSize element, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
   struct Bundle {
+    Actor to;
+    std::vector<std::uint32_t> link_classes;
+    Seconds latency;
     const ChunkRule* rule;
-    std::uint64_t sends = 0;
+    std::uint64_t sends;
   };
   using Key = std::tuple<Actor, std::vector<std::uint32_t>, Seconds, std::uint64_t>;
-  std::map<Key, Bundle> bundles;
+  std::map<Key, std::size_t> numbers;
+  std::vector<Bundle> bundles;  // as they come: hashes are in the keys, and one of an address
   const std::vector<Rank>& members = actors_[job].members[from];
   for (const Send& send : sends) {
     const topology::Path path = fabric_.path(place_of(point_, jobs_[job], members.front()),
                                              place_of(point_, jobs_[job], send.to));
-    Bundle& bundle = bundles[{actors_[job].actor_of[index(send.to)], link_classes_of(path),
-                              path.latency, kind_of(send.chunk, chunks_, sizes)}];
-    bundle.rule = &send.chunk;
-    ++bundle.sends;
+    const Actor to = actors_[job].actor_of[index(send.to)];
+    const auto link_classes = link_classes_of(path);
+    const auto [entry, is_new] = numbers.try_emplace(
+        {to, link_classes, path.latency, kind_of(send.chunk, chunks_, sizes)}, bundles.size());
+    if (is_new) bundles.push_back({to, link_classes, path.latency, &send.chunk, 0});
+    ++bundles[entry->second].sends;
   }
-  for (const auto& [key, bundle] : bundles) {
-    const auto& [to, link_classes, latency, kind] = key;
-    const std::uint64_t flows = members.size() * bundle.sends;
-    const ChunkRule& rule = *bundle.rule;
+  for (const auto& [to, link_classes, latency, rule_of_one, sends_of_one] : bundles) {
+    const std::uint64_t flows = members.size() * sends_of_one;
+    const ChunkRule& rule = *rule_of_one;
     const PathId path = path_of({latency, link_classes, flows});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {

@@ -197,6 +197,7 @@ std::string run_named(const ResolvedPoint& point) {
 }
 
 std::string run_point(ResolvedPoint point) {
+  if (const auto fault = find_fault(point)) return to_line(Reply(Failure{point.id, *fault}));
   std::vector<std::string> chosen;
   try {
     chosen = cost::choose_automatically(point, [](ResolvedPoint one) {

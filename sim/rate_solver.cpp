@@ -1,5 +1,6 @@
 #include "sim/rate_solver.h"
 
+#include <algorithm>
 #include <simgrid/kernel/Timer.hpp>
 #include <string>
 
@@ -61,7 +62,8 @@ std::vector<double> RateSolver::solve(IslandId island, const std::vector<std::ui
   if (!engine_) build_engine();
   ++solves_;
   // Large enough that no flow ends within the second in which its rate is read off.
-  constexpr double size = 1e13;
+  const auto& links = islands_[island].links;
+  const double size = std::max(1e13, 2 * std::max_element(links.begin(), links.end())->value());
   std::vector<double> rates(times.size());
   std::vector<std::pair<std::size_t, s4u::CommPtr>> flows;
   for (std::size_t path = 0; path < times.size(); ++path) {

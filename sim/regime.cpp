@@ -23,7 +23,7 @@ constexpr std::size_t recent_max = 4;  // periods are mostly of one round
 }  // namespace
 
 Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
-  Snapshot snapshot{network_.now(), {}, {}, {}, {}, {}};
+  Snapshot snapshot{network_.now(), {calls.begin(), calls.end()}, {}, {}, {}, {}, {}};
   for (const CollectiveRun* call : calls) {
     snapshot.state.push_back(call->round_counters());
     call->append_rounds(snapshot.rounds);
@@ -65,7 +65,8 @@ Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
 std::vector<std::uint64_t> Regime::moved(std::span<CollectiveRun* const> calls,
                                          const Snapshot& before, const Snapshot& now) {
   const Seconds period = now.time - before.time;
-  if (before.state != now.state || before.left.size() != now.left.size() || period <= Seconds(0)) {
+  if (before.calls != now.calls || before.state != now.state ||
+      before.left.size() != now.left.size() || period <= Seconds(0)) {
     return {};
   }
   const double grain = std::max(same_part * period.value(), rounding(now.time));
@@ -99,8 +100,11 @@ bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
   const auto moved_by = moved(calls, before, now);
   if (moved_by.empty()) return false;
   const Seconds period = now.time - before.time;
+  const Seconds next_timer = network_.next_timer();
   std::uint64_t times =
-      static_cast<std::uint64_t>(std::min(1e18, (network_.next_timer() - now.time) / period));
+      static_cast<std::uint64_t>(std::min(1e18, (next_timer - now.time) / period));
+  // The quotient may be rounded up to a whole number.
+  while (times > 0 && now.time + period * static_cast<double>(times) > next_timer) --times;
   std::size_t first = 0;
   for (const CollectiveRun* call : calls) {
     times =

@@ -29,6 +29,7 @@ class Regime {
  private:
   struct Snapshot {
     Seconds time;
+    std::vector<const CollectiveRun*> calls;  // that are under way
     std::vector<std::uint64_t> rounds;       // posted: by call, channel and actor
     std::vector<std::uint64_t> state;        // what must be the same
     std::vector<std::uint64_t> flow_rounds;  // of each flow under way

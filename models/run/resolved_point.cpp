@@ -1,9 +1,14 @@
 #include "models/run/resolved_point.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "models/collectives/registry.h"
 #include "models/contract.h"
+#include "models/topology/fabric.h"
+#include "models/training/call_plan.h"
 
 namespace paceline {
 
@@ -14,6 +19,69 @@ std::string_view to_text(Fidelity fidelity) {
     case Fidelity::closed: return "closed";
   }
   PACELINE_UNREACHABLE("a fidelity outside the enumeration");
+}
+
+namespace {
+
+using training::CollectiveCall;
+
+// More than any library runs: NCCL 64 at most (MAXCHANNELS, nccl's src/include/device.h).
+constexpr std::uint32_t channels_max = 1024;
+
+std::string jobs_fault(const ResolvedPoint& point) {
+  std::vector<bool> taken(point.cluster.nodes);
+  for (const Job& job : point.jobs) {
+    if (job.nodes.empty()) return "a job has no nodes";
+    if (job.nodes.size() != point.jobs[0].nodes.size()) return "jobs differ in their nodes' number";
+    if (!std::isfinite(job.start.value()) || job.start < Seconds(0)) {
+      return "a job has no possible start";
+    }
+    for (const std::uint32_t node : job.nodes) {
+      if (node >= taken.size()) return "a job is on node " + std::to_string(node) + " of too few";
+      if (taken[node]) return "node " + std::to_string(node) + " is dealt out twice";
+      taken[node] = true;
+    }
+  }
+  return {};
+}
+
+std::string slowdown_fault(const ResolvedPoint& point) {
+  if (point.slowdown.empty()) return {};
+  if (point.slowdown.size() != job_cluster(point).ranks().value()) {
+    return "slowdown is not given for every rank";
+  }
+  const bool possible =
+      std::all_of(point.slowdown.begin(), point.slowdown.end(),
+                  [](double factor) { return std::isfinite(factor) && factor > 0; });
+  return possible ? "" : "a rank has no possible slowdown";
+}
+
+std::string calls_fault(const ResolvedPoint& point) {
+  const topology::Cluster cluster = job_cluster(point);
+  std::optional<training::Planner> planner;  // its search for rings is for those who need it
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr) continue;
+    if (index(call->root) >= cluster.ranks().value()) return "a call has a root that is no rank";
+    if (call->options.channels > channels_max) {
+      return "a call has more than " + std::to_string(channels_max) + " channels";
+    }
+    if (!call->options.separate_servers) continue;
+    if (!collectives::find_algorithm(call->collective, call->algorithm)) continue;
+    if (!planner) planner.emplace(cluster);
+    if (planner->plan_of(*call).servers > cluster.servers) return "a call has too few servers";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> find_fault(const ResolvedPoint& point) {
+  if (auto fault = topology::find_fault(point.cluster)) return fault;
+  for (const auto& fault_of : {jobs_fault, slowdown_fault, calls_fault}) {
+    if (const std::string fault = fault_of(point); !fault.empty()) return fault;
+  }
+  return std::nullopt;
 }
 
 double slowdown_of(const ResolvedPoint& point, Rank rank) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,11 @@ struct Result {
   std::uint64_t simgrid_solves = 0;  // times the engine shared out bandwidth; 0 when closed
   std::vector<std::string> notes;    // what was taken for granted on the way
 };
+
+// Nothing when an executor can run the point, but for its program, else one sentence: the cluster
+// can be, jobs have nodes of their own, every rank a slowdown, every call its root and its servers.
+// Says nothing of calls whose algorithm is still to be chosen, or unknown.
+[[nodiscard]] std::optional<std::string> find_fault(const ResolvedPoint& point);
 
 // Rank r's factor.
 [[nodiscard]] double slowdown_of(const ResolvedPoint& point, Rank rank);

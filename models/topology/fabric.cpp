@@ -1,6 +1,7 @@
 #include "models/topology/fabric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "models/contract.h"
@@ -9,7 +10,84 @@ namespace paceline::topology {
 
 namespace {
 constexpr PortId no_port = std::numeric_limits<PortId>::max();
+
+// Forty times the largest cluster that is promised to work; what is above is a slip.
+constexpr std::uint64_t endpoints_max = std::uint64_t{1} << 22;
+
+// From what a link can be said to carry at all to a million times the fastest of today.
+bool is_possible(BytesPerSecond bandwidth) {
+  return bandwidth >= BytesPerSecond(1) && bandwidth <= BytesPerSecond(1e18);
+}
+bool is_possible(Seconds latency) {
+  return std::isfinite(latency.value()) && latency >= Seconds(0);
+}
+
+std::string fault_of(const PcieTree& tree, const Cluster& cluster) {
+  if (cluster.intra_node.kind != IntraNodeKind::pcie) return "has PCIe switches without PCIe";
+  if (tree.gpus_per_switch == 0 || tree.switches_per_socket == 0) return "has empty PCIe switches";
+  if (!is_possible(tree.switch_bandwidth)) return "has no possible PCIe switch bandwidth";
+  if (!tree.socket_bandwidth) return {};
+  if (!is_possible(*tree.socket_bandwidth)) return "has no possible bandwidth between sockets";
+  const std::uint32_t last_switch = (cluster.gpus_per_node - 1) / tree.gpus_per_switch;
+  return last_switch / tree.switches_per_socket < 2 ? "" : "has more than two sockets";
+}
+
+bool has_lanes(const Cluster& cluster) {
+  const auto& lanes = cluster.intra_node.lanes;
+  const std::size_t gpus = cluster.gpus_per_node;
+  return lanes.size() >= gpus && std::all_of(lanes.begin(), lanes.end(),
+                                             [&](const auto& row) { return row.size() >= gpus; });
+}
+
+std::string node_fault(const Cluster& cluster) {
+  const IntraNode& node = cluster.intra_node;
+  const bool unused = cluster.gpus_per_node == 1 && node.bandwidth == BytesPerSecond(0);
+  if (!is_possible(node.bandwidth) && (!unused || node.pcie_tree)) {
+    return "has no possible bandwidth inside nodes";
+  }
+  if (!is_possible(node.latency)) return "has no possible latency inside nodes";
+  if (node.host_bandwidth && !is_possible(*node.host_bandwidth)) {
+    return "has no possible host bandwidth";
+  }
+  if (node.kind == IntraNodeKind::nvlink_mesh) {
+    if (!has_lanes(cluster)) return "lacks lanes of its mesh";
+    if (unjoined_pair(cluster)) return "has GPUs that no path joins";
+  }
+  return node.pcie_tree ? fault_of(*node.pcie_tree, cluster) : "";
+}
+
+std::string network_fault(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  if (network.nics_per_node == 0 || network.nics_per_node > cluster.gpus_per_node) {
+    return "needs 1 to " + std::to_string(cluster.gpus_per_node) + " NICs a node";
+  }
+  if (cluster.nodes == 1 && cluster.servers == 0) return {};
+  if (!is_possible(network.usable_bandwidth())) return "has no possible network bandwidth";
+  if (!is_possible(network.latency)) return "has no possible network latency";
+  if (!network.fat_tree) return {};
+  const FatTree& tree = *network.fat_tree;
+  if (tree.nodes_per_leaf == 0) return "has leaf switches without nodes";
+  if (!(tree.oversubscription >= 1 && tree.oversubscription <= 1e9)) {
+    return "has no possible oversubscription";
+  }
+  return is_possible(tree.core_latency) ? "" : "has no possible core latency";
+}
 }  // namespace
+
+std::optional<std::string> find_fault(const Cluster& cluster) {
+  const std::uint64_t ranks = std::uint64_t{cluster.nodes} * cluster.gpus_per_node;
+  std::string fault;
+  if (ranks == 0) {
+    fault = "has no GPUs";
+  } else if (ranks > endpoints_max || ranks + cluster.servers > endpoints_max) {
+    fault = "has more than " + std::to_string(endpoints_max) + " GPUs and servers";
+  } else {
+    fault = network_fault(cluster);
+    if (fault.empty()) fault = node_fault(cluster);
+  }
+  if (fault.empty()) return std::nullopt;
+  return "the cluster " + fault;
+}
 
 std::optional<std::pair<std::uint32_t, std::uint32_t>> unjoined_pair(const Cluster& cluster) {
   const IntraNode& node = cluster.intra_node;

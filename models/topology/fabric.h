@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -109,6 +110,9 @@ class Fabric {
   std::vector<std::uint32_t> leaf_switches_;
   std::vector<Links> core_links_;  // by leaf switch
 };
+
+// Nothing when a Fabric can be made of the cluster, else one sentence about what is impossible.
+[[nodiscard]] std::optional<std::string> find_fault(const Cluster& cluster);
 
 // A pair of local ranks that no path joins, as (lower, higher): a mesh without a lane between them
 // and without host links. Fabric's constructor requires that there is none.

@@ -36,6 +36,8 @@ OperationId StepProgram::add(Operation operation) {
 
 namespace {
 
+constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
+
 bool is_unknown(const std::string& name, std::span<const std::string_view> known) {
   return !name.empty() && std::find(known.begin(), known.end(), name) == known.end();
 }
@@ -53,6 +55,9 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   }
   const auto& call = std::get<CollectiveCall>(operation.work);
   if (call.element_size == ElementSize(0)) return "has elements of no size";
+  if (call.count.value() > bytes_max / call.element_size.value()) {
+    return "is of more bytes than can be counted";
+  }
   if (!collectives::find_algorithm(call.collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
            std::string(to_text(call.collective));

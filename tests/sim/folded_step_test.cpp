@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/registry.h"
@@ -287,6 +288,61 @@ TEST(Folded, IsRightWhereNoFormulaIs) {
       "flow %.6g s, closed %.6g s (%+.1f%%), folded within %.1e; %lu transfers, %lu solves\n",
       simulated, formula, 100 * (formula / simulated - 1), largest_difference(got, expected),
       got.transfers, got.solves);
+}
+
+// Four ranks that become ready one after another, and three calls that look alike while each has
+// one rank in its first round: what repeats is the end of one call and the start of the next.
+TEST(Folded, DoesNotTakeTheNextCallForTheNextRound) {
+  ResolvedPoint point;
+  point.cluster.nodes = 4;
+  point.cluster.network.bandwidth = BytesPerSecond(1.25e9);
+  point.cluster.network.latency = Seconds(100e-6);
+  point.slowdown = {1.04, 1.03, 1.02, 1.01};
+  const auto compute = point.program.add_lane({"compute", LaneKind::compute});
+  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
+  for (const auto& [time, count] :
+       {std::pair{3.3e-5, 100'003U}, {1e-5, 196'608U}, {1e-3, 196'608U}}) {
+    CollectiveCall call = all_reduce("double_binary_tree", count);
+    call.options.channels = 2;
+    call.options.chunk_size = Bytes(100'000);
+    const auto before =
+        point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(time)});
+    point.program.add({"call", OperationKind::collective, lane, {before}, call});
+  }
+  EXPECT_LE(largest_difference(folded(point, Chunks::exact), flow(point)), 1e-6);
+}
+
+// What would break a contract, or never end, further in.
+TEST(Point, HasAFaultWhereNothingCanBeRun) {
+  const auto fault_of = [](auto edit) {
+    ResolvedPoint point = eight_rings_on_a_fat_tree();
+    edit(point);
+    return find_fault(point).value_or("");
+  };
+  const auto call_of = [](ResolvedPoint& point) -> CollectiveCall& {
+    return std::get<CollectiveCall>(point.program.operations.front().work);
+  };
+  EXPECT_EQ(fault_of([](auto&) {}), "");
+  EXPECT_EQ(fault_of([](auto& point) { point.cluster.nodes = 0; }), "the cluster has no GPUs");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.nodes = 1U << 31; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.network.efficiency = 0; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.cluster.network.nics_per_node = 9; }), "");
+  EXPECT_EQ(fault_of([](auto& point) {
+              point.jobs = {{{0, 1}, {}}, {{1, 2}, {}}};
+            }),
+            "node 1 is dealt out twice");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{0}, {}}, {{1, 2}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{8}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{}, {}}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{0}, Seconds(-1)}}; }), "");
+  EXPECT_NE(fault_of([](auto& point) { point.slowdown = {1.0, 2.0}; }), "");
+  EXPECT_NE(fault_of([&](auto& point) { call_of(point).root = Rank(64); }), "");
+  EXPECT_NE(fault_of([&](auto& point) { call_of(point).options.channels = 100'000; }), "");
+  EXPECT_EQ(fault_of([&](auto& point) {
+              call_of(point).algorithm = "parameter_server";
+              call_of(point).options.separate_servers = true;
+            }),
+            "a call has too few servers");
 }
 
 }  // namespace
