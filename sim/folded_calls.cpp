@@ -369,4 +369,54 @@ PathId FoldedCalls::path_of(FoldedPath path) {
   return entry->second;
 }
 
+bool FoldedCalls::pace_is_shared() const {
+  for (const Tables& tables : tables_) {
+    for (const auto& [call, table] : tables) {
+      std::size_t shapes = 0;
+      for (const ChannelTable& channel : table.channels) {
+        shapes = std::max(shapes, channel.shapes.size());
+      }
+      for (std::size_t shape = 0; shape < shapes; ++shape) {
+        if (pace_is_shared(table, shape)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// All channels' transfers of a shape are taken to run together, as they do when all is alike.
+bool FoldedCalls::pace_is_shared(const CallTable& table, std::size_t shape) const {
+  constexpr std::uint64_t repeats_to_drift = 16;
+  std::vector<double> loads(symmetry_.links.size());  // flows on one link of each class
+  const auto for_each_transfer = [&](auto visit) {
+    for (const ChannelTable& channel : table.channels) {
+      if (shape >= channel.shapes.size()) continue;
+      const std::uint64_t repeats = channel.shapes[shape].repeats();
+      if (repeats < repeats_to_drift) continue;
+      for (const PlannedTransfer& transfer : channel.shapes[shape].transfers()) {
+        visit(paths_[transfer.path], transfer.size.bytes_at(repeats / 2));
+      }
+    }
+  };
+  for_each_transfer([&](const FoldedPath& path, double) {
+    for (const std::uint32_t link : path.link_classes) {
+      loads[link] +=
+          static_cast<double>(path.flows) / static_cast<double>(symmetry_.links[link].links);
+    }
+  });
+  double slowest_alone = 0, slowest_shared = 0;
+  for_each_transfer([&](const FoldedPath& path, double bytes) {
+    double rate = std::numeric_limits<double>::infinity(), load = 1;
+    for (const std::uint32_t link : path.link_classes) {
+      const double share = symmetry_.links[link].bandwidth.value() / loads[link];
+      if (share < rate) load = loads[link];
+      rate = std::min(rate, share);
+    }
+    double& slowest = load > 1 ? slowest_shared : slowest_alone;
+    slowest = std::max(slowest, path.latency.value() + bytes / rate);
+  });
+  constexpr double rounding = 1e-6;
+  return slowest_shared > slowest_alone * (1 + rounding);
+}
+
 }  // namespace paceline::sim

@@ -53,6 +53,10 @@ class FoldedCalls {
   [[nodiscard]] const std::vector<LinkClass>& links() const { return symmetry_.links; }
   // By how much longer than the time taken a transfer may last, as a part of that; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
+  // Whether in some round of many repeats the slowest transfers are held up by others on their
+  // links. Taken alike they stay in step; with sizes that differ they drift apart, and the
+  // latencies of some hide behind the bytes of others.
+  [[nodiscard]] bool pace_is_shared() const;
 
  private:
   using Call = training::CollectiveCall;
@@ -65,6 +69,7 @@ class FoldedCalls {
   void add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
                      ElementSize element, const AlikeSizes& sizes,
                      std::vector<PlannedTransfer>& transfers);
+  [[nodiscard]] bool pace_is_shared(const CallTable& table, std::size_t shape) const;
   void count_unevenness(PathId path, double elements, const collectives::ChunkRule& rule,
                         ElementSize element);
   [[nodiscard]] std::vector<std::uint32_t> link_classes_of(const topology::Path& path) const;

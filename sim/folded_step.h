@@ -14,8 +14,9 @@ namespace paceline::sim {
 // and taken to end for all ranks together. The result's notes say by how much either may be off.
 //
 // May be called once in a process (see RateSolver). Precondition: find_fault(point.program) finds
-// nothing. Throws NotFolded, and std::logic_error when operations are left that wait for one
-// another.
+// nothing. Throws NotFolded, with Chunks::even also where FoldedCalls::pace_is_shared() would make
+// them wrong and flow takes no more than it may; and std::logic_error when operations are left that
+// wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
 // Whether transfers of one call only are under way at any time: one job, and no lane that keeps

@@ -65,10 +65,6 @@ enum class Attempt { folded_exact, folded_even, flow };
 // change too much.
 constexpr double exact_transfers_max = 2e6;
 constexpr double few_transfers_max = 2e5;
-// A fallback of more transfers than this is refused (about a minute).
-constexpr double flow_transfers_max = 1e7;
-constexpr double flow_transfer_us = 6;  // tests/bench/README.md: 3 to 18 at 64 to 1,024 ranks
-
 std::string simulated(const ResolvedPoint& point, Attempt attempt) {
   switch (attempt) {
     case Attempt::folded_exact: return to_line(Reply(simulate_folded(point, Chunks::exact)));
@@ -144,13 +140,13 @@ std::string line_of(const ResolvedPoint& point, const Outcome& outcome) {
 
 // The flow simulation in place of a folded one, with the reason; or a refusal.
 std::string fall_back(const ResolvedPoint& point, double transfers, const std::string& reason) {
-  if (transfers > flow_transfers_max && !point.force) {
-    const double minutes = transfers * flow_transfer_us * 1e-6 / 60;
+  if (transfers > cost::flow_transfers_max && !point.force) {
     return to_line(Reply(Failure{
         point.id,
         fmt::format("{} GPUs cannot be folded ({}) and take {:.3g} simulated transfers, about "
                     "{:.0f} minutes",
-                    point.cluster.ranks().value(), reason, transfers, minutes),
+                    job_cluster(point).ranks().value(), reason, transfers,
+                    cost::flow_time(point, transfers).value() / 60),
         true}));
   }
   const Outcome outcome = run_in_child(point, Attempt::flow);
@@ -174,7 +170,7 @@ std::string run_folded(const ResolvedPoint& point) {
   // Where equal chunks are no good approximation, every rank is followed as long as may be.
   const bool evens_out = one_call_at_a_time(point);
   Outcome outcome{Outcome::Kind::not_folded, {}};
-  if (transfers <= (evens_out ? exact_transfers_max : flow_transfers_max)) {
+  if (transfers <= (evens_out ? exact_transfers_max : cost::flow_transfers_max)) {
     outcome = run_in_child(point, Attempt::folded_exact);
     const bool falls_back = transfers <= few_transfers_max || !evens_out;
     if (outcome.kind == Outcome::Kind::not_folded && falls_back) {

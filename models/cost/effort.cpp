@@ -60,4 +60,14 @@ double transfers_about(const ResolvedPoint& point) {
   return transfers * static_cast<double>(jobs_of(point).size());
 }
 
+// 2 to 5 us a transfer where few share a link (tests/bench/README.md). On links that a whole leaf
+// or job shares the solver looks at all of their flows: measured 112 us with 3,200 ranks and 245 us
+// with 4,000 behind oversubscribed leaf switches. A rank costs beside: a tree over 100,000, 2e5
+// transfers, takes 59 s.
+Seconds flow_time(const ResolvedPoint& point, double transfers) {
+  const double ranks = point.cluster.ranks().value();
+  const double each_us = 5 + (point.cluster.network.fat_tree ? 0.04 * ranks : 0);
+  return Seconds((transfers * each_us + ranks * 600) * 1e-6);
+}
+
 }  // namespace paceline::cost
