@@ -30,11 +30,11 @@ class Regime {
   struct Snapshot {
     Seconds time;
     std::vector<const CollectiveRun*> calls;  // that are under way
-    std::vector<std::uint64_t> rounds;       // posted: by call, channel and actor
-    std::vector<std::uint64_t> state;        // what must be the same
-    std::vector<std::uint64_t> flow_rounds;  // of each flow under way
-    std::vector<std::size_t> flow_channels;  // likewise, counted over all calls
-    std::vector<Seconds> left;               // of each flow
+    std::vector<std::uint64_t> rounds;        // posted: by call, channel and actor
+    std::vector<std::uint64_t> state;         // what must be the same
+    std::vector<std::uint64_t> flow_rounds;   // of each flow under way
+    std::vector<std::size_t> flow_channels;   // likewise, counted over all calls
+    std::vector<Seconds> left;                // of each flow
   };
 
   // By how many rounds each actor moved on in each channel; empty when the two differ in more than

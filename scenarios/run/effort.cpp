@@ -70,7 +70,8 @@ std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
 }
 
 void throw_refusal(const std::string& what, const Location& where) {
-  throw InputError(where, what, "add --force, or take fidelity: closed where it has all that is asked");
+  throw InputError(where, what,
+                   "add --force, or take fidelity: closed where it has all that is asked");
 }
 
 }  // namespace paceline
