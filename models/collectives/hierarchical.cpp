@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "models/collectives/ring_neighbours.h"
 #include "models/collectives/two_level.h"
@@ -51,6 +53,26 @@ TwoLevelGrid grid_of(const RingOrder& order, std::uint32_t per_node) {
   return grid;
 }
 
+// The same cycle, told from its smallest member on.
+RingOrder from_smallest(RingOrder order) {
+  std::rotate(order.begin(), std::min_element(order.begin(), order.end()), order.end());
+  return order;
+}
+
+// One grid an order; but of orders that only enter the nodes elsewhere, as those of several NICs
+// do, one is enough unless channels were asked for: every rank crosses nodes anyway.
+std::vector<TwoLevelGrid> grids_of(const PlanRequest& request) {
+  std::vector<TwoLevelGrid> grids;
+  std::set<std::pair<RingOrder, RingOrder>> cycles;
+  for (const auto& ring : rings_of(request)) {
+    TwoLevelGrid grid = grid_of(ring->order, request.ranks_per_node);
+    const bool is_new =
+        cycles.emplace(from_smallest(grid.order_along), from_smallest(grid.order_across)).second;
+    if (is_new || request.options.channels > 0) grids.push_back(std::move(grid));
+  }
+  return grids;
+}
+
 }  // namespace
 
 std::span<const std::string_view> inner_algorithms() { return inner_names; }
@@ -63,11 +85,11 @@ Plan hierarchical_all_reduce(const PlanRequest& request) {
   if (request.ranks <= RankCount(1)) return plan;
   const bool one_node = request.ranks == RankCount(request.ranks_per_node);
   const TwoLevelAlgorithms algorithms = algorithms_of(request.options, one_node);
-  const auto rings = rings_of(request);
-  const Partition parts = Partition::even({ElementCount(0), request.count}, rings.size());
-  for (std::size_t c = 0; c < rings.size(); ++c) {
-    plan.channels.push_back(two_level_channel(grid_of(rings[c]->order, request.ranks_per_node),
-                                              parts.chunk(c), request.element_size, algorithms));
+  const auto grids = grids_of(request);
+  const Partition parts = Partition::even({ElementCount(0), request.count}, grids.size());
+  for (std::size_t c = 0; c < grids.size(); ++c) {
+    plan.channels.push_back(
+        two_level_channel(grids[c], parts.chunk(c), request.element_size, algorithms));
   }
   return plan;
 }

@@ -9,7 +9,9 @@ namespace paceline::collectives {
 
 // Hierarchical all-reduce: a reduce-scatter inside each node, so that local rank l holds the node's
 // sum of chunk l; an all-reduce of chunk l among the local ranks l of all nodes; an all-gather
-// inside each node. With C orders the buffer is cut evenly in C parts, one a channel.
+// inside each node. With C orders the buffer is cut evenly in C parts, one a
+// channel; orders that differ only in where they enter the nodes count once, unless channels are
+// asked for.
 //
 // Inside: options.inner names the reduce-scatter and the all-gather of that name
 // (recursive_halving: with the all-gather by recursive doubling); across: options.outer names an

@@ -1,5 +1,6 @@
 #include "models/cost/effort.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -31,14 +32,17 @@ double transfers_of(const collectives::Plan& plan) {
   double transfers = 0, written_out = 0;
   for (const auto& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
-      std::size_t sends = 0;
+      double sends = 0, with_elements = 0;
       for (std::uint32_t i = 0; i < count; ++i) {
-        sends += round.sends(Rank(asked(i, endpoints))).size();
+        for (const collectives::Send& send : round.sends(Rank(asked(i, endpoints)))) {
+          ++sends;
+          // With fewer elements than chunks most chunks are empty, which is no transfer.
+          with_elements += std::min(1.0, send.chunk.partition.mean_elements());
+        }
       }
-      const double all = static_cast<double>(sends) / count * endpoints;
-      written_out += all;
+      written_out += sends / count * endpoints;
       if (written_out > written_out_max) return std::numeric_limits<double>::infinity();
-      transfers += all * static_cast<double>(round.repeats);
+      transfers += with_elements / count * endpoints * static_cast<double>(round.repeats);
     }
   }
   return transfers;

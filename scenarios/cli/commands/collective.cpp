@@ -224,7 +224,8 @@ int run(const Options& options) {
   }
   Scenario scenario = scenario_of(options);
   if (*found != Collective::all_reduce && !options.algorithm.empty()) {
-    if (collectives::find_algorithm(*found, options.algorithm) == nullptr) {
+    if (options.algorithm != collectives::automatic &&
+        collectives::find_algorithm(*found, options.algorithm) == nullptr) {
       throw InputError(
           {"--algorithm", 0, 0},
           fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),

@@ -111,8 +111,8 @@ TEST(OtherJobs, AreRefusedWhereAFallbackWouldTakeTooLong) {
   folder.write("jobs.yaml", drawn_jobs);
   const Ended ended = paceline({"run", "jobs.yaml", "--set", "cluster.nodes=1500"}, folder.path());
   expect_refused(ended,
-                 "paceline: jobs.yaml: 3000 GPUs cannot be folded (flows share links in more "
-                 "than 1000 different ways) and take 2.7e+07 simulated transfers, about 3 "
+                 "paceline: jobs.yaml: 1500 GPUs cannot be folded (flows share links in more "
+                 "than 1000 different ways) and take 1.81e+07 simulated transfers, about 38 "
                  "minutes; add --force");
 }
 

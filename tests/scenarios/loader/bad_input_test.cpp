@@ -462,7 +462,7 @@ TEST_F(BadFiles, MaySweepOverABillionPoints) {
 TEST_F(BadFiles, MayAskForMoreTransfersThanAreSimulatedUnforced) {
   const std::string wide = changed(small_scenario, "  nodes: 2", "  nodes: 4000");
   const Ended ended = run(changed(wide, "fidelity: closed", "fidelity: flow"));
-  expect_refused(ended, "paceline: bad.yaml: 8000 GPUs take 1.28e+08 simulated transfers, about ");
+  expect_refused(ended, "paceline: bad.yaml: 8000 GPUs take 6.43e+07 simulated transfers, about ");
   EXPECT_NE(ended.err.find("fidelity: folded"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("--force"), std::string::npos) << ended.err;
   expect_cheap(ended);

@@ -24,14 +24,14 @@ ResolvedPoint point(const std::vector<ScenarioFile::Setting>& settings) {
 
 const Location somewhere{"a test", 0, 0};
 
-// A ring all-reduce of 800 ranks: 2 x 799 rounds of 800 transfers, 6 us each, and 600 us a rank;
+// A ring all-reduce of 800 ranks: 2 x 799 rounds of 800 transfers, 5 us each, and 600 us a rank;
 // ten times that and a minute.
 TEST(SimulationLimit, IsTenTimesTheEstimateAndAMinute) {
   const double transfers = 2 * 799 * 800;
   const auto wide = point({{"cluster.nodes", "400"}, {"simulation.fidelity", "flow"}});
   EXPECT_EQ(cost::transfers_about(wide), transfers);
   EXPECT_DOUBLE_EQ(simulation_limit(wide, false, somewhere)->value(),
-                   10 * (transfers * 6e-6 + 800 * 600e-6) + 60);
+                   10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
 }
 
 // What is forced may take any time, as nobody knows how long it takes.
