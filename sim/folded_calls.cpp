@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -109,15 +108,16 @@ std::uint64_t exact_kind(const ChunkRule& rule) {
   return kind;
 }
 
-std::uint64_t even_kind(const ChunkRule& rule, std::size_t group) {
-  if (rule.cyclic || rule.step == 0) return combined({group});
-  return combined({group, static_cast<std::uint64_t>(rule.first),
-                   static_cast<std::uint64_t>(rule.step), rule.partition.chunks()});
+// Which chunk exists at which repeat, whatever its size.
+std::uint64_t even_kind(const ChunkRule& rule) {
+  if (rule.cyclic || rule.step == 0) return 0;
+  return combined({static_cast<std::uint64_t>(rule.first), static_cast<std::uint64_t>(rule.step),
+                   rule.partition.chunks()});
 }
 
 std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& sizes) {
-  return chunks == Chunks::exact ? exact_kind(rule)
-                                 : even_kind(rule, sizes.group_of(rule.partition.mean_elements()));
+  if (chunks == Chunks::exact) return exact_kind(rule);
+  return combined({even_kind(rule), sizes.group_of(rule.partition.mean_elements())});
 }
 
 // Two plans of one structure differ in sizes only (see collectives::Round).
@@ -145,22 +145,32 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
                std::uint64_t structure, const std::vector<Rank>& places,
                std::vector<SendRow>& rows) {
   const std::uint32_t endpoints = plan.endpoints().value();
-  std::vector<std::uint32_t> all(chunks == Chunks::even ? endpoints : 0);
-  std::iota(all.begin(), all.end(), 0U);
-  const AlikeSizes sizes = sizes_of(plan, all);
+  const bool even = chunks == Chunks::even;
+  const std::size_t first_row = rows.size();
+  std::vector<double> means, different_means;  // of the rows; in the order of their coming
   for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round) {
     const std::uint64_t place = combined({structure, channel, shape});
     for (std::uint32_t from = 0; from < endpoints; ++from) {
       for (const Send& send : round.sends(Rank(from))) {
         const Rank sender = places[from], receiver = places[index(send.to)];
         const topology::Path path = fabric.path(sender, receiver);
-        const std::uint64_t size = kind_of(send.chunk, chunks, sizes);
+        const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
         rows.push_back(
             {index(sender), index(receiver), path.out, path.in,
-             combined({place, size, std::bit_cast<std::uint64_t>(path.latency.value())})});
+             combined({place, chunk, std::bit_cast<std::uint64_t>(path.latency.value())})});
+        if (!even) continue;
+        means.push_back(send.chunk.partition.mean_elements());
+        if (different_means.empty() || different_means.back() != means.back()) {
+          different_means.push_back(means.back());
+        }
       }
     }
   });
+  if (!even) return;
+  const AlikeSizes sizes(std::move(different_means), plan);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    rows[first_row + i].kind = combined({rows[first_row + i].kind, sizes.group_of(means[i])});
+  }
 }
 
 std::vector<Rank> places_of(const ResolvedPoint& point, const Job& job, RankCount endpoints) {
