@@ -219,7 +219,10 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
 std::vector<SendRow> FoldedCalls::sends_of(const Plans& plans) const {
   std::vector<SendRow> rows;
   std::map<Structure, std::uint64_t> structures;
-  for (const auto& [call, plan] : plans) {
+  // Calls are ordered by count: the largest of a structure comes first, whose sizes are told apart
+  // best.
+  for (auto of_call = plans.rbegin(); of_call != plans.rend(); ++of_call) {
+    const auto& [call, plan] = *of_call;
     const auto [entry, is_new] =
         structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
     if (!is_new) continue;

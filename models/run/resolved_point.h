@@ -64,7 +64,7 @@ struct Result {
 // The nodes of one job as a cluster of their own, whose ranks are the job's.
 [[nodiscard]] topology::Cluster job_cluster(const ResolvedPoint& point);
 
-// Where an endpoint of a job's plan is on the point's cluster. Servers belong to the first job.
+// Where an endpoint of a job's plan is on the point's cluster. Servers serve all jobs.
 [[nodiscard]] Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint);
 
 }  // namespace paceline

@@ -38,11 +38,13 @@ bool updating() {
 }
 
 // Without the context block, which names host and commit.
-ordered_json points_of(const std::string& scenario, const std::string& jobs) {
-  const auto ended =
-      test::run_program({PACELINE_BINARY, "run", "scenarios/library/" + scenario + ".yaml",
-                         "--json", "-", "--quiet", "--jobs", jobs},
-                        source_dir);
+ordered_json points_of(const std::string& scenario, const std::string& jobs,
+                       const std::vector<std::string>& settings = {}) {
+  std::vector<std::string> command{
+      PACELINE_BINARY, "run", "scenarios/library/" + scenario + ".yaml", "--json", "-", "--quiet",
+      "--jobs",        jobs};
+  command.insert(command.end(), settings.begin(), settings.end());
+  const auto ended = test::run_program(command, source_dir);
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   return ordered_json::parse(ended.out).at("points");
 }
@@ -80,6 +82,21 @@ TEST_P(Shipped, ScenarioPredictsWhatItDid) {
   std::ifstream in(file);
   ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
   expect_same(now, ordered_json::parse(in), GetParam());
+}
+
+// What was folded is what every transfer simulated gives: where that takes a second or so.
+TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
+  constexpr double transfers_max = 3e5;
+  const ordered_json folded = points_of(GetParam(), "2");
+  double transfers = 0;
+  for (const auto& point : folded) transfers += point.at("transfers").get<double>();
+  if (transfers > transfers_max) GTEST_SKIP() << transfers << " transfers";
+  const ordered_json flow = points_of(GetParam(), "2", {"--set", "simulation.fidelity=flow"});
+  ASSERT_EQ(folded.size(), flow.size());
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    const double expected = flow[i].at("predicted").at("step_s");
+    EXPECT_NEAR(folded[i].at("predicted").at("step_s"), expected, 1e-6 * expected) << i;
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<std::string>& info) {
