@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/stats/mixed.h"
 
 namespace paceline::sim {
 namespace {
@@ -86,7 +87,7 @@ AlikeSizes sizes_of(const Plan& plan, std::span<const std::uint32_t> endpoints) 
 
 std::uint64_t combined(std::initializer_list<std::uint64_t> parts) {
   std::uint64_t all = 0;
-  for (const std::uint64_t part : parts) all = mixed(all + part);
+  for (const std::uint64_t part : parts) all = stats::mixed(all + part);
   return all;
 }
 

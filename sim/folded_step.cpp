@@ -129,9 +129,7 @@ struct ApartCall {
   Seconds first_end;
 
   void run(const CollectiveCall& call) {
-    training::StepProgram program;
-    const auto lane = program.add_lane({"call", training::LaneKind::communication});
-    program.add({"call", training::OperationKind::collective, lane, {}, call});
+    const training::StepProgram program = training::one_call_program(call);
     const std::array<Job, 1> now{Job{{}, Seconds(0)}};
     const StepTrace trace =
         simulation->run(program, now, [&](std::size_t job, const auto& one) -> const CallTable& {

@@ -3,8 +3,12 @@
 #include <bit>
 #include <cstddef>
 
+#include "models/stats/mixed.h"
+
 namespace paceline::sim {
 namespace {
+
+using stats::mixed;
 
 // Numbers for colours, in the order of their coming: a hash table of open addressing, for there are
 // some hundred thousand of them a pass.
@@ -116,7 +120,7 @@ class Refinement {
     Colours sent(endpoints_.size()), received(endpoints_.size());
     Colours left_by(out.size()), entered_by(in.size());
     for (const SendRow& send : sends_) {
-      const std::uint64_t ends = mixed(endpoints_[send.from] + 0x9e3779b97f4a7c15ULL) +
+      const std::uint64_t ends = mixed(endpoints_[send.from] + stats::golden_step) +
                                  3 * endpoints_[send.to] + 5 * out[send.out] + 7 * in[send.in];
       const std::uint64_t colour = mixed(mixed(ends) + send.kind);
       sent[send.from] += colour;
@@ -148,13 +152,6 @@ class Refinement {
 };
 
 }  // namespace
-
-std::uint64_t mixed(std::uint64_t bits) {
-  bits += 0x9e3779b97f4a7c15ULL;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
-  return bits ^ (bits >> 31);
-}
 
 Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
                        std::span<const SendRow> sends) {

@@ -39,7 +39,4 @@ struct Symmetry {
                                      std::span<const std::uint64_t> colours,
                                      std::span<const SendRow> sends);
 
-// Mixes bits (the finaliser of splitmix64; Steele, Lea and Flood, OOPSLA 2014).
-[[nodiscard]] std::uint64_t mixed(std::uint64_t bits);
-
 }  // namespace paceline::sim

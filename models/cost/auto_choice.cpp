@@ -17,8 +17,7 @@ ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
   one.id = point.id;
   one.cluster = job_cluster(point);
   one.fidelity = point.fidelity;
-  const auto lane = one.program.add_lane({"call", training::LaneKind::communication});
-  one.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  one.program = training::one_call_program(call);
   return one;
 }
 

@@ -34,6 +34,13 @@ OperationId StepProgram::add(Operation operation) {
   return static_cast<OperationId>(operations.size() - 1);
 }
 
+StepProgram one_call_program(CollectiveCall call) {
+  StepProgram program;
+  const LaneId lane = program.add_lane({"communication", LaneKind::communication});
+  program.add({"call", OperationKind::collective, lane, {}, std::move(call)});
+  return program;
+}
+
 namespace {
 
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;

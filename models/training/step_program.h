@@ -62,6 +62,9 @@ struct StepProgram {
   OperationId add(Operation operation);
 };
 
+// A program of one call and nothing else.
+[[nodiscard]] StepProgram one_call_program(CollectiveCall call);
+
 // Nothing when the program keeps its rules, else one sentence about the first operation that does
 // not: lanes exist, `after` points back, times are finite and not negative, algorithms are named
 // and known.

@@ -9,6 +9,7 @@
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/library_choice.h"
+#include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
 
 namespace paceline {
@@ -16,12 +17,8 @@ namespace {
 
 using training::CollectiveCall;
 
-// The same on every machine (splitmix64, Steele, Lea and Flood, OOPSLA 2014).
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
-  std::uint64_t z = seed + (number + 1) * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
+  return stats::mixed(seed + number * stats::golden_step);
 }
 
 // Uniform in [-1, 1].

@@ -9,6 +9,7 @@
 
 #include "models/cost/closed_step.h"
 #include "tests/sim/isolated.h"
+#include "tests/sim/points.h"
 
 namespace paceline::sim {
 namespace {
@@ -19,27 +20,6 @@ using topology::IntraNodeKind;
 using training::CollectiveCall;
 using training::LaneKind;
 using training::OperationKind;
-
-// p nodes of one GPU, each with one full-duplex link into one switch.
-Cluster flat(std::uint32_t ranks, double bandwidth, double latency) {
-  Cluster cluster;
-  cluster.nodes = ranks;
-  cluster.network.bandwidth = BytesPerSecond(bandwidth);
-  cluster.network.latency = Seconds(latency);
-  return cluster;
-}
-
-CollectiveCall all_reduce(const std::string& algorithm, std::uint64_t count) {
-  return {Collective::all_reduce, ElementCount(count), ElementSize(4), Rank(0), algorithm};
-}
-
-ResolvedPoint one_call(const Cluster& cluster, const CollectiveCall& call) {
-  ResolvedPoint point;
-  point.cluster = cluster;
-  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
-  point.program.add({"call", OperationKind::collective, lane, {}, call});
-  return point;
-}
 
 // What the three algorithms take on a flat network, S bytes, p ranks, B bytes/s, L seconds, where p
 // divides the count. In a round every rank sends one message to another and gets one, so with full

@@ -11,6 +11,7 @@
 #include "sim/folded_calls.h"
 #include "sim/folded_step.h"
 #include "tests/sim/isolated.h"
+#include "tests/sim/points.h"
 
 namespace paceline::sim {
 namespace {
@@ -25,25 +26,7 @@ using training::OperationKind;
 constexpr double bandwidth = 12.5e9, latency = 3e-6;
 
 // p nodes of one GPU, each with one full-duplex link into one switch.
-Cluster flat(std::uint32_t ranks) {
-  Cluster cluster;
-  cluster.nodes = ranks;
-  cluster.network.bandwidth = BytesPerSecond(bandwidth);
-  cluster.network.latency = Seconds(latency);
-  return cluster;
-}
-
-CollectiveCall all_reduce(const std::string& algorithm, std::uint64_t count) {
-  return {Collective::all_reduce, ElementCount(count), ElementSize(4), Rank(0), algorithm};
-}
-
-ResolvedPoint one_call(const Cluster& cluster, const CollectiveCall& call) {
-  ResolvedPoint point;
-  point.cluster = cluster;
-  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
-  point.program.add({"call", OperationKind::collective, lane, {}, call});
-  return point;
-}
+Cluster flat(std::uint32_t ranks) { return sim::flat(ranks, bandwidth, latency); }
 
 struct Outcome {
   double step;  // s

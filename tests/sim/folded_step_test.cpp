@@ -17,6 +17,7 @@
 #include "models/cost/closed_step.h"
 #include "sim/flow_step.h"
 #include "tests/sim/isolated.h"
+#include "tests/sim/points.h"
 
 namespace paceline::sim {
 namespace {
@@ -238,18 +239,6 @@ TEST(Folded, EqualsFlowWhenTwoJobsShareTheNetwork) {
     if (!got.folded) continue;
     EXPECT_LE(largest_difference(got, flow(point)), 1e-6) << "seed " << seed << named(point);
   }
-}
-
-ResolvedPoint one_call(const Cluster& cluster, const CollectiveCall& call) {
-  ResolvedPoint point;
-  point.cluster = cluster;
-  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
-  point.program.add({"call", OperationKind::collective, lane, {}, call});
-  return point;
-}
-
-CollectiveCall all_reduce(const std::string& algorithm, std::uint64_t count) {
-  return {Collective::all_reduce, ElementCount(count), ElementSize(4), Rank(0), algorithm};
 }
 
 // Eight nodes of eight GPUs on PCIe with two NICs each, two nodes a leaf, uplinks of half the NICs'

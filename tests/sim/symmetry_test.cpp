@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/folded_calls.h"
+#include "tests/sim/points.h"
 
 namespace paceline::sim {
 namespace {
@@ -21,13 +22,7 @@ using training::LaneKind;
 using training::OperationKind;
 
 // p nodes of one GPU, each with one link into one switch.
-Cluster flat(std::uint32_t ranks) {
-  Cluster cluster;
-  cluster.nodes = ranks;
-  cluster.network.bandwidth = BytesPerSecond(12.5e9);
-  cluster.network.latency = Seconds(3e-6);
-  return cluster;
-}
+Cluster flat(std::uint32_t ranks) { return sim::flat(ranks, 12.5e9, 3e-6); }
 
 // Nodes of eight GPUs on NVSwitch, each GPU with a NIC of its own.
 Cluster eight_rails(std::uint32_t nodes) {
@@ -43,18 +38,6 @@ Cluster leaves_of_two(std::uint32_t nodes) {
   Cluster cluster = flat(nodes);
   cluster.network.fat_tree = FatTree{2, 2.0, Seconds(1e-6), false, topology::Placement::packed};
   return cluster;
-}
-
-CollectiveCall all_reduce(const std::string& algorithm, std::uint64_t count) {
-  return {Collective::all_reduce, ElementCount(count), ElementSize(4), Rank(0), algorithm};
-}
-
-ResolvedPoint one_call(const Cluster& cluster, const CollectiveCall& call) {
-  ResolvedPoint point;
-  point.cluster = cluster;
-  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
-  point.program.add({"call", OperationKind::collective, lane, {}, call});
-  return point;
 }
 
 FoldedCalls folded(const ResolvedPoint& point, Chunks chunks) {

@@ -101,8 +101,7 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   point.id = id;
   point.cluster = scenario.cluster;
   point.fidelity = scenario.fidelity;
-  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
-  point.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  point.program = training::one_call_program(call);
   point.cluster.servers = separate_servers(point);
   return point;
 }
