@@ -1,0 +1,90 @@
+#include "real/backend.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "models/contract.h"
+
+namespace paceline::real {
+namespace {
+
+bool is_inside(const Buffer& buffer, ElementRange range) {
+  return range.begin <= buffer.count() && range.count <= buffer.count() - range.begin;
+}
+
+}  // namespace
+
+void Buffer::write(ElementRange range, std::span<const std::byte> host) {
+  PACELINE_EXPECTS(is_inside(*this, range));
+  PACELINE_EXPECTS((range.count * size_of(type_)).value() == host.size());
+  do_write((range.begin * size_of(type_)).value(), host);
+}
+
+void Buffer::read(ElementRange range, std::span<std::byte> host) const {
+  PACELINE_EXPECTS(is_inside(*this, range));
+  PACELINE_EXPECTS((range.count * size_of(type_)).value() == host.size());
+  do_read((range.begin * size_of(type_)).value(), host);
+}
+
+void Event::wait() {
+  if (done_) return;
+  do_wait();
+  done_ = true;
+}
+
+std::unique_ptr<Buffer> Communicator::allocate(DataType type, ElementCount count) {
+  return do_allocate(type, count);
+}
+
+std::vector<EventPtr> Communicator::post(std::span<const Message> messages, Stream stream) {
+  PACELINE_EXPECTS(stream < streams_max);
+  for (const Message& message : messages) {
+    PACELINE_EXPECTS(message.buffer != nullptr && is_inside(*message.buffer, message.range));
+    PACELINE_EXPECTS(message.range.count > ElementCount(0));
+    PACELINE_EXPECTS(message.peer.value() < size_.value() && message.peer != rank_);
+  }
+  if (messages.empty()) return {};
+  auto events = do_post(messages, stream);
+  PACELINE_EXPECTS(events.size() == messages.size());
+  return events;
+}
+
+void Communicator::add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+                       Stream stream) {
+  PACELINE_EXPECTS(to.type() == from.type());
+  PACELINE_EXPECTS(is_inside(to, range) && is_inside(from, {begin, range.count}));
+  if (range.count > ElementCount(0)) do_add(to, range, from, begin, stream);
+}
+
+void Communicator::copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+                        Stream stream) {
+  PACELINE_EXPECTS(to.type() == from.type());
+  PACELINE_EXPECTS(is_inside(to, range) && is_inside(from, {begin, range.count}));
+  if (range.count > ElementCount(0)) do_copy(to, range, from, begin, stream);
+}
+
+void Communicator::finish(Stream stream) {
+  PACELINE_EXPECTS(in_order());
+  do_finish(stream);
+}
+
+EventPtr Communicator::native(const NativeCall& call) {
+  PACELINE_EXPECTS(has_native(call.collective));
+  PACELINE_EXPECTS(call.buffer != nullptr && call.stream < streams_max);
+  PACELINE_EXPECTS(call.root.value() < size_.value());
+  const std::uint64_t halves = call.collective == collectives::Collective::all_to_all ? 2 : 1;
+  PACELINE_EXPECTS(is_inside(*call.buffer, {ElementCount(0), call.count * halves}));
+  return do_native(call);
+}
+
+EventPtr Communicator::compute(Seconds start, Seconds duration) {
+  PACELINE_EXPECTS(duration >= Seconds(0));
+  return do_compute(start, duration);
+}
+
+Seconds steady_now() {
+  const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+  return Seconds(std::chrono::duration<double>(since_boot).count());
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,200 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "models/units/units.h"
+#include "real/data_type.h"
+
+// The seam between Paceline and what moves data: a Communicator of one rank, its Buffers, and
+// Events. Public functions check, private virtuals do. Every backend is held to it by one suite,
+// tests/real/conformance.
+namespace paceline::real {
+
+using collectives::ElementRange;
+
+// Elements in memory that a rank's communicator can send from and receive into: the host's, or a
+// device's. Zero when made.
+class Buffer {
+ public:
+  Buffer(DataType type, ElementCount count) : type_(type), count_(count) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  virtual ~Buffer() = default;
+
+  [[nodiscard]] DataType type() const { return type_; }
+  [[nodiscard]] ElementCount count() const { return count_; }
+
+  // Copies elements of the host's memory in or out, when nothing is under way on them.
+  // Precondition: the range is inside and as long as the span's bytes.
+  void write(ElementRange range, std::span<const std::byte> host);
+  void read(ElementRange range, std::span<std::byte> host) const;
+
+ private:
+  virtual void do_write(std::size_t first_byte, std::span<const std::byte> host) = 0;
+  virtual void do_read(std::size_t first_byte, std::span<std::byte> host) const = 0;
+
+  DataType type_;
+  ElementCount count_;
+};
+
+// Work under way. Dropping an event does not stop its work, and must not happen before it is done
+// unless something has failed.
+class Event {
+ public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  virtual ~Event() = default;
+
+  // Returns when the work is done. Throws BackendError when it fails, or is not done within the
+  // communicator's timeout. May be called again.
+  void wait();
+
+ private:
+  virtual void do_wait() = 0;
+
+  bool done_ = false;
+};
+
+using EventPtr = std::unique_ptr<Event>;
+
+// One message of a round. Messages from one rank to another with the same stream are matched in the
+// order in which each side posts them; both sides name the same number of elements.
+struct Message {
+  enum class Kind { send, receive };
+
+  Kind kind;
+  Rank peer;  // another rank
+  Buffer* buffer;
+  ElementRange range;  // at least one element; not touched by anything else until it is done
+};
+
+// Numbers what goes on at the same time: a call of the program and a channel of its plan. Alike on
+// all ranks, below 2^20; may be used again when all that had it is done.
+using Stream = std::uint32_t;
+
+inline constexpr Stream streams_max = 1U << 20;
+
+// A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk
+// r of Partition::even is rank r's, an all-to-all's buffer has two halves. Sums; in place.
+struct NativeCall {
+  collectives::Collective collective;
+  Buffer* buffer;
+  ElementCount count;  // of the plan; the buffer may be longer
+  Rank root;           // broadcast and reduce
+  Stream stream;
+};
+
+// What one rank sees of its group. Its members may be called by several threads at a time, each
+// with streams of its own; native calls begin in the same order on all ranks.
+class Communicator {
+ public:
+  Communicator(Rank rank, RankCount size) : rank_(rank), size_(size) {}
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] RankCount size() const { return size_; }
+
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(DataType type, ElementCount count);
+
+  // Starts all messages together; does not wait. One event a message, in their order; several may
+  // stand for the same work.
+  [[nodiscard]] std::vector<EventPtr> post(std::span<const Message> messages, Stream stream);
+
+  // Adds to, or copies over, `to`'s range the elements of `from` that begin at `begin`: on arrival,
+  // when their message is done. Is done when it returns, unless the communicator is in order.
+  void add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
+  void copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
+
+  // Whether what is posted, added and copied on a stream happens in that order by itself, so that
+  // no event needs to be waited for, only the stream as a whole (device streams). Otherwise each
+  // event is waited for before its data is used.
+  [[nodiscard]] bool in_order() const { return do_in_order(); }
+  // Returns when everything on the stream is done. Precondition: in order.
+  void finish(Stream stream);
+
+  // Messages longer than this are better sent in pieces, so that adding what has arrived overlaps
+  // with the rest of the transfer.
+  [[nodiscard]] Bytes piece() const { return do_piece(); }
+
+  [[nodiscard]] bool has_native(collectives::Collective collective) const {
+    return do_has_native(collective);
+  }
+  // Begins the library's own collective. The work may be done by the thread that waits.
+  // Precondition: has_native.
+  [[nodiscard]] EventPtr native(const NativeCall& call);
+
+  // Work of that duration on the rank's processor. On hosts it is a timed wait, an accelerator's
+  // stand-in, that ends `duration` after `start` (of steady_now(); may be past): who says when the
+  // work was due keeps the time that threads take to wake up from adding up. Devices begin at once.
+  [[nodiscard]] EventPtr compute(Seconds start, Seconds duration);
+
+ private:
+  virtual std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) = 0;
+  virtual std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) = 0;
+  virtual void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+                      Stream stream) = 0;
+  virtual void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+                       Stream stream) = 0;
+  virtual bool do_in_order() const = 0;
+  virtual void do_finish(Stream stream) = 0;
+  virtual Bytes do_piece() const = 0;
+  virtual bool do_has_native(collectives::Collective collective) const = 0;
+  virtual EventPtr do_native(const NativeCall& call) = 0;
+  virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
+
+  Rank rank_;
+  RankCount size_;
+};
+
+// Seconds of the machine's steady clock.
+[[nodiscard]] Seconds steady_now();
+
+// How the ranks of a group tell each other where they are before they can communicate.
+class Meeting {
+ public:
+  Meeting() = default;
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  virtual ~Meeting() = default;
+
+  // What every rank said, in rank order. All ranks call it, alike often.
+  [[nodiscard]] virtual std::vector<std::string> all_gather(std::string text) = 0;
+};
+
+struct ConnectRequest {
+  Rank rank;
+  RankCount size;
+  std::uint32_t local_rank = 0;  // among the ranks of this machine
+  Seconds timeout;               // for every wait; above 0
+  // The local address to use, as the ranks reached each other by it; empty: the backend's choice.
+  std::string address;
+  Meeting* meeting = nullptr;
+};
+
+// A backend, as `paceline doctor` and --backend see it.
+struct Backend {
+  std::string_view name;
+  std::string_view summary;
+  std::string version;             // of its library
+  std::vector<std::string> notes;  // devices and the like, a line each
+  std::string missing;             // why it cannot be used here; empty when it can
+  // Throws BackendError. Null when it was not built.
+  std::unique_ptr<Communicator> (*connect)(const ConnectRequest&);
+};
+
+// Every backend, built or not, in the order of the documentation; looks for devices.
+[[nodiscard]] std::vector<Backend> backends();
+
+}  // namespace paceline::real

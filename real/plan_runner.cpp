@@ -1,0 +1,297 @@
+#include "real/plan_runner.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "models/contract.h"
+
+namespace paceline::real {
+namespace {
+
+using collectives::Arrival;
+using collectives::Channel;
+using collectives::Plan;
+using collectives::Round;
+using collectives::Send;
+
+bool overlap(ElementRange a, ElementRange b) {
+  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
+}
+
+// The range in pieces of at most so many elements, in order.
+std::vector<ElementRange> pieces_of(ElementRange range, ElementCount most) {
+  std::vector<ElementRange> pieces;
+  const ElementCount end = range.begin + range.count;
+  for (ElementCount begin = range.begin; begin < end; begin += most) {
+    pieces.push_back({begin, std::min(most, end - begin)});
+  }
+  return pieces;
+}
+
+// What one rank does in the rounds of a shape.
+struct Part {
+  struct Incoming {
+    Rank from;
+    Send send;
+  };
+
+  std::uint64_t repeats;
+  std::vector<Send> sends;
+  std::vector<Incoming> arrivals;  // in the order in which they are added
+};
+
+Part part_of(const Round& round, Rank rank) {
+  Part part{round.repeats, round.sends(rank), {}};
+  for (const Rank source : round.sources(rank)) {
+    for (const Send& send : round.sends(source)) {
+      if (send.to == rank) part.arrivals.push_back({source, send});
+    }
+  }
+  return part;
+}
+
+struct OutgoingPiece {
+  Rank to;
+  ElementRange range;
+  EventPtr event;
+};
+
+struct IncomingPiece {
+  Rank from;
+  ElementRange range;
+  Arrival arrival;
+  std::unique_ptr<Buffer> scratch;  // null: arrives in its place
+  EventPtr event;
+};
+
+// A round under way.
+struct LiveRound {
+  std::vector<OutgoingPiece> outgoing;
+  std::vector<IncomingPiece> incoming;
+  bool receives_posted = false;
+};
+
+// One channel of a plan as one rank carries it out.
+class ChannelRun {
+ public:
+  ChannelRun(const Channel& channel, Communicator& communicator, ScratchPool& scratch,
+             Buffer& buffer, Stream stream)
+      : communicator_(communicator),
+        scratch_(scratch),
+        buffer_(buffer),
+        stream_(stream),
+        window_(channel.window) {
+    for (const Round& round : channel.rounds) {
+      if (round.repeats > 0) parts_.push_back(part_of(round, communicator.rank()));
+    }
+    const ElementSize size = size_of(buffer.type());
+    piece_ = ElementCount(std::max<std::uint64_t>(1, communicator.piece().value() / size.value()));
+  }
+
+  void run() {
+    while (true) {
+      post_all();
+      if (live_.empty()) break;
+      receive_ahead();
+      finish(live_.front());
+      live_.pop_front();
+      ++done_;
+    }
+    if (communicator_.in_order()) communicator_.finish(stream_);
+  }
+
+ private:
+  [[nodiscard]] bool has_next() const { return part_ < parts_.size(); }
+
+  // All rounds that the window allows.
+  void post_all() {
+    while (posted_ < done_ + window_) {
+      if (posted_ == done_ + live_.size()) {
+        if (!has_next()) return;
+        live_.push_back(next_round());
+      }
+      post(live_[posted_ - done_]);
+      ++posted_;
+    }
+  }
+
+  LiveRound next_round() {
+    const Part& part = parts_[part_];
+    LiveRound round;
+    for (const Send& send : part.sends) {
+      for (const ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
+        round.outgoing.push_back({send.to, range, nullptr});
+      }
+    }
+    for (const auto& [from, send] : part.arrivals) {
+      for (ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
+        range.begin = ElementCount(range.begin.value() + static_cast<std::uint64_t>(send.shift));
+        round.incoming.push_back({from, range, send.arrival, nullptr, nullptr});
+      }
+    }
+    if (++repeat_ == part.repeats) {
+      ++part_;
+      repeat_ = 0;
+    }
+    return round;
+  }
+
+  // Where it arrives, and the message.
+  Message receive_into_place(LiveRound& round, IncomingPiece& piece) {
+    const auto reads = [&](const OutgoingPiece& out) { return overlap(out.range, piece.range); };
+    if (piece.arrival == Arrival::reduce || std::ranges::any_of(round.outgoing, reads)) {
+      piece.scratch = scratch_.take(buffer_.type(), piece.range.count);
+      return {Message::Kind::receive,
+              piece.from,
+              piece.scratch.get(),
+              {ElementCount(0), piece.range.count}};
+    }
+    return {Message::Kind::receive, piece.from, &buffer_, piece.range};
+  }
+
+  void post(LiveRound& round) {
+    std::vector<Message> messages;
+    std::vector<EventPtr*> slots;
+    if (!round.receives_posted) {
+      for (IncomingPiece& piece : round.incoming) {
+        messages.push_back(receive_into_place(round, piece));
+        slots.push_back(&piece.event);
+      }
+      round.receives_posted = true;
+    }
+    for (OutgoingPiece& piece : round.outgoing) {
+      messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
+      slots.push_back(&piece.event);
+    }
+    take_events(messages, slots);
+  }
+
+  void take_events(const std::vector<Message>& messages, const std::vector<EventPtr*>& slots) {
+    auto events = communicator_.post(messages, stream_);
+    for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(events[i]);
+  }
+
+  // Posts the receives of the round after those under way, unless something there still uses the
+  // places in which they would arrive. In order, sends and receives of a round stay together.
+  void receive_ahead() {
+    if (communicator_.in_order() || !has_next() || posted_ < done_ + live_.size()) return;
+    live_.push_back(next_round());
+    LiveRound& round = live_.back();
+    const auto in_the_way = [&](const IncomingPiece& piece) {
+      if (piece.arrival == Arrival::reduce) return false;
+      return std::any_of(live_.begin(), std::prev(live_.end()), [&](const LiveRound& other) {
+        const auto touches = [&](const auto& p) { return overlap(p.range, piece.range); };
+        return std::ranges::any_of(other.outgoing, touches) ||
+               std::ranges::any_of(other.incoming, touches);
+      });
+    };
+    if (std::ranges::any_of(round.incoming, in_the_way)) return;
+    std::vector<Message> messages;
+    std::vector<EventPtr*> slots;
+    for (IncomingPiece& piece : round.incoming) {
+      messages.push_back(receive_into_place(round, piece));
+      slots.push_back(&piece.event);
+    }
+    round.receives_posted = true;
+    take_events(messages, slots);
+  }
+
+  void wait(const EventPtr& event) const {
+    if (!communicator_.in_order()) event->wait();
+  }
+
+  // Puts everything in its place, in the listed order, as it arrives.
+  void finish(LiveRound& round) {
+    for (IncomingPiece& piece : round.incoming) {
+      wait(piece.event);
+      if (!piece.scratch) continue;
+      // Nobody may see the new values who was to get the old ones.
+      for (const LiveRound& other : live_) {
+        for (const OutgoingPiece& out : other.outgoing) {
+          if (out.event && overlap(out.range, piece.range)) wait(out.event);
+        }
+      }
+      if (piece.arrival == Arrival::reduce) {
+        communicator_.add(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
+      } else {
+        communicator_.copy(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
+      }
+      if (!communicator_.in_order()) scratch_.give_back(std::move(piece.scratch));
+    }
+    for (const OutgoingPiece& piece : round.outgoing) wait(piece.event);
+    if (communicator_.in_order()) keep_until_the_end(round);
+  }
+
+  void keep_until_the_end(LiveRound& round) {
+    for (IncomingPiece& piece : round.incoming) {
+      if (piece.scratch) kept_.push_back(std::move(piece.scratch));
+    }
+  }
+
+  Communicator& communicator_;
+  ScratchPool& scratch_;
+  Buffer& buffer_;
+  Stream stream_;
+  std::uint64_t window_;
+  ElementCount piece_;
+  std::vector<Part> parts_;
+  std::size_t part_ = 0;      // of the next round
+  std::uint64_t repeat_ = 0;  // likewise
+  std::uint64_t done_ = 0;    // rounds
+  std::uint64_t posted_ = 0;  // rounds whose sends are posted
+  std::deque<LiveRound> live_;
+  std::vector<std::unique_ptr<Buffer>> kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<Buffer> ScratchPool::take(DataType type, ElementCount count) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto fits = std::ranges::find_if(free_, [&](const auto& buffer) {
+      return buffer->type() == type && buffer->count() >= count;
+    });
+    if (fits != free_.end()) {
+      auto buffer = std::move(*fits);
+      free_.erase(fits);
+      return buffer;
+    }
+  }
+  return communicator_.allocate(type, count);
+}
+
+void ScratchPool::give_back(std::unique_ptr<Buffer> buffer) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(buffer));
+}
+
+void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
+  PACELINE_EXPECTS(plan.ranks == communicator_.size() && plan.servers == 0);
+  PACELINE_EXPECTS(buffer.count() >= collectives::buffer_size(plan));
+  const auto run_channel = [&](std::size_t c) {
+    ChannelRun(plan.channels[c], communicator_, scratch_, buffer, first + static_cast<Stream>(c))
+        .run();
+  };
+  std::vector<std::exception_ptr> trouble(plan.channels.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t c = 1; c < plan.channels.size(); ++c) {
+      threads.emplace_back([&, c] {
+        try {
+          run_channel(c);
+        } catch (...) {
+          trouble[c] = std::current_exception();
+        }
+      });
+    }
+    if (!plan.channels.empty()) run_channel(0);
+  }
+  for (const auto& one : trouble) {
+    if (one) std::rethrow_exception(one);
+  }
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,201 @@
+#include "tests/real/conformance/suite.h"
+
+#include <barrier>
+#include <exception>
+#include <thread>
+
+#include "models/collectives/registry.h"
+#include "real/host/pattern.h"
+#include "real/plan_runner.h"
+
+namespace paceline::test {
+namespace {
+
+using collectives::Algorithm;
+using collectives::Collective;
+using real::Communicator;
+using real::DataType;
+using real::Pattern;
+using real::Stream;
+
+constexpr Collective all_collectives[] = {Collective::all_reduce, Collective::reduce_scatter,
+                                          Collective::all_gather, Collective::broadcast,
+                                          Collective::reduce,     Collective::all_to_all};
+
+class SuiteRun {
+ public:
+  SuiteRun(Communicator& communicator, const Suite& suite)
+      : communicator_(communicator), suite_(suite), runner_(communicator) {}
+
+  std::vector<std::string> faults() {
+    for (const DataType type : suite_.types) {
+      for (const ElementCount count : suite_.counts) {
+        for (const Algorithm& row : collectives::algorithms()) {
+          try_plan(row, type, count, {});
+          collectives::AlgorithmOptions two;
+          two.channels = 2;
+          if (row.name == "ring") try_plan(row, type, count, two);
+        }
+        for (const Collective collective : all_collectives) try_native(collective, type, count);
+      }
+    }
+    if (suite_.large > ElementCount(0)) {
+      try_plan(*collectives::find_algorithm(Collective::all_reduce, "ring"), DataType::float32,
+               suite_.large, {});
+      try_native(Collective::all_reduce, DataType::float32, suite_.large);
+    }
+    try_two_at_a_time();
+    return std::move(faults_);
+  }
+
+ private:
+  Pattern next_pattern(Collective collective, ElementCount count) {
+    const Rank root(static_cast<std::uint32_t>(seed_ % communicator_.size().value()));
+    const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
+    return {collective, communicator_.size(), count, rooted ? root : Rank(0), seed_++};
+  }
+
+  collectives::Plan plan_of(const Algorithm& row, const Pattern& pattern, DataType type,
+                            const collectives::AlgorithmOptions& options) const {
+    const std::uint32_t ranks = pattern.ranks.value();
+    const std::uint32_t per_node = ranks % 4 == 0 ? 4 : ranks % 2 == 0 ? 2 : 1;
+    return row.build(
+        {pattern.ranks, pattern.count, real::size_of(type), pattern.root, {}, per_node, options});
+  }
+
+  void judge(const std::string& what, const Pattern& pattern, const real::Buffer& buffer) {
+    if (const auto fault = find_fault(pattern, communicator_.rank(), buffer)) {
+      faults_.push_back(what + ", " + std::to_string(communicator_.size().value()) + " ranks, " +
+                        std::string(to_text(buffer.type())) + ": rank " +
+                        std::to_string(communicator_.rank().value()) + ": " + *fault);
+    }
+  }
+
+  // Streams are used again and again, as a step of many calls does.
+  Stream next_stream() { return static_cast<Stream>(seed_ % 1024 * 256); }
+
+  void try_plan(const Algorithm& row, DataType type, ElementCount count,
+                const collectives::AlgorithmOptions& options) {
+    const Pattern pattern = next_pattern(row.collective, count);
+    const auto plan = plan_of(row, pattern, type, options);
+    const auto buffer = communicator_.allocate(type, real::buffer_size(pattern));
+    fill(pattern, communicator_.rank(), *buffer);
+    runner_.run(plan, *buffer, next_stream());
+    judge(std::string(to_text(row.collective)) + " " + std::string(row.name), pattern, *buffer);
+  }
+
+  void try_native(Collective collective, DataType type, ElementCount count) {
+    if (!communicator_.has_native(collective)) return;
+    const Pattern pattern = next_pattern(collective, count);
+    const auto buffer = communicator_.allocate(type, real::buffer_size(pattern));
+    fill(pattern, communicator_.rank(), *buffer);
+    communicator_.native({collective, buffer.get(), count, pattern.root, next_stream()})->wait();
+    judge("native " + std::string(to_text(collective)), pattern, *buffer);
+  }
+
+  // As two buckets are under way with PyTorch's Gloo group.
+  void try_two_at_a_time() {
+    const Algorithm& row = *collectives::find_algorithm(Collective::all_reduce, "segmented_ring");
+    const Pattern patterns[] = {next_pattern(row.collective, ElementCount(100'003)),
+                                next_pattern(row.collective, ElementCount(50'001))};
+    std::unique_ptr<real::Buffer> buffers[2];
+    const Stream first = next_stream();
+    {
+      std::vector<std::jthread> threads;
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        buffers[i] = communicator_.allocate(DataType::float32, patterns[i].count);
+        fill(patterns[i], communicator_.rank(), *buffers[i]);
+        threads.emplace_back([&, i] {
+          runner_.run(plan_of(row, patterns[i], DataType::float32, {}), *buffers[i],
+                      first + i * 256);
+        });
+      }
+    }
+    for (std::size_t i = 0; i < 2; ++i) judge("two at a time", patterns[i], *buffers[i]);
+  }
+
+  Communicator& communicator_;
+  const Suite& suite_;
+  real::PlanRunner runner_;
+  std::uint64_t seed_ = 0;  // of the next case
+  std::vector<std::string> faults_;
+};
+
+// A meeting of threads.
+class ThreadMeeting {
+ public:
+  explicit ThreadMeeting(RankCount ranks)
+      : said_(ranks.value()), barrier_(static_cast<std::ptrdiff_t>(ranks.value())) {}
+
+  std::vector<std::string> all_gather(Rank rank, std::string text) {
+    said_[rank.value()] = std::move(text);
+    barrier_.arrive_and_wait();
+    auto all = said_;
+    barrier_.arrive_and_wait();
+    return all;
+  }
+
+ private:
+  std::vector<std::string> said_;
+  std::barrier<> barrier_;
+};
+
+class Seat : public real::Meeting {
+ public:
+  Seat(ThreadMeeting& meeting, Rank rank) : meeting_(meeting), rank_(rank) {}
+  std::vector<std::string> all_gather(std::string text) override {
+    return meeting_.all_gather(rank_, std::move(text));
+  }
+
+ private:
+  ThreadMeeting& meeting_;
+  Rank rank_;
+};
+
+}  // namespace
+
+std::vector<std::string> conformance_faults(Communicator& communicator, const Suite& suite) {
+  return SuiteRun(communicator, suite).faults();
+}
+
+std::vector<std::string> with_threads(
+    RankCount ranks, const std::function<std::vector<std::string>(Rank, real::Meeting&)>& run) {
+  ThreadMeeting meeting(ranks);
+  std::vector<std::vector<std::string>> said(ranks.value());
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t r = 0; r < ranks.value(); ++r) {
+      threads.emplace_back([&, r] {
+        Seat seat(meeting, Rank(r));
+        try {
+          said[r] = run(Rank(r), seat);
+        } catch (const std::exception& error) {
+          said[r].emplace_back(error.what());
+        }
+      });
+    }
+  }
+  std::vector<std::string> all;
+  for (auto& one : said) all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+std::vector<std::string> conformance_faults_in_threads(
+    std::unique_ptr<Communicator> (*connect)(const real::ConnectRequest&), RankCount ranks,
+    const Suite& suite) {
+  return with_threads(ranks, [&](Rank rank, real::Meeting& meeting) {
+    real::ConnectRequest request;
+    request.rank = rank;
+    request.size = ranks;
+    request.local_rank = rank.value();
+    request.timeout = Seconds(60);
+    request.address = "127.0.0.1";
+    request.meeting = &meeting;
+    const auto communicator = connect(request);
+    auto faults = conformance_faults(*communicator, suite);
+    (void)meeting.all_gather("");  // none leaves while others still need it
+    return faults;
+  });
+}
+
+}  // namespace paceline::test
