@@ -1,8 +1,5 @@
 #include "real/backend.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "models/contract.h"
 
 namespace paceline::real {
@@ -80,11 +77,6 @@ EventPtr Communicator::native(const NativeCall& call) {
 EventPtr Communicator::compute(Seconds start, Seconds duration) {
   PACELINE_EXPECTS(duration >= Seconds(0));
   return do_compute(start, duration);
-}
-
-Seconds steady_now() {
-  const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
-  return Seconds(std::chrono::duration<double>(since_boot).count());
 }
 
 }  // namespace paceline::real

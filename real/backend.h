@@ -12,6 +12,7 @@
 
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
+#include "real/clock.h"
 #include "real/data_type.h"
 
 // The seam between Paceline and what moves data: a Communicator of one rank, its Buffers, and
@@ -157,9 +158,6 @@ class Communicator {
   Rank rank_;
   RankCount size_;
 };
-
-// Seconds of the machine's steady clock.
-[[nodiscard]] Seconds steady_now();
 
 // How the ranks of a group tell each other where they are before they can communicate.
 class Meeting {

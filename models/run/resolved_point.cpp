@@ -17,8 +17,13 @@ std::string_view to_text(Fidelity fidelity) {
     case Fidelity::flow: return "flow";
     case Fidelity::folded: return "folded";
     case Fidelity::closed: return "closed";
+    case Fidelity::measured: return "measured";
   }
   PACELINE_UNREACHABLE("a fidelity outside the enumeration");
+}
+
+std::string_view to_text(CollectiveMode mode) {
+  return mode == CollectiveMode::native ? "native" : "plan";
 }
 
 namespace {

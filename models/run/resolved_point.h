@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/run/measurement.h"
 #include "models/run/step_trace.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
@@ -13,9 +14,10 @@
 namespace paceline {
 
 enum class Fidelity {
-  flow,    // every transfer a simulated flow
-  folded,  // what is alike simulated once
-  closed,  // formulas and recurrences
+  flow,      // every transfer a simulated flow
+  folded,    // what is alike simulated once
+  closed,    // formulas and recurrences
+  measured,  // run on hardware
 };
 
 [[nodiscard]] std::string_view to_text(Fidelity fidelity);
@@ -37,6 +39,7 @@ struct ResolvedPoint {
   std::vector<Job> jobs;
   Fidelity fidelity = Fidelity::folded;
   bool force = false;  // whatever effort it takes
+  std::optional<MeasureSettings> measure = std::nullopt;  // for those who run it on hardware
 };
 
 // What an executor says of a point.
@@ -48,6 +51,7 @@ struct Result {
   std::uint64_t transfers = 0;       // that the prediction stands for
   std::uint64_t simgrid_solves = 0;  // times the engine shared out bandwidth; 0 when closed
   std::vector<std::string> notes;    // what was taken for granted on the way
+  std::optional<Measurement> measurement = std::nullopt;  // of one that was run on hardware
 };
 
 // Nothing when an executor can run the point, but for its program, else one sentence: the cluster

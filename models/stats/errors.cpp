@@ -16,6 +16,13 @@ double median(std::span<const double> values) {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+double median_absolute_deviation(std::span<const double> values) {
+  const double middle = median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  return median(deviations);
+}
+
 ErrorSummary summarise(std::span<const double> errors) {
   ErrorSummary summary;
   if (errors.empty()) return summary;

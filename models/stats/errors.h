@@ -18,4 +18,7 @@ struct ErrorSummary {
 // The middle value, or the mean of the two middle ones. Precondition: not empty.
 [[nodiscard]] double median(std::span<const double> values);
 
+// The median absolute deviation from the median. Precondition: not empty.
+[[nodiscard]] double median_absolute_deviation(std::span<const double> values);
+
 }  // namespace paceline::stats

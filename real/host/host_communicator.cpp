@@ -1,10 +1,6 @@
 #include "real/host/host_communicator.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 
 #include "models/contract.h"
 #include "real/host/add.h"
@@ -73,13 +69,6 @@ void HostCommunicator::do_copy(Buffer& to, ElementRange range, const Buffer& fro
 
 EventPtr HostCommunicator::do_compute(Seconds start, Seconds duration) {
   return std::make_unique<TimedWait>(start + duration);
-}
-
-void sleep_until(Seconds time) {
-  const double whole = std::floor(time.value());
-  const timespec end{static_cast<time_t>(whole), static_cast<long>((time.value() - whole) * 1e9)};
-  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == EINTR) {
-  }
 }
 
 }  // namespace paceline::real

@@ -49,7 +49,4 @@ class HostCommunicator : public Communicator {
   EventPtr do_compute(Seconds start, Seconds duration) override;
 };
 
-// Sleeps until that time of the steady clock.
-void sleep_until(Seconds time);
-
 }  // namespace paceline::real

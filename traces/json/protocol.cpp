@@ -60,7 +60,9 @@ constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_
 constexpr std::array operation_kinds{OperationKind::input,     OperationKind::forward,
                                      OperationKind::backward,  OperationKind::copy,
                                      OperationKind::optimizer, OperationKind::collective};
-constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::closed};
+constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::closed,
+                                Fidelity::measured};
+constexpr std::array collective_modes{CollectiveMode::native, CollectiveMode::plan};
 constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
 constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
                                 IntraNodeKind::pcie};
@@ -261,14 +263,55 @@ Span decode_span(const json& in) {
       in.at("algorithm").get<std::string>()};
 }
 
+json encode(const std::vector<Span>& spans) {
+  json out = json::array();
+  for (const Span& span : spans) out.push_back(encode(span));
+  return out;
+}
+
+std::vector<Span> decode_spans(const json& in) {
+  std::vector<Span> spans;
+  for (const json& span : in) spans.push_back(decode_span(span));
+  return spans;
+}
+
+json encode(const MeasureSettings& settings) {
+  return {{"mode", to_text(settings.mode)},
+          {"warmup", settings.warmup},
+          {"steps", settings.steps}};
+}
+
+MeasureSettings decode_measure_settings(const json& in) {
+  return {parse_word(in.at("mode"), collective_modes, by_text),
+          whole<std::uint32_t>(in.at("warmup")), whole<std::uint32_t>(in.at("steps"))};
+}
+
+json encode(const Measurement& measurement) {
+  return {{"backend", measurement.backend},
+          {"mode", to_text(measurement.mode)},
+          {"steps_s", measurement.steps},
+          {"median_s", measurement.median},
+          {"mad_s", measurement.mad},
+          {"cpu_busy", measurement.cpu_busy},
+          {"clock_error_s", measurement.clock_error}};
+}
+
+Measurement decode_measurement(const json& in) {
+  return {in.at("backend").get<std::string>(),
+          parse_word(in.at("mode"), collective_modes, by_text),
+          in.at("steps_s").get<std::vector<Seconds>>(),
+          in.at("median_s").get<Seconds>(),
+          in.at("mad_s").get<Seconds>(),
+          in.at("cpu_busy").get<double>(),
+          in.at("clock_error_s").get<Seconds>()};
+}
+
 json encode(const Result& result) {
   json classes = json::array();
   for (const RankClass& members : result.trace.classes) {
-    json spans = json::array();
-    for (const Span& span : members.spans) spans.push_back(encode(span));
-    classes.push_back({{"ranks", members.ranks}, {"spans", std::move(spans)}});
+    classes.push_back({{"ranks", members.ranks}, {"spans", encode(members.spans)}});
   }
-  return {{"id", result.id},
+  json out{{"id", result.id},
           {"fidelity", to_text(result.fidelity)},
           {"totals",
            {{"step_s", result.totals.step},
@@ -279,6 +322,8 @@ json encode(const Result& result) {
           {"transfers", result.transfers},
           {"simgrid_solves", result.simgrid_solves},
           {"notes", result.notes}};
+  if (result.measurement) out["measurement"] = encode(*result.measurement);
+  return out;
 }
 
 Result decode_result(const json& in) {
@@ -294,11 +339,12 @@ Result decode_result(const json& in) {
   for (const json& members : in.at("trace").at("classes")) {
     RankClass& decoded = result.trace.classes.emplace_back();
     members.at("ranks").get_to(decoded.ranks);
-    for (const json& span : members.at("spans")) decoded.spans.push_back(decode_span(span));
+    decoded.spans = decode_spans(members.at("spans"));
   }
   result.transfers = whole<std::uint64_t>(in.at("transfers"));
   result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));
   in.at("notes").get_to(result.notes);
+  if (in.contains("measurement")) result.measurement = decode_measurement(in.at("measurement"));
   return result;
 }
 
@@ -321,7 +367,7 @@ std::string to_line(const ResolvedPoint& point) {
   for (const auto& operation : point.program.operations) operations.push_back(encode(operation));
   json jobs = json::array();
   for (const Job& job : point.jobs) jobs.push_back({{"nodes", job.nodes}, {"start_s", job.start}});
-  const json out{
+  json out{
       {"schema", "paceline.point/1"},
       {"id", point.id},
       {"cluster", encode(point.cluster)},
@@ -330,6 +376,7 @@ std::string to_line(const ResolvedPoint& point) {
       {"jobs", std::move(jobs)},
       {"fidelity", to_text(point.fidelity)},
       {"force", point.force}};
+  if (point.measure) out["measure"] = encode(*point.measure);
   return out.dump();
 }
 
@@ -353,6 +400,7 @@ ResolvedPoint point_from_line(std::string_view line) {
     }
     point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
     in.at("force").get_to(point.force);
+    if (in.contains("measure")) point.measure = decode_measure_settings(in.at("measure"));
     return point;
   });
 }
@@ -374,6 +422,23 @@ Reply reply_from_line(std::string_view line) {
     return decode_result(in);
   });
 }
+
+std::string to_line(const Progress& progress) {
+  return json{{"id", progress.id}, {"step", progress.step}, {"duration_s", progress.duration}}
+      .dump();
+}
+
+std::optional<Progress> progress_from_line(std::string_view line) {
+  return decoded(line, [](const json& in) -> std::optional<Progress> {
+    if (!in.contains("duration_s")) return std::nullopt;
+    return Progress{whole<std::uint64_t>(in.at("id")), whole<std::uint32_t>(in.at("step")),
+                    in.at("duration_s").get<Seconds>()};
+  });
+}
+
+std::string to_text(const std::vector<Span>& spans) { return encode(spans).dump(); }
+
+std::vector<Span> spans_from_text(std::string_view text) { return decoded(text, decode_spans); }
 
 }  // namespace traces
 }  // namespace paceline

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "models/run/resolved_point.h"
 
@@ -19,6 +22,20 @@ using Reply = std::variant<Result, Failure>;
 
 [[nodiscard]] std::string to_line(const ResolvedPoint& point);
 [[nodiscard]] std::string to_line(const Reply& reply);
+
+// Said by an executor on the way to a reply: a step that counts is done, and took so long.
+struct Progress {
+  std::uint64_t id = 0;
+  std::uint32_t step = 0;  // from 0
+  Seconds duration;
+};
+[[nodiscard]] std::string to_line(const Progress& progress);
+// Nothing when the line is another one.
+[[nodiscard]] std::optional<Progress> progress_from_line(std::string_view line);
+
+// Spans alone, as ranks of a measured step pass them on.
+[[nodiscard]] std::string to_text(const std::vector<Span>& spans);
+[[nodiscard]] std::vector<Span> spans_from_text(std::string_view text);
 
 // Throw std::runtime_error with what is wrong when the text is no such line.
 [[nodiscard]] ResolvedPoint point_from_line(std::string_view line);

@@ -1,0 +1,23 @@
+#include "real/clock.h"
+
+#include <time.h>
+
+#include <cerrno>
+#include <cmath>
+
+namespace paceline::real {
+
+Seconds steady_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return Seconds(static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
+
+void sleep_until(Seconds time) {
+  const double whole = std::floor(time.value());
+  const timespec end{static_cast<time_t>(whole), static_cast<long>((time.value() - whole) * 1e9)};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "models/units/units.h"
+
+namespace paceline::real {
+
+// The machine's steady clock, the same for all its processes.
+[[nodiscard]] Seconds steady_now();
+
+// Returns at once when the time is past.
+void sleep_until(Seconds time);
+
+}  // namespace paceline::real

@@ -1,0 +1,289 @@
+#include "real/worker/session.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "models/contract.h"
+#include "models/run/resolved_point.h"
+#include "models/stats/errors.h"
+#include "real/errors.h"
+#include "real/step_runner.h"
+#include "real/worker/cpu_time.h"
+#include "traces/json/protocol.h"
+
+namespace paceline::real {
+namespace {
+
+class TeamMeeting : public Meeting {
+ public:
+  explicit TeamMeeting(Team& team) : team_(team) {}
+
+  std::vector<std::string> all_gather(std::string text) override {
+    return parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
+  }
+
+ private:
+  // Texts one behind the other, each after its length and a colon.
+  static std::string joined(const std::vector<std::string>& parts) {
+    std::string all;
+    for (const auto& part : parts) all += std::to_string(part.size()) + ":" + part;
+    return all;
+  }
+  static std::vector<std::string> parts_of(const std::string& all) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < all.size();) {
+      std::size_t length = 0;
+      const auto end = std::from_chars(all.data() + at, all.data() + all.size(), length).ptr;
+      const auto begin = static_cast<std::size_t>(end - all.data()) + 1;
+      parts.push_back(all.substr(begin, length));
+      at = begin + length;
+    }
+    return parts;
+  }
+
+  Team& team_;
+};
+
+// What rank 0 has everyone do.
+enum class Verb : char {
+  point = 'p',  // get ready for a point: its line
+  fill = 'f',   // buffers with inputs of a seed
+  step = 's',   // run the step at a time of rank 0's clock
+  check = 'c',  // the results
+  spans = 't',  // tell the spans of a step
+  leave = 'q',
+};
+
+// What a rank that heard of a step too late answers in place of a duration.
+constexpr std::string_view late = "late";
+
+// All digits, so that it is read as the same.
+std::string text_of(Seconds time) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.begin(), text.end(), time.value()).ptr};
+}
+
+Seconds seconds_from(const std::string& text) {
+  double value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;
+  PACELINE_EXPECTS(end == text.data() + text.size());
+  return Seconds(value);
+}
+
+// Does what it is told, on every rank.
+class Follower {
+ public:
+  Follower(Team& team, const SessionOptions& options) : team_(team), options_(options) {}
+
+  // What there is to say of it: a fault, a duration, or spans.
+  std::string do_it(Verb verb, const std::string& text) {
+    switch (verb) {
+      case Verb::point: return get_ready(text);
+      case Verb::fill: runner_->fill(std::stoull(text)); return "";
+      case Verb::step: return step(seconds_from(text));
+      case Verb::check: return runner_->find_fault().value_or("");
+      case Verb::spans: return traces::to_text(steps_.at(std::stoull(text)));
+      case Verb::leave: return "";
+    }
+    PACELINE_UNREACHABLE("a verb outside the enumeration");
+  }
+
+  [[nodiscard]] bool computes_for_real() const { return communicator_->in_order(); }
+
+ private:
+  std::string get_ready(const std::string& line) {
+    if (!communicator_) connect();
+    runner_.reset();
+    steps_.clear();
+    try {
+      point_ = traces::point_from_line(line);
+      if (auto fault = find_fault(point_)) return *fault;
+      if (auto fault = training::find_fault(point_.program)) return *fault;
+      runner_ = std::make_unique<StepRunner>(point_, *communicator_);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  void connect() {
+    const auto all = backends();
+    const auto row = std::ranges::find(all, options_.backend, &Backend::name);
+    if (row == all.end()) throw UsageError("no backend is called " + options_.backend);
+    if (!row->missing.empty() || row->connect == nullptr) {
+      throw BackendError(options_.backend, std::nullopt, "", row->missing);
+    }
+    TeamMeeting meeting(team_);
+    ConnectRequest request;
+    request.rank = team_.rank();
+    request.size = team_.size();
+    request.local_rank = options_.local_rank;
+    request.timeout = options_.timeout;
+    request.address = team_.address();
+    request.meeting = &meeting;
+    communicator_ = row->connect(request);
+  }
+
+  // Who is late runs it all the same, for the others wait for it.
+  std::string step(Seconds start_of_rank_0) {
+    const Seconds start = start_of_rank_0 - team_.clock_offset();
+    const bool is_late = steady_now() > start;
+    steps_.push_back(runner_->run(start));
+    if (is_late) return std::string(late);
+    Seconds end;
+    for (const Span& span : steps_.back()) end = std::max(end, span.end);
+    return text_of(end);
+  }
+
+  Team& team_;
+  const SessionOptions& options_;
+  std::unique_ptr<Communicator> communicator_;
+  ResolvedPoint point_;
+  std::unique_ptr<StepRunner> runner_;
+  std::vector<std::vector<Span>> steps_;  // of the point
+};
+
+// Rank 0.
+class Leader {
+ public:
+  Leader(Team& team, Follower& follower, const SessionOptions& options, const SessionLines& lines)
+      : team_(team), follower_(follower), options_(options), lines_(lines) {}
+
+  void lead() {
+    while (const auto line = lines_.next()) lines_.reply(traces::to_line(measured(*line)));
+    (void)all(Verb::leave, "");
+  }
+
+ private:
+  std::vector<std::string> all(Verb verb, const std::string& text) {
+    (void)team_.broadcast(static_cast<char>(verb) + text);
+    return team_.gather(follower_.do_it(verb, text));
+  }
+
+  // The first thing that any rank has to say.
+  std::string complaint(Verb verb, const std::string& text) {
+    for (const auto& said : all(verb, text)) {
+      if (!said.empty()) return said;
+    }
+    return "";
+  }
+
+  traces::Reply measured(const std::string& line) {
+    ResolvedPoint point;
+    try {
+      point = traces::point_from_line(line);
+    } catch (const std::runtime_error& error) {
+      throw UsageError(std::string("not a point: ") + error.what());
+    }
+    if (const auto fault = complaint(Verb::point, line); !fault.empty()) {
+      return traces::Failure{point.id, fault};
+    }
+    steps_run_ = 0;
+    const MeasureSettings settings = point.measure.value_or(MeasureSettings{});
+    if (const auto fault = checked_step(1); !fault.empty()) return wrong_sums(point, fault);
+    for (std::uint32_t i = 1; i < settings.warmup; ++i) (void)step();
+    Measurement measurement{options_.backend, settings.mode, {}, {}, {}, 0, team_.clock_error()};
+    CpuTime cpu;
+    std::vector<std::size_t> numbers;  // of the steps that count, among all that ran
+    for (std::uint32_t i = 0; i < settings.steps; ++i) {
+      cpu.start();
+      measurement.steps.push_back(step());
+      cpu.stop();
+      numbers.push_back(steps_run_ - 1);
+      lines_.reply(traces::to_line(traces::Progress{point.id, i, measurement.steps.back()}));
+    }
+    measurement.cpu_busy = cpu.busy();
+    if (const auto fault = checked_step(2); !fault.empty()) return wrong_sums(point, fault);
+    return result_of(point, std::move(measurement), numbers);
+  }
+
+  static traces::Failure wrong_sums(const ResolvedPoint& point, const std::string& fault) {
+    return {point.id, "wrong result: " + fault};
+  }
+
+  // A step of its own: filling and checking are no part of what is measured.
+  std::string checked_step(std::uint64_t seed) {
+    do {
+      (void)all(Verb::fill, std::to_string(seed));
+    } while (!step_in_time());
+    return complaint(Verb::check, "");
+  }
+
+  Seconds step() {
+    while (true) {
+      if (const auto time = step_in_time()) return *time;
+    }
+  }
+
+  // Runs a step everywhere; the longest time that any rank took. Nothing when a rank was late.
+  std::optional<Seconds> step_in_time() {
+    const auto said = all(Verb::step, text_of(steady_now() + margin_));
+    ++steps_run_;
+    if (std::ranges::find(said, late) != said.end()) {
+      margin_ = margin_ * 2.0;
+      if (margin_ > options_.timeout) {
+        throw BackendError(options_.backend, std::nullopt, "", "no start that all ranks hear of");
+      }
+      return std::nullopt;
+    }
+    Seconds longest;
+    for (const auto& time : said) longest = std::max(longest, seconds_from(time));
+    return longest;
+  }
+
+  Result result_of(const ResolvedPoint& point, Measurement measurement,
+                   const std::vector<std::size_t>& numbers) {
+    std::vector<double> steps;
+    for (const Seconds step : measurement.steps) steps.push_back(step.value());
+    measurement.median = Seconds(stats::median(steps));
+    measurement.mad = Seconds(stats::median_absolute_deviation(steps));
+    // The step whose spans are kept: the middle one, the lower where there are two.
+    std::vector<std::size_t> order(steps.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return steps[i]; });
+    const std::size_t middle = order[(order.size() - 1) / 2];
+
+    Result result;
+    result.id = point.id;
+    result.fidelity = Fidelity::measured;
+    std::vector<std::vector<Span>> spans;
+    for (const auto& text : all(Verb::spans, std::to_string(numbers[middle]))) {
+      spans.push_back(traces::spans_from_text(text));
+    }
+    result.trace = {point.program.lanes, classes_of(std::move(spans))};
+    result.totals = totals_of(result.trace);
+    result.totals.step = measurement.median;
+    if (!follower_.computes_for_real()) {
+      result.notes.emplace_back("compute: timed waits, an accelerator's stand-in");
+    }
+    result.measurement = std::move(measurement);
+    return result;
+  }
+
+  Team& team_;
+  Follower& follower_;
+  const SessionOptions& options_;
+  const SessionLines& lines_;
+  // Between saying that a step begins and its beginning: enough for a word to get around and for
+  // threads to be there. Doubled whenever it was not.
+  Seconds margin_{0.02};
+  std::size_t steps_run_ = 0;  // of the point
+};
+
+}  // namespace
+
+void serve(Team& team, const SessionOptions& options, const SessionLines& lines) {
+  Follower follower(team, options);
+  if (team.rank() == Rank(0)) return Leader(team, follower, options, lines).lead();
+  while (true) {
+    const std::string said = team.broadcast("");
+    const auto verb = static_cast<Verb>(said.at(0));
+    (void)team.gather(follower.do_it(verb, said.substr(1)));
+    if (verb == Verb::leave) return;
+  }
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/units/units.h"
+#include "real/backend.h"
+#include "real/team.h"
+
+namespace paceline::real {
+
+struct SessionOptions {
+  std::string backend;           // a name of backends()
+  std::uint32_t local_rank = 0;  // among this machine's
+  Seconds timeout;               // of every wait for another rank; above 0
+};
+
+// Where rank 0 gets points and leaves replies, a line each (traces/json/protocol.h).
+struct SessionLines {
+  std::function<std::optional<std::string>()> next;    // nothing: no more
+  std::function<void(const std::string& line)> reply;  // results, failures and progress
+};
+
+// One rank's part of a session: measures points until rank 0 has no more. Rank 0 says what is to be
+// done, step by step, and everyone does it. Throws BackendError, and UsageError when the backend is
+// not known.
+void serve(Team& team, const SessionOptions& options, const SessionLines& lines);
+
+}  // namespace paceline::real

@@ -1,0 +1,113 @@
+#include "real/worker/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/stats/errors.h"
+#include "real/worker/thread_team.h"
+#include "traces/json/protocol.h"
+
+namespace paceline::test {
+namespace {
+
+using training::CollectiveCall;
+using training::OperationKind;
+
+// Two layers' backward, a bucket each, an optimizer: 30 ms of compute.
+ResolvedPoint step_of(std::uint32_t ranks, std::uint32_t in_flight) {
+  ResolvedPoint point;
+  point.id = 7;
+  point.cluster.nodes = ranks;
+  point.cluster.network.bandwidth = BytesPerSecond(1e9);
+  auto& program = point.program;
+  const auto compute = program.add_lane({"compute", training::LaneKind::compute});
+  const auto communication =
+      program.add_lane({"communication", training::LaneKind::communication, in_flight});
+  const auto backward = [&](const char* name) {
+    return program.add({name, OperationKind::backward, compute, {}, Seconds(0.01)});
+  };
+  const auto bucket = [&](const char* name, training::OperationId after) {
+    CollectiveCall call{collectives::Collective::all_reduce, ElementCount(100'000), ElementSize(4),
+                        Rank(0), "ring"};
+    return program.add({name, OperationKind::collective, communication, {after}, call});
+  };
+  const auto first = bucket("bucket 0", backward("second layer"));
+  const auto second = bucket("bucket 1", backward("first layer"));
+  program.add({"optimizer", OperationKind::optimizer, compute, {first, second}, Seconds(0.01)});
+  point.measure = MeasureSettings{CollectiveMode::plan, 2, 5};
+  return point;
+}
+
+std::vector<std::string> replies_to(const std::vector<std::string>& points, std::uint32_t ranks) {
+  std::vector<std::string> replies;
+  std::size_t next = 0;
+  const real::SessionLines lines{
+      [&]() -> std::optional<std::string> {
+        if (next == points.size()) return std::nullopt;
+        return points[next++];
+      },
+      [&](const std::string& line) { replies.push_back(line); }};
+  real::with_thread_team(RankCount(ranks), [&](real::Team& team) {
+    serve(team, {"memory", team.rank().value(), Seconds(20)}, lines);
+  });
+  return replies;
+}
+
+TEST(Session, MeasuresAStepOnThreads) {
+  const auto replies = replies_to({traces::to_line(step_of(3, 1))}, 3);
+  ASSERT_EQ(replies.size(), 6U);  // five steps that count, and the result
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    const auto progress = traces::progress_from_line(replies[i]);
+    ASSERT_TRUE(progress);
+    EXPECT_EQ(progress->step, i);
+    EXPECT_GE(progress->duration, Seconds(0.03));
+  }
+  const auto reply = traces::reply_from_line(replies[5]);
+  ASSERT_TRUE(std::holds_alternative<Result>(reply)) << replies[5];
+  const auto& result = std::get<Result>(reply);
+  EXPECT_EQ(result.id, 7U);
+  EXPECT_EQ(result.fidelity, Fidelity::measured);
+  ASSERT_TRUE(result.measurement);
+  EXPECT_EQ(result.measurement->steps.size(), 5U);
+  EXPECT_EQ(result.measurement->backend, "memory");
+  EXPECT_EQ(result.totals.step, result.measurement->median);
+  EXPECT_GE(result.totals.step, Seconds(0.03));
+  EXPECT_LT(result.totals.step, Seconds(0.2));
+  std::size_t ranks = 0;
+  for (const RankClass& members : result.trace.classes) {
+    ranks += members.ranks.size();
+    ASSERT_EQ(members.spans.size(), 5U);
+    EXPECT_EQ(members.spans[1].name, "bucket 0");
+    EXPECT_EQ(members.spans[1].algorithm, "ring");
+    EXPECT_GE(members.spans[1].start, Seconds(0.01));
+    EXPECT_GE(members.spans[4].start, members.spans[3].end - Seconds(1e-6));
+  }
+  EXPECT_EQ(ranks, 3U);
+}
+
+// 1.5 times as slow: 45 ms of compute on rank 1, whom the others wait for.
+TEST(Session, SlowRanksComputeLonger) {
+  ResolvedPoint point = step_of(2, 2);
+  point.slowdown = {1.0, 1.5};
+  const auto replies = replies_to({traces::to_line(point)}, 2);
+  const auto result = std::get<Result>(traces::reply_from_line(replies.back()));
+  EXPECT_GE(result.totals.step, Seconds(0.045));
+}
+
+TEST(Session, RefusesWhatTheBackendCannotDoAndGoesOn) {
+  ResolvedPoint native = step_of(2, 1);
+  native.measure->mode = CollectiveMode::native;
+  const auto replies = replies_to(
+      {traces::to_line(native), traces::to_line(step_of(3, 1)), traces::to_line(step_of(2, 1))}, 2);
+  ASSERT_EQ(replies.size(), 8U);
+  const auto failure = [&](std::size_t i) {
+    return std::get<traces::Failure>(traces::reply_from_line(replies[i])).what;
+  };
+  EXPECT_EQ(failure(0), "the backend has no all_reduce of its own; set real.mode: plan");
+  EXPECT_EQ(failure(1), "the point has 3 ranks, the run 2");
+  EXPECT_TRUE(std::holds_alternative<Result>(traces::reply_from_line(replies[7])));
+}
+
+}  // namespace
+}  // namespace paceline::test
