@@ -38,7 +38,7 @@ struct ResolvedPoint {
   // asked about: rank, slowdown and result are its. Empty: one job on all nodes.
   std::vector<Job> jobs;
   Fidelity fidelity = Fidelity::folded;
-  bool force = false;  // whatever effort it takes
+  bool force = false;                                     // whatever effort it takes
   std::optional<MeasureSettings> measure = std::nullopt;  // for those who run it on hardware
 };
 

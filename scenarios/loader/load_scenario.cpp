@@ -34,9 +34,9 @@ DataType parameter_type_of(Precision precision) {
 }
 
 // The keys of the maps that have required ones; of all strategies.
-constexpr std::array<std::string_view, 12> scenario_keys{
-    "other_jobs", "schema", "name",       "workload", "cluster", "training",
-    "collective", "ranks",  "simulation", "sweep",    "gpus",    "measured"};
+constexpr std::array<std::string_view, 13> scenario_keys{
+    "other_jobs", "schema",     "name",  "workload", "cluster",  "training", "collective",
+    "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
 constexpr std::array<std::string_view, 8> workload_keys{
     "model",     "layers",   "batch_per_gpu",     "device",
     "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
@@ -56,6 +56,8 @@ constexpr std::array<std::string_view, 13> training_keys{"strategy",
                                                          "input_time",
                                                          "collectives_in_flight"};
 constexpr std::array<std::string_view, 3> other_jobs_keys{"count", "start", "placement"};
+constexpr std::array<std::string_view, 5> real_keys{"backend", "mode", "steps", "warmup",
+                                                    "timeout"};
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
 constexpr std::array<std::string_view, 8> collective_keys{
     "library", "algorithm", "channels", "chunk_size",
@@ -322,10 +324,40 @@ void read_algorithm_options(Reader& reader, collectives::AlgorithmOptions& optio
   }
 }
 
-CollectiveSettings read_collective(Reader reader) {
+RealSettings read_real(Reader reader) {
+  constexpr std::array<std::string_view, 2> modes{"native", "plan"};
+  reader.expect_only(real_keys);
+  RealSettings real;
+  if (const auto backend = reader.find("backend")) real.backend = backend->text();
+  if (const auto mode = reader.find("mode")) {
+    real.measure.mode = CollectiveMode{static_cast<int>(mode->word(modes))};
+  }
+  if (const auto steps = reader.find("steps")) {
+    real.measure.steps = static_cast<std::uint32_t>(steps->count(1, 1'000'000));
+  }
+  if (const auto warmup = reader.find("warmup")) {
+    real.measure.warmup = static_cast<std::uint32_t>(warmup->count(2, 1'000'000));
+  }
+  if (const auto timeout = reader.find("timeout")) real.timeout = timeout->positive_seconds();
+  reader.finish();
+  return real;
+}
+
+// What is predicted where the scenario does not name a library: what is to be measured, if
+// anything.
+cost::Library library_of(const RealSettings& real) {
+  if (real.measure.mode == CollectiveMode::plan || real.backend == "memory") {
+    return cost::Library::plan;
+  }
+  if (real.backend == "gloo") return cost::Library::gloo;
+  return real.backend == "mpi" ? cost::Library::mpi : cost::Library::nccl;
+}
+
+CollectiveSettings read_collective(Reader reader, cost::Library unless_named) {
   constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
   reader.expect_only(collective_keys);
   CollectiveSettings collective;
+  collective.library = unless_named;
   if (const auto library = reader.find("library")) {
     collective.library = cost::Library{static_cast<int>(library->word(libraries))};
   }
@@ -439,7 +471,9 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   Reader training = section("training", "{strategy: ddp}");
   read_workload(workload, overrides, scenario);
   scenario.cluster = load_cluster(section("cluster", "{nodes: 4, gpus_per_node: 8, ...}"));
-  scenario.collective = read_collective(file.map("collective"));
+  scenario.real = read_real(file.map("real"));
+  scenario.collective = read_collective(
+      file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);
   read_training(training, scenario);
   const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario.workload);
   rescale_to_measurement(workload, optimizer_modelled, scenario);

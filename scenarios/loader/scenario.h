@@ -37,6 +37,13 @@ struct OtherJobs {
   JobPlacement placement = JobPlacement::packed;
 };
 
+// How a point is measured on hardware.
+struct RealSettings {
+  std::string backend = "gloo";  // a name that paceline-worker knows
+  MeasureSettings measure;
+  Seconds timeout{30.0};  // of every wait of one rank for another
+};
+
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
@@ -46,6 +53,7 @@ struct Scenario {
   training::TrainingSettings training;
   CollectiveSettings collective;
   OtherJobs other_jobs;
+  RealSettings real;
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part
   std::uint64_t seed = 1;

@@ -40,6 +40,20 @@ ordered_json axes_of(const PointOutcome& outcome) {
   return axes;
 }
 
+ordered_json calls_json(const std::vector<CallTimes>& calls) {
+  ordered_json out = ordered_json::array();
+  for (const CallTimes& call : calls) {
+    out.push_back({{"name", call.name},
+                   {"size_bytes", call.size.value()},
+                   {"algorithm", call.algorithm},
+                   {"start_s", call.start.value()},
+                   {"end_s", call.end.value()},
+                   {"transfer_s", call.transfer.value()},
+                   {"skew_s", call.skew.value()}});
+  }
+  return out;
+}
+
 // The interval is null: without a calibration there is nothing to derive it from.
 ordered_json predicted_of(const PointOutcome& outcome) {
   if (!outcome.predicted) return nullptr;
@@ -56,16 +70,42 @@ ordered_json predicted_of(const PointOutcome& outcome) {
           {"efficiency", speedup / outcome.gpus}};
 }
 
+ordered_json seconds_json(const std::vector<Seconds>& times) {
+  ordered_json out = ordered_json::array();
+  for (const Seconds time : times) out.push_back(time.value());
+  return out;
+}
+
+// What a run on hardware knows beyond the throughput.
+void add_measurement(const Result& result, const std::vector<CallTimes>& calls,
+                     ordered_json& measured) {
+  const Measurement& measurement = *result.measurement;
+  measured["samples"] = seconds_json(measurement.steps);
+  measured["mad_s"] = measurement.mad.value();
+  measured["compute_s"] = result.totals.compute.value();
+  measured["communication_s"] = result.totals.communication.value();
+  measured["exposed_communication_s"] = result.totals.exposed_communication.value();
+  measured["backend"] = measurement.backend;
+  measured["mode"] = to_text(measurement.mode);
+  measured["cpu_busy"] = measurement.cpu_busy;
+  measured["clock_error_s"] = measurement.clock_error.value();
+  measured["calls"] = calls_json(calls);
+}
+
 ordered_json measured_of(const PointOutcome& outcome) {
   if (!outcome.measured) return nullptr;
   const double throughput = outcome.measured->throughput.value();
   const auto speedup = outcome.measured_speedup();
-  return {{"step_s", outcome.samples_per_step / throughput},
-          {"throughput_per_s", throughput},
-          {"speedup", speedup ? ordered_json(*speedup) : ordered_json(nullptr)},
-          {"samples", nullptr},
-          {"mad_s", nullptr},
-          {"fitted", outcome.measured->fitted}};
+  ordered_json measured{{"step_s", outcome.samples_per_step / throughput},
+                        {"throughput_per_s", throughput},
+                        {"speedup", speedup ? ordered_json(*speedup) : ordered_json(nullptr)},
+                        {"samples", nullptr},
+                        {"mad_s", nullptr},
+                        {"fitted", outcome.measured->fitted}};
+  if (outcome.measurement) {
+    add_measurement(*outcome.measurement, outcome.calls_measured, measured);
+  }
+  return measured;
 }
 
 ordered_json point_of(const PointOutcome& outcome) {
@@ -81,6 +121,13 @@ ordered_json point_of(const PointOutcome& outcome) {
                      {"fidelity", to_text(outcome.fidelity)},
                      {"assumed", outcome.assumptions}};
   if (!outcome.predicted) point["failure"] = outcome.failure;
+  if (outcome.measurement && outcome.predicted) {
+    point["predicted"]["calls"] = calls_json(outcome.calls_predicted);
+  }
+  if (!outcome.measure_failure.empty()) {
+    point["measure_failure"] = outcome.measure_failure;
+    point["steps_measured_s"] = seconds_json(outcome.steps_measured);
+  }
   return point;
 }
 

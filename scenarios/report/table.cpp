@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
@@ -22,10 +23,30 @@ std::string error_text(const PointOutcome& outcome) {
   return fmt::format("{:+.1f}%{}", *error, outcome.measured->fitted ? " fitted" : "");
 }
 
-std::vector<std::string> row_of(const PointOutcome& outcome, bool has_measured, bool has_gpus) {
+// Which columns a table has beside those that all have.
+struct Columns {
+  bool gpus;         // none of the axes is
+  bool measured;     // throughput
+  bool on_hardware;  // steps and what of them is communication
+};
+
+void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
+  if (!outcome.measurement) {
+    const bool failed = !outcome.measure_failure.empty();
+    row.insert(row.end(), {failed ? "failed" : "", "", "", ""});
+    return;
+  }
+  const StepTotals& totals = outcome.measurement->totals;
+  row.push_back(to_text(totals.step));
+  row.push_back(to_text(outcome.measurement->measurement->mad));
+  row.push_back(to_text(totals.exposed_communication));
+  row.push_back(fmt::format("{:.0f}%", 100 * outcome.measurement->measurement->cpu_busy));
+}
+
+std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& columns) {
   std::vector<std::string> row;
   for (const AxisValue& axis : outcome.axes) row.push_back(axis.text);
-  if (!has_gpus) row.push_back(std::to_string(outcome.gpus));
+  if (columns.gpus) row.push_back(std::to_string(outcome.gpus));
   if (outcome.predicted) {
     const StepTotals& totals = outcome.predicted->totals;
     row.push_back(to_text(totals.step));
@@ -34,13 +55,14 @@ std::vector<std::string> row_of(const PointOutcome& outcome, bool has_measured, 
   } else {
     row.insert(row.end(), {"failed", "", ""});
   }
-  if (has_measured) {
+  if (columns.on_hardware) add_measurement(outcome, row);
+  if (columns.measured) {
     row.push_back(outcome.measured ? fmt::format("{:.1f}", outcome.measured->throughput.value())
                                    : "");
     row.push_back(error_text(outcome));
   }
   row.push_back(outcome.predicted ? fmt::format("{:.2f}", outcome.predicted_speedup()) : "");
-  if (has_measured) {
+  if (columns.measured) {
     const auto speedup = outcome.measured_speedup();
     row.push_back(speedup ? fmt::format("{:.2f}", *speedup) : "");
   }
@@ -59,6 +81,23 @@ void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes)
       "\nerror of throughput over {} predicted point{}: mean {:.1f}%, max {:.1f}%, bias {:+.1f}%\n",
       summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute, summary.max_absolute,
       summary.bias);
+}
+
+// Where what was measured comes from.
+void write_source(std::ostream& out, const ScenarioFile& file,
+                  const std::vector<PointOutcome>& outcomes) {
+  std::set<std::string> sources;
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.measurement) {
+      const Measurement& measurement = *outcome.measurement->measurement;
+      sources.insert(fmt::format("here, backend {}, collectives {}, median of {} steps",
+                                 measurement.backend, to_text(measurement.mode),
+                                 measurement.steps.size()));
+    } else if (outcome.measured) {
+      sources.insert(file.measured_source());
+    }
+  }
+  for (const std::string& source : sources) fmt::print(out, "measured: {}\n", source);
 }
 
 // What the predictions stand for, and what was solved for them.
@@ -80,27 +119,34 @@ void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
 void write_table(std::ostream& out, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
   const auto measured = [](const PointOutcome& outcome) { return outcome.measured.has_value(); };
-  const bool has_measured = std::any_of(outcomes.begin(), outcomes.end(), measured);
+  const auto on_hardware = [](const PointOutcome& outcome) {
+    return outcome.measurement || !outcome.measure_failure.empty();
+  };
   const auto& axes = outcomes.front().axes;
-  const bool has_gpus = std::any_of(axes.begin(), axes.end(),
-                                    [](const AxisValue& axis) { return axis.path == "gpus"; });
+  const Columns columns{std::none_of(axes.begin(), axes.end(),
+                                     [](const AxisValue& axis) { return axis.path == "gpus"; }),
+                        std::any_of(outcomes.begin(), outcomes.end(), measured),
+                        std::any_of(outcomes.begin(), outcomes.end(), on_hardware)};
   std::vector<std::string> header;
   for (const AxisValue& axis : axes) header.push_back(last_part(axis.path));
-  if (!has_gpus) header.emplace_back("gpus");
+  if (columns.gpus) header.emplace_back("gpus");
   const std::size_t left = header.size();
   header.insert(header.end(), {"step", "exposed comm", "predicted/s"});
-  if (has_measured) header.insert(header.end(), {"measured/s", "error"});
+  if (columns.on_hardware) {
+    header.insert(header.end(), {"measured step", "MAD", "exposed", "CPUs busy"});
+  }
+  if (columns.measured) header.insert(header.end(), {"measured/s", "error"});
   header.emplace_back("speedup");
-  if (has_measured) header.emplace_back("measured");
+  if (columns.measured) header.emplace_back("measured");
   TextTable table(std::move(header), left);
   for (const PointOutcome& outcome : outcomes) {
-    table.add(row_of(outcome, has_measured, has_gpus));
+    table.add(row_of(outcome, columns));
   }
 
   fmt::print(out, "{}\n\n", file.name());
   table.write(out);
   write_summary(out, outcomes);
-  if (has_measured) fmt::print(out, "measured: {}\n", file.measured_source());
+  write_source(out, file, outcomes);
   write_effort(out, outcomes);
   std::vector<std::string> assumptions;
   for (const PointOutcome& outcome : outcomes) {
@@ -109,6 +155,10 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_assumptions(out, assumptions);
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.predicted) fmt::print(out, "failed: {}\n", outcome.failure);
+    if (!outcome.measure_failure.empty()) {
+      fmt::print(out, "not measured: {} ({} steps were done)\n", outcome.measure_failure,
+                 outcome.steps_measured.size());
+    }
   }
 }
 

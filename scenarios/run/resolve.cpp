@@ -8,6 +8,8 @@
 
 #include "models/collectives/registry.h"
 #include "models/contract.h"
+#include "models/cost/auto_choice.h"
+#include "models/cost/closed_step.h"
 #include "models/cost/library_choice.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
@@ -93,6 +95,13 @@ void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
 }
 
 }  // namespace
+
+void name_automatic_algorithms(PreparedPoint& prepared) {
+  const auto chosen = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
+    return std::optional(cost::predict_closed(one).totals.step);
+  });
+  for (const std::string& sentence : chosen) add_once(prepared.assumptions, sentence);
+}
 
 std::uint32_t separate_servers(const ResolvedPoint& point) {
   std::optional<training::Planner> planner;  // its search for rings is for those who need it

@@ -17,6 +17,10 @@ struct PreparedPoint {
 // call.
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id);
 
+// Names the algorithms that are still to be chosen, by the closed formulas, so that a prediction
+// and a measurement take the same ones; says so among the assumptions.
+void name_automatic_algorithms(PreparedPoint& prepared);
+
 // The most servers, apart from its ranks, that the plan of any call asks for.
 [[nodiscard]] std::uint32_t separate_servers(const ResolvedPoint& point);
 

@@ -32,18 +32,6 @@ bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
   return true;
 }
 
-void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
-  std::vector<const PointOutcome*> one_gpu;
-  for (const PointOutcome& outcome : outcomes) {
-    if (outcome.gpus == 1 && outcome.measured) one_gpu.push_back(&outcome);
-  }
-  for (PointOutcome& outcome : outcomes) {
-    for (const PointOutcome* one : one_gpu) {
-      if (differ_in_gpus_only(outcome, *one)) outcome.measured_one_gpu = one->measured->throughput;
-    }
-  }
-}
-
 void take_reply(traces::Reply reply, const RunOptions& options, const std::string& path,
                 PointOutcome& outcome) {
   const bool keep_trace = options.keep_traces;
@@ -55,6 +43,7 @@ void take_reply(traces::Reply reply, const RunOptions& options, const std::strin
     outcome.fidelity = outcome.predicted->fidelity;
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
+    outcome.calls_predicted = calls_of(outcome.predicted->trace);
     if (!keep_trace) outcome.predicted->trace = {};
   }
 }
@@ -77,7 +66,7 @@ class Run {
     queue.count = waiting_.size();
     queue.make = [&](std::size_t i) {
       const auto& [point, limit] = waiting_[i];
-      Simulation simulation{resolve(file_.scenario(point), point).point, limit};
+      Simulation simulation{prepared(point).point, limit};
       simulation.point.force = options_.force;
       return simulation;
     };
@@ -90,12 +79,18 @@ class Run {
   }
 
  private:
+  PreparedPoint prepared(std::size_t point) const {
+    PreparedPoint made = resolve(file_.scenario(point), point);
+    if (options_.as_measured) name_automatic_algorithms(made);
+    return made;
+  }
+
   void look_at(std::size_t point) {
-    const PreparedPoint prepared = resolve(file_.scenario(point), point);
-    outcomes_.push_back(outcome_of(file_, point, prepared));
-    const auto limit = simulation_limit(prepared.point, options_.force, {file_.path(), 0, 0});
-    if (prepared.point.fidelity == Fidelity::closed) {
-      take(cost::predict_closed(prepared.point), point);
+    const PreparedPoint looked_at = prepared(point);
+    outcomes_.push_back(outcome_of(file_, point, looked_at));
+    const auto limit = simulation_limit(looked_at.point, options_.force, {file_.path(), 0, 0});
+    if (looked_at.point.fidelity == Fidelity::closed) {
+      take(cost::predict_closed(looked_at.point), point);
     } else {
       waiting_.push_back({point, limit});
     }
@@ -115,6 +110,18 @@ class Run {
 };
 
 }  // namespace
+
+void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
+  std::vector<const PointOutcome*> one_gpu;
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.gpus == 1 && outcome.measured) one_gpu.push_back(&outcome);
+  }
+  for (PointOutcome& outcome : outcomes) {
+    for (const PointOutcome* one : one_gpu) {
+      if (differ_in_gpus_only(outcome, *one)) outcome.measured_one_gpu = one->measured->throughput;
+    }
+  }
+}
 
 SamplesPerSecond PointOutcome::predicted_throughput() const {
   return SamplesPerSecond(samples_per_step / predicted->totals.step.value());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/run/call_times.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/resolve.h"
 
@@ -20,8 +21,14 @@ struct PointOutcome {
   std::vector<std::string> assumptions;
   std::optional<Result> predicted;  // empty when the executor failed
   std::string failure;              // why
+  std::vector<CallTimes> calls_predicted;
   std::optional<MeasuredPoint> measured;
   std::optional<SamplesPerSecond> measured_one_gpu;  // of the point that differs in gpus only
+  // Of a run on hardware (measure_scenario.h).
+  std::optional<Result> measurement;
+  std::vector<CallTimes> calls_measured;
+  std::vector<Seconds> steps_measured;  // also of a measurement that failed later
+  std::string measure_failure;
 
   [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
   [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
@@ -37,6 +44,7 @@ struct PointOutcome {
 struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
+  bool as_measured = false;  // algorithms that are to be chosen: as measure_scenario does
   bool force = false;        // predict however many transfers it takes (effort.h)
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
@@ -45,5 +53,8 @@ struct RunOptions {
 // executor fails is an outcome without a prediction.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);
+
+// Gives every point what was measured on one GPU at the point that differs in gpus only.
+void find_measured_one_gpu(std::vector<PointOutcome>& outcomes);
 
 }  // namespace paceline

@@ -3,19 +3,12 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
+#include "scenarios/run/line_process.h"
 #include "traces/json/protocol.h"
 
 namespace paceline {
-
-// Trouble in the world rather than in the input: exit code 3.
-class BackendError : public std::runtime_error {
- public:
-  BackendError(const std::string& backend, const std::string& what)
-      : std::runtime_error(backend + ": " + what) {}
-};
 
 struct Simulation {
   ResolvedPoint point;

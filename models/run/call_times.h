@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/run/step_trace.h"
+
+namespace paceline {
+
+// When a collective call of a step ran, over all ranks.
+struct CallTimes {
+  std::string name;
+  Bytes size;
+  std::string algorithm;
+  Seconds start, end;  // the first rank's start, the last one's end
+  // The shortest time that any rank was in it: the transfer, without waiting for others.
+  Seconds transfer;
+  Seconds skew;  // from the first rank's start to the last one's
+};
+
+// Of every collective call, in the program's order.
+[[nodiscard]] std::vector<CallTimes> calls_of(const StepTrace& trace);
+
+}  // namespace paceline

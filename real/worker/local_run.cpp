@@ -1,0 +1,139 @@
+#include "real/worker/local_run.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <vector>
+
+#include "real/backend.h"
+#include "real/errors.h"
+#include "real/launch/rank_identity.h"
+#include "real/launch/spawn.h"
+#include "real/worker/thread_team.h"
+
+namespace paceline::real {
+namespace {
+
+constexpr std::array ranks_as_threads{"memory", "cuda-local"};
+
+// Ranks notice by themselves when one is lost, within the timeout; then they are given this much
+// to end.
+constexpr Seconds grace_beyond_timeout(2.0);
+
+// All digits of a time, as parse_seconds() takes it.
+std::string time_text(Seconds time) {
+  std::ostringstream text;
+  text.precision(17);
+  text << time.value() << 's';
+  return text.str();
+}
+
+std::vector<std::string> rank_command(const WorkerOptions& options, const std::string& rendezvous) {
+  std::array<char, 4096> self{};
+  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) {
+    throw BackendError("", std::nullopt, "readlink", "cannot tell where this program lies");
+  }
+  return {self.data(),
+          "--backend",
+          options.backend,
+          "--rendezvous",
+          rendezvous,
+          "--timeout",
+          time_text(options.timeout),
+          "--connect-timeout",
+          time_text(options.connect_timeout)};
+}
+
+// A port that is free now.
+std::uint16_t free_port() {
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  const bool bound = file >= 0 && ::bind(file, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  if (file >= 0) ::close(file);
+  if (!bound) throw BackendError("", std::nullopt, "bind", "no free port");
+  return ntohs(address.sin_port);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+// Becomes mpirun.
+[[noreturn]] void run_under_mpirun(const WorkerOptions& options) {
+  const auto given = process_environment("PACELINE_MPIRUN");
+  auto command = words_of(given.value_or("mpirun --oversubscribe"));
+  command.insert(command.end(), {"-n", std::to_string(options.ranks->value())});
+  const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
+  for (auto& word : rank_command(options, "tcp://" + host + ":" + std::to_string(free_port()))) {
+    command.push_back(std::move(word));
+  }
+  // Open MPI does not start as root otherwise, and in a container one often is.
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  throw BackendError("mpi", std::nullopt, command[0],
+                     std::string(std::strerror(errno)) + "; install openmpi-bin");
+}
+
+// Before any process is started: what is not there is said at once.
+void require_backend(const std::string& name) {
+  const auto all = backends();
+  const auto row = std::ranges::find(all, name, &Backend::name);
+  if (row == all.end()) {
+    std::string known;
+    for (const Backend& backend : all) {
+      known += (known.empty() ? "" : ", ") + std::string(backend.name);
+    }
+    throw UsageError("no backend is called \"" + name + "\"; there are " + known);
+  }
+  if (!row->missing.empty()) throw BackendError(name, std::nullopt, "", row->missing);
+}
+
+}  // namespace
+
+int run_locally(const WorkerOptions& options, const SessionLines& lines) {
+  require_backend(options.backend);
+  if (std::ranges::find(ranks_as_threads, options.backend) != ranks_as_threads.end()) {
+    with_thread_team(*options.ranks, [&](Team& team) {
+      serve(team, {options.backend, team.rank().value(), options.timeout}, lines);
+    });
+    return 0;
+  }
+  if (options.backend == "mpi") run_under_mpirun(options);
+  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks,
+                                        options.timeout + grace_beyond_timeout,
+                                        process_environment));
+}
+
+int write_backends(std::ostream& out) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Backend& backend : backends()) {
+    all.push_back({{"name", backend.name},
+                   {"summary", backend.summary},
+                   {"version", backend.version},
+                   {"notes", backend.notes},
+                   {"missing", backend.missing}});
+  }
+  out << all.dump(1) << '\n';
+  return 0;
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "real/worker/session.h"
+#include "real/worker/worker_options.h"
+
+namespace paceline::real {
+
+// Runs options.ranks ranks on this machine: threads for backends whose ranks are threads, mpirun's
+// processes for MPI, processes of its own for the others. Returns the exit status. Throws
+// UsageError and BackendError.
+//
+// mpirun is the command in PACELINE_MPIRUN, or `mpirun --oversubscribe`; PACELINE_HOST_PREFIX,
+// PACELINE_HOST_ADDRESS are those of spawn_ranks.
+[[nodiscard]] int run_locally(const WorkerOptions& options, const SessionLines& lines);
+
+// Every backend with its version, devices and what is missing, as JSON. Returns the exit status.
+[[nodiscard]] int write_backends(std::ostream& out);
+
+}  // namespace paceline::real

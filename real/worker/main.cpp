@@ -1,0 +1,99 @@
+// paceline-worker: one rank of a run on hardware, or all ranks of this machine. Rank 0 reads points
+// as JSON lines and writes a line for each; `paceline measure` starts it.
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "models/units/parse.h"
+#include "real/errors.h"
+#include "real/launch/control.h"
+#include "real/launch/rank_identity.h"
+#include "real/launch/rendezvous.h"
+#include "real/worker/control_team.h"
+#include "real/worker/local_run.h"
+#include "real/worker/session.h"
+#include "real/worker/worker_options.h"
+
+namespace paceline::real {
+namespace {
+
+constexpr int exit_done = 0, exit_usage = 2, exit_environment = 3, exit_internal = 4;
+
+SessionLines standard_lines() {
+  return {[]() -> std::optional<std::string> {
+            std::string line;
+            if (!std::getline(std::cin, line)) return std::nullopt;
+            return line;
+          },
+          [](const std::string& line) {
+            std::cout << line << '\n' << std::flush;
+            if (!std::cout) throw BackendError("", std::nullopt, "", "nobody reads the results");
+          }};
+}
+
+// One rank of a group of processes.
+int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
+  const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
+  const auto control =
+      Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
+  ControlTeam team(*control);
+  try {
+    serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());
+  } catch (const std::exception& error) {
+    // The others learn of it, and nobody waits for this one. Libraries whose peers are gone may
+    // hang when they are taken down: the process ends without.
+    control->report_failure(error.what());
+    const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
+    std::cerr << "paceline-worker: " << error.what() << '\n';
+    std::_Exit(is_usage ? exit_usage : exit_environment);
+  }
+  control->leave();
+  return exit_done;
+}
+
+int run(const WorkerOptions& options) {
+  if (options.doctor) return write_backends(std::cout);
+  if (options.ranks) return run_locally(options, standard_lines());
+  const auto identity = find_rank_identity(process_environment);
+  if (!identity) {
+    throw UsageError(
+        "no launcher's variables say which rank this is; start it with torchrun, mpirun or srun, "
+        "or write --ranks 4");
+  }
+  return run_rank(*identity, options);
+}
+
+int run_main(int argc, char** argv) {
+  // No rank outlives whoever started it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == 1 && ::getpid() != 1 && std::getenv("PACELINE_CONTROL_FD") != nullptr) {
+    return exit_environment;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const auto options = parse_worker_options(argc, argv);
+    if (!options) return exit_done;
+    return run(*options);
+  } catch (const UsageError& error) {
+    std::cerr << "paceline-worker: " << error.what() << '\n';
+    return exit_usage;
+  } catch (const BackendError& error) {
+    std::cerr << "paceline-worker: " << error.what() << '\n';
+    return exit_environment;
+  } catch (const std::exception& error) {
+    std::cerr << "paceline-worker: internal error: " << error.what() << '\n';
+    return exit_internal;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::real
+
+int main(int argc, char** argv) { return paceline::real::run_main(argc, argv); }

@@ -1,0 +1,55 @@
+#include "real/worker/worker_options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "models/units/parse.h"
+#include "real/errors.h"
+
+namespace paceline::real {
+namespace {
+
+Seconds positive_seconds(const std::string& option, const std::string& text) {
+  const auto time = parse_seconds(text);
+  if (!time || *time <= Seconds(0)) {
+    throw UsageError(option + " \"" + text + "\" is not a time above 0; write 30s");
+  }
+  return *time;
+}
+
+}  // namespace
+
+std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* argv) {
+  WorkerOptions options;
+  std::string timeout = "30s", connect_timeout = "8s";
+  std::uint32_t ranks = 0;
+  CLI::App app(
+      "One rank of a run on hardware. Rank and world size are torchrun's, Open MPI's or Slurm's "
+      "variables; rank 0 reads points as JSON lines (`paceline measure` writes them).",
+      "paceline-worker");
+  app.add_option("--backend", options.backend, "memory, gloo, mpi, nccl or cuda-local")
+      ->capture_default_str();
+  app.add_option("--ranks", ranks, "start so many ranks on this machine")
+      ->check(CLI::Range(1U, 4096U));
+  app.add_option("--rendezvous", options.rendezvous,
+                 "where ranks meet: env://, tcp://host:port or file:///path")
+      ->capture_default_str();
+  app.add_option("--timeout", timeout, "of every wait for another rank")->capture_default_str();
+  app.add_option("--connect-timeout", connect_timeout, "for all ranks to find each other")
+      ->capture_default_str();
+  app.add_flag("--doctor", options.doctor, "write the backends as JSON and end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  if (ranks > 0) options.ranks = RankCount(ranks);
+  options.timeout = positive_seconds("--timeout", timeout);
+  options.connect_timeout = positive_seconds("--connect-timeout", connect_timeout);
+  return options;
+}
+
+}  // namespace paceline::real

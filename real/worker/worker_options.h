@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/units/units.h"
+
+namespace paceline::real {
+
+// What paceline-worker is told.
+struct WorkerOptions {
+  std::string backend = "gloo";
+  std::optional<RankCount> ranks;  // start so many on this machine
+  std::string rendezvous = "env://";
+  Seconds timeout{30.0};         // of every wait for another rank; above 0
+  Seconds connect_timeout{8.0};  // for all ranks to find each other; above 0
+  bool doctor = false;           // only say which backends there are
+};
+
+// Nothing when help was asked for and given. Throws UsageError.
+[[nodiscard]] std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* argv);
+
+}  // namespace paceline::real

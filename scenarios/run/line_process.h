@@ -1,0 +1,73 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline {
+
+// Trouble in the world rather than in the input: exit code 3.
+class BackendError : public std::runtime_error {
+ public:
+  BackendError(const std::string& backend, const std::string& what)
+      : std::runtime_error(backend + ": " + what) {}
+};
+
+// A program that lies beside this one, so that a build or an installation is moved as a whole.
+[[nodiscard]] std::string executor_path(const std::string& name);
+
+struct ExecutorCommand {
+  std::string name;                    // for messages
+  std::vector<std::string> arguments;  // the program first
+  // Whether what it says on standard error is kept for last_words() instead of passed on.
+  bool keeps_quiet;
+};
+
+// A child process that answers lines with lines. Ends with its input.
+class LineProcess {
+ public:
+  // Throws BackendError when it cannot be started.
+  explicit LineProcess(const ExecutorCommand& command);
+  LineProcess(const LineProcess&) = delete;
+  LineProcess& operator=(const LineProcess&) = delete;
+  ~LineProcess();
+
+  struct Answer {
+    std::optional<std::string> line;  // empty: the process died, or is too late
+    bool too_late = false;
+  };
+
+  // Sends a line and waits for one. No limit: for as long as it lives.
+  Answer ask(const std::string& line, const std::optional<Seconds>& limit);
+  // Waits for one more line.
+  Answer listen(const std::optional<Seconds>& limit);
+
+  void kill() const;
+  // Waits for the process to end, when its input does. Its exit status, 128 and the number for a
+  // signal. May be called again.
+  int end();
+  // The end of what it said on standard error, when that is kept.
+  [[nodiscard]] const std::string& last_words() const { return last_words_; }
+
+ private:
+  class Deadline;
+  enum class Progress { made, ended, too_late };
+
+  [[nodiscard]] Progress send(const std::string& text, const Deadline& deadline);
+  Answer receive(const Deadline& deadline);
+  void hear_out();
+
+  pid_t process_ = 0;
+  int write_ = -1, read_ = -1, error_ = -1;
+  std::optional<int> status_;
+  std::string buffer_;
+  std::size_t searched_ = 0;
+  std::string last_words_;
+};
+
+}  // namespace paceline
