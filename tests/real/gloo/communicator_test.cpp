@@ -1,22 +1,16 @@
 #include "real/gloo/communicator.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <optional>
-#include <thread>
+#include <string_view>
 
 #include "real/errors.h"
 #include "tests/real/conformance/suite.h"
 
 namespace paceline::test {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
 
 constexpr ElementCount mebi(1 << 20);
 
@@ -56,6 +50,10 @@ real::ConnectRequest request_of(Rank rank, RankCount ranks, real::Meeting& meeti
   request.address = "127.0.0.1";
   request.meeting = &meeting;
   return request;
+}
+
+bool is_line_with(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos && text.find('\n') == std::string::npos;
 }
 
 real::Message message(real::Message::Kind kind, Rank peer, real::Buffer& buffer) {
@@ -107,10 +105,9 @@ TEST(GlooBackend, SaysInOneLineThatAnInterfaceIsNotThere) {
         (void)real::connect_gloo(request_of(rank, RankCount(1), meeting, Seconds(60)));
         return {};
       });
-  ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said.front(), HasSubstr("gloo: rank 0: CreateDevice: "));
-  EXPECT_THAT(said.front(), HasSubstr("nonesuch0"));
-  EXPECT_THAT(said.front(), Not(HasSubstr("\n")));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_TRUE(said[0].starts_with("gloo: rank 0: CreateDevice: ")) << said[0];
+  EXPECT_TRUE(is_line_with(said[0], "nonesuch0")) << said[0];
 }
 
 TEST(GlooBackend, SaysThatAnAddressIsOfAnotherMachine) {
@@ -150,9 +147,8 @@ TEST(GlooBackend, ReportsThatAPeerHasVanishedToItsReceiver) {
     const real::Message receive[] = {message(real::Message::Kind::receive, Rank(1), buffer)};
     communicator.post(receive, 0).front()->wait();
   });
-  ASSERT_THAT(said, SizeIs(2));
-  EXPECT_THAT(said, Each(HasSubstr("gloo: rank ")));
-  EXPECT_THAT(said, Each(Not(HasSubstr("\n"))));
+  ASSERT_EQ(said.size(), 2U);
+  for (const auto& line : said) EXPECT_TRUE(is_line_with(line, "gloo: rank ")) << line;
 }
 
 TEST(GlooBackend, ReportsThatAPeerHasVanishedToItsSender) {
@@ -160,8 +156,8 @@ TEST(GlooBackend, ReportsThatAPeerHasVanishedToItsSender) {
     const real::Message send[] = {message(real::Message::Kind::send, Rank(1), buffer)};
     communicator.post(send, 0).front()->wait();
   });
-  ASSERT_THAT(said, SizeIs(2));
-  EXPECT_THAT(said, Each(HasSubstr("gloo: rank ")));
+  ASSERT_EQ(said.size(), 2U);
+  for (const auto& line : said) EXPECT_TRUE(is_line_with(line, "gloo: rank ")) << line;
 }
 
 TEST(GlooBackend, ReportsThatAPeerHasVanishedToAnAllReduce) {
@@ -169,8 +165,8 @@ TEST(GlooBackend, ReportsThatAPeerHasVanishedToAnAllReduce) {
     communicator.native({collectives::Collective::all_reduce, &buffer, buffer.count(), Rank(0), 0})
         ->wait();
   });
-  ASSERT_THAT(said, SizeIs(2));
-  EXPECT_THAT(said, Each(HasSubstr(": allreduce: ")));
+  ASSERT_EQ(said.size(), 2U);
+  for (const auto& line : said) EXPECT_TRUE(is_line_with(line, ": allreduce: ")) << line;
 }
 
 TEST(GlooBackend, GivesUpAfterTheTimeoutWhenAPeerIsSilent) {
