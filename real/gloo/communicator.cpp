@@ -319,9 +319,12 @@ std::unique_ptr<Communicator> connect_gloo(const ConnectRequest& request) {
                         [&] { return gloo::transport::tcp::CreateDevice(end); });
   auto context = std::make_shared<gloo::rendezvous::Context>(
       as_int(request.rank), static_cast<int>(request.size.value()));
-  context->setTimeout(in_milliseconds(request.timeout));
+  const auto timeout = in_milliseconds(request.timeout);
+  // For a connection gloo waits five times as long (tcp/pair.h, waitUntil).
+  context->setTimeout(std::max(timeout / 5, std::chrono::milliseconds(1)));
   MeetingStore store(*request.meeting);
   calling("connectFullMesh", request.rank, [&] { context->connectFullMesh(store, device); });
+  context->setTimeout(timeout);
   return std::make_unique<GlooCommunicator>(request, std::move(context));
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "real/errors.h"
 #include "tests/real/conformance/suite.h"
@@ -167,6 +169,34 @@ TEST(GlooBackend, ReportsThatAPeerHasVanishedToAnAllReduce) {
   });
   ASSERT_EQ(said.size(), 2U);
   for (const auto& line : said) EXPECT_TRUE(is_line_with(line, ": allreduce: ")) << line;
+}
+
+// Leaves when all know each other's addresses, before anybody can connect to it.
+class LeavesAfterTheMeeting : public real::Meeting {
+ public:
+  explicit LeavesAfterTheMeeting(real::Meeting& meeting) : meeting_(meeting) {}
+  std::vector<std::string> all_gather(std::string text) override {
+    auto all = meeting_.all_gather(std::move(text));
+    if (++rounds_ == 2) throw std::runtime_error("gone");
+    return all;
+  }
+
+ private:
+  real::Meeting& meeting_;
+  int rounds_ = 0;  // the second is that of addresses
+};
+
+TEST(GlooBackend, ReportsThatAPeerDoesNotConnect) {
+  const auto said =
+      with_threads(RankCount(2), [](Rank rank, real::Meeting& meeting) -> std::vector<std::string> {
+        LeavesAfterTheMeeting leaves(meeting);
+        auto& own = rank == Rank(1) ? static_cast<real::Meeting&>(leaves) : meeting;
+        (void)real::connect_gloo(request_of(rank, RankCount(2), own, Seconds(0.2)));
+        return {};
+      });
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_TRUE(is_line_with(said[0], "gloo: rank 0: connectFullMesh: ")) << said[0];
+  EXPECT_EQ(said[1], "gloo: rank 1: connectFullMesh: gone");
 }
 
 TEST(GlooBackend, GivesUpAfterTheTimeoutWhenAPeerIsSilent) {
