@@ -22,6 +22,27 @@ constexpr Collective all_collectives[] = {Collective::all_reduce, Collective::re
                                           Collective::all_gather, Collective::broadcast,
                                           Collective::reduce,     Collective::all_to_all};
 
+// Calls run(0) and run(1) at the same time.
+template <class Run>
+void in_two_threads(Run run) {
+  std::exception_ptr trouble[2];
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          run(i);
+        } catch (...) {
+          trouble[i] = std::current_exception();
+        }
+      });
+    }
+  }
+  for (const auto& one : trouble) {
+    if (one) std::rethrow_exception(one);
+  }
+}
+
 class SuiteRun {
  public:
   SuiteRun(Communicator& communicator, const Suite& suite)
@@ -45,6 +66,7 @@ class SuiteRun {
       try_native(Collective::all_reduce, DataType::float32, suite_.large);
     }
     try_two_at_a_time();
+    try_two_natives_at_a_time();
     return std::move(faults_);
   }
 
@@ -100,18 +122,33 @@ class SuiteRun {
                                 next_pattern(row.collective, ElementCount(50'001))};
     std::unique_ptr<real::Buffer> buffers[2];
     const Stream first = next_stream();
-    {
-      std::vector<std::jthread> threads;
-      for (std::uint32_t i = 0; i < 2; ++i) {
-        buffers[i] = communicator_.allocate(DataType::float32, patterns[i].count);
-        fill(patterns[i], communicator_.rank(), *buffers[i]);
-        threads.emplace_back([&, i] {
-          runner_.run(plan_of(row, patterns[i], DataType::float32, {}), *buffers[i],
-                      first + i * 256);
-        });
-      }
-    }
+    for (std::size_t i = 0; i < 2; ++i) buffers[i] = filled(patterns[i]);
+    in_two_threads([&](std::uint32_t i) {
+      runner_.run(plan_of(row, patterns[i], DataType::float32, {}), *buffers[i], first + i * 256);
+    });
     for (std::size_t i = 0; i < 2; ++i) judge("two at a time", patterns[i], *buffers[i]);
+  }
+
+  void try_two_natives_at_a_time() {
+    if (!communicator_.has_native(Collective::all_reduce)) return;
+    const Pattern patterns[] = {next_pattern(Collective::all_reduce, ElementCount(300'007)),
+                                next_pattern(Collective::all_reduce, ElementCount(40'009))};
+    std::unique_ptr<real::Buffer> buffers[2];
+    real::EventPtr events[2];
+    const Stream first = next_stream();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      buffers[i] = filled(patterns[i]);
+      events[i] = communicator_.native(
+          {Collective::all_reduce, buffers[i].get(), patterns[i].count, Rank(0), first + i});
+    }
+    in_two_threads([&](std::uint32_t i) { events[i]->wait(); });
+    for (std::size_t i = 0; i < 2; ++i) judge("two natives at a time", patterns[i], *buffers[i]);
+  }
+
+  std::unique_ptr<real::Buffer> filled(const Pattern& pattern) {
+    auto buffer = communicator_.allocate(DataType::float32, pattern.count);
+    fill(pattern, communicator_.rank(), *buffer);
+    return buffer;
   }
 
   Communicator& communicator_;

@@ -15,8 +15,8 @@ struct Suite {
 };
 
 // Runs every algorithm of the registry and every collective of the library's own on inputs whose
-// sums are exact, and two plans at a time; returns what was wrong with this rank's results. All
-// ranks of the group call it.
+// sums are exact, and two plans and two native all-reduces at a time; returns what was wrong with
+// this rank's results. All ranks of the group call it.
 [[nodiscard]] std::vector<std::string> conformance_faults(real::Communicator& communicator,
                                                           const Suite& suite);
 
