@@ -53,6 +53,7 @@ class Traffic : public ::testing::Test {
     connect(near, 1, port);
     connect(far, 0, port);
     std::thread echo([&] {
+      take_priority();
       char byte = 0;
       for (int i = 0; i < rounds; ++i) {
         if (::recv(far.number(), &byte, 1, 0) != 1) return;
@@ -60,16 +61,26 @@ class Traffic : public ::testing::Test {
       }
     });
     std::vector<double> halves;
-    for (int i = 0; i < rounds; ++i) {
-      char byte = 0;
-      const auto start = Clock::now();
-      ::send(near.number(), &byte, 1, 0);
-      if (::recv(near.number(), &byte, 1, 0) != 1) break;
-      halves.push_back(seconds_between(start, Clock::now()) / 2);
-    }
+    std::thread ask([&] {
+      take_priority();
+      for (int i = 0; i < rounds; ++i) {
+        char byte = 0;
+        const auto start = Clock::now();
+        ::send(near.number(), &byte, 1, 0);
+        if (::recv(near.number(), &byte, 1, 0) != 1) return;
+        halves.push_back(seconds_between(start, Clock::now()) / 2);
+      }
+    });
+    ask.join();
     echo.join();
     EXPECT_EQ(halves.size(), static_cast<std::size_t>(rounds));
     return halves.empty() ? 0 : median(halves);
+  }
+
+  // Ahead of whatever else the machine does, where allowed: the network is measured, not that.
+  static void take_priority() {
+    const sched_param lowest_real_time{1};
+    ::sched_setscheduler(0, SCHED_RR, &lowest_real_time);
   }
 
   static void connect(const Descriptor& socket, std::uint32_t host, std::uint16_t port) {
@@ -145,7 +156,7 @@ class Traffic : public ::testing::Test {
 
 TEST_F(Traffic, TakesTheLatencyThatWasAsked) {
   start(2, "400Mbps", "5ms");
-  EXPECT_NEAR(one_way_seconds(41), 5e-3, 0.3e-3);
+  EXPECT_NEAR(one_way_seconds(101), 5e-3, 0.3e-3);
 }
 
 TEST_F(Traffic, TakesNextToNoTimeWithoutLatency) {
