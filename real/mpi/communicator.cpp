@@ -1,0 +1,426 @@
+#include "real/mpi/communicator.h"
+
+#include <mpi.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "models/contract.h"
+#include "models/units/parse.h"
+#include "real/errors.h"
+#include "real/host/add.h"
+#include "real/plan_runner.h"
+
+namespace paceline::real {
+namespace {
+
+using collectives::AllToAllBlocks;
+using collectives::Collective;
+using collectives::Partition;
+
+// Whether a call failed or took too long: then nothing that waits for other ranks may follow.
+std::atomic<bool> failed = false;
+
+[[noreturn]] void fail(Rank rank, const char* call, const std::string& message) {
+  failed = true;
+  throw BackendError("mpi", rank, call, message);
+}
+
+void check(int status, Rank rank, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  fail(rank, call, text.data());
+}
+
+// Adds as the host does: MPI has no 16-bit floating-point types.
+template <DataType type>
+void add_on_host(void* from, void* to, int* count, MPI_Datatype* /*type*/) {
+  const std::size_t bytes = static_cast<std::size_t>(*count) * size_of(type).value();
+  add(type, {static_cast<std::byte*>(to), bytes}, {static_cast<const std::byte*>(from), bytes});
+}
+
+// How MPI calls elements of a type, and their sum.
+struct Summand {
+  MPI_Datatype type;
+  MPI_Op sum;
+};
+
+// MPI in this process, from the first use to the process' exit.
+class Library {
+ public:
+  static const Library& begin(Rank rank) {
+    static const Library library(rank);
+    return library;
+  }
+
+  [[nodiscard]] Summand summand(DataType type) const {
+    switch (type) {
+      case DataType::float32: return {MPI_FLOAT, MPI_SUM};
+      case DataType::float16: return {MPI_UINT16_T, sum_float16_};
+      case DataType::bfloat16: return {MPI_UINT16_T, sum_bfloat16_};
+      case DataType::float64: return {MPI_DOUBLE, MPI_SUM};
+      case DataType::int32: return {MPI_INT32_T, MPI_SUM};
+    }
+    PACELINE_UNREACHABLE("a type outside the enumeration");
+  }
+
+ private:
+  explicit Library(Rank rank) {
+    int provided = MPI_THREAD_SINGLE;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), rank,
+          "MPI_Init_thread");
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), rank,
+          "MPI_Comm_set_errhandler");
+    if (provided < MPI_THREAD_MULTIPLE) {
+      fail(rank, "MPI_Init_thread", "this MPI was built without MPI_THREAD_MULTIPLE");
+    }
+    constexpr int commutative = 1;
+    check(MPI_Op_create(add_on_host<DataType::float16>, commutative, &sum_float16_), rank,
+          "MPI_Op_create");
+    check(MPI_Op_create(add_on_host<DataType::bfloat16>, commutative, &sum_bfloat16_), rank,
+          "MPI_Op_create");
+  }
+  ~Library() {
+    if (failed) return;
+    MPI_Op_free(&sum_float16_);
+    MPI_Op_free(&sum_bfloat16_);
+    MPI_Finalize();
+  }
+
+  MPI_Op sum_float16_ = MPI_OP_NULL;
+  MPI_Op sum_bfloat16_ = MPI_OP_NULL;
+};
+
+// What a thread does between two looks at what it waits for. Many ranks share few cores, so it
+// gives the core away: at first to whoever is ready, then for longer and longer. README.md has the
+// figures behind the constants.
+class Pause {
+ public:
+  Pause() {
+    // Linux lets a sleep last 50 us longer by default, a thread at a time.
+    constexpr unsigned long slack_ns = 1'000;
+    thread_local const int set = ::prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
+    (void)set;  // without it waits are coarser, not wrong
+  }
+
+  void take() {
+    if (yields_left_ > 0) {
+      --yields_left_;
+      ::sched_yield();
+      return;
+    }
+    const timespec length{0, length_ns_};
+    ::nanosleep(&length, nullptr);
+    length_ns_ = std::min(length_ns_ * 2, longest_ns());
+  }
+
+ private:
+  static long from_env(const char* name, long otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::atol(text);
+  }
+  static long longest_ns() {
+    static const long value = from_env("P_LONGEST", 200'000);
+    return value;
+  }
+  static long first_ns() {
+    static const long value = from_env("P_FIRST", 20'000);
+    return value;
+  }
+  static long yields() {
+    static const long value = from_env("P_YIELDS", 4);
+    return value;
+  }
+
+  long yields_left_ = yields();
+  long length_ns_ = first_ns();
+};
+
+// Requests of MPI under way.
+class Requests {
+ public:
+  Requests(Rank rank, Seconds timeout) : rank_(rank), timeout_(timeout) {}
+
+  // Where MPI puts the next one.
+  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+
+  // Looking at one makes all of the process progress.
+  void wait() {
+    const Seconds end = steady_now() + timeout_;
+    Pause pause;
+    for (MPI_Request& request : requests_) {
+      while (!is_done(request)) {
+        if (steady_now() > end) fail(rank_, "MPI_Wait", "no end within " + to_text(timeout_));
+        pause.take();
+      }
+    }
+  }
+
+ private:
+  bool is_done(MPI_Request& request) const {
+    int done = 0;
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), rank_, "MPI_Test");
+    return done != 0;
+  }
+
+  Rank rank_;
+  Seconds timeout_;
+  std::vector<MPI_Request> requests_;
+};
+
+class Transfer : public Event {
+ public:
+  explicit Transfer(Requests requests) : requests_(std::move(requests)) {}
+
+ private:
+  void do_wait() override { requests_.wait(); }
+
+  Requests requests_;
+};
+
+// A collective of MPI's under way, and what it must not lose until it is done.
+struct NativeWork : public Event {
+  NativeWork(Requests begun, ScratchPool& its_pool) : requests(std::move(begun)), pool(its_pool) {}
+
+  Requests requests;
+  ScratchPool& pool;
+  std::unique_ptr<Buffer> scratch;
+  std::span<std::byte> result;  // where the scratch buffer's first bytes go in the end
+  std::vector<int> counts, begins;
+
+ private:
+  void do_wait() override {
+    requests.wait();
+    if (!scratch) return;
+    scratch->read({ElementCount(0), ElementCount(result.size() / size_of(scratch->type()).value())},
+                  result);
+    pool.give_back(std::move(scratch));
+  }
+};
+
+class MpiCommunicator : public HostCommunicator {
+ public:
+  MpiCommunicator(const ConnectRequest& request, const Library& library)
+      : HostCommunicator(request.rank, request.size),
+        library_(library),
+        timeout_(request.timeout),
+        pool_(*this) {
+    // MPI's own order of the ranks need not be the run's. Collectives have a communicator of their
+    // own, so that they cannot be taken for messages.
+    const int key = static_cast<int>(request.rank.value());
+    check(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &messages_), rank(), "MPI_Comm_split");
+    check(MPI_Comm_dup(messages_, &collectives_), rank(), "MPI_Comm_dup");
+  }
+  ~MpiCommunicator() override {
+    if (failed) return;
+    MPI_Comm_free(&collectives_);
+    MPI_Comm_free(&messages_);
+  }
+
+ private:
+  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override;
+  bool do_has_native(Collective /*collective*/) const override { return true; }
+  EventPtr do_native(const NativeCall& call) override;
+
+  [[nodiscard]] Requests requests() const { return {rank(), timeout_}; }
+  void post_bytes(const Message& message, std::span<std::byte> bytes, Stream stream,
+                  MPI_Request* request);
+  void begin_all_reduce(const NativeCall& call, NativeWork& work);
+  void begin_reduce_scatter(const NativeCall& call, NativeWork& work);
+  void begin_all_gather(const NativeCall& call, NativeWork& work);
+  void begin_broadcast(const NativeCall& call, NativeWork& work);
+  void begin_reduce(const NativeCall& call, NativeWork& work);
+  void begin_all_to_all(const NativeCall& call, NativeWork& work);
+
+  const Library& library_;
+  Seconds timeout_;
+  ScratchPool pool_;
+  MPI_Comm messages_ = MPI_COMM_NULL;
+  MPI_Comm collectives_ = MPI_COMM_NULL;
+};
+
+void MpiCommunicator::post_bytes(const Message& message, std::span<std::byte> bytes, Stream stream,
+                                 MPI_Request* request) {
+  const int length = static_cast<int>(bytes.size());
+  const int peer = static_cast<int>(message.peer.value());
+  const int tag = static_cast<int>(stream);
+  if (message.kind == Message::Kind::send) {
+    check(MPI_Isend(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
+          "MPI_Isend");
+  } else {
+    check(MPI_Irecv(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
+          "MPI_Irecv");
+  }
+}
+
+std::vector<EventPtr> MpiCommunicator::do_post(std::span<const Message> messages, Stream stream) {
+  // MPI counts in int: longer messages go in parts, which both sides cut alike.
+  constexpr std::size_t part_max = std::size_t{1} << 30;
+  std::vector<EventPtr> events;
+  for (const Message& message : messages) {
+    Requests requests = this->requests();
+    auto bytes = on_host(*message.buffer).bytes(message.range);
+    while (!bytes.empty()) {
+      const auto part = bytes.first(std::min(bytes.size(), part_max));
+      post_bytes(message, part, stream, requests.next());
+      bytes = bytes.subspan(part.size());
+    }
+    events.push_back(std::make_unique<Transfer>(std::move(requests)));
+  }
+  return events;
+}
+
+int as_int(ElementCount count) { return static_cast<int>(count.value()); }
+
+ElementRange whole(const NativeCall& call) { return {ElementCount(0), call.count}; }
+
+// Places of the ranks' chunks, as MPI's vector collectives take them.
+void lay_out(const NativeCall& call, RankCount ranks, NativeWork& work) {
+  const Partition chunks = Partition::even(whole(call), ranks.value());
+  for (std::uint64_t r = 0; r < chunks.chunks(); ++r) {
+    work.counts.push_back(as_int(chunks.chunk(r).count));
+    work.begins.push_back(as_int(chunks.chunk(r).begin));
+  }
+}
+
+EventPtr MpiCommunicator::do_native(const NativeCall& call) {
+  if (call.count > ElementCount(std::numeric_limits<int>::max())) {
+    fail(rank(), "a collective", "MPI counts 2147483647 elements at most");
+  }
+  auto work = std::make_unique<NativeWork>(requests(), pool_);
+  if (call.count == ElementCount(0)) return work;
+  switch (call.collective) {
+    case Collective::all_reduce: begin_all_reduce(call, *work); break;
+    case Collective::reduce_scatter: begin_reduce_scatter(call, *work); break;
+    case Collective::all_gather: begin_all_gather(call, *work); break;
+    case Collective::broadcast: begin_broadcast(call, *work); break;
+    case Collective::reduce: begin_reduce(call, *work); break;
+    case Collective::all_to_all: begin_all_to_all(call, *work); break;
+  }
+  return work;
+}
+
+// Open MPI 4.1 sends whole buffers up and down a binomial tree when it is told MPI_IN_PLACE, and
+// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends least
+// (ompi/mca/coll/libnbc/nbc_iallreduce.c). There a copy is worth its time.
+bool is_better_apart(RankCount ranks, Bytes size) {
+  return ranks >= RankCount(4) && size >= Bytes(64 * 1024);
+}
+
+void MpiCommunicator::begin_all_reduce(const NativeCall& call, NativeWork& work) {
+  const auto [type, sum] = library_.summand(call.buffer->type());
+  const auto bytes = on_host(*call.buffer).bytes(whole(call));
+  const void* from = MPI_IN_PLACE;
+  if (is_better_apart(size(), Bytes(bytes.size()))) {
+    work.scratch = pool_.take(call.buffer->type(), call.count);
+    work.scratch->write(whole(call), bytes);
+    from = on_host(*work.scratch).bytes().data();
+  }
+  check(MPI_Iallreduce(from, bytes.data(), as_int(call.count), type, sum, collectives_,
+                       work.requests.next()),
+        rank(), "MPI_Iallreduce");
+}
+
+// In place, MPI would put the result where the buffer begins.
+void MpiCommunicator::begin_reduce_scatter(const NativeCall& call, NativeWork& work) {
+  const auto [type, sum] = library_.summand(call.buffer->type());
+  lay_out(call, size(), work);
+  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  work.result = on_host(*call.buffer).bytes(mine);
+  work.scratch = pool_.take(call.buffer->type(), mine.count);
+  check(MPI_Ireduce_scatter(on_host(*call.buffer).bytes().data(),
+                            on_host(*work.scratch).bytes().data(), work.counts.data(), type, sum,
+                            collectives_, work.requests.next()),
+        rank(), "MPI_Ireduce_scatter");
+}
+
+void MpiCommunicator::begin_all_gather(const NativeCall& call, NativeWork& work) {
+  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  lay_out(call, size(), work);
+  check(MPI_Iallgatherv(MPI_IN_PLACE, 0, type, on_host(*call.buffer).bytes().data(),
+                        work.counts.data(), work.begins.data(), type, collectives_,
+                        work.requests.next()),
+        rank(), "MPI_Iallgatherv");
+}
+
+void MpiCommunicator::begin_broadcast(const NativeCall& call, NativeWork& work) {
+  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  check(MPI_Ibcast(on_host(*call.buffer).bytes().data(), as_int(call.count), type,
+                   static_cast<int>(call.root.value()), collectives_, work.requests.next()),
+        rank(), "MPI_Ibcast");
+}
+
+void MpiCommunicator::begin_reduce(const NativeCall& call, NativeWork& work) {
+  const auto [type, sum] = library_.summand(call.buffer->type());
+  void* const data = on_host(*call.buffer).bytes().data();
+  const bool is_root = rank() == call.root;
+  check(
+      MPI_Ireduce(is_root ? MPI_IN_PLACE : data, is_root ? data : nullptr, as_int(call.count), type,
+                  sum, static_cast<int>(call.root.value()), collectives_, work.requests.next()),
+      rank(), "MPI_Ireduce");
+}
+
+// MPI also copies a rank's own block, from one half to the other.
+void MpiCommunicator::begin_all_to_all(const NativeCall& call, NativeWork& work) {
+  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  const AllToAllBlocks blocks{size(), call.count};
+  const auto to_first = blocks.sent(Rank(0)), from_first = blocks.received(Rank(0));
+  HostBuffer& buffer = on_host(*call.buffer);
+  check(MPI_Ialltoall(buffer.bytes(to_first).data(), as_int(to_first.count), type,
+                      buffer.bytes(from_first).data(), as_int(from_first.count), type, collectives_,
+                      work.requests.next()),
+        rank(), "MPI_Ialltoall");
+}
+
+// "Open MPI v4.1.4" of "Open MPI v4.1.4, package: ..."; may be asked before MPI is begun.
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "";
+  const std::string all = text.data();
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> connect_mpi(const ConnectRequest& request) {
+  // Without a launcher MPI would begin a world of one, for which it starts a daemon.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) {
+    fail(request.rank, "MPI_Init_thread",
+         "this process was not started by mpirun; start it with mpirun -n " +
+             std::to_string(request.size.value()));
+  }
+  const Library& library = Library::begin(request.rank);
+  int processes = 0;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &processes), request.rank, "MPI_Comm_size");
+  if (static_cast<std::uint32_t>(processes) != request.size.value()) {
+    fail(request.rank, "MPI_Comm_size",
+         "mpirun started " + std::to_string(processes) + " processes for " +
+             std::to_string(request.size.value()) + " ranks; start it with mpirun -n " +
+             std::to_string(request.size.value()));
+  }
+  // None waits inside MPI, where there is no timeout, for one that has not come this far.
+  if (request.meeting != nullptr) (void)request.meeting->all_gather("");
+  return std::make_unique<MpiCommunicator>(request, library);
+}
+
+Backend mpi_backend() {
+  return {"mpi",
+          "ranks are processes that mpirun started; MPI's messages and collectives",
+          library_version(),
+          {},
+          "",
+          connect_mpi};
+}
+
+}  // namespace paceline::real
