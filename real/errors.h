@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "models/units/units.h"
+
+namespace paceline::real {
+
+// What the user asked for cannot be: exit status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Trouble of the environment, a library or another rank: exit status 3. what() is one line, of the
+// parts that are not empty: `backend: rank 3: call: message`.
+class BackendError : public std::runtime_error {
+ public:
+  BackendError(std::string backend, std::optional<Rank> rank, std::string call,
+               const std::string& message)
+      : std::runtime_error(line(backend, rank, call, message)),
+        backend_(std::move(backend)),
+        rank_(rank),
+        call_(std::move(call)),
+        message_(message) {}
+
+  [[nodiscard]] const std::string& backend() const { return backend_; }
+  [[nodiscard]] std::optional<Rank> rank() const { return rank_; }
+  [[nodiscard]] const std::string& call() const { return call_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+
+ private:
+  static std::string line(const std::string& backend, std::optional<Rank> rank,
+                          const std::string& call, const std::string& message) {
+    std::string text;
+    if (!backend.empty()) text += backend + ": ";
+    if (rank) text += "rank " + std::to_string(rank->value()) + ": ";
+    if (!call.empty()) text += call + ": ";
+    text += message;
+    for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+    return text;
+  }
+
+  std::string backend_;
+  std::optional<Rank> rank_;
+  std::string call_, message_;
+};
+
+}  // namespace paceline::real
