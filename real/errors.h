@@ -3,24 +3,29 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "models/units/units.h"
 
 namespace paceline::real {
 
-// Something wrong with what the user said: exit status 2.
+// What the user asked for cannot be: exit status 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Trouble in the world: a rank that died, no device, a library that refuses. Exit status 3. Its
-// what() is one line: "mpi: rank 3: MPI_Wait: no end within 30 s".
+// Trouble of the environment, a library or another rank: exit status 3. what() is one line, of the
+// parts that are not empty: `backend: rank 3: call: message`.
 class BackendError : public std::runtime_error {
  public:
-  // `call` is what was tried: a library's function.
   BackendError(std::string backend, std::optional<Rank> rank, std::string call,
-               std::string message);
+               const std::string& message)
+      : std::runtime_error(line(backend, rank, call, message)),
+        backend_(std::move(backend)),
+        rank_(rank),
+        call_(std::move(call)),
+        message_(message) {}
 
   [[nodiscard]] const std::string& backend() const { return backend_; }
   [[nodiscard]] std::optional<Rank> rank() const { return rank_; }
@@ -28,10 +33,20 @@ class BackendError : public std::runtime_error {
   [[nodiscard]] const std::string& message() const { return message_; }
 
  private:
+  static std::string line(const std::string& backend, std::optional<Rank> rank,
+                          const std::string& call, const std::string& message) {
+    std::string text;
+    if (!backend.empty()) text += backend + ": ";
+    if (rank) text += "rank " + std::to_string(rank->value()) + ": ";
+    if (!call.empty()) text += call + ": ";
+    text += message;
+    for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+    return text;
+  }
+
   std::string backend_;
   std::optional<Rank> rank_;
-  std::string call_;
-  std::string message_;
+  std::string call_, message_;
 };
 
 }  // namespace paceline::real

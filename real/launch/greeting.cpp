@@ -1,0 +1,86 @@
+#include "real/launch/greeting.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "real/launch/socket.h"
+
+namespace paceline::real {
+namespace {
+
+std::optional<std::uint32_t> number_of(const std::string& text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// The kernel's name for this boot: where two ranks see the same one, they see the same clock.
+// PACELINE_MACHINE_ID tells apart what shares a kernel and not a clock, as time namespaces do.
+std::string machine_identity() {
+  if (const auto given = process_environment("PACELINE_MACHINE_ID")) return *given;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string line;
+  std::getline(file, line);
+  return line.empty() ? host_name() : line;
+}
+
+}  // namespace
+
+std::string Greeting::process() const { return fmt::format("pid {} on {}", pid, host); }
+
+std::string Greeting::who() const { return fmt::format("rank {} ({})", rank, process()); }
+
+Greeting own_greeting(const RankIdentity& identity, const std::string& nonce) {
+  return {control_version,
+          identity.rank.value(),
+          identity.world_size.value(),
+          static_cast<std::uint32_t>(::getpid()),
+          host_name(),
+          machine_identity(),
+          nonce};
+}
+
+std::string to_text(const Greeting& greeting) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
+                     greeting.world_size, greeting.pid, greeting.host, greeting.machine,
+                     greeting.nonce);
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::optional<Greeting> parse_greeting(const std::string& text) {
+  const auto lines = split_lines(text);
+  if (lines.size() < 2) return std::nullopt;
+  const auto version = number_of(lines[0]);
+  const auto rank = number_of(lines[1]);
+  if (!version || !rank) return std::nullopt;
+  Greeting greeting;
+  greeting.version = *version;
+  greeting.rank = *rank;
+  if (*version != control_version) return greeting;
+  if (lines.size() != 7) return std::nullopt;
+  const auto world_size = number_of(lines[2]);
+  const auto pid = number_of(lines[3]);
+  if (!world_size || !pid) return std::nullopt;
+  greeting.world_size = *world_size;
+  greeting.pid = *pid;
+  greeting.host = lines[4];
+  greeting.machine = lines[5];
+  greeting.nonce = lines[6];
+  return greeting;
+}
+
+}  // namespace paceline::real

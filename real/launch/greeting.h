@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "real/launch/rank_identity.h"
+
+namespace paceline::real {
+
+// What a rank says of itself when it joins, and rank 0 of itself when all have come.
+struct Greeting {
+  std::uint32_t version = 0;  // of what the control plane speaks
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 0;
+  std::uint32_t pid = 0;
+  std::string host;
+  std::string machine;  // differs where the clock may
+  std::string nonce;    // of the file that led here
+
+  [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
+  [[nodiscard]] std::string process() const;  // pid 4711 on host
+};
+
+// Raised when frames or greetings change: ranks of two versions do not join.
+constexpr std::uint32_t control_version = 1;
+
+[[nodiscard]] Greeting own_greeting(const RankIdentity& identity, const std::string& nonce);
+[[nodiscard]] std::string to_text(const Greeting& greeting);
+// Nothing for what is no greeting; of one of another version the version and the rank only.
+[[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
+
+[[nodiscard]] std::vector<std::string> split_lines(const std::string& text);
+
+}  // namespace paceline::real

@@ -1,0 +1,269 @@
+#include "real/launch/join_center.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "real/launch/greeting.h"
+#include "real/launch/join_other.h"
+
+namespace paceline::real {
+namespace {
+
+// Where rank 0 listens.
+struct Post {
+  Socket listener;
+  std::string address;  // of this machine, without port
+  std::uint16_t port = 0;
+};
+
+[[noreturn]] void fail_to_listen(const Rendezvous& rendezvous, const std::string& host, int error) {
+  if (error == EADDRINUSE) {
+    fail_to_join(
+        fmt::format("port {} on {} is taken: another run or program listens there; set {} "
+                    "to a free port, alike for all ranks",
+                    rendezvous.port, host, rendezvous.port_source));
+  }
+  if (error == EADDRNOTAVAIL) {
+    fail_to_join(
+        fmt::format("{} is no address of {}, where rank 0 runs; {} must name the machine of "
+                    "rank 0",
+                    host, host_name(), rendezvous.host_source));
+  }
+  fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", host_port(host, rendezvous.port),
+                           std::strerror(error)));
+}
+
+// A name may mean another address here than elsewhere (Debian gives 127.0.1.1 to a machine's own):
+// rank 0 then listens on all of its addresses. An address that was written out is meant.
+Post listen_at(const Rendezvous& rendezvous, Seconds limit) {
+  std::vector<Address> addresses;
+  try {
+    addresses = resolve(rendezvous.host, rendezvous.port, limit);
+  } catch (const ResolveError& error) {
+    fail_to_join(fmt::format("{}; {} must name the machine of rank 0", error.what(),
+                             rendezvous.host_source));
+  }
+  const bool exactly = is_numeric(rendezvous.host) || rendezvous.host == "localhost";
+  int error = 0;
+  for (Address address : addresses) {
+    if (!exactly) address.set_port(0);  // is it one of this machine at all?
+    Listening listening = listen_on(address);
+    if (listening.error == 0 && !exactly) listening = listen_everywhere(rendezvous.port);
+    if (listening.error == 0) {
+      const bool useful = exactly || !address.is_loopback();
+      return {std::move(listening.socket), useful ? address.host() : own_address({}).host(),
+              rendezvous.port};
+    }
+    error = listening.error;
+    if (error == EADDRINUSE) break;
+  }
+  fail_to_listen(rendezvous, rendezvous.host, error);
+}
+
+Post take_post(const Rendezvous& rendezvous, Seconds limit) {
+  if (rendezvous.listener >= 0) {
+    Socket listener(rendezvous.listener);
+    prepare_stream(listener);
+    const Address local = local_address(listener);
+    return {std::move(listener), local.host(), local.port()};
+  }
+  if (rendezvous.kind == Rendezvous::Kind::address) return listen_at(rendezvous, limit);
+  Listening listening = listen_everywhere(0);
+  if (listening.error != 0) fail_to_listen(rendezvous, host_name(), listening.error);
+  const std::uint16_t port = local_address(listening.socket).port();
+  return {std::move(listening.socket), own_address(rendezvous.interfaces).host(), port};
+}
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t shown_max = 8;  // of a line that a person reads
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), shown_max); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
+  }
+  if (ranks.size() > shown_max) text += fmt::format(" and {} more", ranks.size() - shown_max);
+  return text;
+}
+
+class Gathering {
+ public:
+  Gathering(const RankIdentity& identity, const Rendezvous& rendezvous, Seconds connect)
+      : identity_(identity),
+        connect_(connect),
+        end_(Clock::now() + duration_of(connect)),
+        post_(take_post(rendezvous, connect)) {
+    if (rendezvous.kind == Rendezvous::Kind::file && rendezvous.listener < 0) {
+      nonce_ = fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()());
+      file_ = PublishedFile(rendezvous.file,
+                            fmt::format("{} {} {}\n", post_.address, post_.port, nonce_));
+    }
+  }
+
+  Joined gather() {
+    while (came_.size() + 1 < identity_.world_size.value()) {
+      if (Clock::now() >= end_) refuse(missing());
+      wait();
+      accept_all();
+      read_all();
+    }
+    return welcome();
+  }
+
+ private:
+  struct Arrival {
+    Link link;
+    std::optional<Greeting> greeting;
+  };
+  using Arrivals = std::list<Arrival>;
+
+  void wait() {
+    std::vector<pollfd> polled{{post_.listener.file(), POLLIN, 0}};
+    for (Arrival& arrival : arrivals_) {
+      arrival.link.write();
+      const short events = arrival.link.has_output() ? POLLIN | POLLOUT : POLLIN;
+      polled.push_back({arrival.link.file(), events, 0});
+    }
+    ::poll(polled.data(), polled.size(), milliseconds_until(end_));
+  }
+
+  void accept_all() {
+    while (true) {
+      const int file =
+          ::accept4(post_.listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (file < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+      if (file < 0) return;
+      arrivals_.push_back({Link(Socket(file)), std::nullopt});
+    }
+  }
+
+  void read_all() {
+    for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
+      const auto frames = arrival->link.read();
+      const bool ended = arrival->link.end().has_value();
+      if (ended && arrival->greeting) {
+        refuse(fmt::format("{} has died: its connection closed", arrival->greeting->who()));
+      }
+      if (!ended && !frames.empty() && !arrival->greeting) {
+        arrival->greeting = greeting_of(frames.front());
+      }
+      // What does not greet as a rank of this run does is none: it may look elsewhere.
+      if (ended || (!frames.empty() && !arrival->greeting)) {
+        arrival = arrivals_.erase(arrival);
+        continue;
+      }
+      if (!frames.empty()) admit(arrival);
+      ++arrival;
+    }
+  }
+
+  [[nodiscard]] std::optional<Greeting> greeting_of(const Frame& frame) const {
+    if (frame.kind != FrameKind::hello) return std::nullopt;
+    auto greeting = parse_greeting(frame.body);
+    const bool another_run =
+        greeting && greeting->version == control_version && greeting->nonce != nonce_;
+    return another_run ? std::nullopt : greeting;
+  }
+
+  void admit(Arrivals::iterator arrival) {
+    const Greeting& greeting = *arrival->greeting;
+    if (greeting.version != control_version) {
+      refuse(
+          fmt::format("rank {} speaks version {} of the control plane, rank 0 version {}; install "
+                      "the same Paceline everywhere",
+                      greeting.rank, greeting.version, control_version));
+    }
+    if (greeting.world_size != identity_.world_size.value()) {
+      refuse(
+          fmt::format("rank {} was told a world size of {}, rank 0 of {}; set WORLD_SIZE alike "
+                      "everywhere",
+                      greeting.rank, greeting.world_size, identity_.world_size.value()));
+    }
+    const auto [same, is_new] = came_.try_emplace(greeting.rank, arrival);
+    if (!is_new || greeting.rank == 0) {
+      const Greeting other = is_new ? own_greeting(identity_, nonce_) : *same->second->greeting;
+      refuse(fmt::format("two processes say that they are rank {} ({} and {})", greeting.rank,
+                         other.process(), greeting.process()));
+    }
+    arrival->link.send(FrameKind::heard, {});
+    arrival->link.write();
+  }
+
+  [[nodiscard]] std::string missing() const {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = 1; rank < identity_.world_size.value(); ++rank) {
+      if (!came_.contains(rank)) ranks.push_back(rank);
+    }
+    return fmt::format(
+        "{} did not come within {:.3g} s; started, and able to reach {}? "
+        "--connect-timeout sets the limit",
+        ranks_text(ranks), connect_.value(), host_port(post_.address, post_.port));
+  }
+
+  // Tells all that have come, and waits a moment until they have it.
+  [[noreturn]] void refuse(const std::string& line) {
+    constexpr Seconds moment(0.5);
+    const auto end = Clock::now() + duration_of(moment);
+    for (Arrival& arrival : arrivals_) arrival.link.send(FrameKind::refusal, line);
+    const auto told = [](const Arrival& arrival) { return arrival.link.is_delivered(); };
+    while (!std::all_of(arrivals_.begin(), arrivals_.end(), told) && Clock::now() < end) {
+      for (Arrival& arrival : arrivals_) arrival.link.write();
+      ::poll(nullptr, 0, 1);
+    }
+    fail_to_join(line);
+  }
+
+  Joined welcome() {
+    const Greeting own = own_greeting(identity_, nonce_);
+    Joined joined;
+    joined.hosts.push_back(own.host);
+    for (const auto& [rank, arrival] : came_) joined.hosts.push_back(arrival->greeting->host);
+    std::string text = to_text(own);
+    for (const std::string& host : joined.hosts) text += host + '\n';
+    joined.address = post_.address;
+    for (auto& [rank, arrival] : came_) {
+      arrival->link.send(FrameKind::welcome, text);
+      const Address local = local_address(arrival->link.socket());
+      if (!local.is_loopback()) joined.address = local.host();
+      joined.peers.push_back({Rank(rank), arrival->greeting->who(), std::move(arrival->link)});
+    }
+    joined.file = std::move(file_);
+    return joined;
+  }
+
+  const RankIdentity& identity_;
+  Seconds connect_;
+  Clock::time_point end_;
+  Post post_;
+  std::string nonce_;
+  PublishedFile file_;
+  Arrivals arrivals_;
+  std::map<std::uint32_t, Arrivals::iterator> came_;
+};
+
+// One rank has nobody to meet; its address is that of the rendezvous where it has one.
+Joined alone(const Rendezvous& rendezvous) {
+  const Socket inherited(rendezvous.listener);
+  Joined joined;
+  joined.hosts.push_back(host_name());
+  const bool numeric = rendezvous.kind == Rendezvous::Kind::address && is_numeric(rendezvous.host);
+  joined.address = numeric ? rendezvous.host : own_address(rendezvous.interfaces).host();
+  return joined;
+}
+
+}  // namespace
+
+Joined join_as_center(const RankIdentity& identity, const Rendezvous& rendezvous, Seconds connect) {
+  if (identity.world_size == RankCount(1)) return alone(rendezvous);
+  return Gathering(identity, rendezvous, connect).gather();
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,163 @@
+#include "real/launch/rendezvous.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "real/errors.h"
+
+namespace paceline::real {
+namespace {
+
+constexpr std::uint16_t torch_port = 29500;  // torch.distributed's default
+
+constexpr const char* spellings = "write env://, tcp://host:port or file:///path";
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  return whole && port != 0 ? std::optional(port) : std::nullopt;
+}
+
+bool is_true(const std::optional<std::string>& value) {
+  return value == "True" || value == "true" || value == "1";
+}
+
+std::uint16_t port_from(const Environment& environment) {
+  const auto text = environment("MASTER_PORT");
+  if (!text) return torch_port;
+  const auto port = parse_port(*text);
+  if (!port) {
+    throw UsageError(
+        fmt::format("MASTER_PORT={} is not a port; write a number from 1 to 65535", *text));
+  }
+  if (!is_true(environment("TORCHELASTIC_USE_AGENT_STORE"))) return *port;
+  constexpr std::uint16_t last = 65535;
+  return static_cast<std::uint16_t>(*port == last ? last - 1 : *port + 1);
+}
+
+void set_host_from(const Environment& environment, Rendezvous& rendezvous) {
+  const auto use = [&](std::string host, const char* source) {
+    rendezvous.host = std::move(host);
+    rendezvous.host_source = source;
+  };
+  if (const auto host = environment("MASTER_ADDR")) return use(*host, "MASTER_ADDR");
+  for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_NODELIST"}) {
+    const auto list = environment(name);
+    if (list && !first_host(*list).empty()) return use(first_host(*list), name);
+  }
+  if (const auto host = environment("SLURM_LAUNCH_NODE_IPADDR")) {
+    return use(*host, "SLURM_LAUNCH_NODE_IPADDR");
+  }
+  const auto size = environment("OMPI_COMM_WORLD_SIZE");
+  if (size && size == environment("OMPI_COMM_WORLD_LOCAL_SIZE")) {
+    return use("127.0.0.1", "MASTER_ADDR");
+  }
+  throw UsageError(
+      "env:// needs MASTER_ADDR, which is not set; set it to the host name of rank 0, or meet at "
+      "tcp://host:port or file:///path");
+}
+
+void set_from_environment(const Environment& environment, Rendezvous& rendezvous) {
+  set_host_from(environment, rendezvous);
+  rendezvous.port = port_from(environment);
+  rendezvous.port_source = "MASTER_PORT";
+}
+
+void set_from_host_port(std::string_view text, Rendezvous& rendezvous) {
+  const auto fail = [&](const char* why) {
+    throw UsageError(
+        fmt::format("{} {}; write tcp://host:port, an IPv6 address in brackets: "
+                    "tcp://[::1]:29500",
+                    rendezvous.text, why));
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || text.ends_with(']')) fail("has no port");
+  std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    fail("has an IPv6 address without brackets");
+  }
+  if (host.empty()) fail("has no host");
+  const auto port = parse_port(text.substr(colon + 1));
+  if (!port) fail("has no port from 1 to 65535");
+  rendezvous.host = host;
+  rendezvous.port = port.value_or(0);
+  rendezvous.host_source = rendezvous.port_source = "the rendezvous";
+}
+
+void set_from_path(std::string_view path, Rendezvous& rendezvous) {
+  if (!path.starts_with('/') || path.ends_with('/')) {
+    throw UsageError(fmt::format("{} names no file by its whole path; write file:///path/of/file",
+                                 rendezvous.text));
+  }
+  rendezvous.kind = Rendezvous::Kind::file;
+  rendezvous.file = path;
+}
+
+// Gloo takes names, NCCL beginnings of names, `=name` for one exactly, `^name` for all but it.
+std::vector<std::string> interfaces_from(const Environment& environment) {
+  for (const char* variable : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
+    const auto list = environment(variable);
+    if (!list || list->starts_with('^')) continue;
+    std::vector<std::string> names;
+    std::size_t begin = list->starts_with('=') ? 1 : 0;
+    while (begin <= list->size()) {
+      const auto end = std::min(list->find(',', begin), list->size());
+      if (end > begin) names.push_back(list->substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return names;
+  }
+  return {};
+}
+
+int listener_from(const Environment& environment) {
+  const auto text = environment("PACELINE_CONTROL_FD");
+  if (!text) return -1;
+  int file = -1;
+  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), file);
+  if (parsed.ec == std::errc() && parsed.ptr == text->data() + text->size() && file >= 0) {
+    return file;
+  }
+  throw UsageError(
+      fmt::format("PACELINE_CONTROL_FD={} is not an open file's number; unset it", *text));
+}
+
+}  // namespace
+
+std::string first_host(std::string_view list) {
+  const auto open = list.find('[');
+  const auto comma = list.find(',');
+  if (open == std::string_view::npos || comma < open) return std::string(list.substr(0, comma));
+  const auto close = list.find(']', open);
+  if (close == std::string_view::npos) return {};
+  const std::string_view numbers = list.substr(open + 1, close - open - 1);
+  const std::string_view first = numbers.substr(0, numbers.find_first_of(",-"));
+  const std::string_view rest = list.substr(close + 1);
+  // Several brackets in one name are several dimensions: the first of each is the first host.
+  return std::string(list.substr(0, open)).append(first).append(first_host(rest));
+}
+
+Rendezvous parse_rendezvous(const std::string& text, const Environment& environment) {
+  Rendezvous rendezvous;
+  rendezvous.text = text;
+  rendezvous.interfaces = interfaces_from(environment);
+  const std::string_view whole = text;
+  if (whole == "env://" || whole == "env") {
+    set_from_environment(environment, rendezvous);
+  } else if (whole.starts_with("tcp://")) {
+    set_from_host_port(whole.substr(6), rendezvous);
+  } else if (whole.starts_with("file://")) {
+    set_from_path(whole.substr(7), rendezvous);
+  } else {
+    throw UsageError(fmt::format("{} is no rendezvous; {}", text, spellings));
+  }
+  rendezvous.listener = listener_from(environment);
+  return rendezvous;
+}
+
+}  // namespace paceline::real
