@@ -1,5 +1,5 @@
 # The conformance suite on MPI: one CTest entry a run of mpirun.
-if(NOT TARGET paceline_backend_mpi)
+if(NOT TARGET paceline_backend_mpi OR NOT MPIEXEC_EXECUTABLE)
   return()
 endif()
 
