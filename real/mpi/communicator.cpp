@@ -297,8 +297,8 @@ EventPtr MpiCommunicator::do_native(const NativeCall& call) {
 }
 
 // Open MPI 4.1 sends whole buffers up and down a binomial tree when it is told MPI_IN_PLACE, and
-// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends least
-// (ompi/mca/coll/libnbc/nbc_iallreduce.c). There a copy is worth its time.
+// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends less on a power of
+// two of ranks (ompi/mca/coll/libnbc/nbc_iallreduce.c; README.md).
 bool is_better_apart(RankCount ranks, Bytes size) {
   return ranks >= RankCount(4) && size >= Bytes(64 * 1024);
 }
