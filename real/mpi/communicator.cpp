@@ -121,29 +121,15 @@ class Pause {
     }
     const timespec length{0, length_ns_};
     ::nanosleep(&length, nullptr);
-    length_ns_ = std::min(length_ns_ * 2, longest_ns());
+    length_ns_ = std::min(length_ns_ * 2, longest_ns);
   }
 
  private:
-  static long from_env(const char* name, long otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::atol(text);
-  }
-  static long longest_ns() {
-    static const long value = from_env("P_LONGEST", 200'000);
-    return value;
-  }
-  static long first_ns() {
-    static const long value = from_env("P_FIRST", 20'000);
-    return value;
-  }
-  static long yields() {
-    static const long value = from_env("P_YIELDS", 4);
-    return value;
-  }
+  // A wake-up costs about 7 us of a core: a rank that waits at the longest uses 4 % of one.
+  static constexpr long first_ns = 20'000, longest_ns = 200'000;
 
-  long yields_left_ = yields();
-  long length_ns_ = first_ns();
+  int yields_left_ = 4;
+  long length_ns_ = first_ns;
 };
 
 // Requests of MPI under way.
@@ -311,8 +297,8 @@ EventPtr MpiCommunicator::do_native(const NativeCall& call) {
 }
 
 // Open MPI 4.1 sends whole buffers up and down a binomial tree when it is told MPI_IN_PLACE, and
-// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends least
-// (ompi/mca/coll/libnbc/nbc_iallreduce.c). There a copy is worth its time.
+// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends less on a power of
+// two of ranks (ompi/mca/coll/libnbc/nbc_iallreduce.c; README.md).
 bool is_better_apart(RankCount ranks, Bytes size) {
   return ranks >= RankCount(4) && size >= Bytes(64 * 1024);
 }

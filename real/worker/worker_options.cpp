@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <variant>
 
 #include "models/units/parse.h"
 #include "real/errors.h"
@@ -10,8 +11,9 @@ namespace paceline::real {
 namespace {
 
 Seconds positive_seconds(const std::string& option, const std::string& text) {
-  const auto time = parse_seconds(text);
-  if (!time || *time <= Seconds(0)) {
+  const auto parsed = parse_seconds(text);
+  const auto* time = std::get_if<Seconds>(&parsed);
+  if (time == nullptr || *time <= Seconds(0)) {
     throw UsageError(option + " \"" + text + "\" is not a time above 0; write 30s");
   }
   return *time;

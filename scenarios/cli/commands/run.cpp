@@ -11,6 +11,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/explain_cluster.h"
 #include "scenarios/report/report.h"
+#include "scenarios/run/measure_scenario.h"
 #include "traces/perfetto/perfetto.h"
 
 namespace paceline::cli {
@@ -21,6 +22,7 @@ constexpr std::size_t timeline_ranks_max = 64;
 struct Options {
   std::string scenario, json, csv, timeline;
   bool explain_cluster = false;
+  bool measure = false;
   SharedOptions shared;
 };
 
@@ -54,9 +56,23 @@ std::string point_name(const PointOutcome& outcome) {
 void write_timeline(const std::string& path, const std::vector<PointOutcome>& outcomes) {
   std::vector<traces::NamedTrace> runs;
   for (const PointOutcome& outcome : outcomes) {
-    if (outcome.predicted) runs.push_back({point_name(outcome), outcome.predicted->trace});
+    const bool both = outcome.predicted && outcome.measurement;
+    if (outcome.predicted) {
+      runs.push_back({point_name(outcome) + (both ? ", predicted" : ""), outcome.predicted->trace});
+    }
+    if (outcome.measurement) {
+      runs.push_back({point_name(outcome) + ", measured", outcome.measurement->trace});
+    }
   }
   write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, timeline_ranks_max); });
+}
+
+void measure(const ScenarioFile& file, const RunOptions& options,
+             std::vector<PointOutcome>& outcomes) {
+  MeasureOptions measure_options;
+  measure_options.progress = options.progress;
+  measure_options.keep_traces = options.keep_traces;
+  measure_scenario(file, measure_options, outcomes);
 }
 
 int run(const Options& options) {
@@ -74,7 +90,9 @@ int run(const Options& options) {
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = !options.timeline.empty();
-  const auto outcomes = run_scenario(file, run_options);
+  run_options.as_measured = options.measure;
+  auto outcomes = run_scenario(file, run_options);
+  if (options.measure) measure(file, run_options, outcomes);
   const auto to_stdout = [](const std::string& path) { return path == "-"; };
   if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.timeline)) {
     write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });
@@ -86,10 +104,13 @@ int run(const Options& options) {
     write_to(options.csv, [&](std::ostream& out) { write_csv(out, outcomes); });
   }
   if (!options.timeline.empty()) write_timeline(options.timeline, outcomes);
+  const auto why = [](const PointOutcome& outcome) {
+    return outcome.predicted ? outcome.measure_failure : outcome.failure;
+  };
   const auto failed = std::find_if(outcomes.begin(), outcomes.end(),
-                                   [](const PointOutcome& o) { return !o.predicted; });
+                                   [&](const PointOutcome& o) { return !why(o).empty(); });
   if (failed == outcomes.end()) return exit_done;
-  fmt::print(stderr, "paceline: {}: {}\n", point_name(*failed), failed->failure);
+  fmt::print(stderr, "paceline: {}: {}\n", point_name(*failed), why(*failed));
   return exit_environment;
 }
 
@@ -108,6 +129,8 @@ Action attach_run(CLI::App& app) {
       ->excludes(json)
       ->excludes(csv)
       ->excludes(timeline);
+  app.add_flag("--measure", options->measure,
+               "run every point on hardware, too, as its section real says");
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

@@ -1,5 +1,5 @@
 # The conformance suite on MPI: one CTest entry a run of mpirun.
-if(NOT TARGET paceline_backend_mpi)
+if(NOT TARGET paceline_backend_mpi OR NOT MPIEXEC_EXECUTABLE)
   return()
 endif()
 
@@ -35,7 +35,7 @@ mpi_test(DoesLargeBuffersInPieces 4 tcp world float32 16777216 700001)
 # A receive that nobody sends to, and a run of more ranks than processes.
 mpi_test(SaysWhatDoesNotEnd 2 vader silent)
 set_tests_properties(Mpi.SaysWhatDoesNotEnd PROPERTIES
-  PASS_REGULAR_EXPRESSION "mpi: rank 0: MPI_Wait: no end within 200 ms")
+  PASS_REGULAR_EXPRESSION "mpi: rank 0: MPI_Wait: no end within 200ms")
 mpi_test(SaysThatThereAreTooFewProcesses 1 vader alone)
 set_tests_properties(Mpi.SaysThatThereAreTooFewProcesses PROPERTIES
   PASS_REGULAR_EXPRESSION "mpirun started 1 processes for 2 ranks; start it with mpirun -n 2")
