@@ -12,6 +12,9 @@
 namespace paceline::real {
 namespace {
 
+// Room made on a header's word: for the results of a large run, and no more than a machine has.
+constexpr std::uint64_t reserved_max = 256 << 20;
+
 constexpr std::array<unsigned char, 3> magic{'P', 'L', 'C'};
 
 template <class Number>
@@ -150,6 +153,8 @@ void Link::read_header() {
   frame_.kind = static_cast<FrameKind>(header_[3]);
   frame_.turn = get<std::uint32_t>(&header_[4]);
   body_left_ = length;
+  // A body that grew by copies would keep the thread from its other links.
+  frame_.body.reserve(std::min(length, reserved_max));
 }
 
 void Link::close_output() const { ::shutdown(socket_.file(), SHUT_WR); }

@@ -91,9 +91,8 @@ struct RankProcess {
   std::optional<std::string> held;
   bool running = true;
   int status = 0;  // as waitpid() says
+  Clock::time_point ended;
 };
-
-bool has_failed(const RankProcess& rank) { return !rank.running && rank.status != 0; }
 
 class Ranks {
  public:
@@ -109,7 +108,7 @@ class Ranks {
     }
   }
 
-  void add(Child child) { all_.push_back({std::move(child), {}, {}}); }
+  void add(Child child) { all_.emplace_back().child = std::move(child); }
 
   int supervise(const Interruption& interruption) {
     while (std::any_of(all_.begin(), all_.end(), [](const auto& rank) { return rank.running; })) {
@@ -179,22 +178,17 @@ class Ranks {
     rank.partial.erase(0, begin);
   }
 
-  // Of those that are found to have ended together, one that a signal ended was first.
   void reap() {
-    std::vector<std::size_t> failed;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       RankProcess& rank = all_[i];
       if (!rank.running || ::waitpid(rank.child.pid, &rank.status, WNOHANG) != rank.child.pid) {
         continue;
       }
       rank.running = false;
-      if (has_failed(rank)) failed.push_back(i);
-    }
-    std::stable_partition(failed.begin(), failed.end(),
-                          [&](std::size_t i) { return WIFSIGNALED(all_[i].status); });
-    for (const std::size_t i : failed) {
+      rank.ended = Clock::now();
+      if (rank.status == 0) continue;
       if (!killed_) failed_.push_back(i);
-      if (!deadline_) deadline_ = Clock::now() + duration_of(grace_);
+      if (!deadline_) deadline_ = rank.ended + duration_of(grace_);
     }
   }
 
@@ -224,13 +218,9 @@ class Ranks {
       for (const RankProcess& rank : all_) write_to_stderr(rank.held.value_or(""));
       return 0;
     }
-    const RankProcess& first = all_[failed_.front()];
-    if (WIFSIGNALED(first.status)) {
-      write_to_stderr(line_of_end(failed_.front()));
-      return environment_status;
-    }
-    const int status = status_of(telling());
-    write_to_stderr(line_with(status));
+    const std::size_t rank = telling();
+    const int status = status_of(rank);
+    write_to_stderr(WIFSIGNALED(all_[rank].status) ? line_of_end(rank) : line_with(status));
     return status;
   }
 
@@ -239,11 +229,16 @@ class Ranks {
     return WIFEXITED(status) ? WEXITSTATUS(status) : environment_status;
   }
 
-  // The failed rank whose status says most; of alike ones the first.
+  // The failed rank whose end says most; of alike ones the first. The connections of a process
+  // close before it has ended, so that others may be found to have ended before the one that a
+  // signal ended; a signal long after the first failure is a consequence of it.
   [[nodiscard]] std::size_t telling() const {
+    constexpr Seconds together(0.2);
+    const auto end = all_[failed_.front()].ended + duration_of(together);
     const auto says = [&](std::size_t rank) {
       const int status = status_of(rank);
-      if (status == usage_status) return 2;
+      if (status == usage_status) return 3;
+      if (WIFSIGNALED(all_[rank].status)) return all_[rank].ended <= end ? 2 : 0;
       return status == environment_status ? 0 : 1;
     };
     return *std::max_element(failed_.begin(), failed_.end(),

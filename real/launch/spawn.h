@@ -26,9 +26,8 @@ struct SpawnRequest {
                                               Seconds grace, const Environment& environment);
 
 // Starts the ranks, waits until all have ended, and returns the status for the whole: 0 when all
-// are 0; 3 when the first failure is a signal; 128 + n when signal n (SIGINT, SIGTERM) was to end
-// it all; else the status that says most of those of the ranks that failed by themselves: 2
-// (usage), then others, 3 (a rank died) last.
+// are 0; 128 + n when signal n (SIGINT, SIGTERM) was to end it all; else what says most of those
+// that failed by themselves: 2 (usage), a signal (3), other statuses, 3 (a rank was lost).
 //
 // Each rank gets torchrun's variables, and rank 0 without a prefix PACELINE_CONTROL_FD, the number
 // of a socket that already listens on MASTER_PORT, so that nobody can take the port. Rank 0 has

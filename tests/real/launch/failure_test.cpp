@@ -1,0 +1,144 @@
+// A rank that dies, stops or gives up ends the run for all, with its name.
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <regex>
+
+#include "tests/real/launch/ranks.h"
+
+namespace paceline::real::test {
+namespace {
+
+// Joins, says so, and waits at a barrier for what its handler gets.
+std::string wait_for_failure(const Port& port, std::uint32_t rank, std::uint32_t size,
+                             const ControlLimits& limits) {
+  const auto control = Control::join(rank_of(rank, size), port.rendezvous(rank), limits);
+  std::string handled = "nothing";
+  control->on_failure([&](const std::string& line) { handled = line; });
+  Processes::say("joined");
+  try {
+    while (true) {
+      control->barrier();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  } catch (const BackendError& error) {
+    EXPECT_EQ(handled, error.what()) << "the handler comes before those who wait";
+  }
+  return handled;
+}
+
+constexpr ControlLimits limits{Seconds(10), Seconds(1.5)};
+
+struct Loss {
+  const char* name;
+  std::uint32_t rank;
+  int signal;
+  const char* line;
+};
+
+class Loses : public testing::TestWithParam<Loss> {};
+
+TEST_P(Loses, ARankAndAllOthersHearOfIt) {
+  const Loss& loss = GetParam();
+  const Port port;
+  Processes ranks(3, [&](std::uint32_t rank) { return wait_for_failure(port, rank, 3, limits); });
+  for (std::uint32_t rank = 0; rank < 3; ++rank) ASSERT_EQ(ranks.line(rank), "joined");
+  ranks.signal(loss.rank, loss.signal);
+  const std::string pattern = "rank " + std::to_string(loss.rank) + R"( \(pid )" +
+                              std::to_string(ranks.pid(loss.rank)) + R"( on \S+\) )" + loss.line;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    if (rank == loss.rank) continue;
+    const std::string line = ranks.line(rank);
+    EXPECT_TRUE(std::regex_match(line, std::regex(pattern))) << line;
+  }
+}
+
+constexpr Loss losses[] = {{"KilledRank", 2, SIGKILL, "has died: its connection closed"},
+                           {"KilledRankZero", 0, SIGKILL, "has died: its connection closed"},
+                           {"StoppedRank", 1, SIGSTOP, "has been silent for 1.5 s"},
+                           {"StoppedRankZero", 0, SIGSTOP, "has been silent for 1.5 s"}};
+
+INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses),
+                         [](const auto& loss) { return loss.param.name; });
+
+TEST(Failure, IsReportedToEveryOtherRankWithTheNameOfItsOwn) {
+  for (const std::uint32_t reporter : {0u, 1u}) {
+    const Port port;
+    const auto said = as_threads(3, [&](std::uint32_t rank) {
+      const auto control = Control::join(rank_of(rank, 3), port.rendezvous(rank), patient);
+      std::string handled = "nothing";
+      control->on_failure([&](const std::string& line) { handled = line; });
+      control->barrier();
+      if (rank == reporter) {
+        control->report_failure("out of memory");
+        return handled;
+      }
+      EXPECT_THROW(while (true) control->barrier(), BackendError);
+      return handled;
+    });
+    const std::string line = "rank " + std::to_string(reporter) + ": out of memory";
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(said[rank], rank == reporter ? "nothing" : line);
+    }
+  }
+}
+
+TEST(Failure, WaitsForAHandler) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    if (rank == 1) {
+      control->report_failure("early");
+      return std::string("reported");
+    }
+    EXPECT_THROW(control->barrier(), BackendError);
+    std::promise<std::string> handled;
+    control->on_failure([&](const std::string& line) { handled.set_value(line); });
+    return handled.get_future().get();
+  });
+  EXPECT_EQ(said[0], "rank 1: early");
+}
+
+TEST(Failure, OfRanksThatAreAtDifferentCallsIsNamed) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    if (rank == 0) (void)control->broadcast("a");
+    control->barrier();
+    control->barrier();
+    return std::string("passed");
+  });
+  EXPECT_NE(said[0].find("they do not run the same program"), std::string::npos) << said[0];
+}
+
+TEST(Failure, IsNoneAfterAllHaveLeft) {
+  const Port port;
+  const auto said = as_threads(3, [&](std::uint32_t rank) {
+    auto control = Control::join(rank_of(rank, 3), port.rendezvous(rank), patient);
+    std::string handled = "nothing";
+    control->on_failure([&](const std::string& line) { handled = line; });
+    control->leave();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * rank));
+    control.reset();
+    return handled;
+  });
+  EXPECT_EQ(said, std::vector<std::string>(3, "nothing"));
+}
+
+// The longest that a rank may be busy elsewhere is no matter of the control plane.
+TEST(Failure, IsNotARankThatIsBusy) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control =
+        Control::join(rank_of(rank, 2), port.rendezvous(rank), {Seconds(10), Seconds(0.5)});
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    control->barrier();
+    control->leave();
+    return std::string("passed");
+  });
+  EXPECT_EQ(said, std::vector<std::string>(2, "passed"));
+}
+
+}  // namespace
+}  // namespace paceline::real::test

@@ -1,0 +1,156 @@
+// What is wrong when ranks join is said, in one line, to all that came.
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <regex>
+
+#include "tests/real/launch/ranks.h"
+
+namespace paceline::real::test {
+namespace {
+
+std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
+                        const ControlLimits& limits) {
+  const auto begin = Clock::now();
+  std::string said = "joined";
+  try {
+    (void)Control::join(identity, where, limits);
+  } catch (const BackendError& error) {
+    said = error.what();
+  }
+  // Twice the limit and the moments in which things are said; the rest is a busy machine's.
+  EXPECT_LT(Clock::now() - begin, duration_of(2 * limits.connect + Seconds(5)));
+  return said;
+}
+
+void expect_all(const std::vector<std::string>& said, const std::string& pattern) {
+  for (const std::string& line : said) {
+    EXPECT_TRUE(std::regex_match(line, std::regex(pattern))) << line;
+    EXPECT_EQ(line, said.front());
+  }
+}
+
+TEST(Join, SaysWhichRankWasToldAnotherWorldSize) {
+  const Port port;
+  const auto said = as_threads(3, [&](std::uint32_t rank) {
+    return try_to_join(rank_of(rank, rank == 2 ? 5 : 3), port.rendezvous(rank), patient);
+  });
+  EXPECT_EQ(said[0],
+            "rank 2 was told a world size of 5, rank 0 of 3; set WORLD_SIZE alike everywhere");
+  EXPECT_EQ(said[2], said[0]);
+}
+
+TEST(Join, NamesBothProcessesThatSayTheyAreTheSameRank) {
+  const Port port;
+  const auto said = as_threads(3, [&](std::uint32_t process) {
+    return try_to_join(rank_of(process == 2 ? 1 : process, 3), port.rendezvous(process), patient);
+  });
+  expect_all(said,
+             R"(two processes say that they are rank 1 \(pid \d+ on \S+ and pid \d+ on \S+\))");
+}
+
+TEST(Join, NamesTheRanksThatDidNotCome) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    return try_to_join(rank_of(rank, 4), port.rendezvous(rank), hasty);
+  });
+  expect_all(said,
+             R"(ranks 2, 3 did not come within 1 s; .*127\.0\.0\.1:\d+.*--connect-timeout.*)");
+}
+
+TEST(Join, SaysThatNobodyIsThere) {
+  // A port that is held and not listened on.
+  const Socket held(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(held.file(), static_cast<sockaddr*>(static_cast<void*>(&any)), sizeof any), 0);
+  const std::string port = std::to_string(local_address(held).port());
+  const auto where = parse_rendezvous("tcp://127.0.0.1:" + port, environment_of({}));
+  const std::string said = try_to_join(rank_of(1, 2), where, hasty);
+  EXPECT_EQ(said.find("rank 0 at 127.0.0.1:" + port +
+                      " cannot be reached within 1 s: Connection refused; "),
+            0u)
+      << said;
+  EXPECT_NE(said.find("--connect-timeout"), std::string::npos);
+}
+
+TEST(Join, SaysThatSomethingElseAnswers) {
+  const Port port;  // accepts, by its queue, and stays silent
+  const std::string said = try_to_join(rank_of(1, 2), port.rendezvous(1), hasty);
+  EXPECT_NE(said.find("not as rank 0 of Paceline does"), std::string::npos) << said;
+}
+
+TEST(Join, SaysThatTheFileIsMissing) {
+  const Folder folder;
+  const auto where =
+      parse_rendezvous("file://" + (folder.path / "none").string(), environment_of({}));
+  const std::string said = try_to_join(rank_of(1, 2), where, hasty);
+  EXPECT_EQ(said.find("rank 0 has not written "), 0u) << said;
+}
+
+TEST(Join, SaysThatTheFileCannotBeWritten) {
+  const auto where = parse_rendezvous("file:///no/such/folder/file", environment_of({}));
+  const std::string said = try_to_join(rank_of(0, 2), where, hasty);
+  EXPECT_EQ(said.find("the rendezvous file /no/such/folder/file cannot be written: "), 0u) << said;
+}
+
+TEST(Join, SaysThatThePortIsTaken) {
+  const Port port;
+  Rendezvous where = port.rendezvous(1);  // without the listener
+  const std::string said = try_to_join(rank_of(0, 2), where, hasty);
+  EXPECT_EQ(said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken: "), 0u)
+      << said;
+}
+
+TEST(Join, SaysThatTheAddressIsNotRankZeros) {
+  // 192.0.2.0/24 and its siblings are kept for documentation: no machine has them (RFC 5737).
+  const auto where = parse_rendezvous("tcp://203.0.113.7:29500", environment_of({}));
+  const std::string said = try_to_join(rank_of(0, 2), where, hasty);
+  EXPECT_EQ(said.find("203.0.113.7 is no address of "), 0u) << said;
+}
+
+TEST(Join, DoesNotWaitForANameThatNobodyKnows) {
+  // .invalid never resolves (RFC 2606).
+  const auto where = parse_rendezvous("tcp://paceline.invalid:29500", environment_of({}));
+  for (const std::uint32_t rank : {0u, 1u}) {
+    const std::string said = try_to_join(rank_of(rank, 2), where, hasty);
+    EXPECT_NE(said.find("paceline.invalid"), std::string::npos) << said;
+  }
+}
+
+TEST(Join, IgnoresStrangers) {
+  const Port port;
+  const Connected silent =
+      connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+  const Connected loud =
+      connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+  const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ASSERT_GT(::write(loud.socket.file(), request.data(), request.size()), 0);
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    control->leave();
+    return std::string("joined");
+  });
+  EXPECT_EQ(said, std::vector<std::string>(2, "joined"));
+}
+
+TEST(Join, SaysWhichRankDiedMeanwhile) {
+  const Port port;
+  Processes ranks(3, [&](std::uint32_t rank) {
+    if (rank == 2) {
+      Processes::say("is there");
+      std::this_thread::sleep_for(std::chrono::seconds(60));
+    }
+    return try_to_join(rank_of(rank, 3), port.rendezvous(rank), patient);
+  });
+  EXPECT_EQ(ranks.line(2), "is there");
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(300));  // rank 1 has come by now, or is lost
+  ranks.signal(1, SIGKILL);
+  EXPECT_EQ(ranks.line(0).find("rank 1 (pid " + std::to_string(ranks.pid(1)) + " on "), 0u);
+}
+
+}  // namespace
+}  // namespace paceline::real::test
