@@ -1,4 +1,4 @@
-# NVTX 3 is headers only. Its payload extension came later than the rest, so that is what is looked for.
+# NVTX 3 is headers only. Its payload extension came later than the rest, so that is looked for.
 find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExtPayload.h
           HINTS ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES include)
 include(FindPackageHandleStandardArgs)

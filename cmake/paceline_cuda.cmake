@@ -6,7 +6,8 @@ if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
   endif()
-  # From Turing on, the oldest that CUDA 13 compiles for; newer devices translate the last one's PTX.
+  # From Turing on, the oldest that CUDA 13 compiles for; devices newer than the last of these
+  # translate its PTX.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 75 80 90)
   endif()

@@ -91,6 +91,8 @@ DeviceCommunicator::DeviceCommunicator(const ConnectRequest& request, std::strin
       owner_{backend, request.rank},
       timeout_(request.timeout),
       device_(device) {
+  use_device();
+  check(owner_, "cudaFuncGetAttributes", load_kernels());
   compute_ = new_stream();
 }
 

@@ -85,6 +85,14 @@ __global__ void spin(std::uint64_t duration_ns) {
   }
 }
 
+template <class Element>
+cudaError_t load_as() {
+  cudaFuncAttributes ignored;
+  const cudaError_t result = cudaFuncGetAttributes(&ignored, add_units<Element>);
+  if (result != cudaSuccess) return result;
+  return cudaFuncGetAttributes(&ignored, add_units<Vector<Element>>);
+}
+
 }  // namespace
 
 cudaError_t launch_add(DataType type, void* to, const void* from, ElementCount count,
@@ -103,6 +111,16 @@ cudaError_t launch_spin(std::uint64_t duration_ns, cudaStream_t stream) {
   constexpr unsigned warp = 32;
   spin<<<1, warp, 0, stream>>>(duration_ns);
   return cudaGetLastError();
+}
+
+cudaError_t load_kernels() {
+  cudaFuncAttributes ignored;
+  for (const cudaError_t result :
+       {load_as<float>(), load_as<__half>(), load_as<__nv_bfloat16>(), load_as<double>(),
+        load_as<std::int32_t>(), cudaFuncGetAttributes(&ignored, spin)}) {
+    if (result != cudaSuccess) return result;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace paceline::real::cuda

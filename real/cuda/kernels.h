@@ -19,4 +19,9 @@ namespace paceline::real::cuda {
 // 1 us, depending on the device.
 [[nodiscard]] cudaError_t launch_spin(std::uint64_t duration_ns, cudaStream_t stream);
 
+// Brings all of the above onto the current device. CUDA does so at the first launch otherwise,
+// which may wait for kernels that are running; and they may be waiting for another rank
+// (Programming Guide, Lazy Loading, Concurrent Kernel Execution).
+[[nodiscard]] cudaError_t load_kernels();
+
 }  // namespace paceline::real::cuda

@@ -39,6 +39,26 @@ TEST(CudaLocalBackend, DoesEveryAlgorithmWithEveryType) {
   }
 }
 
+TEST(CudaLocalBackend, GivesUpAMessageThatNobodySends) {
+  if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  const auto said = with_threads(RankCount(2), [&](Rank rank, real::Meeting& meeting) {
+    real::ConnectRequest request;
+    request.rank = rank;
+    request.size = RankCount(2);
+    request.timeout = Seconds(0.2);
+    request.meeting = &meeting;
+    const auto communicator = real::connect_cuda_local(request);
+    if (rank == Rank(1)) return std::vector<std::string>();
+    const auto buffer = communicator->allocate(real::DataType::float32, ElementCount(4));
+    const real::Message message{
+        real::Message::Kind::receive, Rank(1), buffer.get(), {ElementCount(0), ElementCount(4)}};
+    (void)communicator->post({&message, 1}, 0);
+    return std::vector<std::string>{"no error"};
+  });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].rfind("cuda-local: rank 0: receive: no end within 0.2", 0), 0U) << said[0];
+}
+
 // A device's clock ticks every microsecond at worst; the rest is the start of the kernel and the
 // wait, on a machine that may be busy.
 TEST(CudaLocalBackend, ComputesForTheDurationThatIsAsked) {
