@@ -1,0 +1,221 @@
+#include "real/cuda/device_communicator.h"
+
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "models/contract.h"
+#include "real/cuda/kernels.h"
+#include "real/errors.h"
+
+namespace paceline::real::cuda {
+
+// The end of work on a device.
+class DeviceEvent : public Event {
+ public:
+  DeviceEvent(DeviceCommunicator& communicator, MarkPtr mark, std::string_view call)
+      : communicator_(communicator), mark_(std::move(mark)), call_(call) {}
+
+ private:
+  void do_wait() override { communicator_.wait_for(*mark_, call_); }
+
+  DeviceCommunicator& communicator_;
+  MarkPtr mark_;
+  std::string_view call_;
+};
+
+namespace {
+
+// Destructors cannot report, and what they would report has been by then.
+void ignore(cudaError_t /*result*/) {}
+
+// Copies between pageable memory and a device's may return before they are done, and those of other
+// streams do not wait for them.
+void settle(const Owner& owner) {
+  check(owner, "cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
+}
+
+}  // namespace
+
+Mark::Mark(const Owner& owner, cudaStream_t stream) {
+  check(owner, "cudaEventCreateWithFlags",
+        cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+  const cudaError_t result = cudaEventRecord(event_, stream);
+  if (result == cudaSuccess) return;
+  ignore(cudaEventDestroy(event_));
+  check(owner, "cudaEventRecord", result);
+}
+
+Mark::~Mark() { ignore(cudaEventDestroy(event_)); }
+
+DeviceBuffer::DeviceBuffer(const Owner& owner, int device, DataType type, ElementCount count)
+    : Buffer(type, count), owner_(owner), device_(device) {
+  const Bytes size = count * size_of(type);
+  if (size == Bytes(0)) return;
+  check(owner_, "cudaSetDevice", cudaSetDevice(device_));
+  void* memory = nullptr;
+  check(owner_, "cudaMalloc", cudaMalloc(&memory, size.value()));
+  memory_ = static_cast<std::byte*>(memory);
+  check(owner_, "cudaMemset", cudaMemset(memory_, 0, size.value()));
+  settle(owner_);
+}
+
+DeviceBuffer::~DeviceBuffer() { ignore(cudaFree(memory_)); }
+
+std::byte* DeviceBuffer::at(ElementCount element) {
+  return memory_ + (element * size_of(type())).value();
+}
+
+const std::byte* DeviceBuffer::at(ElementCount element) const {
+  return memory_ + (element * size_of(type())).value();
+}
+
+void DeviceBuffer::do_write(std::size_t first_byte, std::span<const std::byte> host) {
+  if (host.empty()) return;
+  check(owner_, "cudaSetDevice", cudaSetDevice(device_));
+  check(owner_, "cudaMemcpy",
+        cudaMemcpy(memory_ + first_byte, host.data(), host.size(), cudaMemcpyHostToDevice));
+  settle(owner_);
+}
+
+void DeviceBuffer::do_read(std::size_t first_byte, std::span<std::byte> host) const {
+  if (host.empty()) return;
+  check(owner_, "cudaSetDevice", cudaSetDevice(device_));
+  check(owner_, "cudaMemcpy",
+        cudaMemcpy(host.data(), memory_ + first_byte, host.size(), cudaMemcpyDeviceToHost));
+}
+
+DeviceCommunicator::DeviceCommunicator(const ConnectRequest& request, std::string_view backend,
+                                       int device)
+    : Communicator(request.rank, request.size),
+      owner_{backend, request.rank},
+      timeout_(request.timeout),
+      device_(device) {
+  use_device();
+  check(owner_, "cudaFuncGetAttributes", load_kernels());
+  compute_ = new_stream();
+}
+
+DeviceCommunicator::~DeviceCommunicator() {
+  ignore(cudaSetDevice(device_));
+  for (cudaStream_t stream : all_streams_) ignore(cudaStreamDestroy(stream));
+}
+
+void DeviceCommunicator::use_device() const {
+  check(owner_, "cudaSetDevice", cudaSetDevice(device_));
+}
+
+cudaStream_t DeviceCommunicator::new_stream() {
+  use_device();
+  cudaStream_t made = nullptr;
+  check(owner_, "cudaStreamCreateWithFlags",
+        cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+  const std::lock_guard lock(mutex_);
+  all_streams_.push_back(made);
+  return made;
+}
+
+// Two numbers in use at a time never share a stream of CUDA: what one waits for may be behind the
+// other.
+cudaStream_t DeviceCommunicator::stream_of(Stream stream) {
+  use_device();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = streams_.find(stream); found != streams_.end()) return found->second;
+    if (!free_streams_.empty()) {
+      cudaStream_t taken = free_streams_.back();
+      free_streams_.pop_back();
+      streams_.emplace(stream, taken);
+      return taken;
+    }
+  }
+  cudaStream_t made = new_stream();  // this number is this thread's only
+  const std::lock_guard lock(mutex_);
+  streams_.emplace(stream, made);
+  return made;
+}
+
+EventPtr DeviceCommunicator::event_at(MarkPtr mark, std::string_view call) {
+  return std::make_unique<DeviceEvent>(*this, std::move(mark), call);
+}
+
+// Asking all the time rather than sleeping: a step is measured by when this returns. CUDA's own
+// waits would neither end with the timeout nor see that another rank has failed.
+void DeviceCommunicator::wait_for(const Mark& mark, std::string_view call) {
+  const Seconds start = steady_now();
+  while (true) {
+    const cudaError_t result = cudaEventQuery(mark.event());
+    if (result == cudaSuccess) return;
+    if (result != cudaErrorNotReady) fail(call, cudaGetErrorString(result));
+    if (const std::string wrong = trouble(); !wrong.empty()) fail(call, wrong);
+    if (steady_now() - start > timeout_) {
+      fail(call, "no end within " + std::to_string(timeout_.value()) + " s");
+    }
+    std::this_thread::yield();
+  }
+}
+
+void DeviceCommunicator::fail(std::string_view call, const std::string& message) {
+  throw BackendError(std::string(owner_.backend), rank(), std::string(call), message);
+}
+
+DeviceBuffer& DeviceCommunicator::on_device(Buffer& buffer) {
+  auto* device = dynamic_cast<DeviceBuffer*>(&buffer);
+  PACELINE_EXPECTS(device != nullptr);
+  return *device;
+}
+
+const DeviceBuffer& DeviceCommunicator::on_device(const Buffer& buffer) {
+  const auto* device = dynamic_cast<const DeviceBuffer*>(&buffer);
+  PACELINE_EXPECTS(device != nullptr);
+  return *device;
+}
+
+std::unique_ptr<Buffer> DeviceCommunicator::do_allocate(DataType type, ElementCount count) {
+  return std::make_unique<DeviceBuffer>(owner_, device_, type, count);
+}
+
+void DeviceCommunicator::do_add(Buffer& to, ElementRange range, const Buffer& from,
+                                ElementCount begin, Stream stream) {
+  cudaStream_t on = stream_of(stream);
+  check(owner_, "add",
+        launch_add(to.type(), on_device(to).at(range.begin), on_device(from).at(begin), range.count,
+                   on));
+}
+
+void DeviceCommunicator::do_copy(Buffer& to, ElementRange range, const Buffer& from,
+                                 ElementCount begin, Stream stream) {
+  cudaStream_t on = stream_of(stream);
+  check(owner_, "cudaMemcpyAsync",
+        cudaMemcpyAsync(on_device(to).at(range.begin), on_device(from).at(begin),
+                        (range.count * size_of(to.type())).value(), cudaMemcpyDeviceToDevice, on));
+}
+
+void DeviceCommunicator::do_finish(Stream stream) {
+  use_device();
+  cudaStream_t on = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find(stream);
+    if (found == streams_.end()) return;  // nothing was done on it
+    on = found->second;
+  }
+  wait_for(Mark(owner_, on), "finish");
+  finished(stream);
+  const std::lock_guard lock(mutex_);
+  streams_.erase(stream);
+  free_streams_.push_back(on);
+}
+
+// A stream adds one piece while the next is under way only if they are on different streams, and
+// the libraries cut their messages themselves: no message is as long.
+Bytes DeviceCommunicator::do_piece() const { return Bytes(std::uint64_t{1} << 40); }
+
+EventPtr DeviceCommunicator::do_compute(Seconds /*start*/, Seconds duration) {
+  use_device();
+  const auto nanoseconds = static_cast<std::uint64_t>(std::llround(duration.value() * 1e9));
+  check(owner_, "spin", launch_spin(nanoseconds, compute_));
+  return event_at(std::make_shared<Mark>(owner_, compute_), "compute");
+}
+
+}  // namespace paceline::real::cuda

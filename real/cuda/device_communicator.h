@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "real/backend.h"
+#include "real/cuda/device.h"
+
+namespace paceline::real::cuda {
+
+// A point in the work of a stream. CUDA's events belong to the device that is current when they are
+// made.
+class Mark {
+ public:
+  // At the end of what the stream has by now.
+  Mark(const Owner& owner, cudaStream_t stream);
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark();
+
+  [[nodiscard]] cudaEvent_t event() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+using MarkPtr = std::shared_ptr<Mark>;
+
+// Elements in a device's memory.
+class DeviceBuffer : public Buffer {
+ public:
+  DeviceBuffer(const Owner& owner, int device, DataType type, ElementCount count);
+  ~DeviceBuffer() override;
+
+  [[nodiscard]] int device() const { return device_; }
+  // Where the element is. Precondition: it is inside, or the end.
+  [[nodiscard]] std::byte* at(ElementCount element);
+  [[nodiscard]] const std::byte* at(ElementCount element) const;
+
+ private:
+  void do_write(std::size_t first_byte, std::span<const std::byte> host) override;
+  void do_read(std::size_t first_byte, std::span<std::byte> host) const override;
+
+  Owner owner_;
+  int device_;
+  std::byte* memory_ = nullptr;
+};
+
+// What the backends of GPU ranks have in common: one device each, memory, streams, sums and set
+// durations there. In order: a Stream is one of CUDA's from its first use until it is finished.
+class DeviceCommunicator : public Communicator {
+ public:
+  // `backend` outlives the communicator.
+  DeviceCommunicator(const ConnectRequest& request, std::string_view backend, int device);
+  ~DeviceCommunicator() override;
+
+ protected:
+  [[nodiscard]] const Owner& owner() const { return owner_; }
+  [[nodiscard]] Seconds timeout() const { return timeout_; }
+  [[nodiscard]] int device() const { return device_; }
+  // Makes the rank's device the calling thread's, which every thread must do that uses it.
+  void use_device() const;
+  // Also makes the device current.
+  [[nodiscard]] cudaStream_t stream_of(Stream stream);
+  [[nodiscard]] cudaStream_t new_stream();  // destroyed with the communicator
+  [[nodiscard]] EventPtr event_at(MarkPtr mark, std::string_view call);
+  // Returns when the stream has come to the mark; throws BackendError after the timeout.
+  void wait_for(const Mark& mark, std::string_view call);
+
+  // Precondition: the buffer came from such a communicator's allocate().
+  [[nodiscard]] static DeviceBuffer& on_device(Buffer& buffer);
+  [[nodiscard]] static const DeviceBuffer& on_device(const Buffer& buffer);
+
+ private:
+  friend class DeviceEvent;
+
+  // What is wrong with the group, asked again and again while a thread waits; empty: nothing.
+  virtual std::string trouble() { return ""; }
+  // Ends what is under way as well as possible, then throws BackendError.
+  [[noreturn]] virtual void fail(std::string_view call, const std::string& message);
+  // The stream of that number is finished; it may be another's next.
+  virtual void finished(Stream /*stream*/) {}
+
+  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) final;
+  void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+              Stream stream) final;
+  void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+               Stream stream) final;
+  bool do_in_order() const final { return true; }
+  void do_finish(Stream stream) final;
+  Bytes do_piece() const final;
+  EventPtr do_compute(Seconds start, Seconds duration) final;
+
+  Owner owner_;
+  Seconds timeout_;
+  int device_;
+  std::mutex mutex_;
+  std::vector<cudaStream_t> all_streams_;
+  std::vector<cudaStream_t> free_streams_;
+  std::map<Stream, cudaStream_t> streams_;  // of those that are not finished
+  cudaStream_t compute_ = nullptr;
+};
+
+}  // namespace paceline::real::cuda

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "real/backend.h"
+
+// What is said to NCCL and about it, as far as neither NCCL nor a device is needed for it.
+namespace paceline::real::nccl {
+
+// NCCL's number of a version as people write it: 22809 is 2.28.9, and 2708, of the older kind,
+// 2.7.8.
+[[nodiscard]] std::string version_text(int code);
+
+[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
+// Nothing unless the text is two digits for each of so many bytes.
+[[nodiscard]] std::optional<std::vector<std::byte>> from_hex(std::string_view text,
+                                                             std::size_t bytes);
+
+// The first two ranks that named the same device, by where each said to be.
+[[nodiscard]] std::optional<std::pair<Rank, Rank>> find_shared_device(
+    const std::vector<std::string>& places);
+
+// Plans' messages that are under way at the same time must not be on one communicator of NCCL's,
+// which matches them by their order alone, and threads post in another order on every rank. So
+// there are lanes, a communicator each: of a Stream that is (call * 256 + channel), by whether the
+// call is even and by channel. Two calls, of successive numbers, may be under way, of few channels
+// each.
+inline constexpr Stream streams_per_call = 256;
+inline constexpr Stream lane_channels = 4;  // each costs memory of the device and start-up time
+inline constexpr Stream lanes = 2 * lane_channels;
+
+// Nothing where the channel's number is too high.
+[[nodiscard]] std::optional<std::size_t> lane_of(Stream stream);
+
+}  // namespace paceline::real::nccl

@@ -1,0 +1,345 @@
+#include "real/nccl/communicator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <shared_mutex>
+#include <utility>
+
+#include "models/contract.h"
+#include "real/cuda/device_communicator.h"
+#include "real/errors.h"
+#include "real/nccl/arguments.h"
+#include "real/nccl/lane.h"
+
+namespace paceline::real {
+namespace {
+
+using collectives::Collective;
+using collectives::Partition;
+using cuda::DeviceBuffer;
+using cuda::DeviceCommunicator;
+using cuda::Mark;
+using nccl::Lane;
+
+constexpr std::string_view backend_name = "nccl";
+
+// The first with communicators that do not block (release notes of NCCL 2.14).
+constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
+
+ncclDataType_t nccl_type(DataType type) {
+  switch (type) {
+    case DataType::float32: return ncclFloat32;
+    case DataType::float16: return ncclFloat16;
+    case DataType::bfloat16: return ncclBfloat16;
+    case DataType::float64: return ncclFloat64;
+    case DataType::int32: return ncclInt32;
+  }
+  PACELINE_UNREACHABLE("a type outside the enumeration");
+}
+
+// Keeps the first failure of several calls of a group.
+void keep_first(ncclResult_t& kept, ncclResult_t next) {
+  if (kept == ncclSuccess || kept == ncclInProgress) kept = next;
+}
+
+// A collective of NCCL's on one rank's buffer, in place: what goes into one group.
+class GroupedCall {
+ public:
+  GroupedCall(const NativeCall& call, DeviceBuffer& buffer, const Communicator& group,
+              cudaStream_t stream)
+      : call_(call),
+        buffer_(buffer),
+        rank_(group.rank()),
+        size_(group.size()),
+        type_(nccl_type(buffer.type())),
+        stream_(stream) {}
+
+  ncclResult_t enqueue(ncclComm_t on) const {
+    const std::size_t count = call_.count.value();
+    const int root = static_cast<int>(call_.root.value());
+    std::byte* const all = buffer_.at(ElementCount(0));
+    switch (call_.collective) {
+      case Collective::all_reduce:
+        return ncclAllReduce(all, all, count, type_, ncclSum, on, stream_);
+      case Collective::reduce_scatter: return reduce_scatter(on);
+      case Collective::all_gather: return all_gather(on);
+      case Collective::broadcast: return ncclBroadcast(all, all, count, type_, root, on, stream_);
+      case Collective::reduce:
+        return ncclReduce(all, all, count, type_, ncclSum, root, on, stream_);
+      case Collective::all_to_all: return all_to_all(on);
+    }
+    PACELINE_UNREACHABLE("a collective outside the enumeration");
+  }
+
+ private:
+  [[nodiscard]] Partition chunks() const {
+    return Partition::even({ElementCount(0), call_.count}, size_.value());
+  }
+
+  // NCCL knows equal chunks only; for others one call a chunk, which it runs as one kernel.
+  template <class OfChunk>
+  ncclResult_t for_each_chunk(OfChunk of_chunk) const {
+    ncclResult_t result = ncclSuccess;
+    for (std::uint32_t r = 0; r < size_.value(); ++r) {
+      const ElementRange chunk = chunks().chunk(r);
+      if (chunk.count == ElementCount(0)) continue;
+      keep_first(result,
+                 of_chunk(buffer_.at(chunk.begin), chunk.count.value(), static_cast<int>(r)));
+    }
+    return result;
+  }
+
+  ncclResult_t reduce_scatter(ncclComm_t on) const {
+    const ElementRange mine = chunks().chunk(rank_.value());
+    if (chunks().is_uniform()) {
+      return ncclReduceScatter(buffer_.at(ElementCount(0)), buffer_.at(mine.begin),
+                               mine.count.value(), type_, ncclSum, on, stream_);
+    }
+    return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
+      return ncclReduce(at, at, count, type_, ncclSum, owner, on, stream_);
+    });
+  }
+
+  ncclResult_t all_gather(ncclComm_t on) const {
+    const ElementRange mine = chunks().chunk(rank_.value());
+    if (chunks().is_uniform()) {
+      return ncclAllGather(buffer_.at(mine.begin), buffer_.at(ElementCount(0)), mine.count.value(),
+                           type_, on, stream_);
+    }
+    return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
+      return ncclBroadcast(at, at, count, type_, owner, on, stream_);
+    });
+  }
+
+  // ncclAlltoAll, of 2.28, cannot leave out the rank's own block, which stays where it is.
+  ncclResult_t all_to_all(ncclComm_t on) const {
+    const collectives::AllToAllBlocks blocks{size_, call_.count};
+    ncclResult_t result = ncclSuccess;
+    for (std::uint32_t r = 0; r < size_.value(); ++r) {
+      const int peer = static_cast<int>(r);
+      const ElementRange out = blocks.sent(Rank(r));
+      const ElementRange in = blocks.received(Rank(r));
+      if (Rank(r) == rank_ || out.count == ElementCount(0)) continue;
+      keep_first(result,
+                 ncclSend(buffer_.at(out.begin), out.count.value(), type_, peer, on, stream_));
+      keep_first(result,
+                 ncclRecv(buffer_.at(in.begin), in.count.value(), type_, peer, on, stream_));
+    }
+    return result;
+  }
+
+  const NativeCall& call_;
+  DeviceBuffer& buffer_;
+  Rank rank_;
+  RankCount size_;
+  ncclDataType_t type_;
+  cudaStream_t stream_;
+};
+
+class NcclCommunicator : public DeviceCommunicator {
+ public:
+  // The first id is for native calls, the others for the lanes of plans.
+  NcclCommunicator(const ConnectRequest& request, int device, const std::vector<ncclUniqueId>& ids)
+      : DeviceCommunicator(request, backend_name, device), native_stream_(new_stream()) {
+    for (const ncclUniqueId& id : ids) {
+      lanes_.push_back(std::make_unique<Lane>(timeout(), given_up_));
+      const std::string wrong = lanes_.back()->connect(id, size(), rank());
+      if (!wrong.empty()) fail("ncclCommInitRankConfig", wrong);
+    }
+  }
+  ~NcclCommunicator() override {
+    (void)cudaSetDevice(device());
+    // One that cannot be closed is aborted by its own destructor; the rest then are, too.
+    for (const auto& lane : lanes_) {
+      if (!given_up_ && !lane->close().empty()) given_up_ = true;
+    }
+  }
+
+ private:
+  void enqueue(Lane& lane, std::string_view call,
+               const std::function<ncclResult_t(ncclComm_t)>& calls) {
+    std::string wrong;
+    {
+      const std::shared_lock lock(life_);
+      wrong = lane.group(calls);
+    }
+    if (!wrong.empty()) fail(call, wrong);
+  }
+
+  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
+    const auto number = nccl::lane_of(stream);
+    if (!number) {
+      fail("post", "plans may have " + std::to_string(nccl::lane_channels) + " channels at most");
+    }
+    Lane& lane = *lanes_.at(1 + *number);
+    if (!lane.take(stream)) fail("post", "more than two calls of plans are under way");
+    cudaStream_t on = stream_of(stream);
+    enqueue(lane, "ncclGroupEnd", [&](ncclComm_t communicator) {
+      ncclResult_t result = ncclSuccess;
+      for (const Message& message : messages) {
+        std::byte* const at = on_device(*message.buffer).at(message.range.begin);
+        const std::size_t count = message.range.count.value();
+        const ncclDataType_t type = nccl_type(message.buffer->type());
+        const int peer = static_cast<int>(message.peer.value());
+        keep_first(result, message.kind == Message::Kind::send
+                               ? ncclSend(at, count, type, peer, communicator, on)
+                               : ncclRecv(at, count, type, peer, communicator, on));
+      }
+      return result;
+    });
+    const auto end = std::make_shared<Mark>(owner(), on);
+    std::vector<EventPtr> events(messages.size());
+    std::ranges::generate(events, [&] { return event_at(end, "wait"); });
+    return events;
+  }
+
+  bool do_has_native(Collective /*collective*/) const override { return true; }
+
+  // Not behind the compute stream, as PyTorch's is: whoever calls has waited for the compute that
+  // the data comes from, and what was begun since is what the call is to overlap with.
+  EventPtr do_native(const NativeCall& call) override {
+    use_device();
+    if (call.count > ElementCount(0)) {
+      const GroupedCall grouped(call, on_device(*call.buffer), *this, native_stream_);
+      enqueue(*lanes_.front(), to_text(call.collective),
+              [&](ncclComm_t communicator) { return grouped.enqueue(communicator); });
+    }
+    return event_at(std::make_shared<Mark>(owner(), native_stream_), "wait");
+  }
+
+  std::string trouble() override {
+    if (given_up_) return "the group has failed";
+    const std::shared_lock lock(life_);
+    for (const auto& lane : lanes_) {
+      if (std::string wrong = lane->trouble(); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  // Kernels that wait for a rank that died end only so.
+  [[noreturn]] void fail(std::string_view call, const std::string& message) override {
+    if (!given_up_.exchange(true)) {
+      const std::unique_lock lock(life_);  // others leave when they see that it is given up
+      for (const auto& lane : lanes_) lane->abort();
+    }
+    throw BackendError(std::string(backend_name), rank(), std::string(call), message);
+  }
+
+  void finished(Stream stream) override {
+    if (lanes_.size() == 1) return;
+    if (const auto number = nccl::lane_of(stream)) lanes_.at(1 + *number)->release(stream);
+  }
+
+  std::atomic<bool> given_up_ = false;
+  std::shared_mutex life_;  // of NCCL's communicators: exclusive for aborting them
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  cudaStream_t native_stream_;
+};
+
+[[noreturn]] void refuse(const ConnectRequest& request, const std::string& call,
+                         const std::string& message) {
+  throw BackendError(std::string(backend_name), request.rank, call, message);
+}
+
+// What a rank says that cannot take part; no place and no id begins so.
+constexpr char refusal = '!';
+
+int library_version() {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
+}
+
+std::string missing_here(const cuda::Devices& devices) {
+  if (library_version() < oldest_version) {
+    return "NCCL " + nccl::version_text(library_version()) + " is older than " +
+           nccl::version_text(oldest_version);
+  }
+  return devices.missing;
+}
+
+// The device of this rank: of the machine, by its kernel's boot, and of a slot in it.
+std::string place_of(int device, const ConnectRequest& request) {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return boot + " " + cuda::pci_address({backend_name, request.rank}, device);
+}
+
+// Tells the others, also when something is wrong: they would wait for it. Throws if anything is.
+std::vector<std::string> agree(const ConnectRequest& request, const std::string& call,
+                               const std::string& mine) {
+  auto all = request.meeting->all_gather(mine);
+  const auto refused = [](const std::string& one) { return !one.empty() && one[0] == refusal; };
+  if (refused(mine)) refuse(request, call, mine.substr(1));
+  const auto found = std::ranges::find_if(all, refused);
+  if (found != all.end()) {
+    refuse(request, call,
+           "rank " + std::to_string(found - all.begin()) + " has refused: " + found->substr(1));
+  }
+  return all;
+}
+
+// The device for this rank, when every rank has one to itself.
+int agree_on_device(const ConnectRequest& request) {
+  const cuda::Devices devices = cuda::find_devices();
+  const std::string missing = missing_here(devices);
+  if (!missing.empty()) {
+    (void)agree(request, "", refusal + missing + "; use --backend gloo");
+  }
+  const int device =
+      static_cast<int>(request.local_rank % static_cast<std::uint32_t>(devices.count));
+  const auto shared = nccl::find_shared_device(agree(request, "", place_of(device, request)));
+  if (shared) {
+    refuse(request, "",
+           "ranks " + std::to_string(shared->first.value()) + " and " +
+               std::to_string(shared->second.value()) +
+               " are on one GPU, which NCCL refuses: use --backend gloo for several processes on "
+               "one GPU");
+  }
+  return device;
+}
+
+std::string make_ids(std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) {
+    ncclUniqueId id;
+    const std::string wrong = nccl::describe(ncclGetUniqueId(&id), nullptr);
+    if (!wrong.empty()) return refusal + wrong;
+    all += nccl::to_hex(std::as_bytes(std::span(&id, 1)));
+  }
+  return all;
+}
+
+std::vector<ncclUniqueId> agree_on_ids(const ConnectRequest& request) {
+  const std::string call = "ncclGetUniqueId";
+  const std::size_t count = request.size == RankCount(1) ? 1 : 1 + nccl::lanes;
+  const std::string mine = request.rank == Rank(0) ? make_ids(count) : "";
+  const std::string text = agree(request, call, mine).front();
+  const auto bytes = nccl::from_hex(text, count * sizeof(ncclUniqueId));
+  if (!bytes) refuse(request, call, "what rank 0 sent is no id");
+  std::vector<ncclUniqueId> ids(count);
+  std::memcpy(ids.data(), bytes->data(), bytes->size());
+  return ids;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> connect_nccl(const ConnectRequest& request) {
+  const int device = agree_on_device(request);
+  const auto ids = agree_on_ids(request);
+  return std::make_unique<NcclCommunicator>(request, device, ids);
+}
+
+Backend nccl_backend() {
+  cuda::Devices devices = cuda::find_devices();
+  std::string missing = missing_here(devices);
+  return {backend_name,
+          "NVIDIA's library, one GPU a rank",
+          nccl::version_text(library_version()),
+          std::move(devices.notes),
+          std::move(missing),
+          connect_nccl};
+}
+
+}  // namespace paceline::real

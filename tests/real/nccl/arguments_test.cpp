@@ -1,0 +1,56 @@
+#include "real/nccl/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace paceline::test {
+namespace {
+
+using namespace real::nccl;
+
+// nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.
+TEST(NcclArguments, ReadsBothKindsOfVersionNumbers) {
+  EXPECT_EQ(version_text(22809), "2.28.9");
+  EXPECT_EQ(version_text(20903), "2.9.3");
+  EXPECT_EQ(version_text(2708), "2.7.8");
+}
+
+TEST(NcclArguments, PassesBytesAsHexDigitsAndBack) {
+  const std::vector<std::byte> bytes{std::byte{0x00}, std::byte{0x9f}, std::byte{0xff}};
+  EXPECT_EQ(to_hex(bytes), "009fff");
+  EXPECT_EQ(from_hex("009fff", 3), bytes);
+}
+
+TEST(NcclArguments, RefusesTextThatIsNotSoManyBytes) {
+  EXPECT_FALSE(from_hex("009f", 3));
+  EXPECT_FALSE(from_hex("009ff", 3));
+  EXPECT_FALSE(from_hex("009ffg", 3));
+}
+
+TEST(NcclArguments, FindsTwoRanksOnOneDevice) {
+  EXPECT_FALSE(find_shared_device({}));
+  EXPECT_FALSE(find_shared_device({"a 0", "a 1", "b 0"}));
+  const auto shared = find_shared_device({"a 0", "a 1", "b 0", "a 1"});
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->first, Rank(1));
+  EXPECT_EQ(shared->second, Rank(3));
+}
+
+// Successive calls 6 and 7 of four channels: eight streams, eight lanes.
+TEST(NcclArguments, KeepsSuccessiveCallsAndTheirChannelsOnDifferentLanes) {
+  std::set<std::size_t> used;
+  for (real::Stream call = 6; call <= 7; ++call) {
+    for (real::Stream channel = 0; channel < lane_channels; ++channel) {
+      const auto lane = lane_of(call * streams_per_call + channel);
+      ASSERT_TRUE(lane);
+      EXPECT_LT(*lane, lanes);
+      used.insert(*lane);
+    }
+  }
+  EXPECT_EQ(used.size(), lanes);
+  EXPECT_FALSE(lane_of(lane_channels));
+}
+
+}  // namespace
+}  // namespace paceline::test
