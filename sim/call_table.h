@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/collectives/plan.h"
+#include "models/topology/cluster.h"
 #include "sim/network.h"
 
 namespace paceline::sim {
@@ -48,7 +49,15 @@ struct PlannedTransfer {
   PathId path;
   std::uint64_t stands_for;  // transfers between the endpoints of the two classes
   TransferSize size;
+  // Where it is reduced: how fast its receiver does that. Absent: in no time.
+  std::optional<BytesPerSecond> reduction = std::nullopt;
 };
+
+// How fast what arrives so is reduced.
+[[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
+                                                                const topology::Cluster& cluster) {
+  return arrival == collectives::Arrival::reduce ? cluster.reduction_bandwidth : std::nullopt;
+}
 
 // One round written out for all actors, indexed from both ends.
 class RoundShape {

@@ -96,7 +96,7 @@ void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint3
   if (free_.empty()) free_.push_back(&pool_.emplace_back());
   Transfer* transfer = free_.back();
   free_.pop_back();
-  *transfer = {this, channel, shape, number, round};
+  *transfer = {this, channel, shape, number, round, bytes, false};
   Network::Connection* connection = nullptr;
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{planned.from, planned.to}];
@@ -106,14 +106,26 @@ void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint3
 
 void CollectiveRun::arrived(void* tag) {
   auto* transfer = static_cast<Transfer*>(tag);
-  const Transfer done = *transfer;
-  transfer->run = nullptr;
-  done.run->free_.push_back(transfer);
-  const auto& shape = done.run->table_.channels[done.channel].shapes[done.shape];
+  transfer->run->take(*transfer);
+}
+
+// A sender is done when its bytes have arrived, a receiver when it has reduced them. A class that
+// sends to itself is both ends, and counted the transfer once: it is done as a receiver is.
+void CollectiveRun::take(Transfer& transfer) {
+  const Transfer done = transfer;
+  const RoundShape& shape = table_.channels[done.channel].shapes[done.shape];
   const PlannedTransfer& planned = shape.transfers()[done.number];
-  done.run->finish(done.channel, planned.from, done.round);
-  // A class that sends to itself is both ends, and counted the transfer once.
-  if (planned.to != planned.from) done.run->finish(done.channel, planned.to, done.round);
+  const bool sends_to_itself = planned.to == planned.from;
+  if (planned.reduction && !done.is_reduced) {
+    transfer.is_reduced = true;
+    network_.hand_back_after(Seconds(done.bytes / planned.reduction->value()), &transfer);
+    if (!sends_to_itself) finish(done.channel, planned.from, done.round);
+    return;
+  }
+  transfer.run = nullptr;
+  free_.push_back(&transfer);
+  if (!done.is_reduced && !sends_to_itself) finish(done.channel, planned.from, done.round);
+  finish(done.channel, planned.to, done.round);
 }
 
 void CollectiveRun::finish(std::uint32_t channel, Actor actor, std::uint64_t round) {

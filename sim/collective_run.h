@@ -35,6 +35,8 @@ class CollectiveRun {
     std::uint32_t shape;
     std::uint32_t number;  // in the shape
     std::uint64_t round;
+    double bytes;
+    bool is_reduced;  // the flow has arrived, its receiver is not done with it
   };
 
   // For leaping over rounds that are all alike (see Regime).
@@ -73,6 +75,7 @@ class CollectiveRun {
   void post(std::uint32_t channel, Actor actor);
   void start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number, std::uint64_t round,
              double bytes);
+  void take(Transfer& transfer);
   void finish(std::uint32_t channel, Actor actor, std::uint64_t round);
 
   const CallTable& table_;

@@ -73,8 +73,9 @@ void FlowNetwork::send(PathId path, double bytes, void* tag, Connection* connect
   flow->latency_passed = false;
   if (connection != nullptr) connection->flows.push_back(flow);
   ++flows_;
-  if (flow->path.latency > Seconds(0)) {
-    at(now() + flow->path.latency, [this, flow] { pass_latency(flow); });
+  const Seconds latency = flow->path.latency_of(bytes);
+  if (latency > Seconds(0)) {
+    at(now() + latency, [this, flow] { pass_latency(flow); });
   } else {
     pass_latency(flow);
   }
@@ -89,6 +90,10 @@ void FlowNetwork::pass_latency(Flow* flow) {
 
 void FlowNetwork::at(Seconds time, std::function<void()> action) {
   simgrid::kernel::timer::Timer::set(time.value(), std::move(action));
+}
+
+void FlowNetwork::hand_back_after(Seconds delay, void* tag) {
+  at(now() + delay, [this, tag] { on_arrival_(tag); });
 }
 
 void FlowNetwork::start(Flow* flow) {

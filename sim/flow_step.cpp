@@ -31,8 +31,8 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
         for (const collectives::Send& send : round.sends(Rank(a))) {
           const PathId path =
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to));
-          transfers.push_back(
-              {a, index(send.to), path, 1, TransferSize::exact(send.chunk, element)});
+          transfers.push_back({a, index(send.to), path, 1, TransferSize::exact(send.chunk, element),
+                               reduction_of(send.arrival, point.cluster)});
         }
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));

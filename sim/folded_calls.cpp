@@ -141,6 +141,15 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
           exact ? call.element_size : ElementSize(0)};
 }
 
+// What else sets two messages of a round apart, whatever their size.
+std::uint64_t kind_of(const Send& send, const topology::Path& path,
+                      const topology::Cluster& cluster) {
+  const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
+  const Seconds with_rendezvous = path.latency_of(std::numeric_limits<double>::infinity());
+  const auto reduction = reduction_of(send.arrival, cluster);
+  return combined({bits(path.latency), bits(with_rendezvous), reduction ? 1U : 0U});
+}
+
 // Adds the sends of a plan, as one job's ranks are placed.
 void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
                std::uint64_t structure, const std::vector<Rank>& places,
@@ -156,9 +165,8 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
         const Rank sender = places[from], receiver = places[index(send.to)];
         const topology::Path path = fabric.path(sender, receiver);
         const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-        rows.push_back(
-            {index(sender), index(receiver), path.out, path.in,
-             combined({place, chunk, std::bit_cast<std::uint64_t>(path.latency.value())})});
+        rows.push_back({index(sender), index(receiver), path.out, path.in,
+                        combined({place, chunk, kind_of(send, path, fabric.cluster())})});
         if (!even) continue;
         means.push_back(send.chunk.partition.mean_elements());
         if (different_means.empty() || different_means.back() != means.back()) {
@@ -309,11 +317,11 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   struct Bundle {
     Actor to;
     std::vector<std::uint32_t> link_classes;
-    Seconds latency;
-    const ChunkRule* rule;
+    topology::Path path;
+    const Send* send;
     std::uint64_t sends;
   };
-  using Key = std::tuple<Actor, std::vector<std::uint32_t>, Seconds, std::uint64_t>;
+  using Key = std::tuple<Actor, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
   std::map<Key, std::size_t> numbers;
   std::vector<Bundle> bundles;  // as they come: hashes are in the keys, and one of an address
   const std::vector<Rank>& members = actors_[job].members[from];
@@ -322,22 +330,25 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
                                              place_of(point_, jobs_[job], send.to));
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
-    const auto [entry, is_new] = numbers.try_emplace(
-        {to, link_classes, path.latency, kind_of(send.chunk, chunks_, sizes)}, bundles.size());
-    if (is_new) bundles.push_back({to, link_classes, path.latency, &send.chunk, 0});
+    const auto [entry, is_new] =
+        numbers.try_emplace({to, link_classes, kind_of(send, path, point_.cluster),
+                             kind_of(send.chunk, chunks_, sizes)},
+                            bundles.size());
+    if (is_new) bundles.push_back({to, link_classes, path, &send, 0});
     ++bundles[entry->second].sends;
   }
-  for (const auto& [to, link_classes, latency, rule_of_one, sends_of_one] : bundles) {
+  for (const auto& [to, link_classes, path_of_one, send, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
-    const ChunkRule& rule = *rule_of_one;
-    const PathId path = path_of({latency, link_classes, flows});
+    const ChunkRule& rule = send->chunk;
+    const PathId path =
+        path_of({path_of_one.latency, link_classes, flows, path_of_one.rendezvous_above});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
       const double elements = sizes.elements(rule.partition.mean_elements());
       count_unevenness(path, elements, rule, element);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
-    transfers.push_back({from, to, path, flows, size});
+    transfers.push_back({from, to, path, flows, size, reduction_of(send->arrival, point_.cluster)});
   }
 }
 
@@ -352,9 +363,12 @@ void FoldedCalls::count_unevenness(PathId number, double elements, const ChunkRu
     rate = std::min(rate, bandwidth.value() * share);
   }
   const auto bytes = [&](double count) { return count * static_cast<double>(element.value()); };
-  const double taken = path.latency.value() + bytes(elements) / rate;
+  const auto time_of = [&](double count) {
+    return path.latency_of(bytes(count)).value() + bytes(count) / rate;
+  };
+  const double taken = time_of(elements);
   const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
-  if (taken > 0) unevenness_ = std::max(unevenness_, bytes(largest - elements) / rate / taken);
+  if (taken > 0) unevenness_ = std::max(unevenness_, (time_of(largest) - taken) / taken);
 }
 
 std::vector<std::uint32_t> FoldedCalls::link_classes_of(const topology::Path& path) const {
@@ -427,7 +441,7 @@ bool FoldedCalls::pace_is_shared(const CallTable& table, std::size_t shape) cons
       rate = std::min(rate, share);
     }
     double& slowest = load > 1 ? slowest_shared : slowest_alone;
-    slowest = std::max(slowest, path.latency.value() + bytes / rate);
+    slowest = std::max(slowest, path.latency_of(bytes).value() + bytes / rate);
   });
   constexpr double rounding = 1e-6;
   return slowest_shared > slowest_alone * (1 + rounding);

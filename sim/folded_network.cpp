@@ -105,18 +105,29 @@ void FoldedNetwork::at(Seconds time, std::function<void()> action) {
   push(time.value(), Event::Kind::timer, timer, nullptr, 0);
 }
 
-void FoldedNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
+FoldedNetwork::Flow* FoldedNetwork::new_flow() {
   if (free_.empty()) free_.push_back(&pool_.emplace_back());
   Flow* flow = free_.back();
   free_.pop_back();
-  const double latency = paths_[path].latency.value();
+  return flow;
+}
+
+void FoldedNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
+  Flow* flow = new_flow();
+  const double latency = paths_[path].latency_of(bytes).value();
   *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
   if (connection != nullptr) connection->flows.push_back(flow);
   if (latency > 0) {
-    push(flow->latency_end, Event::Kind::latency, 0, flow, 0);
+    push(flow->phase_end, Event::Kind::latency, 0, flow, 0);
   } else {
     pass_latency(flow);
   }
+}
+
+void FoldedNetwork::hand_back_after(Seconds delay, void* tag) {
+  Flow* flow = new_flow();
+  *flow = {tag, nullptr, 0, FlowState::Phase::handed_back, true, 0, now_ + delay.value()};
+  push(flow->phase_end, Event::Kind::hand_back, 0, flow, 0);
 }
 
 void FoldedNetwork::pass_latency(Flow* flow) {
@@ -177,6 +188,10 @@ void FoldedNetwork::arrived(Flow* flow) {
       if (next->phase == FlowState::Phase::waiting) move(next);
     }
   }
+  hand_back(flow);
+}
+
+void FoldedNetwork::hand_back(Flow* flow) {
   void* tag = flow->tag;
   flow->in_use = false;
   free_.push_back(flow);
@@ -213,6 +228,7 @@ void FoldedNetwork::handle(const Event& event) {
       return;
     }
     case Event::Kind::latency: return pass_latency(event.flow);
+    case Event::Kind::hand_back: return hand_back(event.flow);
     case Event::Kind::completion:
       if (islands_[event.subject].version == event.version) {
         complete(static_cast<std::uint32_t>(event.subject));
@@ -243,7 +259,9 @@ void FoldedNetwork::append_flows(std::vector<FlowState>& flows) const {
   for (const Flow& flow : pool_) {
     if (!flow.in_use) continue;
     double left = 0;
-    if (flow.phase == FlowState::Phase::latency) left = flow.latency_end - now_;
+    if (flow.phase == FlowState::Phase::latency || flow.phase == FlowState::Phase::handed_back) {
+      left = flow.phase_end - now_;
+    }
     if (flow.phase == FlowState::Phase::moving) {
       const Place place = places_[flow.path];
       const IslandState& island = islands_[place.island];
@@ -268,7 +286,7 @@ void FoldedNetwork::leap(Seconds time) {
     if (event.kind != Event::Kind::timer) event.time += time.value();
   }
   std::make_heap(events_.begin(), events_.end(), std::greater<>());
-  for (Flow& flow : pool_) flow.latency_end += time.value();
+  for (Flow& flow : pool_) flow.phase_end += time.value();
   for (IslandState& island : islands_) island.updated += time.value();
 }
 

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "models/topology/cluster.h"
 #include "models/units/units.h"
 #include "sim/network.h"
 #include "sim/rate_solver.h"
@@ -24,7 +26,11 @@ struct FoldedPath {
   Seconds latency;
   std::vector<std::uint32_t> link_classes;  // each once
   std::uint64_t flows;
+  std::optional<Bytes> rendezvous_above = std::nullopt;  // see topology::Network
 
+  [[nodiscard]] Seconds latency_of(double bytes) const {
+    return topology::message_latency(latency, rendezvous_above, bytes);
+  }
   friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
 };
 
@@ -48,6 +54,7 @@ class FoldedNetwork final : public Network {
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
   void send(PathId path, double bytes, void* tag, Connection* connection) override;
+  void hand_back_after(Seconds delay, void* tag) override;
   void round_begins() override { round_began_ = true; }
 
   // Runs until nothing is left to do. `on_round` is called when all that happens at the time of a
@@ -55,10 +62,10 @@ class FoldedNetwork final : public Network {
   void run(const std::function<void()>& on_round);
 
   // A flow as far as its future depends on it: the time that its latency still takes, or its bytes
-  // at the present rate, or 0 while it waits in its connection.
+  // at the present rate, or its receiver with them; 0 while it waits in its connection.
   struct FlowState {
     void* tag;
-    enum class Phase : std::uint8_t { latency, waiting, moving } phase;
+    enum class Phase : std::uint8_t { latency, waiting, moving, handed_back } phase;
     Seconds left;
   };
   void append_flows(std::vector<FlowState>& flows) const;
@@ -75,8 +82,8 @@ class FoldedNetwork final : public Network {
     PathId path;
     FlowState::Phase phase;
     bool in_use;
-    double left;         // bytes
-    double latency_end;  // s
+    double left;       // bytes
+    double phase_end;  // s; of latency or until it is handed back
   };
 
   struct Place {
@@ -98,7 +105,7 @@ class FoldedNetwork final : public Network {
   struct Event {
     double time;
     std::uint64_t number;  // events of one time go in the order of their making
-    enum class Kind : std::uint8_t { timer, latency, completion } kind;
+    enum class Kind : std::uint8_t { timer, latency, completion, hand_back } kind;
     std::uint32_t version;
     std::uint64_t subject;  // timer or island
     Flow* flow;
@@ -108,6 +115,8 @@ class FoldedNetwork final : public Network {
     }
   };
 
+  Flow* new_flow();
+  void hand_back(Flow* flow);
   void find_islands(std::span<const LinkClass> links);
   void push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
             std::uint32_t version);

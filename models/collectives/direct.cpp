@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "models/contract.h"
+
 namespace paceline::collectives {
 namespace {
 
@@ -61,6 +63,27 @@ Plan direct_reduce_scatter(const PlanRequest& request) {
 
 Plan direct_all_gather(const PlanRequest& request) {
   return direct(Collective::all_gather, request);
+}
+
+Plan direct_broadcast(const PlanRequest& request) {
+  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+  Plan plan{Collective::broadcast, request.ranks, request.count, request.root, {}};
+  if (request.ranks <= RankCount(1)) return plan;
+  const Rank root = request.root;
+  const std::uint32_t ranks = request.ranks.value();
+  const ElementRange whole{ElementCount(0), request.count};
+  const auto sends = [=](Rank from) {
+    Sends all;
+    for (std::uint32_t to = 0; from == root && to < ranks; ++to) {
+      if (Rank(to) != root) all.push_back({Rank(to), ChunkRule::always(whole), Arrival::copy});
+    }
+    return all;
+  };
+  const auto sources = [=](Rank to) {
+    return to == root ? std::vector<Rank>{} : std::vector<Rank>{root};
+  };
+  plan.channels.push_back({{{1, sends, sources}}});
+  return plan;
 }
 
 }  // namespace paceline::collectives

@@ -17,4 +17,8 @@ namespace paceline::collectives {
 [[nodiscard]] Plan direct_reduce_scatter(const PlanRequest& request);
 [[nodiscard]] Plan direct_all_gather(const PlanRequest& request);
 
+// Direct broadcast: the root sends its buffer to every rank, p-1 of them at once, in one step.
+// Source: Open MPI 4.1, ompi/mca/coll/libnbc/nbc_ibcast.c, bcast_sched_linear.
+[[nodiscard]] Plan direct_broadcast(const PlanRequest& request);
+
 }  // namespace paceline::collectives

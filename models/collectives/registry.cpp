@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "models/collectives/binomial_fan_out.h"
 #include "models/collectives/binomial_tree.h"
 #include "models/collectives/bruck.h"
 #include "models/collectives/chain.h"
@@ -9,6 +10,7 @@
 #include "models/collectives/double_binary_tree.h"
 #include "models/collectives/halving_doubling.h"
 #include "models/collectives/hierarchical.h"
+#include "models/collectives/near_halving_doubling.h"
 #include "models/collectives/pairwise.h"
 #include "models/collectives/parameter_server.h"
 #include "models/collectives/recursive_doubling.h"
@@ -42,6 +44,10 @@ constexpr std::array rows{
               "rings along rows and columns, both at a time"},
     Algorithm{Collective::all_reduce, "parameter_server", parameter_server_all_reduce,
               "shares to servers, beside ranks or separate, and the sums back"},
+    Algorithm{Collective::all_reduce, "near_halving_doubling", near_halving_doubling_all_reduce,
+              "halving_doubling with the nearest partners first, as Open MPI's"},
+    Algorithm{Collective::all_reduce, "binomial_fan_out", binomial_fan_out_all_reduce,
+              "binomial tree up, and down to all children at once, as Open MPI's"},
     Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
               "first half of the ring; one channel an order"},
     Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,
@@ -60,6 +66,10 @@ constexpr std::array rows{
               "whole buffers down a binomial tree"},
     Algorithm{Collective::broadcast, "chain", chain_broadcast,
               "chunk after chunk along a line from the root; one channel an order"},
+    Algorithm{Collective::broadcast, "binomial_fan_out", binomial_fan_out_broadcast,
+              "whole buffers down a binomial tree, to all children at once"},
+    Algorithm{Collective::broadcast, "direct", direct_broadcast,
+              "whole buffers from the root to every rank at once"},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
               "whole buffers up a binomial tree"},
     Algorithm{Collective::reduce, "chain", chain_reduce,

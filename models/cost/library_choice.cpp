@@ -1,8 +1,5 @@
 #include "models/cost/library_choice.h"
 
-#include <array>
-#include <limits>
-
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 
@@ -11,109 +8,43 @@ namespace {
 
 using collectives::Collective;
 
-// Open MPI's numbers of its all-reduce algorithms.
-enum class OmpiAllReduce {
-  nonoverlapping = 2,
-  recursive_doubling = 3,
-  ring = 4,
-  segmented_ring = 5,
-  rabenseifner = 6
-};
-
-constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
-
-struct Upto {
-  std::uint64_t bytes_below;
-  OmpiAllReduce algorithm;
-};
-
-struct Row {
-  std::uint32_t ranks_below;
-  std::array<Upto, 7> by_size;  // the first that fits; unused entries repeat the last
-};
-
-using enum OmpiAllReduce;
-
-constexpr Upto rest{any_size, rabenseifner};
-
-constexpr std::array ompi_rows{
-    Row{4,
-        {Upto{8, ring},
-         {4096, recursive_doubling},
-         {8192, ring},
-         {16384, recursive_doubling},
-         {65536, ring},
-         {262144, segmented_ring},
-         rest}},
-    Row{8, {Upto{16, ring}, {8192, recursive_doubling}, rest, rest, rest, rest, rest}},
-    Row{16, {Upto{8192, recursive_doubling}, rest, rest, rest, rest, rest, rest}},
-    Row{32, {Upto{64, segmented_ring}, {4096, recursive_doubling}, rest, rest, rest, rest, rest}},
-    Row{64, {Upto{128, segmented_ring}, rest, rest, rest, rest, rest, rest}},
-    Row{128, {Upto{262144, recursive_doubling}, rest, rest, rest, rest, rest, rest}},
-    Row{256,
-        {Upto{131072, nonoverlapping}, {262144, recursive_doubling}, rest, rest, rest, rest, rest}},
-    Row{512, {Upto{4096, nonoverlapping}, rest, rest, rest, rest, rest, rest}},
-    Row{2048,
-        {Upto{2048, nonoverlapping}, {16384, recursive_doubling}, rest, rest, rest, rest, rest}},
-    Row{4096,
-        {Upto{2048, nonoverlapping},
-         {4096, segmented_ring},
-         {16384, recursive_doubling},
-         rest,
-         rest,
-         rest,
-         rest}},
-    Row{std::numeric_limits<std::uint32_t>::max(),
-        {Upto{2048, nonoverlapping},
-         {16384, segmented_ring},
-         {32768, recursive_doubling},
-         rest,
-         rest,
-         rest,
-         rest}},
-};
-
-OmpiAllReduce ompi_all_reduce(Bytes size, RankCount ranks) {
-  for (const Row& row : ompi_rows) {
-    if (ranks.value() >= row.ranks_below) continue;
-    for (const Upto& upto : row.by_size) {
-      if (size.value() < upto.bytes_below) return upto.algorithm;
-    }
-  }
-  return rabenseifner;
+// libnbc's own choice (nbc_iallreduce.c): below four ranks or 64 KiB a tree, else Rabenseifner's
+// algorithm. (Its ring is for fewer elements than ranks, which 64 KiB never are here.)
+std::string mpi_all_reduce(Bytes size, RankCount ranks) {
+  constexpr Bytes small_below{65536};
+  const bool is_tree = ranks < RankCount(4) || size < small_below;
+  return is_tree ? "binomial_fan_out" : "near_halving_doubling";
 }
 
-AlgorithmChoice mpi_all_reduce(Bytes size, RankCount ranks) {
-  switch (ompi_all_reduce(size, ranks)) {
-    case nonoverlapping:
-      return {"binomial_tree", "mpi: reduce and broadcast without overlap as binomial_tree"};
-    case recursive_doubling: return {"recursive_doubling", ""};
-    case ring: return {"ring", ""};
-    case segmented_ring: return {"ring", "mpi: segmented ring as ring"};
-    case rabenseifner: return {"halving_doubling", ""};
+AlgorithmChoice for_mpi(Collective collective, Bytes size, RankCount ranks) {
+  switch (collective) {
+    case Collective::all_reduce: return {mpi_all_reduce(size, ranks), ""};
+    case Collective::broadcast:  // nbc_ibcast.c, where sizes are not looked at by default
+      return {ranks <= RankCount(4) ? "direct" : "binomial_fan_out", ""};
+    case Collective::reduce:
+      return {"binomial_tree", "mpi: reduce-scatter and gather to the root as binomial_tree"};
+    case Collective::reduce_scatter:
+      return {"ring", "mpi: reduction of the whole to rank 0 and scatter as ring"};
+    case Collective::all_gather: return {"direct", ""};  // nbc_iallgather.c
+    case Collective::all_to_all: return {"pairwise", "mpi: all blocks at once as pairwise"};
   }
-  PACELINE_UNREACHABLE("an algorithm outside the enumeration");
-  return {};
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
 
-AlgorithmChoice for_all_reduce(Library library, Bytes size, RankCount ranks) {
-  switch (library) {
-    case Library::nccl:
-      return {"ring", "nccl: ring at every size; its choice by size and version is not modelled"};
-    case Library::gloo: return {"segmented_ring", ""};
-    case Library::mpi: return mpi_all_reduce(size, ranks);
-    case Library::plan: return {std::string(collectives::automatic), ""};
+AlgorithmChoice all_reduce_of(Library library) {
+  if (library == Library::nccl) {
+    return {"ring", "nccl: ring at every size; its choice by size and version is not modelled"};
   }
-  PACELINE_UNREACHABLE("a library outside the enumeration");
-  return {};
+  return {library == Library::gloo ? "segmented_ring" : std::string(collectives::automatic), ""};
 }
 
 }  // namespace
 
 AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes size,
                                  RankCount ranks) {
+  if (library == Library::mpi) return for_mpi(collective, size, ranks);
   switch (collective) {
-    case Collective::all_reduce: return for_all_reduce(library, size, ranks);
+    case Collective::all_reduce: return all_reduce_of(library);
     case Collective::broadcast:
     case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree", ""};
     case Collective::reduce_scatter:

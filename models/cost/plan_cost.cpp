@@ -82,8 +82,9 @@ class ChannelCost {
  private:
   struct Timed {
     const RoundTable::Transfer* transfer;
-    Seconds latency;
+    topology::Path path;
     double seconds_per_element;
+    double reduction_per_element;  // s
     // When the transfer before it between the same two ranks ended: they go in order, one at a
     // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
@@ -95,9 +96,17 @@ class ChannelCost {
     for_each_link(fabric_, path, [&](topology::LinkId link) {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
     });
-    const Seconds latency = latency_ == Latency::counted ? path.latency : Seconds(0);
-    return {&transfer, latency, static_cast<double>(element_size_.value()) / rate,
+    const auto element = static_cast<double>(element_size_.value());
+    const auto& reduction = fabric_.cluster().reduction_bandwidth;
+    const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction &&
+                         latency_ == Latency::counted;
+    return {&transfer, path, element / rate, reduces ? element / reduction->value() : 0,
             &last_ends_[{transfer.from, transfer.to}]};
+  }
+
+  [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
+    if (latency_ == Latency::none) return Seconds(0);
+    return transfer.path.latency_of(count * static_cast<double>(element_size_.value()));
   }
 
   void run_shape(std::size_t shape, std::uint64_t& round) {
@@ -112,12 +121,13 @@ class ChannelCost {
       for (Timed& t : transfers) {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
+        const auto elements = static_cast<double>(count.value());
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
-        const Seconds ready = std::max(posted[from], posted[to]) + t.latency;
-        *t.last_end = std::max(ready, *t.last_end) +
-                      Seconds(static_cast<double>(count.value()) * t.seconds_per_element);
+        const Seconds ready = std::max(posted[from], posted[to]) + latency_of(t, elements);
+        *t.last_end = std::max(ready, *t.last_end) + Seconds(elements * t.seconds_per_element);
         ends[from] = std::max(ends[from], *t.last_end);
-        ends[to] = std::max(ends[to], *t.last_end);
+        const Seconds reduced = *t.last_end + Seconds(elements * t.reduction_per_element);
+        ends[to] = std::max(ends[to], reduced);
       }
       done_[round % window_] = ends;
     }

@@ -7,15 +7,27 @@
 namespace paceline::topology {
 
 namespace {
-// Payload and wire bytes of a full Ethernet frame of 1500 octets that carries TCP over IPv4 with
-// time stamps: 1500 - 20 (IP) - 32 (TCP) = 1448 of 1500 + 14 (Ethernet header) = 1514.
-// RFC 791, RFC 9293, RFC 7323, IEEE 802.3; preamble and gap are left out, as tc-tbf counts.
-constexpr double ethernet_tcp_payload = 1448.0 / 1514.0;
+// A packet's headers: 20 bytes of IPv4 (RFC 791), 20 of TCP (RFC 9293), 12 of its time stamps (RFC
+// 7323); and 14 of an Ethernet frame (IEEE 802.3), whose preamble and gap are left out, as tc-tbf
+// counts. With the usual 1500 bytes 1448 of 1514 are payload.
+constexpr double ip_tcp_headers = 20 + 20 + 12, ethernet_header = 14;
+
+double payload_part(Framing framing, Bytes mtu) {
+  if (framing == Framing::none) return 1.0;
+  const auto packet = static_cast<double>(mtu.value());
+  const double on_wire = packet + (framing == Framing::ethernet_tcp ? ethernet_header : 0.0);
+  return (packet - ip_tcp_headers) / on_wire;
+}
 }  // namespace
 
 BytesPerSecond Network::usable_bandwidth() const {
-  const double framed = framing == Framing::ethernet_tcp ? ethernet_tcp_payload : 1.0;
-  return bandwidth * (efficiency * framed);
+  return bandwidth * (efficiency * payload_part(framing, mtu));
+}
+
+Seconds message_latency(Seconds one_way, std::optional<Bytes> rendezvous_above, double bytes) {
+  constexpr double request_grant_and_data = 3;
+  const bool asks = rendezvous_above && bytes > static_cast<double>(rendezvous_above->value());
+  return asks ? one_way * request_grant_and_data : one_way;
 }
 
 std::uint32_t Network::switches_per_leaf() const {

@@ -57,7 +57,12 @@ struct IntraNode {
 };
 
 enum class Transport { rdma, tcp };
-enum class Framing { none, ethernet_tcp };
+// What packets add to the bytes of a network: nothing, or the headers of TCP over IPv4, in Ethernet
+// frames or bare (a TUN device, IP over InfiniBand).
+enum class Framing { none, ethernet_tcp, ip_tcp };
+
+// The largest IP packets, in bytes: what every host must take (RFC 791), and Linux's loopback.
+inline constexpr Bytes mtu_min{576}, mtu_max{65536};
 
 // How a job's nodes lie in a fat tree: leaf after leaf, or dealt to its leaves in turn, as when it
 // gets what other jobs left free.
@@ -87,6 +92,10 @@ struct Network {
   double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
+  Bytes mtu{1500};  // of an IP packet, with its headers; mtu_min..mtu_max; counts with a framing
+  // Messages of more bytes than this ask their receiver first, and leave when its answer is there:
+  // two latencies later. Absent: none does. Open MPI over TCP: 64 KiB (btl_tcp_eager_limit).
+  std::optional<Bytes> rendezvous_above;
   std::optional<FatTree> fat_tree;
 
   // What a flow can get through one NIC.
@@ -94,6 +103,11 @@ struct Network {
   // Leaf switches of each leaf: one a rail, else one. Precondition: a fat tree.
   [[nodiscard]] std::uint32_t switches_per_leaf() const;
 };
+
+// From when both ends of a message are ready until its first byte arrives. With rendezvous: a
+// request there, the grant back, and only then the data.
+[[nodiscard]] Seconds message_latency(Seconds one_way, std::optional<Bytes> rendezvous_above,
+                                      double bytes);
 
 // Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r /
 // gpus_per_node.
@@ -106,6 +120,10 @@ struct Cluster {
   // Machines beside the nodes, with one NIC each, that hold a plan's servers: endpoint number
   // ranks() + s is the s-th.
   std::uint32_t servers = 0;
+  // Bytes a second that a rank or server adds to what it has: what arrives to be reduced is done
+  // with so much later, for its receiver. Reductions of one rank that arrive together do not wait
+  // for one another. Absent: they take no time, as on GPUs, where links hide them.
+  std::optional<BytesPerSecond> reduction_bandwidth = std::nullopt;
 
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
   // Which NIC of its node a GPU uses. Precondition: local_rank < gpus_per_node.

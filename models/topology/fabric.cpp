@@ -58,6 +58,7 @@ std::string node_fault(const Cluster& cluster) {
 
 std::string network_fault(const Cluster& cluster) {
   const Network& network = cluster.network;
+  if (network.mtu < mtu_min || network.mtu > mtu_max) return "has no possible MTU";
   if (network.nics_per_node == 0 || network.nics_per_node > cluster.gpus_per_node) {
     return "needs 1 to " + std::to_string(cluster.gpus_per_node) + " NICs a node";
   }
@@ -84,6 +85,9 @@ std::optional<std::string> find_fault(const Cluster& cluster) {
   } else {
     fault = network_fault(cluster);
     if (fault.empty()) fault = node_fault(cluster);
+  }
+  if (fault.empty() && cluster.reduction_bandwidth && !is_possible(*cluster.reduction_bandwidth)) {
+    fault = "has no possible reduction bandwidth";
   }
   if (fault.empty()) return std::nullopt;
   return "the cluster " + fault;
@@ -145,10 +149,11 @@ Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
 Path Fabric::network_path(std::uint32_t from, std::uint32_t to) const {
   const Network& network = cluster_.network;
   if (core_ports_.empty() || leaf_switches_[from] == leaf_switches_[to]) {
-    return {network_ports_[from].out, network_ports_[to].in, network.latency};
+    return {network_ports_[from].out, network_ports_[to].in, network.latency,
+            network.rendezvous_above};
   }
   return {core_ports_[from].out, core_ports_[to].in,
-          network.latency + network.fat_tree->core_latency};
+          network.latency + network.fat_tree->core_latency, network.rendezvous_above};
 }
 
 LinkId Fabric::add_link(LinkKind kind, BytesPerSecond bandwidth) {

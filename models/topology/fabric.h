@@ -45,6 +45,11 @@ struct Path {
   PortId out;
   PortId in;
   Seconds latency;
+  std::optional<Bytes> rendezvous_above = std::nullopt;  // see Network
+
+  [[nodiscard]] Seconds latency_of(double bytes) const {
+    return message_latency(latency, rendezvous_above, bytes);
+  }
 };
 
 // A cluster's links, and which of them a transfer between two endpoints crosses: ranks, and
@@ -58,6 +63,7 @@ class Fabric {
   // Constant time. Precondition: the endpoints differ and exist.
   [[nodiscard]] Path path(Rank from, Rank to) const;
 
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   [[nodiscard]] const std::vector<Port>& out_ports() const { return out_ports_; }
   [[nodiscard]] const std::vector<Port>& in_ports() const { return in_ports_; }

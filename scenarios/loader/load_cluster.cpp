@@ -22,10 +22,10 @@ using topology::PcieTree;
 using topology::Placement;
 using topology::Transport;
 
-constexpr std::array<std::string_view, 6> cluster_keys{"preset",        "name",       "nodes",
-                                                       "gpus_per_node", "intra_node", "network"};
-constexpr std::array<std::string_view, 6> preset_keys{"schema",        "name",       "nodes",
-                                                      "gpus_per_node", "intra_node", "network"};
+constexpr std::array<std::string_view, 7> cluster_keys{
+    "preset", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
+constexpr std::array<std::string_view, 7> preset_keys{
+    "schema", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
 constexpr std::array<std::string_view, 10> intra_node_keys{"kind",
                                                            "bandwidth",
                                                            "latency",
@@ -161,9 +161,21 @@ std::optional<FatTree> read_fat_tree(Reader& reader) {
   return tree;
 }
 
+void read_framing(Reader& reader, Network& network) {
+  constexpr std::array<std::string_view, 3> framings{"none", "ethernet-tcp", "ip-tcp"};
+  if (const auto framing = reader.find("framing")) {
+    network.framing = Framing{static_cast<int>(framing->word(framings))};
+  }
+  const auto mtu = reader.find("mtu");
+  if (!mtu) return;
+  if (network.framing == Framing::none) {
+    mtu->fail("belongs to packets of TCP", "add framing: ethernet-tcp, or ip-tcp");
+  }
+  network.mtu = Bytes(mtu->count(topology::mtu_min.value(), topology::mtu_max.value()));
+}
+
 Network read_network(Reader reader, const Cluster& cluster) {
   constexpr std::array<std::string_view, 2> transports{"rdma", "tcp"};
-  constexpr std::array<std::string_view, 2> framings{"none", "ethernet-tcp"};
   Network network;
   if (const auto bandwidth = reader.find("bandwidth")) network.bandwidth = bandwidth->bandwidth();
   if (const auto latency = reader.find("latency")) network.latency = latency->seconds();
@@ -178,9 +190,8 @@ Network read_network(Reader reader, const Cluster& cluster) {
   if (const auto transport = reader.find("transport")) {
     network.transport = Transport{static_cast<int>(transport->word(transports))};
   }
-  if (const auto framing = reader.find("framing")) {
-    network.framing = Framing{static_cast<int>(framing->word(framings))};
-  }
+  read_framing(reader, network);
+  if (const auto above = reader.find("rendezvous_above")) network.rendezvous_above = above->bytes();
   network.fat_tree = read_fat_tree(reader);
   reader.finish();
   return network;
@@ -209,6 +220,9 @@ topology::Cluster load_cluster(Reader reader) {
   }
   cluster.intra_node = read_intra_node(reader.map("intra_node"), cluster.gpus_per_node);
   cluster.network = read_network(reader.map("network"), cluster);
+  if (const auto reduction = reader.find("reduction_bandwidth")) {
+    cluster.reduction_bandwidth = reduction->bandwidth();
+  }
   reader.finish();
   if (const auto pair = topology::unjoined_pair(cluster)) {
     throw InputError(

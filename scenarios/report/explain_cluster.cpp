@@ -106,6 +106,12 @@ void write_summary(std::ostream& out, const Cluster& cluster) {
   if (cluster.gpus_per_node > 1) fmt::print(out, "in a node: {}\n", in_node(cluster));
   if (cluster.nodes > 1 || cluster.servers > 0) {
     fmt::print(out, "between nodes: {}\n", between_nodes(cluster));
+    if (const auto above = cluster.network.rendezvous_above) {
+      fmt::print(out, "  messages above {} by rendezvous: three latencies\n", to_text(*above));
+    }
+  }
+  if (const auto reduction = cluster.reduction_bandwidth) {
+    fmt::print(out, "reduction of what arrives: {}\n", to_text(*reduction));
   }
 }
 

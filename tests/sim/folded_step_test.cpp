@@ -125,6 +125,10 @@ Cluster random_cluster(Random& random) {
         random.below(2) == 0,
         random.one_of({topology::Placement::packed, topology::Placement::spread})};
   }
+  if (random.below(3) == 0) network.rendezvous_above = Bytes(random.one_of({1U, 4096U, 65'536U}));
+  if (random.below(3) == 0) {
+    cluster.reduction_bandwidth = BytesPerSecond(random.one_of({3e9, 50e9}));
+  }
   return cluster;
 }
 
@@ -316,6 +320,13 @@ TEST(Point, HasAFaultWhereNothingCanBeRun) {
   EXPECT_NE(fault_of([](auto& point) { point.cluster.nodes = 1U << 31; }), "");
   EXPECT_NE(fault_of([](auto& point) { point.cluster.network.efficiency = 0; }), "");
   EXPECT_NE(fault_of([](auto& point) { point.cluster.network.nics_per_node = 9; }), "");
+  EXPECT_EQ(fault_of([](auto& point) { point.cluster.network.mtu = Bytes(52); }),
+            "the cluster has no possible MTU");
+  for (const double rate : {0.0, -1.0, std::nan("")}) {
+    EXPECT_EQ(
+        fault_of([&](auto& point) { point.cluster.reduction_bandwidth = BytesPerSecond(rate); }),
+        "the cluster has no possible reduction bandwidth");
+  }
   EXPECT_EQ(fault_of([](auto& point) {
               point.jobs = {{{0, 1}, {}}, {{1, 2}, {}}};
             }),

@@ -67,7 +67,7 @@ constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
 constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
                                 IntraNodeKind::pcie};
 constexpr std::array placements{Placement::packed, Placement::spread};
-constexpr std::array framings{Framing::none, Framing::ethernet_tcp};
+constexpr std::array framings{Framing::none, Framing::ethernet_tcp, Framing::ip_tcp};
 constexpr std::array transports{Transport::rdma, Transport::tcp};
 
 // Words that stand in these lines only.
@@ -79,7 +79,8 @@ std::string_view word(IntraNodeKind kind) {
   return kind == IntraNodeKind::nvlink_mesh ? "nvlink_mesh" : "pcie";
 }
 std::string_view word(Framing framing) {
-  return framing == Framing::none ? "none" : "ethernet_tcp";
+  if (framing == Framing::none) return "none";
+  return framing == Framing::ethernet_tcp ? "ethernet_tcp" : "ip_tcp";
 }
 std::string_view word(Placement placement) {
   return placement == Placement::packed ? "packed" : "spread";
@@ -141,7 +142,14 @@ json encode(const topology::Cluster& cluster) {
              {"nics_per_node", network.nics_per_node},
              {"efficiency", network.efficiency},
              {"transport", word(network.transport)},
-             {"framing", word(network.framing)}}}};
+             {"framing", word(network.framing)},
+             {"mtu_bytes", network.mtu}}}};
+  if (cluster.reduction_bandwidth) {
+    out["reduction_bandwidth_bytes_per_s"] = *cluster.reduction_bandwidth;
+  }
+  if (network.rendezvous_above) {
+    out["network"]["rendezvous_above_bytes"] = *network.rendezvous_above;
+  }
   if (node.host_bandwidth) {
     out["intra_node"]["host_bandwidth_bytes_per_s"] = *node.host_bandwidth;
   }
@@ -174,8 +182,15 @@ topology::Cluster decode_cluster(const json& in) {
   network.at("efficiency").get_to(cluster.network.efficiency);
   cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
   cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
+  network.at("mtu_bytes").get_to(cluster.network.mtu);
+  if (network.contains("rendezvous_above_bytes")) {
+    cluster.network.rendezvous_above = network.at("rendezvous_above_bytes").get<Bytes>();
+  }
   if (network.contains("fat_tree")) {
     cluster.network.fat_tree = decode_fat_tree(network.at("fat_tree"));
+  }
+  if (in.contains("reduction_bandwidth_bytes_per_s")) {
+    cluster.reduction_bandwidth = in.at("reduction_bandwidth_bytes_per_s").get<BytesPerSecond>();
   }
   return cluster;
 }

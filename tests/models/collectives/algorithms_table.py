@@ -104,6 +104,27 @@ def halving_doubling(p, count, orders, options):
     return 2 * log2_ceil(q) + (2 if p > q else 0), sent
 
 
+def near_halving_doubling(p, count, orders, options):
+    """At each distance a rank splits what it works on: it gives one half away, the first `half` elements or
+    the rest, and later gives back what it kept. Both together are what it worked on."""
+    if p == 1:
+        return 0, [0]
+    q = 1
+    while 2 * q <= p:
+        q *= 2
+    pairs, sent = p - q, [0] * p
+    for pair in range(pairs):
+        sent[2 * pair] = (count - count // 2) + count  # the second half before, the result after
+        sent[2 * pair + 1] = count // 2 + (count - count // 2)  # the first half, then the reduced second
+    for v in range(q):
+        length, distance = count, 1
+        while distance < q:
+            sent[2 * v if v < pairs else v + pairs] += length
+            length = length - length // 2 if v & distance else length // 2
+            distance *= 2
+    return 2 * log2_ceil(q) + (3 if pairs else 0), sent
+
+
 def folded(p):
     """The active ranks, 2^floor(log2 p) of them, each with the ranks it stands for."""
     q = 1
@@ -350,13 +371,32 @@ def tree_all_reduce(p, count, orders, options):
     return 2 * log2_ceil(p), [a + b for a, b in zip(down, up)]
 
 
+def fan_out_broadcast(p, count, orders, options):
+    """A node's parent is its number with the highest set bit cleared; its depth is its number of set bits."""
+    sent = [0] * p
+    for v in range(1, p):
+        sent[v - (1 << (v.bit_length() - 1))] += count
+    return max(bin(v).count("1") for v in range(p)), sent
+
+
+def fan_out_all_reduce(p, count, orders, options):
+    up, down = tree_reduce(p, count, orders, options), fan_out_broadcast(p, count, orders, options)
+    return up[0] + down[0], [a + b for a, b in zip(up[1], down[1])]
+
+
+def direct_broadcast(p, count, orders, options):
+    return min(1, p - 1), [(p - 1) * count] + [0] * (p - 1)
+
+
 RULES = {
     ("all_reduce", "ring"): ring_all_reduce,
     ("all_reduce", "segmented_ring"): segmented_ring,
     ("all_reduce", "halving_doubling"): halving_doubling,
+    ("all_reduce", "near_halving_doubling"): near_halving_doubling,
     ("all_reduce", "recursive_doubling"): recursive_doubling_all_reduce,
     ("all_reduce", "direct"): direct,
     ("all_reduce", "binomial_tree"): tree_all_reduce,
+    ("all_reduce", "binomial_fan_out"): fan_out_all_reduce,
     ("all_reduce", "double_binary_tree"): double_binary_tree,
     ("all_reduce", "hierarchical"): hierarchical,
     ("all_reduce", "ring_2d"): ring_2d,
@@ -370,6 +410,8 @@ RULES = {
     ("all_gather", "direct"): direct_all_gather,
     ("broadcast", "binomial_tree"): tree_broadcast,
     ("broadcast", "chain"): chain_broadcast,
+    ("broadcast", "binomial_fan_out"): fan_out_broadcast,
+    ("broadcast", "direct"): direct_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
     ("reduce", "chain"): chain_reduce,
     ("all_to_all", "pairwise"): pairwise,
@@ -391,6 +433,10 @@ CASES = {
         (1, 10, None), (2, 10, None), (3, 10, None), (5, 4, None), (6, 100, None), (7, 10, None),
         (8, 1000, None), (12, 100, None), (13, 0, None), (16, 10, None),
     ],
+    ("all_reduce", "near_halving_doubling"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (6, 101, None), (7, 10, None),
+        (8, 1003, None), (12, 100, None), (13, 0, None), (16, 10, None),
+    ],
     ("all_reduce", "recursive_doubling"): [
         (1, 10, None), (2, 10, None), (3, 10, None), (6, 100, None), (8, 7, None), (13, 3, None),
     ],
@@ -399,6 +445,9 @@ CASES = {
     ],
     ("all_reduce", "binomial_tree"): [
         (1, 100, None), (2, 0, None), (3, 10, None), (6, 10, None), (8, 100, None), (13, 1, None),
+    ],
+    ("all_reduce", "binomial_fan_out"): [
+        (1, 100, None), (2, 10, None), (3, 10, None), (6, 10, None), (8, 101, None), (13, 1, None),
     ],
     ("all_reduce", "double_binary_tree"): [
         (1, 10, None), (2, 10, None), (3, 11, None), (7, 100, None), (8, 1000, None, "chunk 400"),
@@ -453,6 +502,12 @@ CASES = {
         (1, 10, None), (2, 10, None), (5, 10, None), (5, 100, None, "chunk 40"), (8, 3, None, "chunk 4"),
         (4, 0, None, "chunk 4"), (6, 101, [[5, 1, 3, 0, 4, 2], [0, 1, 2, 3, 4, 5]], "chunk 64"),
         (3, 400000, None),
+    ],
+    ("broadcast", "binomial_fan_out"): [
+        (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 3, None),
+    ],
+    ("broadcast", "direct"): [
+        (1, 10, None), (2, 10, None), (3, 11, None), (5, 4, None),
     ],
     ("reduce", "binomial_tree"): [
         (1, 10, None), (3, 0, None), (6, 10, None), (8, 100, None), (13, 1000, None),

@@ -68,5 +68,25 @@ TEST(Network, GivesTcpOverEthernetThePayloadOfItsFrames) {
   EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 25e6 * 1448 / 1514);
 }
 
+// 9000 - 20 - 20 - 12 = 8948 bytes of payload a packet, with and without 14 of Ethernet.
+TEST(Network, GivesTcpMorePayloadInLargerPackets) {
+  Network network;
+  network.bandwidth = BytesPerSecond(1e9);
+  network.mtu = Bytes(9000);
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 1e9);  // whatever carries the bytes
+  network.framing = Framing::ethernet_tcp;
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 1e9 * 8948 / 9014);
+  network.framing = Framing::ip_tcp;
+  EXPECT_DOUBLE_EQ(network.usable_bandwidth().value(), 1e9 * 8948 / 9000);
+}
+
+// Request, grant, data: three times one way, for more bytes than the limit only.
+TEST(MessageLatency, IsThreefoldWithRendezvous) {
+  const Seconds one_way(10e-6);
+  EXPECT_EQ(message_latency(one_way, std::nullopt, 1e9), one_way);
+  EXPECT_EQ(message_latency(one_way, Bytes(65'536), 65'536), one_way);
+  EXPECT_DOUBLE_EQ(message_latency(one_way, Bytes(65'536), 65'537).value(), 30e-6);
+}
+
 }  // namespace
 }  // namespace paceline::topology

@@ -102,6 +102,21 @@ TEST(ExplainCluster, ShowsTheFirstPointOfASweep) {
   EXPECT_EQ(text.find("other socket"), std::string::npos) << text;  // four GPUs are on one
 }
 
+// 8948 of 9014 bytes of a packet are payload: 0.9927 of 1.25 GB/s. Two nodes, no GPU beside
+// another.
+TEST(ExplainCluster, ShowsWhatMessagesAndReductionsCost) {
+  const std::string text = explained(
+      "  nodes: 2\n  gpus_per_node: 1\n  reduction_bandwidth: 3GBps\n"
+      "  network: {bandwidth: 10Gbps, latency: 5us, framing: ethernet-tcp, mtu: 9000, "
+      "rendezvous_above: 64KiB}\n");
+  EXPECT_NE(text.find("between nodes: 1 NIC a node into one switch\n"
+                      "  messages above 64KiB by rendezvous: three latencies\n"
+                      "reduction of what arrives: 3GBps\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("GPU 1: other node, 5us, 1.24GBps alone"), std::string::npos) << text;
+}
+
 // Nodes 0 and 1 fill the first leaf, so that the server is on a second.
 TEST(ExplainCluster, ShowsServers) {
   topology::Cluster cluster;

@@ -36,7 +36,10 @@ ResolvedPoint full_point() {
   point.cluster.network.nics_per_node = 2;
   point.cluster.network.efficiency = 0.92;
   point.cluster.network.transport = topology::Transport::tcp;
-  point.cluster.network.framing = topology::Framing::ethernet_tcp;
+  point.cluster.network.framing = topology::Framing::ip_tcp;
+  point.cluster.network.mtu = Bytes(9000);
+  point.cluster.network.rendezvous_above = Bytes(65'536);
+  point.cluster.reduction_bandwidth = BytesPerSecond(3e9);
   point.cluster.network.fat_tree =
       topology::FatTree{16, 2.5, Seconds(4e-7), true, topology::Placement::spread};
   const auto compute = point.program.add_lane({"compute", LaneKind::compute});
@@ -102,7 +105,10 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.network.nics_per_node, 2U);
   EXPECT_EQ(got.cluster.network.efficiency, 0.92);
   EXPECT_EQ(got.cluster.network.transport, topology::Transport::tcp);
-  EXPECT_EQ(got.cluster.network.framing, topology::Framing::ethernet_tcp);
+  EXPECT_EQ(got.cluster.network.framing, topology::Framing::ip_tcp);
+  EXPECT_EQ(got.cluster.network.mtu, Bytes(9000));
+  EXPECT_EQ(got.cluster.network.rendezvous_above, Bytes(65'536));
+  EXPECT_EQ(got.cluster.reduction_bandwidth, BytesPerSecond(3e9));
   EXPECT_EQ(got.cluster.network.fat_tree, sent.cluster.network.fat_tree);
   ASSERT_EQ(got.program.lanes.size(), 2U);
   EXPECT_EQ(got.program.lanes[1].name, "nccl");
@@ -126,10 +132,15 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.fidelity, Fidelity::closed);
 }
 
-TEST(Points, MayLackAHostLink) {
+TEST(Points, MayLackWhatIsOptional) {
   ResolvedPoint point = full_point();
   point.cluster.intra_node.host_bandwidth.reset();
-  EXPECT_FALSE(point_from_line(to_line(point)).cluster.intra_node.host_bandwidth);
+  point.cluster.network.rendezvous_above.reset();
+  point.cluster.reduction_bandwidth.reset();
+  const topology::Cluster got = point_from_line(to_line(point)).cluster;
+  EXPECT_FALSE(got.intra_node.host_bandwidth);
+  EXPECT_FALSE(got.network.rendezvous_above);
+  EXPECT_FALSE(got.reduction_bandwidth);
 }
 
 // Every word of every enumeration comes back.

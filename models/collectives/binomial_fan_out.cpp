@@ -1,0 +1,78 @@
+#include "models/collectives/binomial_fan_out.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "models/collectives/binomial_tree.h"
+#include "models/contract.h"
+
+namespace paceline::collectives {
+namespace {
+
+struct FanOut {
+  std::uint32_t ranks;
+  std::uint32_t root;
+
+  // The root and rank 0 change places; the number of a rank is the rank of that number.
+  [[nodiscard]] std::uint32_t swapped(std::uint32_t rank) const {
+    if (rank == 0) return root;
+    return rank == root ? 0 : rank;
+  }
+  // A number's depth is how many of its bits are set.
+  [[nodiscard]] int depth() const {
+    int deepest = 0;
+    for (std::uint32_t v = 0; v < ranks; ++v) deepest = std::max(deepest, std::popcount(v));
+    return deepest;
+  }
+};
+
+// The numbers of this depth send to their children.
+Round level(FanOut tree, int depth, ElementRange whole) {
+  return {
+      1,
+      [=](Rank rank) {
+        Sends sends;
+        const std::uint32_t v = tree.swapped(index(rank));
+        if (std::popcount(v) != depth) return sends;
+        for (std::uint32_t bit = 1; v + bit < tree.ranks; bit *= 2) {
+          if (bit <= v) continue;
+          sends.push_back({Rank(tree.swapped(v + bit)), ChunkRule::always(whole), Arrival::copy});
+        }
+        return sends;
+      },
+      [=](Rank rank) {
+        const std::uint32_t v = tree.swapped(index(rank));
+        if (std::popcount(v) != depth + 1) return std::vector<Rank>{};
+        return std::vector<Rank>{Rank(tree.swapped(v - std::bit_floor(v)))};
+      }};
+}
+
+void add_fan_out(FanOut tree, ElementRange whole, std::vector<Round>& rounds) {
+  for (int depth = 0; depth < tree.depth(); ++depth) rounds.push_back(level(tree, depth, whole));
+}
+
+}  // namespace
+
+Plan binomial_fan_out_broadcast(const PlanRequest& request) {
+  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+  Plan plan{Collective::broadcast, request.ranks, request.count, request.root, {}};
+  if (request.ranks <= RankCount(1)) return plan;
+  Channel& channel = plan.channels.emplace_back();
+  add_fan_out({request.ranks.value(), index(request.root)}, {ElementCount(0), request.count},
+              channel.rounds);
+  return plan;
+}
+
+Plan binomial_fan_out_all_reduce(const PlanRequest& request) {
+  PlanRequest to_first = request;
+  to_first.root = Rank(0);
+  Plan plan = binomial_tree_reduce(to_first);
+  plan.collective = Collective::all_reduce;
+  if (request.ranks <= RankCount(1)) return plan;
+  add_fan_out({request.ranks.value(), 0}, {ElementCount(0), request.count},
+              plan.channels.front().rounds);
+  return plan;
+}
+
+}  // namespace paceline::collectives

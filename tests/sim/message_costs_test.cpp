@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "models/cost/closed_step.h"
+#include "sim/flow_step.h"
+#include "sim/folded_step.h"
+#include "tests/sim/isolated.h"
+#include "tests/sim/points.h"
+
+namespace paceline::sim {
+namespace {
+
+using topology::Cluster;
+
+constexpr double bandwidth = 1e9, latency = 1e-4, reduction = 4e9;
+
+Cluster with_rendezvous(std::uint32_t ranks, std::uint64_t above) {
+  Cluster cluster = flat(ranks, bandwidth, latency);
+  cluster.network.rendezvous_above = Bytes(above);
+  return cluster;
+}
+
+Cluster with_reduction(std::uint32_t ranks) {
+  Cluster cluster = flat(ranks, bandwidth, latency);
+  cluster.reduction_bandwidth = BytesPerSecond(reduction);
+  return cluster;
+}
+
+// What flow, folded with either kind of chunks, and the closed form predict.
+std::array<double, 4> steps_of(const ResolvedPoint& point) {
+  const auto step = [](const Result& result) { return result.totals.step.value(); };
+  return {isolated([&] { return step(simulate_flow(point)); }),
+          isolated([&] { return step(simulate_folded(point, Chunks::exact)); }),
+          isolated([&] { return step(simulate_folded(point, Chunks::even)); }),
+          step(cost::predict_closed(point))};
+}
+
+void expect_step(const ResolvedPoint& point, double seconds) {
+  const auto steps = steps_of(point);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_NEAR(steps[i], seconds, 1e-9 * seconds) << "executor " << i;
+  }
+}
+
+// 4 ranks, 4 MB: chunks of 1 MB, 6 rounds of 3 L + 1 ms: 7.8 ms.
+TEST(Rendezvous, MakesEveryRoundOfARingThreeLatenciesLong) {
+  expect_step(one_call(with_rendezvous(4, 65'536), all_reduce("ring", 1'000'000)),
+              6 * (3 * latency + 1e-3));
+}
+
+TEST(Rendezvous, IsForMessagesAboveTheLimitOnly) {
+  expect_step(one_call(with_rendezvous(4, 1'000'000), all_reduce("ring", 1'000'000)),
+              6 * (latency + 1e-3));
+  expect_step(one_call(with_rendezvous(4, 999'999), all_reduce("ring", 1'000'000)),
+              6 * (3 * latency + 1e-3));
+}
+
+// 4 ranks, 4 MB: halving and doubling send 2, 1, 1 and 2 MB. With the limit at 1 MB only the two
+// large ones wait: 2 (3 L + 2 ms) + 2 (L + 1 ms).
+TEST(Rendezvous, IsToldForEachMessageOfACall) {
+  expect_step(one_call(with_rendezvous(4, 1'000'000), all_reduce("halving_doubling", 1'000'000)),
+              2 * (3 * latency + 2e-3) + 2 * (latency + 1e-3));
+}
+
+// Inside a node nobody asks: 4 GPUs, 6 rounds of 1 ms and the node's latency of 10 us.
+TEST(Rendezvous, IsOfTheNetworkOnly) {
+  Cluster cluster = with_rendezvous(1, 1);
+  cluster.gpus_per_node = 4;
+  cluster.intra_node.bandwidth = BytesPerSecond(bandwidth);
+  cluster.intra_node.latency = Seconds(1e-5);
+  expect_step(one_call(cluster, all_reduce("ring", 1'000'000)), 6 * (1e-5 + 1e-3));
+}
+
+// 4 ranks, 4 MB, two of Gloo's segments of 500 kB under way, 6 rounds a phase. The first one asks
+// and moves in 3 L + 0.5 ms; each later one asks while the one before it moves, for 3 L are less
+// than 0.5 ms.
+TEST(Rendezvous, HidesBehindTheSegmentBefore) {
+  const auto point = one_call(with_rendezvous(4, 65'536), all_reduce("segmented_ring", 1'000'000));
+  expect_step(point, 3 * latency + 12 * 5e-4);
+}
+
+// The first three of a ring's six rounds reduce 1 MB each: 0.25 ms more.
+TEST(Reduction, MakesTheRoundsThatReduceLonger) {
+  expect_step(one_call(with_reduction(4), all_reduce("ring", 1'000'000)),
+              6 * (latency + 1e-3) + 3 * 1e6 / reduction);
+}
+
+// Up a tree of 8 ranks the receiver adds 4 MB three times, down it nobody does.
+TEST(Reduction, IsCountedUpATreeNotDown) {
+  expect_step(one_call(with_reduction(8), all_reduce("binomial_tree", 1'000'000)),
+              6 * (latency + 4e-3) + 3 * 4e6 / reduction);
+}
+
+// Rank 1 hands its 4 MB to rank 0 and is done, rank 0 has still to add them.
+TEST(Reduction, HoldsUpTheReceiverNotTheSender) {
+  training::CollectiveCall call = all_reduce("binomial_tree", 1'000'000);
+  call.collective = collectives::Collective::reduce;
+  const auto point = one_call(with_reduction(2), call);
+  const auto ends = isolated([&] {
+    std::array<double, 2> of_rank{};
+    for (const RankClass& members : simulate_flow(point).trace.classes) {
+      for (const Rank rank : members.ranks) {
+        of_rank[index(rank)] = members.spans.front().end.value();
+      }
+    }
+    return of_rank;
+  });
+  EXPECT_NEAR(ends[1], latency + 4e-3, 1e-12);
+  EXPECT_NEAR(ends[0], latency + 4e-3 + 1e-3, 1e-12);
+}
+
+// 4096 ranks, chunks of 40 kB: both costs, in 8190 rounds of which all but some are leapt over: a
+// few transfers are solved for.
+TEST(MessageCosts, AreLeptOverWithTheirRounds) {
+  constexpr std::uint32_t p = 4096;
+  Cluster cluster = with_reduction(p);
+  cluster.network.rendezvous_above = Bytes(1);
+  const auto point = one_call(cluster, all_reduce("ring", 10'000ULL * p));
+  const double expected = 2 * (p - 1.0) * (3 * latency + 4e-5) + (p - 1.0) * 4e4 / reduction;
+  for (const Chunks chunks : {Chunks::exact, Chunks::even}) {
+    const double step =
+        isolated([&] { return simulate_folded(point, chunks).totals.step.value(); });
+    EXPECT_NEAR(step, expected, 1e-7 * expected);
+  }
+}
+
+}  // namespace
+}  // namespace paceline::sim
