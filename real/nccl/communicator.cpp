@@ -144,7 +144,7 @@ class NcclCommunicator : public DeviceCommunicator {
   NcclCommunicator(const ConnectRequest& request, int device, const std::vector<ncclUniqueId>& ids)
       : DeviceCommunicator(request, backend_name, device), native_stream_(new_stream()) {
     for (const ncclUniqueId& id : ids) {
-      lanes_.push_back(std::make_unique<Lane>(timeout(), given_up_));
+      lanes_.push_back(std::make_unique<Lane>(timeout(), given_up_, issuing_));
       const std::string wrong = lanes_.back()->connect(id, size(), rank());
       if (!wrong.empty()) fail("ncclCommInitRankConfig", wrong);
     }
@@ -233,6 +233,7 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
   std::atomic<bool> given_up_ = false;
+  std::mutex issuing_;      // of calls to NCCL
   std::shared_mutex life_;  // of NCCL's communicators: exclusive for aborting them
   std::vector<std::unique_ptr<Lane>> lanes_;
   cudaStream_t native_stream_;

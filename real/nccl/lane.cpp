@@ -39,11 +39,8 @@ std::string Lane::connect(const ncclUniqueId& id, RankCount size, Rank rank) {
   return settle();
 }
 
-// What is enqueued is on its stream only when the communicator has settled; events that were
-// recorded earlier would be before it.
-std::string Lane::group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
-  const std::lock_guard lock(mutex_);
-  if (communicator_ == nullptr) return "the group has failed";
+std::string Lane::issue(const std::function<ncclResult_t(ncclComm_t)>& calls) {
+  const std::lock_guard lock(issuing_);
   if (const auto started = ncclGroupStart(); started != ncclSuccess) {
     return describe(started, communicator_);
   }
@@ -52,7 +49,17 @@ std::string Lane::group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
   for (const ncclResult_t result : {called, ended}) {
     if (std::string wrong = describe(result, communicator_); !wrong.empty()) return wrong;
   }
-  return settle();
+  return "";
+}
+
+// What is enqueued is on its stream only when the communicator has settled; events that were
+// recorded earlier would be before it. Others may issue meanwhile: at its first use a connection
+// waits for the peer, which may be at another lane.
+std::string Lane::group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
+  const std::lock_guard lock(mutex_);
+  if (communicator_ == nullptr) return "the group has failed";
+  std::string wrong = issue(calls);
+  return wrong.empty() ? settle() : wrong;
 }
 
 std::string Lane::trouble() const {

@@ -19,9 +19,11 @@ namespace paceline::real::nccl {
 // first use, and a rank that died would be waited for without end.
 class Lane {
  public:
-  // `given_up` is set when the group has failed; it ends what other threads wait for.
-  Lane(Seconds timeout, const std::atomic<bool>& given_up)
-      : timeout_(timeout), given_up_(given_up) {}
+  // `given_up` is set when the group has failed; it ends what other threads wait for. `issuing` is
+  // of all lanes on a device: two threads must not call NCCL for it at a time, with whatever
+  // communicators (User Guide, Thread Safety).
+  Lane(Seconds timeout, const std::atomic<bool>& given_up, std::mutex& issuing)
+      : timeout_(timeout), given_up_(given_up), issuing_(issuing) {}
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane() { abort(); }
@@ -46,11 +48,13 @@ class Lane {
   void release(Stream stream);
 
  private:
+  [[nodiscard]] std::string issue(const std::function<ncclResult_t(ncclComm_t)>& calls);
   // Waits until the communicator is no longer in progress.
   [[nodiscard]] std::string settle() const;
 
   Seconds timeout_;
   const std::atomic<bool>& given_up_;
+  std::mutex& issuing_;
   ncclComm_t communicator_ = nullptr;
   std::mutex mutex_;
   std::optional<Stream> user_;
