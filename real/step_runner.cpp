@@ -12,6 +12,7 @@
 #include "models/training/call_plan.h"
 #include "real/errors.h"
 #include "real/host/pattern.h"
+#include "real/nvtx/range.h"
 
 namespace paceline::real {
 
@@ -25,6 +26,7 @@ struct StepRunner::Call {
   std::optional<collectives::Plan> plan;  // empty: the library's own collective
   std::unique_ptr<Buffer> buffer;
   Stream stream;
+  nvtx::Call range;  // for profilers
 };
 
 namespace {
@@ -73,10 +75,12 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
                        " of its own; set real.mode: plan");
     }
     auto made = std::make_unique<Call>(
-        Call{{call->collective, communicator.size(), call->count, call->root, 0}, {}, {}, {}});
+        Call{{call->collective, communicator.size(), call->count, call->root, 0}, {}, {}, {}, {}});
     if (!native) made->plan = plan_of(planner, *call);
     made->buffer = communicator.allocate(type_of(*call), buffer_size(made->pattern));
     made->stream = number++ % calls_max * channels_max;
+    made->range = {number - std::uint64_t{1}, call->size(),
+                   made->plan ? std::string_view(call->algorithm) : "native"};
     calls_.push_back(std::move(made));
   }
 }
@@ -219,6 +223,7 @@ class StepRunner::Pass {
   void communicate(OperationId id, std::unique_lock<std::mutex>& lock) {
     State& state = states_[id];
     const Call& call = *runner_.calls_[id];
+    nvtx::Range range(operations()[id].name, call.range);
     state.begun = steady_now();
     EventPtr event;
     // Under the lock: calls begin in the same order on all ranks.
@@ -230,6 +235,7 @@ class StepRunner::Pass {
       runner_.plans_.run(*call.plan, *call.buffer, call.stream);
     }
     const Seconds now = steady_now();
+    range.end();
     lock.lock();
     state.ended = state.freed = now;
   }

@@ -76,7 +76,7 @@ std::vector<std::string> words_of(const std::string& text) {
 // Becomes mpirun.
 [[noreturn]] void run_under_mpirun(const WorkerOptions& options) {
   const auto given = process_environment("PACELINE_MPIRUN");
-  auto command = words_of(given.value_or("mpirun --oversubscribe"));
+  auto command = words_of(given.value_or("mpirun --oversubscribe --bind-to none"));
   command.insert(command.end(), {"-n", std::to_string(options.ranks->value())});
   const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
   for (auto& word : rank_command(options, "tcp://" + host + ":" + std::to_string(free_port()))) {
