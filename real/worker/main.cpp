@@ -42,6 +42,8 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
   const auto control =
       Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
+  // A rank that is lost ends this one, wherever it waits.
+  control->on_failure({});
   ControlTeam team(*control);
   try {
     serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());
