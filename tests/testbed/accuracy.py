@@ -8,6 +8,7 @@ take turns. Nothing is fitted to these points: the network is what the testbed w
 message costs beyond it comes from separate all-reduces of one buffer, measured before on one network.
 
     accuracy.py --build build/release [--points N] [--json FILE] [--markdown FILE]
+    accuracy.py --build build/release --again FILE     # predicts once more what is measured there
 
 Needs what the testbed needs (README.md). Points where the machine's CPUs were busier than 80 % are
 listed, and not counted: there the machine was measured, not the network.
@@ -90,16 +91,26 @@ class Testbed:
 
     def measured(self, scenario, ranks, rate_mbps, latency_ms):
         """The point that the scenario has, predicted and measured, as the result JSON has it."""
+        return self.run(
+            scenario, ["--measure"],
+            [os.path.join(self.programs, "paceline-testbed"), "--hosts", str(ranks),
+             "--rate", f"{rate_mbps}Mbps", "--latency", f"{latency_ms}ms", "--mtu", str(MTU),
+             "--limit", "300s", "--",
+             os.path.join(os.path.dirname(os.path.abspath(__file__)), "in_testbed.sh")])
+
+    def predicted(self, scenario):
+        """The same, predicted only."""
+        return self.run(scenario, [], [])
+
+    def run(self, scenario, arguments, prefix):
+        """The first point of the result of a scenario."""
         with tempfile.TemporaryDirectory() as folder:
             file, result = os.path.join(folder, "scenario.yaml"), os.path.join(folder, "result.json")
             with open(file, "w", encoding="utf-8") as out:
                 out.write(scenario)
             done = subprocess.run(
-                [os.path.join(self.programs, "paceline-testbed"), "--hosts", str(ranks),
-                 "--rate", f"{rate_mbps}Mbps", "--latency", f"{latency_ms}ms", "--mtu", str(MTU),
-                 "--limit", "300s", "--", os.path.join(os.path.dirname(__file__), "in_testbed.sh"),
-                 os.path.join(self.programs, "paceline"), "run", file, "--measure", "--json", result],
-                capture_output=True, text=True, check=False)
+                [*prefix, os.path.join(self.programs, "paceline"), "run", file, "--json", result,
+                 *arguments], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 return {"failure": done.stderr.strip().splitlines()[-1:] or done.returncode}
             with open(result, encoding="utf-8") as text:
@@ -154,29 +165,57 @@ def points():
                    "way": WAYS[way % len(WAYS)]}
 
 
-def outcome(testbed, point, calibration):
-    """The point with its prediction and measurement."""
+def scenario_of(point, calibration):
+    """The scenario of a point."""
     backend, mode, algorithm = point["way"]
     extra = calibration[backend]
-    scenario = STEP.format(
+    return STEP.format(
         cap=point["cap_mib"], ranks=point["ranks"], backend=backend, mode=mode,
         collective=collective(mode, algorithm, backend),
         network=network(point["rate_mbps"], point["latency_ms"] * 1e-3 + extra["latency_s"],
                         extra["efficiency"], backend == "mpi" and mode == "native"))
-    result = testbed.measured(scenario, point["ranks"], point["rate_mbps"], point["latency_ms"])
+
+
+def compare(row, predicted):
+    """Adds a prediction, and its errors against what the row has measured. The error of throughput
+    is that of the step's inverse."""
+    row.update(
+        predicted_s=predicted["step_s"],
+        predicted_exposed_s=predicted["exposed_communication_s"],
+        error_percent=100 * (row["measured_s"] / predicted["step_s"] - 1),
+        exposed_error_percent=100 * (predicted["exposed_communication_s"]
+                                     / row["measured_exposed_s"] - 1))
+    return row
+
+
+def outcome(testbed, point, calibration):
+    """The point with its prediction and measurement."""
+    result = testbed.measured(scenario_of(point, calibration), point["ranks"], point["rate_mbps"],
+                              point["latency_ms"])
     row = dict(point)
     if "failure" in result or not result.get("measured"):
         row["failure"] = str(result.get("failure") or result.get("measure_failure"))
         return row
-    predicted, measured = result["predicted"], result["measured"]
-    row.update(
-        predicted_s=predicted["step_s"], measured_s=measured["step_s"], mad_s=measured["mad_s"],
-        predicted_exposed_s=predicted["exposed_communication_s"],
-        measured_exposed_s=measured["exposed_communication_s"], busy=measured["cpu_busy"],
-        error_percent=100 * (measured["step_s"] / predicted["step_s"] - 1),
-        exposed_error_percent=100 * (predicted["exposed_communication_s"]
-                                     / measured["exposed_communication_s"] - 1))
-    return row
+    measured = result["measured"]
+    row.update(measured_s=measured["step_s"], mad_s=measured["mad_s"],
+               measured_exposed_s=measured["exposed_communication_s"], busy=measured["cpu_busy"])
+    return compare(row, result["predicted"])
+
+
+def again(testbed, earlier):
+    """Rows of an earlier run with predictions of now."""
+    for row in earlier["rows"]:
+        if "failure" not in row:
+            compare(row, testbed.predicted(scenario_of(row, earlier["calibration"]))["predicted"])
+        yield row
+
+
+def measure(testbed, calibration, count):
+    """Rows of so many points, spread over all of them; None: all."""
+    chosen = list(points())
+    step = len(chosen) / (count or len(chosen))
+    for i in range(count or len(chosen)):
+        yield outcome(testbed, chosen[int(i * step)], calibration)
 
 
 def line(row):
@@ -218,27 +257,31 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default="build/release", help="the folder of the build")
     parser.add_argument("--points", type=int, help="only so many points, spread over all")
+    parser.add_argument("--again", help="a --json file: predict its points again, measure nothing")
     parser.add_argument("--json", help="write all rows to this file")
     parser.add_argument("--markdown", help="write the table to this file")
     options = parser.parse_args()
     begun = time.monotonic()
     testbed = Testbed(options.build)
-    calibration = {backend: calibrate(testbed, backend) for backend in ("gloo", "mpi")}
+    if options.again:
+        with open(options.again, encoding="utf-8") as text:
+            earlier = json.load(text)
+        calibration = earlier["calibration"]
+        outcomes = again(testbed, earlier)
+    else:
+        calibration = {backend: calibrate(testbed, backend) for backend in ("gloo", "mpi")}
+        outcomes = measure(testbed, calibration, options.points)
     calibrated = "; ".join(f"{backend}: {1e6 * fit['latency_s']:.0f} us a message, "
                            f"{fit['efficiency']:.2%} of the rate"
                            for backend, fit in calibration.items())
-    print(calibrated, file=sys.stderr)
-    chosen = list(points())
-    if options.points:
-        step = len(chosen) / options.points
-        chosen = [chosen[int(i * step)] for i in range(options.points)]
     rows = []
     print(HEAD)
-    for point in chosen:
-        rows.append(outcome(testbed, point, calibration))
-        print(line(rows[-1]), flush=True)
-    text = f"{summary(rows)}\nseparate all-reduces: {calibrated}\n" \
-           f"{(time.monotonic() - begun) / 60:.0f} minutes"
+    for row in outcomes:
+        rows.append(row)
+        print(line(row), flush=True)
+    text = f"{summary(rows)}\nseparate all-reduces: {calibrated}"
+    if not options.again:
+        text += f"\n{(time.monotonic() - begun) / 60:.0f} minutes"
     print(f"\n{text}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
