@@ -109,22 +109,25 @@ void CollectiveRun::arrived(void* tag) {
   transfer->run->take(*transfer);
 }
 
-// A sender is done when its bytes have arrived, a receiver when it has reduced them. A class that
-// sends to itself is both ends, and counted the transfer once: it is done as a receiver is.
+// A sender is done when its bytes are through, a receiver when they are there and it has reduced
+// them. A class that sends to itself is both ends, and counted the transfer once: it is done as a
+// receiver is.
 void CollectiveRun::take(Transfer& transfer) {
   const Transfer done = transfer;
   const RoundShape& shape = table_.channels[done.channel].shapes[done.shape];
   const PlannedTransfer& planned = shape.transfers()[done.number];
   const bool sends_to_itself = planned.to == planned.from;
-  if (planned.reduction && !done.is_reduced) {
-    transfer.is_reduced = true;
-    network_.hand_back_after(Seconds(done.bytes / planned.reduction->value()), &transfer);
+  Seconds left = network_.latency_after(planned.path);
+  if (planned.reduction) left += Seconds(done.bytes / planned.reduction->value());
+  if (left > Seconds(0) && !done.is_sent) {
+    transfer.is_sent = true;
+    network_.hand_back_after(left, &transfer);
     if (!sends_to_itself) finish(done.channel, planned.from, done.round);
     return;
   }
   transfer.run = nullptr;
   free_.push_back(&transfer);
-  if (!done.is_reduced && !sends_to_itself) finish(done.channel, planned.from, done.round);
+  if (!done.is_sent && !sends_to_itself) finish(done.channel, planned.from, done.round);
   finish(done.channel, planned.to, done.round);
 }
 

@@ -36,7 +36,7 @@ class CollectiveRun {
     std::uint32_t number;  // in the shape
     std::uint64_t round;
     double bytes;
-    bool is_reduced;  // the flow has arrived, its receiver is not done with it
+    bool is_sent;  // its sender is done with it, its receiver not yet
   };
 
   // For leaping over rounds that are all alike (see Regime).

@@ -31,6 +31,7 @@ class FlowNetwork final : public Network {
   [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
   void at(Seconds time, std::function<void()> action) override;
   void send(PathId path, double bytes, void* tag, Connection* connection) override;
+  [[nodiscard]] Seconds latency_after(PathId path) const override;
   void hand_back_after(Seconds delay, void* tag) override;
 
   // Runs until nothing is left to do.

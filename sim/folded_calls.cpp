@@ -26,16 +26,15 @@ using training::CollectiveCall;
 // many chunks by one for each.
 class AlikeSizes {
  public:
-  AlikeSizes(std::vector<double> means, const Plan& plan) {
+  AlikeSizes(std::vector<double> means, const Plan& plan, std::vector<double> others = {})
+      : relative_(plan.count == ElementCount(0)
+                      ? 0
+                      : 2.0 * plan.ranks.value() / static_cast<double>(plan.count.value())),
+        others_(std::move(others)) {
     std::sort(means.begin(), means.end());
     means.erase(std::unique(means.begin(), means.end()), means.end());
-    const double relative =
-        plan.count == ElementCount(0)
-            ? 0
-            : 2.0 * plan.ranks.value() / static_cast<double>(plan.count.value());
     for (const double mean : means) {
-      if (!groups_.empty() &&
-          mean - groups_.back().smallest <= 2 + relative * groups_.back().smallest) {
+      if (!groups_.empty() && mean - groups_.back().smallest <= spread(groups_.back())) {
         groups_.back().largest = mean;
       } else {
         groups_.push_back({mean, mean});
@@ -53,11 +52,25 @@ class AlikeSizes {
     const Group& group = groups_[group_of(mean)];
     return (group.smallest + group.largest) / 2;
   }
+  // The largest that is meant to be the same, the others included.
+  [[nodiscard]] double largest(double mean) const {
+    const Group& group = groups_[group_of(mean)];
+    double largest = group.largest;
+    for (const double other : others_) {
+      if (other - group.smallest <= spread(group)) largest = std::max(largest, other);
+    }
+    return largest;
+  }
 
  private:
   struct Group {
     double smallest, largest;
   };
+  // How far above the smallest a size of its group may be.
+  [[nodiscard]] double spread(const Group& group) const { return 2 + relative_ * group.smallest; }
+
+  double relative_;
+  std::vector<double> others_;
   std::vector<Group> groups_;
 };
 
@@ -72,7 +85,7 @@ void for_each_round(const Plan& plan, Visit visit) {
   }
 }
 
-AlikeSizes sizes_of(const Plan& plan, std::span<const std::uint32_t> endpoints) {
+std::vector<double> means_of(const Plan& plan, std::span<const std::uint32_t> endpoints) {
   std::vector<double> means;
   for_each_round(plan, [&](std::size_t, std::size_t, const Round& round) {
     for (const std::uint32_t endpoint : endpoints) {
@@ -82,7 +95,7 @@ AlikeSizes sizes_of(const Plan& plan, std::span<const std::uint32_t> endpoints) 
       }
     }
   });
-  return {std::move(means), plan};
+  return means;
 }
 
 std::uint64_t combined(std::initializer_list<std::uint64_t> parts) {
@@ -147,7 +160,8 @@ std::uint64_t kind_of(const Send& send, const topology::Path& path,
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = path.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster);
-  return combined({bits(path.latency), bits(with_rendezvous), reduction ? 1U : 0U});
+  return combined({bits(path.latency), bits(with_rendezvous), path.leaves_first ? 1U : 0U,
+                   reduction ? 1U : 0U});
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -283,13 +297,17 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
   CallTable table;
   table.actors = static_cast<Actor>(actors.members.size());
   for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
-  std::vector<std::uint32_t> first_members;
+  std::vector<std::uint32_t> first_members, last_members;
   for (const auto& members : actors.members) {
     if (index(members.front()) < plan.endpoints().value()) {
       first_members.push_back(index(members.front()));
+      last_members.push_back(std::min(index(members.back()), plan.endpoints().value() - 1));
     }
   }
-  const AlikeSizes sizes = sizes_of(plan, first_members);
+  // Ranges cut in two again and again are smallest at one end of a class and largest at the other.
+  const bool even = chunks_ == Chunks::even;
+  const AlikeSizes sizes(means_of(plan, first_members), plan,
+                         even ? means_of(plan, last_members) : std::vector<double>());
   for (const auto& channel : plan.channels) {
     std::vector<RoundShape> shapes;
     for (const Round& round : channel.rounds) {
@@ -340,12 +358,13 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   for (const auto& [to, link_classes, path_of_one, send, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
-    const PathId path =
-        path_of({path_of_one.latency, link_classes, flows, path_of_one.rendezvous_above});
+    const PathId path = path_of({path_of_one.latency, link_classes, flows,
+                                 path_of_one.rendezvous_above, path_of_one.leaves_first});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
-      const double elements = sizes.elements(rule.partition.mean_elements());
-      count_unevenness(path, elements, rule, element);
+      const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);
+      const auto in_rule = static_cast<double>(rule.partition.chunk(0).count.value());
+      count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)), element);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
     transfers.push_back({from, to, path, flows, size, reduction_of(send->arrival, point_.cluster)});
@@ -353,7 +372,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
 }
 
 // How much longer the largest chunk takes, when the path's links are shared by its own flows only.
-void FoldedCalls::count_unevenness(PathId number, double elements, const ChunkRule& rule,
+void FoldedCalls::count_unevenness(PathId number, double elements, double largest,
                                    ElementSize element) {
   const FoldedPath& path = paths_[number];
   double rate = std::numeric_limits<double>::infinity();
@@ -367,7 +386,6 @@ void FoldedCalls::count_unevenness(PathId number, double elements, const ChunkRu
     return path.latency_of(bytes(count)).value() + bytes(count) / rate;
   };
   const double taken = time_of(elements);
-  const auto largest = static_cast<double>(rule.partition.chunk(0).count.value());
   if (taken > 0) unevenness_ = std::max(unevenness_, (time_of(largest) - taken) / taken);
 }
 

@@ -70,8 +70,7 @@ class FoldedCalls {
                      ElementSize element, const AlikeSizes& sizes,
                      std::vector<PlannedTransfer>& transfers);
   [[nodiscard]] bool pace_is_shared(const CallTable& table, std::size_t shape) const;
-  void count_unevenness(PathId path, double elements, const collectives::ChunkRule& rule,
-                        ElementSize element);
+  void count_unevenness(PathId path, double elements, double largest, ElementSize element);
   [[nodiscard]] std::vector<std::uint32_t> link_classes_of(const topology::Path& path) const;
   PathId path_of(FoldedPath path);
 

@@ -114,7 +114,7 @@ FoldedNetwork::Flow* FoldedNetwork::new_flow() {
 
 void FoldedNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
   Flow* flow = new_flow();
-  const double latency = paths_[path].latency_of(bytes).value();
+  const double latency = (paths_[path].latency_of(bytes) - latency_after(path)).value();
   *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
   if (connection != nullptr) connection->flows.push_back(flow);
   if (latency > 0) {

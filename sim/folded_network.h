@@ -27,6 +27,7 @@ struct FoldedPath {
   std::vector<std::uint32_t> link_classes;  // each once
   std::uint64_t flows;
   std::optional<Bytes> rendezvous_above = std::nullopt;  // see topology::Network
+  bool leaves_first = false;                             // see topology::Path
 
   [[nodiscard]] Seconds latency_of(double bytes) const {
     return topology::message_latency(latency, rendezvous_above, bytes);
@@ -54,6 +55,9 @@ class FoldedNetwork final : public Network {
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
   void send(PathId path, double bytes, void* tag, Connection* connection) override;
+  [[nodiscard]] Seconds latency_after(PathId path) const override {
+    return paths_[path].leaves_first ? paths_[path].latency : Seconds(0);
+  }
   void hand_back_after(Seconds delay, void* tag) override;
   void round_begins() override { round_began_ = true; }
 

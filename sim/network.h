@@ -14,7 +14,8 @@ using PathId = std::uint32_t;
 // A simulated clock, timers on it, and flows: what running a step needs of the world.
 //
 // A flow waits for its path's latency (with rendezvous, thrice), then for its place in its
-// connection, and then has its share of bandwidth until its bytes are through.
+// connection, and then has its share of bandwidth until its bytes are through. On a path that its
+// bytes leave first, one latency comes at the end, when its tag has been handed back already.
 class Network {
  public:
   Network() = default;
@@ -33,6 +34,8 @@ class Network {
   // Precondition: bytes above 0. `tag` is handed back when the flow has arrived. Without a
   // connection a flow waits for no other.
   virtual void send(PathId path, double bytes, void* tag, Connection* connection) = 0;
+  // What of a path's latency comes after a flow has been handed back.
+  [[nodiscard]] virtual Seconds latency_after(PathId path) const = 0;
   // Hands the tag of a flow that has arrived back once more when so much time has passed: what its
   // receiver still does with its bytes. Unlike a timer, a part of what repeats with its round.
   virtual void hand_back_after(Seconds delay, void* tag) = 0;

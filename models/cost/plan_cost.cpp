@@ -109,6 +109,12 @@ class ChannelCost {
     return transfer.path.latency_of(count * static_cast<double>(element_size_.value()));
   }
 
+  // What of it comes when the sender is done.
+  [[nodiscard]] Seconds latency_after(const Timed& transfer) const {
+    const bool has_any = latency_ == Latency::counted && transfer.path.leaves_first;
+    return has_any ? transfer.path.latency : Seconds(0);
+  }
+
   void run_shape(std::size_t shape, std::uint64_t& round) {
     std::vector<Timed> transfers;
     for (const auto& transfer : shapes_[shape].transfers()) {
@@ -123,10 +129,11 @@ class ChannelCost {
         if (count == ElementCount(0)) continue;
         const auto elements = static_cast<double>(count.value());
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
-        const Seconds ready = std::max(posted[from], posted[to]) + latency_of(t, elements);
+        const Seconds after = latency_after(t);
+        const Seconds ready = std::max(posted[from], posted[to]) + latency_of(t, elements) - after;
         *t.last_end = std::max(ready, *t.last_end) + Seconds(elements * t.seconds_per_element);
         ends[from] = std::max(ends[from], *t.last_end);
-        const Seconds reduced = *t.last_end + Seconds(elements * t.reduction_per_element);
+        const Seconds reduced = *t.last_end + after + Seconds(elements * t.reduction_per_element);
         ends[to] = std::max(ends[to], reduced);
       }
       done_[round % window_] = ends;

@@ -90,6 +90,8 @@ struct Network {
   Seconds latency;                  // one way, GPU to GPU of different nodes
   std::uint32_t nics_per_node = 1;  // 1..gpus_per_node; local rank l uses NIC l*nics/gpus_per_node
   double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
+  // tcp: a sender is done with a message when its bytes have left, as the kernel has them then; the
+  // receiver a latency later. rdma: both when it has arrived.
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
   Bytes mtu{1500};  // of an IP packet, with its headers; mtu_min..mtu_max; counts with a framing

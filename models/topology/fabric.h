@@ -46,6 +46,7 @@ struct Path {
   PortId in;
   Seconds latency;
   std::optional<Bytes> rendezvous_above = std::nullopt;  // see Network
+  bool leaves_first = false;  // its sender is done a latency before its receiver
 
   [[nodiscard]] Seconds latency_of(double bytes) const {
     return message_latency(latency, rendezvous_above, bytes);

@@ -215,6 +215,10 @@ class MpiCommunicator : public HostCommunicator {
 
  private:
   std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override;
+  // Below Open MPI's eager limit over TCP (btl_tcp_eager_limit, 64 KiB with its header): a longer
+  // message waits for an answer of its receiver, which queues up behind all that the receiver is
+  // sending itself.
+  Bytes do_piece() const override { return Bytes(64'000); }
   bool do_has_native(Collective /*collective*/) const override { return true; }
   EventPtr do_native(const NativeCall& call) override;
 

@@ -114,7 +114,7 @@ TEST(ExplainCluster, ShowsWhatMessagesAndReductionsCost) {
                       "reduction of what arrives: 3GBps\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("GPU 1: other node, 5us, 1.24GBps alone"), std::string::npos) << text;
+  EXPECT_NE(text.find("GPU 1: other node, 5us, 1.241GBps alone"), std::string::npos) << text;
 }
 
 // Nodes 0 and 1 fill the first leaf, so that the server is on a second.

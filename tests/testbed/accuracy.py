@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""How well predictions agree with what is measured on the testbed.
+
+For every combination of ranks, rate, added latency and bucket cap, a DDP step of 32 MiB of gradients
+in 16 tensors is predicted and measured with two of eight ways to reduce them (Gloo or MPI; the
+library's own all-reduce, or a plan on messages: ring, halving-doubling, double binary tree), which
+take turns. Nothing is fitted to these points: the network is what the testbed was told, and what a
+message costs beyond it comes from separate all-reduces of one buffer, measured before on one network.
+
+    accuracy.py --build build/release [--points N] [--json FILE] [--markdown FILE]
+    accuracy.py --build build/release --again FILE     # predicts once more what is measured there
+
+Needs what the testbed needs (README.md). Points where the machine's CPUs were busier than 80 % are
+listed, and not counted: there the machine was measured, not the network.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MIB = 1 << 20
+RANKS = (2, 4, 8)
+RATES_MBPS = (100, 400)
+LATENCIES_MS = (0, 1, 5)
+CAPS_MIB = (1, 5, 25)
+WAYS = (
+    ("gloo", "native", None),
+    ("mpi", "plan", "ring"),
+    ("gloo", "plan", "halving_doubling"),
+    ("mpi", "native", None),
+    ("gloo", "plan", "ring"),
+    ("mpi", "plan", "halving_doubling"),
+    ("gloo", "plan", "double_binary_tree"),
+    ("mpi", "plan", "double_binary_tree"),
+)
+BUSY_MAX = 0.8
+MTU = 9000
+
+STEP = """\
+schema: paceline/1
+name: a DDP step on the testbed
+workload:
+  batch_per_gpu: 32
+  device: v100-sxm2-16gb
+  layers:
+    - {{name: block, repeat: 16, forward: 10ms, backward: 25ms, parameters: [524288]}}
+cluster:
+  nodes: 8
+  gpus_per_node: 1
+  network: {network}
+training:
+  strategy: ddp
+  bucket_cap: {cap}MiB
+  torch_version: "1.13"
+  gradient_as_bucket_view: true
+  optimizer: {{time: 5ms}}
+collective: {collective}
+sweep: {{gpus: [{ranks}]}}
+real: {{backend: {backend}, mode: {mode}, steps: 3, warmup: 2, timeout: 60s}}
+"""
+
+ONE_ALL_REDUCE = """\
+schema: paceline/1
+name: one all-reduce
+workload:
+  batch_per_gpu: 1
+  device: v100-sxm2-16gb
+  layers: [{{name: buffer, forward: 1ms, backward: 1ms, parameters: [{elements}]}}]
+cluster:
+  nodes: 8
+  gpus_per_node: 1
+  network: {network}
+training: {{strategy: bulk_synchronous, optimizer: {{time: 1ms}}}}
+collective: {collective}
+sweep: {{gpus: [{ranks}]}}
+real: {{backend: {backend}, mode: {mode}, steps: 5, warmup: 3, timeout: 60s}}
+"""
+
+
+class Testbed:
+    """Runs scenarios of so many ranks on a testbed's hosts."""
+
+    def __init__(self, build):
+        self.programs = os.path.join(os.path.abspath(build), "bin")
+
+    def measured(self, scenario, ranks, rate_mbps, latency_ms):
+        """The point that the scenario has, predicted and measured, as the result JSON has it."""
+        return self.run(
+            scenario, ["--measure"],
+            [os.path.join(self.programs, "paceline-testbed"), "--hosts", str(ranks),
+             "--rate", f"{rate_mbps}Mbps", "--latency", f"{latency_ms}ms", "--mtu", str(MTU),
+             "--limit", "300s", "--",
+             os.path.join(os.path.dirname(os.path.abspath(__file__)), "in_testbed.sh")])
+
+    def predicted(self, scenario):
+        """The same, predicted only."""
+        return self.run(scenario, [], [])
+
+    def run(self, scenario, arguments, prefix):
+        """The first point of the result of a scenario."""
+        with tempfile.TemporaryDirectory() as folder:
+            file, result = os.path.join(folder, "scenario.yaml"), os.path.join(folder, "result.json")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(scenario)
+            done = subprocess.run(
+                [*prefix, os.path.join(self.programs, "paceline"), "run", file, "--json", result,
+                 *arguments], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                return {"failure": done.stderr.strip().splitlines()[-1:] or done.returncode}
+            with open(result, encoding="utf-8") as text:
+                return json.load(text)["points"][0]
+
+
+def network(rate_mbps, latency_s, efficiency, rendezvous):
+    """The network section: what the testbed was told, and what separate all-reduces added."""
+    handshake = ", rendezvous_above: 64KiB" if rendezvous else ""
+    return (f"{{bandwidth: {rate_mbps}Mbps, latency: {latency_s * 1e6:.3f}us, "
+            f"efficiency: {efficiency:.5f}, transport: tcp, framing: ip-tcp, mtu: {MTU}{handshake}}}")
+
+
+def collective(mode, algorithm, backend):
+    """The collective section."""
+    if mode == "native":
+        return f"{{library: {backend}}}"
+    return f"{{library: plan, algorithm: {algorithm}}}"
+
+
+def calibrate(testbed, backend):
+    """Latency and efficiency beyond what the testbed was told: from separate ring all-reduces of one
+    buffer, 2 and 4 ranks, 400 Mbit/s, no added latency, by t = 2(p-1)/p S/(e B) + 2(p-1) l."""
+    bandwidth = 400e6 / 8 * (MTU - 52) / MTU
+    rows = []
+    for ranks, mib in ((2, 1), (2, 16), (4, 1), (4, 16)):
+        point = testbed.measured(
+            ONE_ALL_REDUCE.format(elements=mib * MIB // 4, ranks=ranks, backend=backend, mode="plan",
+                                  collective=collective("plan", "ring", backend),
+                                  network=network(400, 0, 1, False)), ranks, 400, 0)
+        taken = point["measured"]["calls"][0]["end_s"] - point["measured"]["calls"][0]["start_s"]
+        rows.append((2 * (ranks - 1) / ranks * mib * MIB / bandwidth, 2 * (ranks - 1), taken))
+        print(f"  {backend}, ring of {ranks}, {mib} MiB: {taken * 1e3:.2f} ms, "
+              f"{rows[-1][0] * 1e3:.2f} ms at the full rate", file=sys.stderr)
+    # Least squares of the two unknowns, relative to what was taken.
+    a11 = sum((x / t) ** 2 for x, _, t in rows)
+    a12 = sum(x * n / t**2 for x, n, t in rows)
+    a22 = sum((n / t) ** 2 for _, n, t in rows)
+    b1, b2 = sum(x / t for x, _, t in rows), sum(n / t for _, n, t in rows)
+    determinant = a11 * a22 - a12 * a12
+    slowness = (b1 * a22 - b2 * a12) / determinant
+    latency = max(0.0, (a11 * b2 - a12 * b1) / determinant)
+    return {"latency_s": latency, "efficiency": min(1.0, 1 / slowness)}
+
+
+def points():
+    """Every combination, each with two ways that take turns; the quick ones mixed with the slow."""
+    grid = itertools.product(RATES_MBPS, LATENCIES_MS, CAPS_MIB, RANKS)
+    for number, (rate, latency, cap, ranks) in enumerate(grid):
+        for way in (number, number + 3):
+            yield {"ranks": ranks, "rate_mbps": rate, "latency_ms": latency, "cap_mib": cap,
+                   "way": WAYS[way % len(WAYS)]}
+
+
+def scenario_of(point, calibration):
+    """The scenario of a point."""
+    backend, mode, algorithm = point["way"]
+    extra = calibration[backend]
+    return STEP.format(
+        cap=point["cap_mib"], ranks=point["ranks"], backend=backend, mode=mode,
+        collective=collective(mode, algorithm, backend),
+        network=network(point["rate_mbps"], point["latency_ms"] * 1e-3 + extra["latency_s"],
+                        extra["efficiency"], backend == "mpi" and mode == "native"))
+
+
+def compare(row, predicted):
+    """Adds a prediction, and its errors against what the row has measured. The error of throughput
+    is that of the step's inverse."""
+    row.update(
+        predicted_s=predicted["step_s"],
+        predicted_exposed_s=predicted["exposed_communication_s"],
+        error_percent=100 * (row["measured_s"] / predicted["step_s"] - 1),
+        exposed_error_percent=100 * (predicted["exposed_communication_s"]
+                                     / row["measured_exposed_s"] - 1))
+    return row
+
+
+def outcome(testbed, point, calibration):
+    """The point with its prediction and measurement."""
+    result = testbed.measured(scenario_of(point, calibration), point["ranks"], point["rate_mbps"],
+                              point["latency_ms"])
+    row = dict(point)
+    if "failure" in result or not result.get("measured"):
+        row["failure"] = str(result.get("failure") or result.get("measure_failure"))
+        return row
+    measured = result["measured"]
+    row.update(measured_s=measured["step_s"], mad_s=measured["mad_s"],
+               measured_exposed_s=measured["exposed_communication_s"], busy=measured["cpu_busy"])
+    return compare(row, result["predicted"])
+
+
+def again(testbed, earlier):
+    """Rows of an earlier run with predictions of now."""
+    for row in earlier["rows"]:
+        if "failure" not in row:
+            compare(row, testbed.predicted(scenario_of(row, earlier["calibration"]))["predicted"])
+        yield row
+
+
+def measure(testbed, calibration, count):
+    """Rows of so many points, spread over all of them; None: all."""
+    chosen = list(points())
+    step = len(chosen) / (count or len(chosen))
+    for i in range(count or len(chosen)):
+        yield outcome(testbed, chosen[int(i * step)], calibration)
+
+
+def line(row):
+    """A row of the table."""
+    backend, mode, algorithm = row["way"]
+    head = (f"| {backend} {algorithm or mode} | {row['ranks']} | {row['rate_mbps']} | "
+            f"{row['latency_ms']} | {row['cap_mib']} |")
+    if "failure" in row:
+        return f"{head} failed: {row['failure']} | | | | | |"
+    return (f"{head} {row['predicted_s'] * 1e3:.0f} | {row['measured_s'] * 1e3:.0f} | "
+            f"{row['error_percent']:+.1f}% | {row['measured_exposed_s'] / row['measured_s']:.0%} | "
+            f"{row['exposed_error_percent']:+.1f}% | {row['busy']:.0%} |")
+
+
+HEAD = ("| reduced by | ranks | Mbit/s | ms | cap MiB | predicted ms | measured ms | error | exposed |"
+        " its error | CPUs |\n|---|---|---|---|---|---|---|---|---|---|---|")
+
+
+def summary(rows):
+    """What the points that count say together."""
+    done = [row for row in rows if "failure" not in row]
+    counted = [row for row in done if row["busy"] <= BUSY_MAX]
+    if not counted:
+        return "no point counts"
+    errors = [row["error_percent"] for row in counted]
+    exposed = [abs(row["exposed_error_percent"]) for row in counted]
+    by_communication = sum(row["measured_exposed_s"] >= 0.4 * row["measured_s"] for row in counted)
+    return (f"{len(counted)} points count, {len(done) - len(counted)} were measured with CPUs busier "
+            f"than {BUSY_MAX:.0%}, {len(rows) - len(done)} failed; "
+            f"in {by_communication} exposed communication is at least 40 % of the step\n"
+            f"error of the step: mean {statistics.mean(map(abs, errors)):.2f} %, "
+            f"max {max(map(abs, errors)):.2f} %, bias {statistics.mean(errors):+.2f} %\n"
+            f"error of exposed communication: mean {statistics.mean(exposed):.2f} %, "
+            f"max {max(exposed):.2f} %")
+
+
+def main():
+    """Calibrates, goes through the points, prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default="build/release", help="the folder of the build")
+    parser.add_argument("--points", type=int, help="only so many points, spread over all")
+    parser.add_argument("--again", help="a --json file: predict its points again, measure nothing")
+    parser.add_argument("--json", help="write all rows to this file")
+    parser.add_argument("--markdown", help="write the table to this file")
+    options = parser.parse_args()
+    begun = time.monotonic()
+    testbed = Testbed(options.build)
+    if options.again:
+        with open(options.again, encoding="utf-8") as text:
+            earlier = json.load(text)
+        calibration = earlier["calibration"]
+        outcomes = again(testbed, earlier)
+    else:
+        calibration = {backend: calibrate(testbed, backend) for backend in ("gloo", "mpi")}
+        outcomes = measure(testbed, calibration, options.points)
+    calibrated = "; ".join(f"{backend}: {1e6 * fit['latency_s']:.0f} us a message, "
+                           f"{fit['efficiency']:.2%} of the rate"
+                           for backend, fit in calibration.items())
+    rows = []
+    print(HEAD)
+    for row in outcomes:
+        rows.append(row)
+        print(line(row), flush=True)
+    text = f"{summary(rows)}\nseparate all-reduces: {calibrated}"
+    if not options.again:
+        text += f"\n{(time.monotonic() - begun) / 60:.0f} minutes"
+    print(f"\n{text}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump({"calibration": calibration, "rows": rows}, out, indent=1)
+    if options.markdown:
+        with open(options.markdown, "w", encoding="utf-8") as out:
+            out.write("\n".join([HEAD, *map(line, rows), "", text, ""]))
+
+
+if __name__ == "__main__":
+    main()
