@@ -27,4 +27,14 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
   return calls;
 }
 
+Seconds compute_spread(const StepTrace& trace) {
+  if (trace.classes.empty()) return Seconds(0);
+  std::vector<Seconds> computes;
+  for (const RankClass& members : trace.classes) {
+    computes.push_back(totals_of({trace.lanes, {members}}).compute);
+  }
+  const auto [least, most] = std::minmax_element(computes.begin(), computes.end());
+  return *most - *least;
+}
+
 }  // namespace paceline

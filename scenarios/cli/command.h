@@ -33,6 +33,9 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 
 // Each in a file of commands/ of its own name.
 [[nodiscard]] Action attach_run(CLI::App& app);
+[[nodiscard]] Action attach_measure(CLI::App& app);
+[[nodiscard]] Action attach_compare(CLI::App& app);
+[[nodiscard]] Action attach_doctor(CLI::App& app);
 [[nodiscard]] Action attach_buckets(CLI::App& app);
 [[nodiscard]] Action attach_collective(CLI::App& app);
 [[nodiscard]] Action attach_validate(CLI::App& app);

@@ -16,10 +16,15 @@ namespace {
 
 constexpr std::array rows{
     Command{"run", "predict every point of a scenario, beside what was measured", attach_run},
+    Command{"measure", "run every point of a scenario on hardware", attach_measure},
+    Command{"compare", "where two results differ: compute, bandwidth, latency or skew",
+            attach_compare},
     Command{"buckets", "the exact gradient buckets of DistributedDataParallel", attach_buckets},
     Command{"collective", "a table like nccl-tests' for an algorithm on a cluster",
             attach_collective},
     Command{"validate", "the error table over the measured points of scenarios", attach_validate},
+    Command{"doctor", "what there is to measure with on this machine, and which to use",
+            attach_doctor},
 };
 
 // Not through fmt or streams: it must not throw when standard error is gone.

@@ -23,6 +23,18 @@ std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
+// What a run on hardware knows beyond the throughput.
+void write_measurement(std::ostream& out, const PointOutcome& outcome) {
+  if (!outcome.measurement) {
+    out << ",,,\n";
+    return;
+  }
+  const StepTotals& totals = outcome.measurement->totals;
+  const Measurement& measurement = *outcome.measurement->measurement;
+  fmt::print(out, "{},{},{},{}\n", totals.step.value(), measurement.mad.value(),
+             totals.exposed_communication.value(), measurement.cpu_busy);
+}
+
 }  // namespace
 
 void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
@@ -32,7 +44,8 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   }
   out << "gpus,nodes,predicted_step_s,compute_s,communication_s,exposed_communication_s,"
          "predicted_throughput_per_s,predicted_speedup,measured_throughput_per_s,measured_speedup,"
-         "fitted,error_percent,transfers,simgrid_solves,fidelity\n";
+         "fitted,error_percent,transfers,simgrid_solves,fidelity,measured_step_s,mad_s,"
+         "measured_exposed_communication_s,cpu_busy\n";
   for (const PointOutcome& outcome : outcomes) {
     for (const AxisValue& axis : outcome.axes) {
       const auto* value = std::get_if<double>(&axis.value);
@@ -50,10 +63,11 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
     std::optional<double> measured;
     if (outcome.measured) measured = outcome.measured->throughput.value();
     fmt::print(
-        out, "{},{},{},{},{},{},{}\n", number(measured), number(outcome.measured_speedup()),
+        out, "{},{},{},{},{},{},{},", number(measured), number(outcome.measured_speedup()),
         outcome.measured ? (outcome.measured->fitted ? "true" : "false") : "",
         number(outcome.error_percent()), outcome.predicted ? outcome.predicted->transfers : 0,
         outcome.predicted ? outcome.predicted->simgrid_solves : 0, to_text(outcome.fidelity));
+    write_measurement(out, outcome);
   }
 }
 

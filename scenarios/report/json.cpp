@@ -77,8 +77,8 @@ ordered_json seconds_json(const std::vector<Seconds>& times) {
 }
 
 // What a run on hardware knows beyond the throughput.
-void add_measurement(const Result& result, const std::vector<CallTimes>& calls,
-                     ordered_json& measured) {
+void add_measurement(const PointOutcome& outcome, ordered_json& measured) {
+  const Result& result = *outcome.measurement;
   const Measurement& measurement = *result.measurement;
   measured["samples"] = seconds_json(measurement.steps);
   measured["mad_s"] = measurement.mad.value();
@@ -89,7 +89,8 @@ void add_measurement(const Result& result, const std::vector<CallTimes>& calls,
   measured["mode"] = to_text(measurement.mode);
   measured["cpu_busy"] = measurement.cpu_busy;
   measured["clock_error_s"] = measurement.clock_error.value();
-  measured["calls"] = calls_json(calls);
+  measured["compute_spread_s"] = outcome.compute_spread_measured.value();
+  measured["calls"] = calls_json(outcome.calls_measured);
 }
 
 ordered_json measured_of(const PointOutcome& outcome) {
@@ -103,12 +104,12 @@ ordered_json measured_of(const PointOutcome& outcome) {
                         {"mad_s", nullptr},
                         {"fitted", outcome.measured->fitted}};
   if (outcome.measurement) {
-    add_measurement(*outcome.measurement, outcome.calls_measured, measured);
+    add_measurement(outcome, measured);
   }
   return measured;
 }
 
-ordered_json point_of(const PointOutcome& outcome) {
+ordered_json point_of(const PointOutcome& outcome, bool with_calls) {
   const auto error = outcome.error_percent();
   ordered_json point{{"axes", axes_of(outcome)},
                      {"gpus", outcome.gpus},
@@ -120,8 +121,9 @@ ordered_json point_of(const PointOutcome& outcome) {
                      {"simgrid_solves", outcome.predicted ? outcome.predicted->simgrid_solves : 0},
                      {"fidelity", to_text(outcome.fidelity)},
                      {"assumed", outcome.assumptions}};
-  if (!outcome.predicted) point["failure"] = outcome.failure;
-  if (outcome.measurement && outcome.predicted) {
+  if (outcome.prediction_failed()) point["failure"] = outcome.failure;
+  if (outcome.predicted && (outcome.measurement || with_calls)) {
+    point["predicted"]["compute_spread_s"] = outcome.compute_spread_predicted.value();
     point["predicted"]["calls"] = calls_json(outcome.calls_predicted);
   }
   if (!outcome.measure_failure.empty()) {
@@ -134,9 +136,14 @@ ordered_json point_of(const PointOutcome& outcome) {
 }  // namespace
 
 void write_json(std::ostream& out, const ScenarioFile& file,
-                const std::vector<PointOutcome>& outcomes) {
+                const std::vector<PointOutcome>& outcomes, CallsInJson calls) {
+  std::size_t calls_predicted = 0;
+  for (const PointOutcome& outcome : outcomes) calls_predicted += outcome.calls_predicted.size();
+  const bool with_calls = calls == CallsInJson::all || calls_predicted <= calls_in_json_max;
   ordered_json points = ordered_json::array();
-  for (const PointOutcome& outcome : outcomes) points.push_back(point_of(outcome));
+  for (const PointOutcome& outcome : outcomes) {
+    points.push_back(point_of(outcome, with_calls));
+  }
   const ordered_json result{{"schema", "paceline.result/1"},
                             {"context", context_of(file)},
                             {"points", std::move(points)}};

@@ -2,6 +2,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <ostream>
 #include <set>
 
@@ -26,9 +27,51 @@ std::string error_text(const PointOutcome& outcome) {
 // Which columns a table has beside those that all have.
 struct Columns {
   bool gpus;         // none of the axes is
+  bool predicted;    // some point was to be
   bool measured;     // throughput
   bool on_hardware;  // steps and what of them is communication
 };
+
+Columns columns_of(const std::vector<PointOutcome>& outcomes) {
+  const auto& axes = outcomes.front().axes;
+  const auto any = [&](auto has) { return std::any_of(outcomes.begin(), outcomes.end(), has); };
+  return {
+      std::none_of(axes.begin(), axes.end(),
+                   [](const AxisValue& axis) { return axis.path == "gpus"; }),
+      any([](const PointOutcome& one) { return one.predicted || one.prediction_failed(); }),
+      any([](const PointOutcome& one) { return one.measured.has_value(); }),
+      any([](const PointOutcome& one) { return one.measurement || !one.measure_failure.empty(); })};
+}
+
+std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Columns& columns) {
+  std::vector<std::string> header;
+  const auto add = [&](std::initializer_list<const char*> names) {
+    header.insert(header.end(), names.begin(), names.end());
+  };
+  for (const AxisValue& axis : axes) header.push_back(last_part(axis.path));
+  if (columns.gpus) add({"gpus"});
+  if (!columns.predicted) {
+    add({"step", "MAD", "exposed comm", "CPUs busy", "measured/s", "speedup"});
+    return header;
+  }
+  add({"step", "exposed comm", "predicted/s"});
+  if (columns.on_hardware) add({"measured step", "MAD", "exposed", "CPUs busy"});
+  if (columns.measured) add({"measured/s", "error"});
+  add({"speedup"});
+  if (columns.measured) add({"measured"});
+  return header;
+}
+
+void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) {
+  if (!outcome.predicted) {
+    row.insert(row.end(), {"failed", "", ""});
+    return;
+  }
+  const StepTotals& totals = outcome.predicted->totals;
+  row.push_back(to_text(totals.step));
+  row.push_back(to_text(totals.exposed_communication));
+  row.push_back(fmt::format("{:.1f}", outcome.predicted_throughput().value()));
+}
 
 void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
   if (!outcome.measurement) {
@@ -43,29 +86,27 @@ void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row)
   row.push_back(fmt::format("{:.0f}%", 100 * outcome.measurement->measurement->cpu_busy));
 }
 
+std::string throughput_text(const PointOutcome& outcome) {
+  return outcome.measured ? fmt::format("{:.1f}", outcome.measured->throughput.value()) : "";
+}
+
+std::string speedup_text(const std::optional<double>& speedup) {
+  return speedup ? fmt::format("{:.2f}", *speedup) : "";
+}
+
 std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& columns) {
   std::vector<std::string> row;
   for (const AxisValue& axis : outcome.axes) row.push_back(axis.text);
   if (columns.gpus) row.push_back(std::to_string(outcome.gpus));
-  if (outcome.predicted) {
-    const StepTotals& totals = outcome.predicted->totals;
-    row.push_back(to_text(totals.step));
-    row.push_back(to_text(totals.exposed_communication));
-    row.push_back(fmt::format("{:.1f}", outcome.predicted_throughput().value()));
-  } else {
-    row.insert(row.end(), {"failed", "", ""});
+  if (columns.predicted) add_prediction(outcome, row);
+  if (columns.on_hardware || !columns.predicted) add_measurement(outcome, row);
+  if (columns.measured || !columns.predicted) row.push_back(throughput_text(outcome));
+  if (columns.measured && columns.predicted) row.push_back(error_text(outcome));
+  if (columns.predicted) {
+    row.push_back(outcome.predicted ? speedup_text(outcome.predicted_speedup()) : "");
   }
-  if (columns.on_hardware) add_measurement(outcome, row);
-  if (columns.measured) {
-    row.push_back(outcome.measured ? fmt::format("{:.1f}", outcome.measured->throughput.value())
-                                   : "");
-    row.push_back(error_text(outcome));
-  }
-  row.push_back(outcome.predicted ? fmt::format("{:.2f}", outcome.predicted_speedup()) : "");
-  if (columns.measured) {
-    const auto speedup = outcome.measured_speedup();
-    row.push_back(speedup ? fmt::format("{:.2f}", *speedup) : "");
-  }
+  if (columns.measured || !columns.predicted)
+    row.push_back(speedup_text(outcome.measured_speedup()));
   return row;
 }
 
@@ -118,27 +159,9 @@ void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
 
 void write_table(std::ostream& out, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
-  const auto measured = [](const PointOutcome& outcome) { return outcome.measured.has_value(); };
-  const auto on_hardware = [](const PointOutcome& outcome) {
-    return outcome.measurement || !outcome.measure_failure.empty();
-  };
+  const Columns columns = columns_of(outcomes);
   const auto& axes = outcomes.front().axes;
-  const Columns columns{std::none_of(axes.begin(), axes.end(),
-                                     [](const AxisValue& axis) { return axis.path == "gpus"; }),
-                        std::any_of(outcomes.begin(), outcomes.end(), measured),
-                        std::any_of(outcomes.begin(), outcomes.end(), on_hardware)};
-  std::vector<std::string> header;
-  for (const AxisValue& axis : axes) header.push_back(last_part(axis.path));
-  if (columns.gpus) header.emplace_back("gpus");
-  const std::size_t left = header.size();
-  header.insert(header.end(), {"step", "exposed comm", "predicted/s"});
-  if (columns.on_hardware) {
-    header.insert(header.end(), {"measured step", "MAD", "exposed", "CPUs busy"});
-  }
-  if (columns.measured) header.insert(header.end(), {"measured/s", "error"});
-  header.emplace_back("speedup");
-  if (columns.measured) header.emplace_back("measured");
-  TextTable table(std::move(header), left);
+  TextTable table(header_of(axes, columns), axes.size() + (columns.gpus ? 1 : 0));
   for (const PointOutcome& outcome : outcomes) {
     table.add(row_of(outcome, columns));
   }
@@ -154,7 +177,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   }
   write_assumptions(out, assumptions);
   for (const PointOutcome& outcome : outcomes) {
-    if (!outcome.predicted) fmt::print(out, "failed: {}\n", outcome.failure);
+    if (outcome.prediction_failed()) fmt::print(out, "failed: {}\n", outcome.failure);
     if (!outcome.measure_failure.empty()) {
       fmt::print(out, "not measured: {} ({} steps were done)\n", outcome.measure_failure,
                  outcome.steps_measured.size());

@@ -121,6 +121,7 @@ class Measurer {
         {}, SamplesPerSecond(outcome.samples_per_step / result.totals.step.value()), false};
     for (const auto& note : result.notes) outcome.assumptions.push_back(note);
     outcome.calls_measured = calls_of(result.trace);
+    outcome.compute_spread_measured = compute_spread(result.trace);
     if (!options_.keep_traces) result.trace = {};
     outcome.measurement = std::move(result);
   }

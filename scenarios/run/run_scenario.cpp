@@ -44,6 +44,7 @@ void take_reply(traces::Reply reply, const RunOptions& options, const std::strin
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
+    outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
     if (!keep_trace) outcome.predicted->trace = {};
   }
 }
@@ -110,6 +111,21 @@ class Run {
 };
 
 }  // namespace
+
+std::vector<PointOutcome> points_to_measure(const ScenarioFile& file) {
+  std::vector<PointOutcome> outcomes;
+  for (std::size_t point = 0; point < file.points().size(); ++point) {
+    const Scenario scenario = file.scenario(point);
+    outcomes.push_back(outcome_of(file, point, resolve(scenario, point)));
+    outcomes.back().measured.reset();
+    outcomes.back().fidelity = Fidelity::measured;
+    outcomes.back().assumptions.clear();  // of the model, but for the length of compute
+    if (!scenario.compute_assumption.empty()) {
+      outcomes.back().assumptions.push_back(scenario.compute_assumption);
+    }
+  }
+  return outcomes;
+}
 
 void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
   std::vector<const PointOutcome*> one_gpu;

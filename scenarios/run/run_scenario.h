@@ -19,17 +19,20 @@ struct PointOutcome {
   Seconds one_gpu_step;
   double samples_per_step = 0;
   std::vector<std::string> assumptions;
-  std::optional<Result> predicted;  // empty when the executor failed
-  std::string failure;              // why
+  std::optional<Result> predicted;  // empty when the executor failed, or was not asked
+  std::string failure;              // why it failed
   std::vector<CallTimes> calls_predicted;
+  Seconds compute_spread_predicted;  // call_times.h
   std::optional<MeasuredPoint> measured;
   std::optional<SamplesPerSecond> measured_one_gpu;  // of the point that differs in gpus only
   // Of a run on hardware (measure_scenario.h).
   std::optional<Result> measurement;
   std::vector<CallTimes> calls_measured;
+  Seconds compute_spread_measured;
   std::vector<Seconds> steps_measured;  // also of a measurement that failed later
   std::string measure_failure;
 
+  [[nodiscard]] bool prediction_failed() const { return !predicted && !failure.empty(); }
   [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
   [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
   [[nodiscard]] double predicted_speedup() const;               // precondition: predicted
@@ -53,6 +56,10 @@ struct RunOptions {
 // executor fails is an outcome without a prediction.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);
+
+// Every point of the grid, without a prediction and without what the file says was measured: for
+// measure_scenario. Its assumptions are those of the compute.
+[[nodiscard]] std::vector<PointOutcome> points_to_measure(const ScenarioFile& file);
 
 // Gives every point what was measured on one GPU at the point that differs in gpus only.
 void find_measured_one_gpu(std::vector<PointOutcome>& outcomes);

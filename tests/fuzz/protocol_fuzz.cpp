@@ -1,4 +1,4 @@
-// Lines between paceline and its executors: every text is a point, a reply or throws
+// Lines between paceline and its executors: every text is a point, a reply, progress or throws
 // std::runtime_error; and what was read is written and read again as the same.
 
 #include <cstddef>
@@ -35,5 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   round_trip(text, paceline::traces::point_from_line);
   round_trip(text, paceline::traces::reply_from_line);
+  round_trip(text, [](std::string_view line) {
+    const auto progress = paceline::traces::progress_from_line(line);
+    if (!progress) throw std::runtime_error("another line");
+    return *progress;
+  });
   return 0;
 }

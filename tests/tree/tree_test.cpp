@@ -45,7 +45,7 @@ std::vector<Source> files(const std::vector<std::string>& folders,
 }
 
 std::vector<Source> product_sources() {
-  return files({"models", "sim", "traces", "real", "scenarios"}, {".h", ".cpp"});
+  return files({"models", "sim", "traces", "real", "scenarios"}, {".h", ".cpp", ".cu"});
 }
 
 std::vector<std::string> includes_of(const Source& source) {
@@ -67,20 +67,28 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"real", {"models", "traces", "real"}},
     {"scenarios", {"models", "traces", "scenarios"}}};
 
+const std::vector<std::string> cuda_folders{"real/cuda", "real/nccl", "real/cuda_local"};
+
 // Which folders own a third-party header: its first folder, or its name when it has none.
 const std::map<std::string, std::vector<std::string>> owners{
     {"simgrid", {"sim"}},
     {"xbt", {"sim"}},
     {"yaml-cpp", {"scenarios/loader"}},
     {"nettle", {"scenarios/loader"}},
-    {"nlohmann", {"traces/json", "traces/perfetto", "scenarios/report", "scenarios/cli"}},
-    {"CLI", {"scenarios/cli"}},
-    {"fmt", {"sim", "scenarios"}},
+    {"nlohmann",
+     {"traces/json", "traces/perfetto", "scenarios/report", "scenarios/compare", "scenarios/doctor",
+      "scenarios/cli", "real/worker"}},
+    {"CLI", {"scenarios/cli", "real/worker"}},
+    {"fmt", {"sim", "scenarios", "real/launch"}},
     {"Eigen", {"models", "real/host"}},
     {"mpi.h", {"real/mpi"}},
     {"gloo", {"real/gloo"}},
     {"nccl.h", {"real/nccl"}},
-    {"cuda_runtime.h", {"real/nccl"}}};
+    {"nvtx3", {"real/nvtx"}},
+    {"cuda_runtime.h", cuda_folders},
+    {"cuda_runtime_api.h", cuda_folders},
+    {"cuda_fp16.h", cuda_folders},
+    {"cuda_bf16.h", cuda_folders}};
 
 TEST(Tree, FoldersIncludeOnlyWhatIsBelowThem) {
   for (const Source& source : product_sources()) {
@@ -169,10 +177,12 @@ std::string linked_libraries(const char* binary) {
 TEST(Programs, LinkNeitherSimGridNorMpiWhereTheyMustNot) {
   const std::string paceline = linked_libraries(PACELINE_BINARY);
   const std::string simulator = linked_libraries(PACELINE_SIM_BINARY);
+  const std::string worker = linked_libraries(PACELINE_WORKER_BINARY);
   ASSERT_NE(paceline.find("NEEDED"), std::string::npos) << "readelf (binutils) says nothing";
   EXPECT_EQ(paceline.find("libsimgrid"), std::string::npos);
   EXPECT_EQ(paceline.find("libmpi"), std::string::npos);
   EXPECT_EQ(paceline.find("libcuda"), std::string::npos);
+  EXPECT_EQ(worker.find("libsimgrid"), std::string::npos);
   EXPECT_NE(simulator.find("libsimgrid"), std::string::npos);
   EXPECT_EQ(simulator.find("libmpi"), std::string::npos);
 }
@@ -189,6 +199,12 @@ std::vector<std::string> shown_commands(const std::string& text) {
   return commands;
 }
 
+// What is measured takes as long as its steps: here as few as are allowed.
+std::string shortened(const std::string& arguments) {
+  if (arguments.find(" --measure") == std::string::npos) return arguments;
+  return arguments + " --set real.steps=1 --set real.warmup=2 --quiet";
+}
+
 TEST(Documentation, ShowsCommandsThatRun) {
   std::size_t commands = 0;
   auto documents = files({"models", "sim", "traces", "scenarios", "tests", "real"}, {".md"});
@@ -197,7 +213,7 @@ TEST(Documentation, ShowsCommandsThatRun) {
     for (const std::string& command : shown_commands(document.text)) {
       ++commands;
       if (command == "./paceline test") continue;  // this is it
-      const std::string arguments = command.substr(std::string("./paceline").size());
+      const std::string arguments = shortened(command.substr(std::string("./paceline").size()));
       const auto ended =
           test::run_program({"/bin/sh", "-c", PACELINE_BINARY + arguments}, source_dir);
       EXPECT_EQ(ended.exit_code, 0) << document.path << ": " << command << '\n' << ended.err;

@@ -42,12 +42,11 @@ ResolvedPoint step_of(std::uint32_t ranks, std::uint32_t in_flight) {
 std::vector<std::string> replies_to(const std::vector<std::string>& points, std::uint32_t ranks) {
   std::vector<std::string> replies;
   std::size_t next = 0;
-  const real::SessionLines lines{
-      [&]() -> std::optional<std::string> {
-        if (next == points.size()) return std::nullopt;
-        return points[next++];
-      },
-      [&](const std::string& line) { replies.push_back(line); }};
+  const real::SessionLines lines{[&]() -> std::optional<std::string> {
+                                   if (next == points.size()) return std::nullopt;
+                                   return points[next++];
+                                 },
+                                 [&](const std::string& line) { replies.push_back(line); }};
   real::with_thread_team(RankCount(ranks), [&](real::Team& team) {
     serve(team, {"memory", team.rank().value(), Seconds(20)}, lines);
   });

@@ -74,10 +74,11 @@ TEST_F(ResultJson, HasAllTheFieldsOfAPoint) {
                             "transfers", "simgrid_solves", "fidelity"}) {
       EXPECT_TRUE(point.contains(key)) << key;
     }
-    EXPECT_EQ(keys(point.at("predicted")),
-              (std::set<std::string>{"step_s", "step_s_low", "step_s_high", "compute_s",
-                                     "communication_s", "exposed_communication_s",
-                                     "throughput_per_s", "speedup", "efficiency"}));
+    EXPECT_EQ(
+        keys(point.at("predicted")),
+        (std::set<std::string>{"step_s", "step_s_low", "step_s_high", "compute_s",
+                               "communication_s", "exposed_communication_s", "throughput_per_s",
+                               "speedup", "efficiency", "compute_spread_s", "calls"}));
     for (const char* key : {"step_s", "throughput_per_s", "speedup", "samples", "mad_s"}) {
       EXPECT_TRUE(point.at("measured").contains(key)) << key;
     }

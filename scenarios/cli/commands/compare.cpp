@@ -1,0 +1,67 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/compare/write_comparison.h"
+#include "scenarios/loader/input_error.h"
+
+namespace paceline::cli {
+namespace {
+
+struct Options {
+  std::string a, b;
+  std::string side;
+  std::string json;
+};
+
+compare::Choice choice_of(const std::string& side) {
+  if (side == "predicted") return compare::Choice::predicted;
+  return side == "measured" ? compare::Choice::measured : compare::Choice::measured_first;
+}
+
+compare::Comparison comparison_of(const Options& options) {
+  const auto a = compare::read_result(options.a);
+  if (!options.b.empty()) {
+    auto made = compare::compare(a, compare::read_result(options.b), choice_of(options.side));
+    if (!made.pairs.empty()) return made;
+    throw InputError({options.b, 0, 0},
+                     "has no point with the GPUs and axes of one of " + options.a,
+                     options.side.empty() ? "" : "leave out --side");
+  }
+  if (!options.side.empty()) {
+    throw InputError({"--side", 0, 0}, "chooses a side of two files", "give both files");
+  }
+  auto made = compare::compare_sides(a);
+  if (!made.pairs.empty()) return made;
+  throw InputError({options.a, 0, 0}, "has no point that is both predicted and measured",
+                   "write paceline run SCENARIO --measure --json FILE, or give two files");
+}
+
+int run(const Options& options) {
+  const auto comparison = comparison_of(options);
+  if (options.json != "-") {
+    write_to("-", [&](std::ostream& out) { compare::write_table(out, comparison); });
+  }
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { compare::write_json(out, comparison); });
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+Action attach_compare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("a", options->a, "a result that run or measure wrote with --json")->required();
+  app.add_option("b", options->b,
+                 "another; without it: what was predicted in the first against what was measured");
+  app.add_option("--side", options->side,
+                 "of both files; default: what was measured where it was, else what was predicted")
+      ->check(CLI::IsMember({"predicted", "measured"}));
+  app.add_option("--json", options->json, "write the comparison as JSON; - is standard output");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,65 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/outcome_output.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/run/measure_scenario.h"
+
+namespace paceline::cli {
+namespace {
+
+// Short forms of settings of the section real.
+struct ShortForm {
+  const char* option;
+  const char* path;
+  const char* meaning;
+};
+constexpr ShortForm short_forms[] = {
+    {"--backend", "real.backend", "memory, gloo, mpi, nccl or cuda-local; paceline doctor"},
+    {"--mode", "real.mode", "native: the library's own collectives; plan: the shared plans"},
+    {"--steps", "real.steps", "steps that count"},
+    {"--warmup", "real.warmup", "steps before those"}};
+
+struct Options {
+  std::string scenario;
+  std::string short_values[std::size(short_forms)];
+  OutcomeOutput output;
+  SharedOptions shared;
+
+  // The short forms as settings, behind those of --set: the last one of a path wins.
+  [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const {
+    auto all = shared.parsed_settings();
+    for (std::size_t i = 0; i < std::size(short_forms); ++i) {
+      if (!short_values[i].empty()) all.push_back({short_forms[i].path, short_values[i]});
+    }
+    return all;
+  }
+};
+
+int measure(const Options& options) {
+  options.output.check();
+  const auto file = ScenarioFile::read(options.scenario, options.settings());
+  const MeasureOptions measure_options{options.shared.run_options().progress,
+                                       options.output.keeps_traces()};
+  auto outcomes = points_to_measure(file);
+  measure_scenario(file, measure_options, outcomes);
+  return options.output.write(file, outcomes);
+}
+
+}  // namespace
+
+Action attach_measure(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenario, "a scenario file")->required();
+  for (std::size_t i = 0; i < std::size(short_forms); ++i) {
+    const ShortForm& form = short_forms[i];
+    app.add_option(form.option, options->short_values[i],
+                   std::string(form.meaning) + "; the same as --set " + form.path + "=..");
+  }
+  options->output.add_to(app);
+  options->shared.add_to(app);
+  return [options] { return measure(*options); };
+}
+
+}  // namespace paceline::cli

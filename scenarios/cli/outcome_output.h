@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/run/run_scenario.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace paceline::cli {
+
+// Where the commands that run the points of a scenario leave what they found.
+struct OutcomeOutput {
+  std::string json, csv, timeline;  // files; - is standard output; empty: not asked for
+  bool all_calls = false;           // in the JSON, however many they are
+
+  // Returns the options of --json, --csv and --timeline.
+  std::vector<CLI::Option*> add_to(CLI::App& app);
+
+  // Throws InputError when standard output would take two of them.
+  void check() const;
+  [[nodiscard]] bool keeps_traces() const { return !timeline.empty(); }
+
+  // Writes the table, unless standard output is taken, and the files. Returns the exit code: says
+  // on standard error which point failed, when one did.
+  [[nodiscard]] int write(const ScenarioFile& file,
+                          const std::vector<PointOutcome>& outcomes) const;
+};
+
+}  // namespace paceline::cli

@@ -1,0 +1,200 @@
+#include "scenarios/compare/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scenarios/compare/transfer_fit.h"
+
+namespace paceline::compare {
+namespace {
+
+constexpr double clear_from = 1e-3;  // of the step
+constexpr double mads_of_noise = 2;
+
+// As much of `all` as has the sign of `limit` and is no more than it.
+double within(double all, double limit) {
+  if (all * limit <= 0) return 0;
+  return std::copysign(std::min(std::abs(all), std::abs(limit)), all);
+}
+
+// Of all calls of a side, in seconds.
+struct Transfers {
+  double all = 0, latency = 0, bandwidth = 0;
+  double skew = 0;
+  bool has_sizes = true;
+};
+
+Transfers transfers_of(const std::vector<Call>& calls) {
+  Transfers sum;
+  if (calls.empty()) return sum;
+  const TransferFit fit = fit_transfers(calls);
+  for (const Call& call : calls) {
+    sum.all += call.transfer.value();
+    sum.latency += fit.latency.value();
+    sum.bandwidth += fit.seconds_per_byte * static_cast<double>(call.size.value());
+    sum.skew += call.skew.value();
+  }
+  sum.has_sizes = fit.has_sizes;
+  return sum;
+}
+
+double value_or_zero(const std::optional<Seconds>& time) { return time ? time->value() : 0; }
+
+// Shares a difference out to the causes, step by step as the header says.
+class Split {
+ public:
+  Split(const Side& a, const Side& b) : a_(a), b_(b) {
+    compute_ = b.compute->value() - a.compute->value();
+    exposed_ = b.exposed_communication->value() - a.exposed_communication->value();
+    step_ = b.step.value() - a.step.value();
+  }
+
+  Difference difference() {
+    Difference made;
+    made.step = Seconds(step_);
+    take_transfers(made);
+    hide();
+    const double skew = take_skew();
+    const double network = bandwidth_ + latency_;
+    const double rest = step_ - compute_ - skew - network;
+    const double parts[causes] = {compute_, bandwidth_, latency_, skew, rest};
+    std::transform(std::begin(parts), std::end(parts), std::begin(made.parts),
+                   [](double part) { return Seconds(part); });
+    return made;
+  }
+
+ private:
+  void take_transfers(Difference& made) {
+    if (!a_.calls || !b_.calls) {
+      made.network = NetworkPart::no_calls;
+      // Longer compute hides more: what compute explains is not the network's.
+      const double hidden = within(exposed_, -compute_);
+      bandwidth_ = exposed_ - hidden;
+      waiting_ = hidden;
+      return;
+    }
+    const Transfers of_a = transfers_of(*a_.calls), of_b = transfers_of(*b_.calls);
+    if (!of_a.has_sizes || !of_b.has_sizes) made.network = NetworkPart::one_size;
+    skew_ = of_b.skew - of_a.skew;
+    const double all = of_b.all - of_a.all;
+    const double theirs = within(exposed_, all);
+    waiting_ = exposed_ - theirs;
+    if (all == 0) return;
+    bandwidth_ = theirs / all * (of_b.bandwidth - of_a.bandwidth);
+    latency_ = theirs / all * (of_b.latency - of_a.latency);
+    if (made.network == NetworkPart::one_size) bandwidth_ += std::exchange(latency_, 0.0);
+  }
+
+  void hide() {
+    if (compute_ * waiting_ >= 0) return;
+    const double hidden = within(waiting_, -compute_);
+    compute_ += hidden;
+    waiting_ -= hidden;
+  }
+
+  double take_skew() {
+    const double waited = within(waiting_, skew_);
+    const bool has_spread = a_.compute_spread && b_.compute_spread;
+    const double spread =
+        has_spread ? value_or_zero(b_.compute_spread) - value_or_zero(a_.compute_spread) : skew_;
+    const double computed = within(compute_, spread);
+    compute_ -= computed;
+    return waited + computed;
+  }
+
+  const Side &a_, &b_;
+  double step_, compute_, exposed_;
+  double waiting_ = 0, bandwidth_ = 0, latency_ = 0, skew_ = 0;
+};
+
+bool is_clear(const Side& a, const Side& b) {
+  const double difference = std::abs(b.step.value() - a.step.value());
+  const double noise = mads_of_noise * std::hypot(a.mad.value(), b.mad.value());
+  return difference > std::max(noise, clear_from * std::max(a.step.value(), b.step.value()));
+}
+
+using Named = std::pair<const Side*, const char*>;
+
+Named chosen(const Point& point, Choice choice) {
+  const Named predicted{point.predicted ? &*point.predicted : nullptr, "predicted"};
+  const Named measured{point.measured ? &*point.measured : nullptr, "measured"};
+  if (choice == Choice::predicted) return predicted;
+  return choice == Choice::measured || point.measured ? measured : predicted;
+}
+
+std::string name_of(const Point& point) {
+  std::string name = std::to_string(point.gpus) + (point.gpus == 1 ? " GPU" : " GPUs");
+  for (const auto& [path, value] : point.axes) name += ", " + path + "=" + value;
+  return name;
+}
+
+PointPair pair_of(const Point& point, const Named& a, const Named& b) {
+  return {point.axes,
+          point.gpus,
+          a.second,
+          b.second,
+          a.first->step,
+          b.first->step,
+          difference_of(*a.first, *b.first)};
+}
+
+}  // namespace
+
+Cause Difference::mostly() const {
+  const auto* largest = std::max_element(
+      std::begin(parts), std::end(parts),
+      [](auto one, auto two) { return std::abs(one.value()) < std::abs(two.value()); });
+  return static_cast<Cause>(largest - std::begin(parts));
+}
+
+Difference difference_of(const Side& a, const Side& b) {
+  Difference made;
+  const auto is_whole = [](const Side& side) { return side.compute && side.exposed_communication; };
+  if (is_whole(a) && is_whole(b)) {
+    made = Split(a, b).difference();
+  } else {
+    made.step = b.step - a.step;
+    made.parts[static_cast<std::size_t>(Cause::rest)] = made.step;
+    made.network = NetworkPart::no_calls;
+  }
+  made.is_clear = is_clear(a, b);
+  return made;
+}
+
+Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
+  Comparison all{a.path, b.path, {}, {}};
+  std::vector<bool> paired(b.points.size(), false);
+  for (const Point& point : a.points) {
+    const auto partner = std::ranges::find_if(b.points, [&](const Point& other) {
+      return other.gpus == point.gpus && other.axes == point.axes;
+    });
+    const Named of_a = chosen(point, choice);
+    const Named of_b = partner == b.points.end() ? Named{} : chosen(*partner, choice);
+    if (of_a.first == nullptr || of_b.first == nullptr) {
+      all.alone.push_back("A: " + name_of(point));
+      continue;
+    }
+    paired[static_cast<std::size_t>(partner - b.points.begin())] = true;
+    all.pairs.push_back(pair_of(point, of_a, of_b));
+  }
+  for (std::size_t i = 0; i < b.points.size(); ++i) {
+    if (!paired[i]) all.alone.push_back("B: " + name_of(b.points[i]));
+  }
+  return all;
+}
+
+Comparison compare_sides(const ResultFile& file) {
+  Comparison all{file.path, file.path, {}, {}};
+  for (const Point& point : file.points) {
+    if (point.predicted && point.measured) {
+      all.pairs.push_back(
+          pair_of(point, chosen(point, Choice::predicted), chosen(point, Choice::measured)));
+    } else {
+      all.alone.push_back((point.predicted ? "A: " : "B: ") + name_of(point));
+    }
+  }
+  return all;
+}
+
+}  // namespace paceline::compare

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/compare/result_file.h"
+
+namespace paceline::compare {
+
+enum class Cause { compute, bandwidth, latency, skew, rest };
+inline constexpr std::size_t causes = 5;
+
+// How far the difference of the communication could be told apart.
+enum class NetworkPart {
+  split,     // into bandwidth and latency
+  one_size,  // the calls have about one size: all of it stands under bandwidth, and may be latency
+  no_calls,  // a side lists none (paceline run --calls): the same
+};
+
+// Where the difference of a step lies: B's minus A's, in parts that add up to it.
+struct Difference {
+  Seconds step;
+  Seconds parts[causes];  // by Cause
+  NetworkPart network = NetworkPart::split;
+  // Whether it is more than noise: than twice the deviations (MAD) of both sides together, and than
+  // a thousandth of the step.
+  bool is_clear = false;
+
+  [[nodiscard]] Seconds part(Cause cause) const { return parts[static_cast<std::size_t>(cause)]; }
+  // The largest part.
+  [[nodiscard]] Cause mostly() const;
+};
+
+// Splits the difference of two steps of a job on as many ranks.
+//
+// By definition a step is compute + exposed communication + what neither lane is busy in, all of
+// the rank that ends last.
+// 1. Transfers. On each side the calls' transfer times (the shortest of any rank, so without
+//    waiting) are fitted as a + b x size (transfer_fit.h). Their sum differs between the sides by
+//    latency, the difference of a x calls; bandwidth, that of b x bytes; and what the lines miss.
+// 2. Only what is exposed matters: of the difference of exposed communication, as much as has the
+//    sign of the transfers' and is no more than it is theirs, shared out in proportion.
+// 3. What else is exposed more or less goes to compute as far as compute changed the other way:
+//    longer compute hides more. The rest of it is waiting.
+// 4. Skew. Waiting is skew as far as the calls' skews grew in sum; compute is skew as far as the
+//    spread of the ranks' compute grew: the last rank was slower, not all of them.
+// 5. rest: what is left, of 1, 3 and of time in which neither lane was busy.
+//
+// Limits. The spans are of one step. Calls in flight at once share the network, so each takes
+// longer than alone; their sum is scaled, its shares stay. Which calls are exposed is not asked:
+// where only small ones are, latency is more of it than is said here. Calls of several algorithms
+// lie on several lines. A change of bucket sizes shows as latency (other numbers of calls) and
+// bandwidth (other sizes do not change the sum of bytes). Where one rank's straggling hides in
+// communication that another cause prolongs, the causes are not additive, and what is told is one
+// way to share them out.
+[[nodiscard]] Difference difference_of(const Side& a, const Side& b);
+
+// Which side of a point counts.
+enum class Choice { measured_first, predicted, measured };
+
+struct PointPair {
+  Axes axes;
+  std::uint32_t gpus = 1;
+  std::string a_is, b_is;  // predicted or measured
+  Seconds a_step, b_step;
+  Difference difference;
+};
+
+struct Comparison {
+  std::string a, b;  // their names
+  std::vector<PointPair> pairs;
+  std::vector<std::string> alone;  // points without a partner, and whose
+};
+
+// Pairs of points with the same GPUs and the same values of the same axes, in A's order.
+[[nodiscard]] Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice);
+
+// What was predicted against what was measured at each point.
+[[nodiscard]] Comparison compare_sides(const ResultFile& file);
+
+}  // namespace paceline::compare

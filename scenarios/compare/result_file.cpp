@@ -1,0 +1,134 @@
+#include "scenarios/compare/result_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "models/units/parse.h"
+#include "scenarios/loader/input_error.h"
+
+namespace paceline::compare {
+namespace {
+
+using nlohmann::json;
+
+// Readers of values throw std::invalid_argument with the key; callers add where it stood.
+Seconds time_of(const json& in, const char* key) {
+  const double value = in.at(key).get<double>();
+  if (!std::isfinite(value) || value < 0) {
+    throw std::invalid_argument(std::string(key) + " is not a time of zero or more");
+  }
+  return Seconds(value);
+}
+
+std::optional<Seconds> find_time(const json& in, const char* key) {
+  if (!in.contains(key) || in.at(key).is_null()) return std::nullopt;
+  return time_of(in, key);
+}
+
+Call call_of(const json& in) {
+  const json& size = in.at("size_bytes");
+  if (!size.is_number_unsigned())
+    throw std::invalid_argument("size_bytes is not a number of bytes");
+  return {Bytes(size.get<std::uint64_t>()), time_of(in, "transfer_s"), time_of(in, "skew_s")};
+}
+
+std::optional<Side> find_side(const json& point, const char* key) {
+  if (!point.contains(key) || point.at(key).is_null()) return std::nullopt;
+  const json& in = point.at(key);
+  Side side;
+  side.step = time_of(in, "step_s");
+  if (side.step == Seconds(0)) throw std::invalid_argument("step_s is zero");
+  side.compute = find_time(in, "compute_s");
+  side.exposed_communication = find_time(in, "exposed_communication_s");
+  side.compute_spread = find_time(in, "compute_spread_s");
+  side.mad = find_time(in, "mad_s").value_or(Seconds(0));
+  if (in.contains("calls")) {
+    side.calls.emplace();
+    for (const json& call : in.at("calls").get_ref<const json::array_t&>()) {
+      side.calls->push_back(call_of(call));
+    }
+  }
+  return side;
+}
+
+// As a scenario would spell it, where that is exact.
+std::string axis_text(const json& axis) {
+  const json& value = axis.at("value");
+  const auto unit = axis.at("unit").get<std::string>();
+  if (value.is_string()) return value.get<std::string>();
+  const double number = value.get<double>();
+  if (unit == "B" && number >= 0 && number < 0x1p53) {
+    const Bytes size(static_cast<std::uint64_t>(number));
+    const auto read_again = parse_bytes(to_text(size));
+    if (std::get_if<Bytes>(&read_again) && std::get<Bytes>(read_again) == size) {
+      return to_text(size);
+    }
+  }
+  const std::string text = fmt::format("{:.12g}", number);
+  return unit.empty() || unit == "1" ? text : text + " " + unit;
+}
+
+Point point_of(const json& in) {
+  Point point;
+  const json& gpus = in.at("gpus");
+  if (!gpus.is_number_unsigned() || gpus.get<std::uint64_t>() - 1 >= 0xffff'ffffU) {
+    throw std::invalid_argument("gpus is not a number of GPUs");
+  }
+  point.gpus = gpus.get<std::uint32_t>();
+  for (const json& axis : in.at("axes").get_ref<const json::array_t&>()) {
+    const auto path = axis.at("path").get<std::string>();
+    if (path != "gpus") point.axes[path] = axis_text(axis);
+  }
+  point.predicted = find_side(in, "predicted");
+  point.measured = find_side(in, "measured");
+  return point;
+}
+
+// nlohmann's sentences without their "[json.exception...] " in front.
+std::string words_of(const std::exception& error) {
+  const std::string text = error.what();
+  const auto end = text.find("] ");
+  return text.rfind("[json", 0) == 0 && end != std::string::npos ? text.substr(end + 2) : text;
+}
+
+constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE writes one";
+
+}  // namespace
+
+ResultFile read_result(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || file.peek() == std::ifstream::traits_type::eof()) {
+    const std::string why = !file && errno != 0 ? std::strerror(errno) : "nothing is in it";
+    throw InputError({path, 0, 0}, "cannot be read: " + why, "");
+  }
+  ResultFile result{path, {}};
+  std::size_t number = 0;
+  bool in_points = false;
+  try {
+    const json all = json::parse(file);
+    if (!all.is_object() || all.value("schema", json()) != "paceline.result/1") {
+      throw InputError({path, 0, 0}, "is not a paceline.result/1", how_to_make_one);
+    }
+    const auto& points = all.at("points").get_ref<const json::array_t&>();
+    in_points = true;
+    for (const json& point : points) {
+      result.points.push_back(point_of(point));
+      ++number;
+    }
+  } catch (const json::parse_error& error) {
+    throw InputError({path, 0, 0}, "is not JSON: " + words_of(error), "");
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {  // of json, or a value that cannot be
+    const std::string where = in_points ? "points[" + std::to_string(number) + "]: " : "";
+    throw InputError({path, 0, 0}, "is not a paceline.result/1: " + where + words_of(error), "");
+  }
+  return result;
+}
+
+}  // namespace paceline::compare

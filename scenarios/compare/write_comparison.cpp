@@ -1,0 +1,132 @@
+#include "scenarios/compare/write_comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "models/units/parse.h"
+#include "scenarios/report/text_table.h"
+
+namespace paceline::compare {
+namespace {
+
+constexpr std::array<const char*, causes> cause_names{"compute", "bandwidth", "latency", "skew",
+                                                      "rest"};
+
+std::string signed_text(Seconds time) {
+  if (time == Seconds(0)) return "0s";
+  const bool negative = time < Seconds(0);
+  return (negative ? "-" : "+") + to_text(negative ? Seconds(-time.value()) : time);
+}
+
+std::string cause_text(const Difference& difference) {
+  if (!difference.is_clear) return "nothing clear";
+  const Cause mostly = difference.mostly();
+  const bool told_apart = difference.network == NetworkPart::split;
+  if (mostly == Cause::bandwidth && !told_apart) return "bandwidth or latency";
+  return cause_names[static_cast<std::size_t>(mostly)];
+}
+
+// Parts that are rounding beside the step are none.
+Seconds shown(Seconds part, const PointPair& pair) {
+  constexpr double shown_from = 1e-7;  // of the step
+  return std::abs(part.value()) < shown_from * pair.a_step.value() ? Seconds(0) : part;
+}
+
+std::vector<std::string> row_of(const PointPair& pair, const std::set<std::string>& paths) {
+  std::vector<std::string> row;
+  for (const std::string& path : paths) {
+    const auto axis = pair.axes.find(path);
+    row.push_back(axis == pair.axes.end() ? "" : axis->second);
+  }
+  row.push_back(std::to_string(pair.gpus));
+  row.push_back(to_text(pair.a_step));
+  row.push_back(to_text(pair.b_step));
+  row.push_back(fmt::format("{:+.1f}%", 100 * pair.difference.step.value() / pair.a_step.value()));
+  row.push_back(signed_text(shown(pair.difference.step, pair)));
+  for (const Seconds part : pair.difference.parts) row.push_back(signed_text(shown(part, pair)));
+  row.push_back(cause_text(pair.difference));
+  return row;
+}
+
+// What the pairs' sides are, when all are alike.
+std::string sides_text(const Comparison& comparison, std::string PointPair::*side) {
+  std::set<std::string> words;
+  for (const PointPair& pair : comparison.pairs) words.insert(pair.*side);
+  return words.size() == 1 ? *words.begin() : "measured where it was, else predicted";
+}
+
+void write_notes(std::ostream& out, const Comparison& comparison) {
+  const auto any = [&](NetworkPart part) {
+    return std::ranges::any_of(
+        comparison.pairs, [&](const PointPair& pair) { return pair.difference.network == part; });
+  };
+  if (any(NetworkPart::one_size)) {
+    fmt::print(out,
+               "\nwhere all calls have about one size, latency is not told from bandwidth and "
+               "stands there\n");
+  }
+  if (any(NetworkPart::no_calls)) {
+    fmt::print(out,
+               "\nwhere a side lists no calls, all of the network stands under bandwidth, or, of a "
+               "step alone, under rest; paceline run --calls writes them\n");
+  }
+  for (const std::string& point : comparison.alone) {
+    fmt::print(out, "\nwithout a partner: {}", point);
+  }
+  if (!comparison.alone.empty()) out << '\n';
+}
+
+}  // namespace
+
+void write_table(std::ostream& out, const Comparison& comparison) {
+  fmt::print(out, "A: {}, {}\n", comparison.a, sides_text(comparison, &PointPair::a_is));
+  fmt::print(out, "B: {}, {}\n\n", comparison.b, sides_text(comparison, &PointPair::b_is));
+  std::set<std::string> paths;
+  for (const PointPair& pair : comparison.pairs) {
+    for (const auto& [path, value] : pair.axes) paths.insert(path);
+  }
+  std::vector<std::string> header;
+  for (const std::string& path : paths) header.push_back(path.substr(path.rfind('.') + 1));
+  header.insert(header.end(), {"gpus", "step A", "step B", "B/A", "B-A"});
+  header.insert(header.end(), cause_names.begin(), cause_names.end());
+  header.emplace_back("mostly");
+  TextTable table(std::move(header), paths.size() + 1);
+  for (const PointPair& pair : comparison.pairs) table.add(row_of(pair, paths));
+  table.write(out);
+  write_notes(out, comparison);
+}
+
+void write_json(std::ostream& out, const Comparison& comparison) {
+  using nlohmann::ordered_json;
+  ordered_json pairs = ordered_json::array();
+  for (const PointPair& pair : comparison.pairs) {
+    const Difference& difference = pair.difference;
+    ordered_json parts;
+    for (std::size_t i = 0; i < causes; ++i) {
+      parts[std::string(cause_names[i]) + "_s"] = difference.parts[i].value();
+    }
+    pairs.push_back({{"axes", pair.axes},
+                     {"gpus", pair.gpus},
+                     {"a", {{"is", pair.a_is}, {"step_s", pair.a_step.value()}}},
+                     {"b", {{"is", pair.b_is}, {"step_s", pair.b_step.value()}}},
+                     {"difference_s", difference.step.value()},
+                     {"parts", std::move(parts)},
+                     {"latency_told_apart", difference.network == NetworkPart::split},
+                     {"is_clear", difference.is_clear},
+                     {"mostly", cause_names[static_cast<std::size_t>(difference.mostly())]}});
+  }
+  const ordered_json result{{"schema", "paceline.comparison/1"},
+                            {"a", comparison.a},
+                            {"b", comparison.b},
+                            {"pairs", std::move(pairs)},
+                            {"without_partner", comparison.alone}};
+  out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace paceline::compare

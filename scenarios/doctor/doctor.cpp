@@ -1,0 +1,159 @@
+#include "scenarios/doctor/doctor.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <variant>
+
+#include "scenarios/run/line_process.h"
+#include "traces/json/protocol.h"
+
+namespace paceline::doctor {
+namespace {
+
+// Of a program that looks for devices and ends.
+constexpr Seconds patience(60.0);
+
+// Everything that a program writes, which then ends. Throws BackendError when it fails.
+std::string output_of(const std::string& name, const std::string& option) {
+  LineProcess process({name, {executor_path(name), option}, true});
+  std::string all;
+  auto answer = process.listen(patience);
+  for (; answer.line; answer = process.listen(patience)) all += *answer.line + '\n';
+  if (answer.too_late) process.kill();
+  const int status = process.end();
+  if (status == 0) return all;
+  const std::string& words = process.last_words();
+  throw BackendError(name, words.empty() ? "ended with status " + std::to_string(status)
+                                         : words.substr(0, words.find('\n')));
+}
+
+void ask_worker(Examination& found) {
+  try {
+    found.backends = backends_from_json(output_of("paceline-worker", "--doctor"));
+  } catch (const std::runtime_error& error) {
+    found.worker_missing = error.what();
+  }
+}
+
+// Two ranks that reduce a few bytes.
+ResolvedPoint small_point() {
+  ResolvedPoint point;
+  point.cluster.nodes = 2;
+  point.cluster.network.bandwidth = BytesPerSecond(1e9);
+  point.cluster.network.latency = Seconds(1e-6);
+  point.fidelity = Fidelity::flow;
+  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
+  const training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(16),
+                                      ElementSize(4), Rank(0), "ring"};
+  point.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  return point;
+}
+
+// What a simulation says that does not work; empty when it does.
+std::string find_fault_of_simulator() {
+  const std::string name = "paceline-sim";
+  try {
+    LineProcess process({name, {executor_path(name)}, true});
+    const auto answer = process.ask(traces::to_line(small_point()), patience);
+    if (!answer.line) {
+      if (answer.too_late) process.kill();
+      return name + ": ended with status " + std::to_string(process.end());
+    }
+    const auto reply = traces::reply_from_line(*answer.line);
+    const auto* const failure = std::get_if<traces::Failure>(&reply);
+    return failure == nullptr ? "" : name + ": " + failure->what;
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+std::uint32_t usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    return static_cast<std::uint32_t>(CPU_COUNT(&set));
+  }
+  return static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+Bytes physical_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return Bytes(0);
+  return Bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+}
+
+std::optional<std::string> find_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// Along PATH.
+std::optional<std::string> find_program(const std::string& name) {
+  std::istringstream folders(find_variable("PATH").value_or(""));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto path = (std::filesystem::path(folder) / name).string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<BackendState> backends_from_json(const std::string& text) {
+  using nlohmann::json;
+  std::vector<BackendState> all;
+  try {
+    const json parsed = json::parse(text);
+    for (const json& row : parsed.get_ref<const json::array_t&>()) {
+      all.push_back({row.at("name").get<std::string>(), row.at("summary").get<std::string>(),
+                     row.at("version").get<std::string>(),
+                     row.at("notes").get<std::vector<std::string>>(),
+                     row.at("missing").get<std::string>()});
+    }
+  } catch (const json::exception& error) {
+    throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
+  }
+  return all;
+}
+
+Examination examine() {
+  // A program that ends at once must not take this one along when it is written to.
+  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
+  Examination found;
+  found.simulator = PACELINE_SIMGRID_VERSION;
+  found.simulator_missing = find_fault_of_simulator();
+  ask_worker(found);
+  std::signal(SIGPIPE, on_broken_pipe);
+  found.cpus = usable_cpus();
+  found.memory = physical_memory();
+  found.mpirun = find_program("mpirun");
+  found.slurm_job = find_variable("SLURM_JOB_ID");
+  return found;
+}
+
+const BackendState* find_backend(const Examination& machine, const std::string& name) {
+  const auto found = std::ranges::find(machine.backends, name, &BackendState::name);
+  return found == machine.backends.end() ? nullptr : &*found;
+}
+
+std::uint32_t gpus_of(const Examination& machine) {
+  for (const char* name : {"cuda-local", "nccl"}) {
+    const BackendState* const backend = find_backend(machine, name);
+    if (backend == nullptr) continue;
+    const auto count = std::ranges::count_if(
+        backend->notes, [](const std::string& note) { return note.rfind("device ", 0) == 0; });
+    if (count > 0) return static_cast<std::uint32_t>(count);
+  }
+  return 0;
+}
+
+}  // namespace paceline::doctor

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline::doctor {
+
+// A backend of paceline-worker, as it says itself.
+struct BackendState {
+  std::string name, summary;
+  std::string version;             // of its library; may be empty
+  std::vector<std::string> notes;  // devices and the like
+  std::string missing;             // why it cannot be used here; empty when it can
+
+  [[nodiscard]] bool can_be_used() const { return missing.empty(); }
+};
+
+// What this machine has.
+struct Examination {
+  std::string simulator;          // SimGrid's version
+  std::string simulator_missing;  // why paceline-sim cannot be used; empty when it can
+  std::vector<BackendState> backends;
+  std::string worker_missing;  // the same of paceline-worker
+  std::uint32_t cpus = 0;      // that this process may use
+  Bytes memory;
+  std::optional<std::string> mpirun;  // where it is
+  std::optional<std::string> slurm_job;
+};
+
+[[nodiscard]] Examination examine();
+
+// The backends in what paceline-worker wrote. Throws std::runtime_error.
+[[nodiscard]] std::vector<BackendState> backends_from_json(const std::string& text);
+
+// Nothing when there is no such backend.
+[[nodiscard]] const BackendState* find_backend(const Examination& machine, const std::string& name);
+
+// GPUs that CUDA finds: lines "device N: ..." of a backend that uses them.
+[[nodiscard]] std::uint32_t gpus_of(const Examination& machine);
+
+}  // namespace paceline::doctor

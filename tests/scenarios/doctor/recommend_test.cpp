@@ -1,0 +1,104 @@
+#include "scenarios/doctor/recommend.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline::doctor {
+namespace {
+
+Examination laptop() {
+  Examination machine;
+  machine.cpus = 8;
+  machine.backends = {{"memory", "threads", "", {}, ""},
+                      {"gloo", "TCP", "0.5.0", {}, ""},
+                      {"mpi", "MPI", "Open MPI v4.1.4", {}, ""},
+                      {"nccl", "NVIDIA's", "", {}, "no CUDA device"},
+                      {"cuda-local", "threads", "", {}, "no CUDA device"}};
+  return machine;
+}
+
+BackendState& backend(Examination& machine, std::size_t row) { return machine.backends[row]; }
+
+TEST(Recommend, GlooOnALaptop) {
+  const auto all = recommend(laptop());
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].backend, "");
+  EXPECT_NE(all[0].why.find("no CUDA device"), std::string::npos);
+  EXPECT_EQ(all[1].backend, "gloo");
+  EXPECT_EQ(all[2].backend, "");  // neither mpirun nor Slurm
+}
+
+TEST(Recommend, NcclOnGpus) {
+  Examination machine = laptop();
+  backend(machine, 3) = {"nccl",
+                         "NVIDIA's",
+                         "2.18.3",
+                         {"CUDA driver 12.4, runtime 12.0", "device 0: A", "device 1: B"},
+                         ""};
+  EXPECT_EQ(gpus_of(machine), 2U);
+  const auto all = recommend(machine);
+  EXPECT_EQ(all[0].backend, "nccl");
+  EXPECT_EQ(all[0].why, "NCCL 2.18.3, 2 GPUs here; if it fails, gloo");
+}
+
+TEST(Recommend, NoNcclThatIsTooOld) {
+  Examination machine = laptop();
+  backend(machine, 3) = {
+      "nccl", "NVIDIA's", "2.10.3", {"device 0: A"}, "NCCL 2.10.3 is older than 2.14.0"};
+  const auto all = recommend(machine);
+  EXPECT_EQ(all[0].backend, "");
+  EXPECT_EQ(all[0].why.rfind("NCCL 2.10.3 is older than 2.14.0; practice asks for NCCL 2.5", 0), 0U)
+      << all[0].why;
+}
+
+TEST(Recommend, MpiWhereALauncherIs) {
+  Examination machine = laptop();
+  machine.mpirun = "/usr/bin/mpirun";
+  EXPECT_EQ(recommend(machine)[2].backend, "mpi");
+  machine.mpirun.reset();
+  machine.slurm_job = "1234";
+  EXPECT_EQ(recommend(machine)[2].backend, "mpi");
+  EXPECT_EQ(recommend(machine)[2].why, "inside Slurm job 1234");
+}
+
+TEST(Recommend, SaysWhenThereIsNoWorker) {
+  Examination machine;
+  machine.worker_missing = "paceline-worker: cannot be started";
+  for (const auto& one : recommend(machine)) EXPECT_EQ(one.backend, "");
+}
+
+TEST(Backends, AreReadOrRefused) {
+  EXPECT_THROW((void)backends_from_json("nonsense"), std::runtime_error);
+  EXPECT_THROW((void)backends_from_json("{}"), std::runtime_error);
+  EXPECT_THROW((void)backends_from_json(R"([{"name": 3}])"), std::runtime_error);
+  const auto all = backends_from_json(
+      R"([{"name": "n", "summary": "s", "version": "v", "notes": ["a"], "missing": "m"}])");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(all[0].can_be_used());
+}
+
+// On any machine, with or without GPUs.
+TEST(Doctor, SaysWhatThereIs) {
+  const test::Folder folder;
+  const auto text = test::paceline({"doctor"}, folder.path());
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.err, "");
+  for (const char* word : {"CPUs", "memory", "SimGrid", "gloo", "nccl", "--backend "}) {
+    EXPECT_NE(text.out.find(word), std::string::npos) << word;
+  }
+  const auto as_json = test::paceline({"doctor", "--json", "-"}, folder.path());
+  const auto all = nlohmann::json::parse(as_json.out);
+  EXPECT_EQ(all.at("schema"), "paceline.doctor/1");
+  EXPECT_EQ(all.at("simulator").at("missing"), "");
+  EXPECT_EQ(all.at("backends").size(), 5U);
+  EXPECT_GE(all.at("cpus"), 1);
+  EXPECT_GT(all.at("memory_bytes"), 0);
+  EXPECT_EQ(all.at("recommended").size(), 3U);
+}
+
+}  // namespace
+}  // namespace paceline::doctor
