@@ -67,9 +67,10 @@ void write_timeline(const std::string& path, const std::vector<PointOutcome>& ou
   write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, timeline_ranks_max); });
 }
 
-void measure(const ScenarioFile& file, const RunOptions& options,
+void measure(const ScenarioFile& file, const RunOptions& options, LaunchedRanks* launched,
              std::vector<PointOutcome>& outcomes) {
   MeasureOptions measure_options;
+  measure_options.launched = launched;
   measure_options.progress = options.progress;
   measure_options.keep_traces = options.keep_traces;
   measure_scenario(file, measure_options, outcomes);
@@ -91,8 +92,9 @@ int run(const Options& options) {
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = !options.timeline.empty();
   run_options.as_measured = options.measure;
+  const auto launched = options.measure ? join_launched_ranks(file) : nullptr;
   auto outcomes = run_scenario(file, run_options);
-  if (options.measure) measure(file, run_options, outcomes);
+  if (options.measure) measure(file, run_options, launched.get(), outcomes);
   const auto to_stdout = [](const std::string& path) { return path == "-"; };
   if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.timeline)) {
     write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });
