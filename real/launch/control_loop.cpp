@@ -283,8 +283,22 @@ void ControlLoop::look_for_silence() {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (slept) pulses_[i].heard = now;
     if (pulses_[i].gone || pulses_[i].leaves || now - pulses_[i].heard <= silence_) continue;
+    if (hears_nobody(now)) {
+      return fail(
+          fmt::format("rank 0 has heard nobody for {:.3g} s; is its network down?", silence_s_),
+          std::nullopt);
+    }
     return fail(fmt::format("{} has been silent for {:.3g} s", peers_[i].who, silence_s_), i);
   }
+}
+
+// When several ranks fall silent together, it is the one that listens that is cut off. Hearts beat
+// every beat_: their last words are as far apart.
+bool ControlLoop::hears_nobody(Clock::time_point now) const {
+  const auto is_silent = [&](const Pulse& pulse) {
+    return !pulse.gone && !pulse.leaves && now - pulse.heard > silence_ - 2 * beat_;
+  };
+  return pulses_.size() > 1 && std::all_of(pulses_.begin(), pulses_.end(), is_silent);
 }
 
 void ControlLoop::beat_and_write() {

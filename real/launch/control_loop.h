@@ -61,6 +61,7 @@ class ControlLoop {
   void take_pong(const Frame& pong);
   void close_ended(std::size_t peer);
   void look_for_silence();
+  [[nodiscard]] bool hears_nobody(Clock::time_point now) const;
   void beat_and_write();
   void fail(const std::string& line, std::optional<std::size_t> except);
   void tell_failure(const std::string& line, std::optional<std::size_t> except);

@@ -19,6 +19,7 @@
 #include "models/contract.h"
 #include "real/errors.h"
 #include "real/launch/child_process.h"
+#include "real/launch/interruption.h"
 #include "real/launch/socket.h"
 
 namespace paceline::real {
@@ -37,53 +38,6 @@ void write_to_stderr(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
-
-// SIGINT and SIGTERM as something to poll, for as long as it lives.
-class Interruption {
- public:
-  Interruption() {
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-      throw BackendError("", std::nullopt, "", "ranks cannot be started: no pipe");
-    }
-    read_ = Socket(ends[0]);
-    write_ = Socket(ends[1]);
-    target = ends[1];
-    struct sigaction action {};
-    action.sa_handler = note;
-    action.sa_flags = SA_RESTART;
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
-  }
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-  ~Interruption() {
-    for (std::size_t i = 0; i < signals.size(); ++i) {
-      ::sigaction(signals[i], &before_[i], nullptr);
-    }
-    target = -1;
-  }
-
-  [[nodiscard]] int file() const { return read_.file(); }
-  // The signal that came, or 0.
-  [[nodiscard]] int take() const {
-    unsigned char number = 0;
-    return ::read(read_.file(), &number, 1) == 1 ? number : 0;
-  }
-
- private:
-  static constexpr std::array<int, 2> signals{SIGINT, SIGTERM};
-  static inline volatile std::sig_atomic_t target = -1;
-
-  static void note(int number) {
-    const int error = errno;
-    const auto byte = static_cast<unsigned char>(number);
-    (void)!::write(target, &byte, 1);
-    errno = error;
-  }
-
-  Socket read_, write_;
-  std::array<struct sigaction, signals.size()> before_{};
-};
 
 struct RankProcess {
   Child child;

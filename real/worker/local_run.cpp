@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -18,6 +15,7 @@
 #include "real/errors.h"
 #include "real/launch/rank_identity.h"
 #include "real/launch/spawn.h"
+#include "real/worker/mpirun.h"
 #include "real/worker/thread_team.h"
 
 namespace paceline::real {
@@ -25,9 +23,8 @@ namespace {
 
 constexpr std::array ranks_as_threads{"memory", "cuda-local"};
 
-// Ranks notice by themselves when one is lost, within the timeout; then they are given this much
-// to end.
-constexpr Seconds grace_beyond_timeout(2.0);
+// Once a rank has ended the others hear of it at once, and are given this much to end.
+constexpr Seconds grace(2.0);
 
 // All digits of a time, as parse_seconds() takes it.
 std::string time_text(Seconds time) {
@@ -73,27 +70,16 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Becomes mpirun.
-[[noreturn]] void run_under_mpirun(const WorkerOptions& options) {
+int run_under_mpirun(const WorkerOptions& options) {
   const auto given = process_environment("PACELINE_MPIRUN");
-  auto command = words_of(given.value_or("mpirun --oversubscribe --bind-to none"));
-  command.insert(command.end(), {"-n", std::to_string(options.ranks->value())});
   const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
-  for (auto& word : rank_command(options, "tcp://" + host + ":" + std::to_string(free_port()))) {
-    command.push_back(std::move(word));
-  }
-  // Open MPI does not start as root otherwise, and in a container one often is.
-  ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-  ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-  std::vector<char*> arguments;
-  for (auto& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  throw BackendError("mpi", std::nullopt, command[0],
-                     std::string(std::strerror(errno)) + "; install openmpi-bin");
+  const std::string rendezvous = "tcp://" + host + ":" + std::to_string(free_port());
+  return run_mpirun(words_of(given.value_or("mpirun --oversubscribe --bind-to none")),
+                    *options.ranks, rank_command(options, rendezvous), grace);
 }
 
-// Before any process is started: what is not there is said at once.
+}  // namespace
+
 void require_backend(const std::string& name) {
   const auto all = backends();
   const auto row = std::ranges::find(all, name, &Backend::name);
@@ -107,19 +93,15 @@ void require_backend(const std::string& name) {
   if (!row->missing.empty()) throw BackendError(name, std::nullopt, "", row->missing);
 }
 
-}  // namespace
-
 int run_locally(const WorkerOptions& options, const SessionLines& lines) {
-  require_backend(options.backend);
   if (std::ranges::find(ranks_as_threads, options.backend) != ranks_as_threads.end()) {
     with_thread_team(*options.ranks, [&](Team& team) {
       serve(team, {options.backend, team.rank().value(), options.timeout}, lines);
     });
     return 0;
   }
-  if (options.backend == "mpi") run_under_mpirun(options);
-  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks,
-                                        options.timeout + grace_beyond_timeout,
+  if (options.backend == "mpi") return run_under_mpirun(options);
+  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks, grace,
                                         process_environment));
 }
 

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "real/worker/session.h"
 #include "real/worker/worker_options.h"
 
 namespace paceline::real {
+
+// Throws UsageError when there is no such backend, BackendError when it cannot be used here: said
+// before anyone waits for anyone.
+void require_backend(const std::string& name);
 
 // Runs options.ranks ranks on this machine: threads for backends whose ranks are threads, mpirun's
 // processes for MPI, processes of its own for the others. Returns the exit status. Throws

@@ -4,11 +4,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <thread>
 
 #include "models/units/parse.h"
 #include "real/errors.h"
@@ -37,6 +39,20 @@ SessionLines standard_lines() {
           }};
 }
 
+// In one write: ranks may share standard error.
+void complain(const std::string& line) {
+  std::fputs(("paceline-worker: " + line + "\n").c_str(), stderr);
+}
+
+// Which rank this process is, in two numbers; nothing where it is the only one.
+int write_who() {
+  const auto identity = find_rank_identity(process_environment);
+  if (identity && identity->world_size > RankCount(1)) {
+    std::cout << identity->rank.value() << ' ' << identity->world_size.value() << '\n';
+  }
+  return exit_done;
+}
+
 // One rank of a group of processes.
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
@@ -48,11 +64,15 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   try {
     serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());
   } catch (const std::exception& error) {
+    const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
+    // A library sees that a connection ends, the control plane whose end it is: its word, which
+    // ends this process, is the better one when it comes.
+    constexpr std::chrono::seconds verdict_max(1);
+    if (!is_usage) std::this_thread::sleep_for(verdict_max);
     // The others learn of it, and nobody waits for this one. Libraries whose peers are gone may
     // hang when they are taken down: the process ends without.
     control->report_failure(error.what());
-    const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
-    std::cerr << "paceline-worker: " << error.what() << '\n';
+    complain(error.what());
     std::_Exit(is_usage ? exit_usage : exit_environment);
   }
   control->leave();
@@ -61,6 +81,8 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
 
 int run(const WorkerOptions& options) {
   if (options.doctor) return write_backends(std::cout);
+  if (options.who) return write_who();
+  require_backend(options.backend);
   if (options.ranks) return run_locally(options, standard_lines());
   const auto identity = find_rank_identity(process_environment);
   if (!identity) {
@@ -83,13 +105,13 @@ int run_main(int argc, char** argv) {
     if (!options) return exit_done;
     return run(*options);
   } catch (const UsageError& error) {
-    std::cerr << "paceline-worker: " << error.what() << '\n';
+    complain(error.what());
     return exit_usage;
   } catch (const BackendError& error) {
-    std::cerr << "paceline-worker: " << error.what() << '\n';
+    complain(error.what());
     return exit_environment;
   } catch (const std::exception& error) {
-    std::cerr << "paceline-worker: internal error: " << error.what() << '\n';
+    complain(std::string("internal error: ") + error.what());
     return exit_internal;
   }
 }

@@ -121,7 +121,8 @@ class Follower {
     request.rank = team_.rank();
     request.size = team_.size();
     request.local_rank = options_.local_rank;
-    request.timeout = options_.timeout;
+    // A little more patient than the control plane, which knows who is silent.
+    request.timeout = options_.timeout + Seconds(1);
     request.address = team_.address();
     request.meeting = &meeting;
     communicator_ = row->connect(request);

@@ -40,6 +40,8 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
   app.add_option("--connect-timeout", connect_timeout, "for all ranks to find each other")
       ->capture_default_str();
   app.add_flag("--doctor", options.doctor, "write the backends as JSON and end");
+  app.add_flag("--who", options.who,
+               "write rank and world size, if a launcher's variables say so, and end");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -39,6 +39,11 @@ void close_once(int& file) {
   file = -1;
 }
 
+// 128 and the number for a signal, as a shell has it.
+int status_from(int waited) {
+  return WIFSIGNALED(waited) ? 128 + WTERMSIG(waited) : WEXITSTATUS(waited);
+}
+
 }  // namespace
 
 std::string executor_path(const std::string& name) {
@@ -57,15 +62,13 @@ class LineProcess::Deadline {
     end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
   }
 
-  // Waits until one of the files can be read or written, or has ended; false when it is too late.
+  // Waits until one of the files can be read or written, or has ended, `slice_ms` at most; false
+  // when it is too late. With nothing ready the files say so.
   template <std::size_t n>
-  [[nodiscard]] bool allows(std::array<pollfd, n>& files) const {
-    while (true) {
-      const int ready = ::poll(files.data(), n, left_ms());
-      if (ready > 0) return true;
-      if (ready < 0 && errno != EINTR) return true;  // the read or write says what it is
-      if (end_ && Clock::now() >= *end_) return false;
-    }
+  [[nodiscard]] bool allows(std::array<pollfd, n>& files, int slice_ms) const {
+    const int left = left_ms();
+    const int ready = ::poll(files.data(), n, left < 0 ? slice_ms : std::min(left, slice_ms));
+    return ready > 0 || !end_ || Clock::now() < *end_;
   }
 
  private:
@@ -82,7 +85,7 @@ class LineProcess::Deadline {
   std::optional<Clock::time_point> end_;
 };
 
-LineProcess::LineProcess(const ExecutorCommand& command) {
+LineProcess::LineProcess(const ExecutorCommand& command) : stopped_max_(command.stopped_max) {
   Pipe to = make_pipe(command.name), from = make_pipe(command.name);
   Pipe complaints{-1, -1};
   if (command.keeps_quiet) complaints = make_pipe(command.name);
@@ -136,32 +139,73 @@ LineProcess::Answer LineProcess::listen(const std::optional<Seconds>& limit) {
   return receive(Deadline(limit));
 }
 
-void LineProcess::kill() const { ::kill(process_, SIGKILL); }
+void LineProcess::kill() const {
+  if (!status_) ::kill(process_, SIGKILL);
+}
 
 int LineProcess::end() {
-  if (status_) return *status_;
+  if (write_ < 0 && read_ < 0 && status_) return *status_;
   close_once(write_);  // its input ends, so it ends
   close_once(read_);
   if (error_ >= 0) {
     // What it still has to say must not block it.
     std::array<pollfd, 1> said{{{error_, POLLIN, 0}}};
     while (error_ >= 0) {
-      (void)Deadline(std::nullopt).allows(said);
+      (void)allows(Deadline(std::nullopt), said);
       hear_out();
     }
   }
   int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  while (!status_ && ::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
-  status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (!status_) status_ = status_from(status);
   return *status_;
+}
+
+template <std::size_t n>
+bool LineProcess::allows(const Deadline& deadline, std::array<pollfd, n>& files) {
+  // Of what is stopped a parent hears only when it asks.
+  constexpr int look_ms = 200, day_ms = 86'400'000;
+  while (true) {
+    for (pollfd& file : files) file.revents = 0;
+    if (!deadline.allows(files, stopped_max_ ? look_ms : day_ms)) return false;
+    for (const pollfd& file : files) {
+      if (file.revents != 0) return true;
+    }
+    if (stopped_max_) look_whether_stopped();
+  }
+}
+
+// Asks it to end, so that it ends its own children, then kills it.
+void LineProcess::look_whether_stopped() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds ending_max(4);
+  if (status_) return;
+  int status = 0;
+  while (::waitpid(process_, &status, WNOHANG | WUNTRACED | WCONTINUED) == process_) {
+    if (WIFSTOPPED(status)) {
+      if (!stopped_since_) stopped_since_ = Clock::now();
+    } else if (WIFCONTINUED(status)) {
+      if (!was_asked_to_end_) stopped_since_.reset();
+    } else {
+      status_ = status_from(status);
+      return;
+    }
+  }
+  if (!stopped_since_) return;
+  const std::chrono::duration<double> stopped = Clock::now() - *stopped_since_;
+  if (stopped.count() <= stopped_max_->value()) return;
+  ::kill(process_, was_asked_to_end_ ? SIGKILL : SIGTERM);
+  ::kill(process_, SIGCONT);
+  if (!was_asked_to_end_) stopped_max_ = *stopped_max_ + Seconds(ending_max.count());
+  was_asked_to_end_ = true;
 }
 
 LineProcess::Progress LineProcess::send(const std::string& text, const Deadline& deadline) {
   std::size_t written = 0;
   while (written < text.size()) {
     std::array<pollfd, 2> files{{{write_, POLLOUT, 0}, {error_, POLLIN, 0}}};
-    if (!deadline.allows(files)) return Progress::too_late;
+    if (!allows(deadline, files)) return Progress::too_late;
     if (files[1].revents != 0) hear_out();
     if (files[0].revents == 0) continue;
     const ssize_t n = ::write(write_, text.data() + written, text.size() - written);
@@ -183,7 +227,7 @@ LineProcess::Answer LineProcess::receive(const Deadline& deadline) {
     }
     searched_ = buffer_.size();
     std::array<pollfd, 2> files{{{read_, POLLIN, 0}, {error_, POLLIN, 0}}};
-    if (!deadline.allows(files)) return {std::nullopt, true};
+    if (!allows(deadline, files)) return {std::nullopt, true};
     if (files[1].revents != 0) hear_out();
     if (files[0].revents == 0) continue;
     std::array<char, 65536> chunk{};

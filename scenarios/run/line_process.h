@@ -1,7 +1,10 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
+#include <array>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -26,6 +29,8 @@ struct ExecutorCommand {
   std::vector<std::string> arguments;  // the program first
   // Whether what it says on standard error is kept for last_words() instead of passed on.
   bool keeps_quiet;
+  // How long it may be stopped (SIGSTOP) before it is ended; nothing: for ever.
+  std::optional<Seconds> stopped_max = std::nullopt;
 };
 
 // A child process that answers lines with lines. Ends with its input.
@@ -51,6 +56,8 @@ class LineProcess {
   // Waits for the process to end, when its input does. Its exit status, 128 and the number for a
   // signal. May be called again.
   int end();
+  // Whether it was ended because it was stopped for too long.
+  [[nodiscard]] bool was_stopped() const { return was_asked_to_end_; }
   // The end of what it said on standard error, when that is kept.
   [[nodiscard]] const std::string& last_words() const { return last_words_; }
 
@@ -61,10 +68,17 @@ class LineProcess {
   [[nodiscard]] Progress send(const std::string& text, const Deadline& deadline);
   Answer receive(const Deadline& deadline);
   void hear_out();
+  // Waits as the deadline does, and looks after the process meanwhile.
+  template <std::size_t n>
+  [[nodiscard]] bool allows(const Deadline& deadline, std::array<pollfd, n>& files);
+  void look_whether_stopped();
 
   pid_t process_ = 0;
   int write_ = -1, read_ = -1, error_ = -1;
   std::optional<int> status_;
+  std::optional<Seconds> stopped_max_;
+  std::optional<std::chrono::steady_clock::time_point> stopped_since_;
+  bool was_asked_to_end_ = false;
   std::string buffer_;
   std::size_t searched_ = 0;
   std::string last_words_;

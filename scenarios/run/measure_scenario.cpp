@@ -1,10 +1,14 @@
 #include "scenarios/run/measure_scenario.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "models/cost/auto_choice.h"
@@ -28,11 +32,29 @@ struct Group {
 
 constexpr int status_usage = 2;  // of a worker that was asked for what cannot be
 
-ExecutorCommand command_of(const Group& group) {
-  return {"paceline-worker",
-          {executor_path("paceline-worker"), "--ranks", std::to_string(group.ranks), "--backend",
-           group.backend, "--timeout", fmt::format("{}s", group.timeout.value())},
-          true};
+// One rank, which one the environment says.
+std::vector<std::string> rank_command(const Group& group) {
+  return {executor_path("paceline-worker"), "--backend", group.backend, "--timeout",
+          fmt::format("{}s", group.timeout.value())};
+}
+
+ExecutorCommand local_command(const Group& group) {
+  auto arguments = rank_command(group);
+  arguments.insert(arguments.end(), {"--ranks", std::to_string(group.ranks)});
+  return {"paceline-worker", std::move(arguments), true, group.timeout};
+}
+
+Group group_of(const Scenario& scenario, std::uint32_t gpus) {
+  return {scenario.real.backend, gpus, scenario.real.timeout};
+}
+
+// Of a worker that said nothing itself.
+std::string end_of(const LineProcess& worker, int status) {
+  if (worker.was_stopped()) return "paceline-worker, with all its ranks, was stopped";
+  constexpr int first_signal = 128;
+  if (status <= first_signal) return fmt::format("paceline-worker ended with status {}", status);
+  return fmt::format("paceline-worker, with all its ranks, was ended by signal {} ({})",
+                     status - first_signal, ::strsignal(status - first_signal));
 }
 
 // The line in which a worker says why it ends, else the last that anything said.
@@ -49,6 +71,59 @@ std::string complaint_of(const std::string& words) {
   return line_at(before == std::string::npos ? 0 : before + 1);
 }
 
+// Rank and world size, as a launcher told this process.
+struct Identity {
+  std::uint32_t rank = 0, world_size = 1;
+};
+
+Identity ask_who_this_is() {
+  LineProcess worker({"paceline-worker", {executor_path("paceline-worker"), "--who"}, true});
+  const auto answer = worker.listen(std::nullopt);
+  const int status = worker.end();
+  if (status != 0) {
+    throw InputError({"the launcher's variables", 0, 0}, complaint_of(worker.last_words()), "");
+  }
+  Identity identity;
+  if (answer.line) std::istringstream(*answer.line) >> identity.rank >> identity.world_size;
+  return identity;
+}
+
+// The first point that so many ranks can measure says with what.
+Group first_group(const ScenarioFile& file, std::uint32_t ranks) {
+  for (std::size_t i = 0; i < file.points().size(); ++i) {
+    const Scenario scenario = file.scenario(i);
+    const RankCount gpus = job_cluster(resolve(scenario, i).point).ranks();
+    if (gpus == RankCount(ranks)) return group_of(scenario, ranks);
+  }
+  throw InputError(
+      {file.path(), 0, 0},
+      fmt::format("no point has {} GPUs, as many as the launcher started ranks", ranks),
+      fmt::format("add --set gpus={0}, or start another number", ranks));
+}
+
+[[noreturn]] void become(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(arguments[0], arguments.data());
+  throw BackendError("paceline-worker", std::string("cannot be started: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+class LaunchedRanks {
+ public:
+  explicit LaunchedRanks(const Group& its_group)
+      : group(its_group), worker({"paceline-worker", rank_command(group), true, group.timeout}) {}
+
+  Group group;
+  LineProcess worker;
+};
+
+void LaunchedRanksEnd::operator()(LaunchedRanks* ranks) const { delete ranks; }
+
+namespace {
+
 class Measurer {
  public:
   Measurer(const ScenarioFile& file, const MeasureOptions& options,
@@ -56,10 +131,10 @@ class Measurer {
       : file_(file), options_(options), outcomes_(outcomes) {}
 
   void measure() {
+    if (options_.launched != nullptr) return measure(*options_.launched);
     std::map<Group, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      const Scenario scenario = file_.scenario(i);
-      groups[{scenario.real.backend, outcomes_[i].gpus, scenario.real.timeout}].push_back(i);
+      groups[group_of(file_.scenario(i), outcomes_[i].gpus)].push_back(i);
     }
     for (const auto& [group, points] : groups) {
       if (!measure(group, points)) break;
@@ -69,7 +144,28 @@ class Measurer {
  private:
   // False when a rank was lost.
   bool measure(const Group& group, const std::vector<std::size_t>& points) {
-    LineProcess worker(command_of(group));
+    LineProcess worker(local_command(group));
+    return measure(worker, points);
+  }
+
+  void measure(LaunchedRanks& launched) {
+    std::vector<std::size_t> points;
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      const Group group = group_of(file_.scenario(i), outcomes_[i].gpus);
+      if (group == launched.group) {
+        points.push_back(i);
+        continue;
+      }
+      outcomes_[i].assumptions.push_back(
+          group.ranks == launched.group.ranks
+              ? fmt::format("not measured: the launcher's ranks measure with {} and one timeout",
+                            launched.group.backend)
+              : fmt::format("not measured: the launcher started {} ranks", launched.group.ranks));
+    }
+    (void)measure(launched.worker, points);
+  }
+
+  bool measure(LineProcess& worker, const std::vector<std::size_t>& points) {
     for (const std::size_t point : points) {
       if (!measure(worker, point)) return false;
       ++done_;
@@ -83,6 +179,10 @@ class Measurer {
     auto answer = worker.ask(traces::to_line(point_of(index)), std::nullopt);
     std::vector<Seconds> steps;
     while (answer.line) {
+      if (!answer.line->starts_with('{')) {  // mpirun complains there, too
+        answer = worker.listen(std::nullopt);
+        continue;
+      }
       const auto progress = traces::progress_from_line(*answer.line);
       if (!progress) break;
       steps.push_back(progress->duration);
@@ -93,8 +193,7 @@ class Measurer {
       const std::string why = complaint_of(worker.last_words());
       if (status == status_usage) throw InputError({file_.path(), 0, 0}, why, "");
       outcome.steps_measured = std::move(steps);
-      outcome.measure_failure =
-          why.empty() ? fmt::format("paceline-worker ended with status {}", status) : why;
+      outcome.measure_failure = why.empty() || worker.was_stopped() ? end_of(worker, status) : why;
       return false;
     }
     take(traces::reply_from_line(*answer.line), outcome);
@@ -133,6 +232,14 @@ class Measurer {
 };
 
 }  // namespace
+
+LaunchedRanksPtr join_launched_ranks(const ScenarioFile& file) {
+  const Identity identity = ask_who_this_is();
+  if (identity.world_size == 1) return nullptr;
+  const Group group = first_group(file, identity.world_size);
+  if (identity.rank > 0) become(rank_command(group));
+  return LaunchedRanksPtr(new LaunchedRanks(group));
+}
 
 void measure_scenario(const ScenarioFile& file, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,24 @@
 
 namespace paceline {
 
+// The ranks of a launcher that started `paceline run --measure` in every process (torchrun, mpirun,
+// srun). This process is rank 0, and runs the paceline-worker of rank 0.
+class LaunchedRanks;
+struct LaunchedRanksEnd {
+  void operator()(LaunchedRanks* ranks) const;
+};
+using LaunchedRanksPtr = std::unique_ptr<LaunchedRanks, LaunchedRanksEnd>;
+
+// Nothing where this process is not one of several of a launcher's. Ranks other than 0 become a
+// paceline-worker and do not return. To be called before anything takes long: they wait for rank 0.
+//
+// Throws InputError when the launcher's variables contradict each other, or no point of the file
+// has as many GPUs as there are ranks; BackendError when paceline-worker cannot be started.
+[[nodiscard]] LaunchedRanksPtr join_launched_ranks(const ScenarioFile& file);
+
 struct MeasureOptions {
+  // Only points of their number are measured, and of one backend; the others get a note.
+  LaunchedRanks* launched = nullptr;
   std::function<void(std::size_t done, std::size_t all)> progress;
   bool keep_traces = false;
 };

@@ -40,7 +40,8 @@ struct Options {
 int measure(const Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.settings());
-  const MeasureOptions measure_options{options.shared.run_options().progress,
+  const auto launched = join_launched_ranks(file);
+  const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
                                        options.output.keeps_traces()};
   auto outcomes = points_to_measure(file);
   measure_scenario(file, measure_options, outcomes);

@@ -55,9 +55,11 @@ int run(const Options& options) {
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   run_options.as_measured = options.measure;
+  const auto launched = options.measure ? join_launched_ranks(file) : nullptr;
   auto outcomes = run_scenario(file, run_options);
   if (options.measure) {
-    measure_scenario(file, {run_options.progress, run_options.keep_traces}, outcomes);
+    measure_scenario(file, {launched.get(), run_options.progress, run_options.keep_traces},
+                     outcomes);
   }
   return options.output.write(file, outcomes);
 }

@@ -1,0 +1,270 @@
+#include "real/worker/mpirun.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "real/errors.h"
+#include "real/launch/child_process.h"
+#include "real/launch/interruption.h"
+#include "real/launch/rank_identity.h"
+
+namespace paceline::real {
+namespace {
+
+constexpr std::string_view mark = "paceline-worker: ";
+constexpr int usage_status = 2, environment_status = 3;
+// Of what is said: more than a page of every rank is a loop that complains.
+constexpr std::size_t said_max = std::size_t{1} << 20;
+// Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
+constexpr Seconds ending_max(3.0);
+
+bool is_in_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  const std::string path = process_environment("PATH").value_or("/usr/bin:/bin");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const auto end = std::min(path.find(':', begin), path.size());
+    const std::string file = path.substr(begin, end - begin) + '/' + program;
+    if (::access(file.c_str(), X_OK) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// Where Open MPI puts what it would else leave in /tmp and /dev/shm when it is killed.
+class SessionFolder {
+ public:
+  SessionFolder() {
+    for (const char* place : {"/dev/shm", "/tmp"}) {
+      std::string name = std::string(place) + "/paceline-mpi-XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr) continue;
+      path_ = name;
+      return;
+    }
+    throw BackendError("mpi", std::nullopt, "mkdtemp", std::strerror(errno));
+  }
+  SessionFolder(const SessionFolder&) = delete;
+  SessionFolder& operator=(const SessionFolder&) = delete;
+  ~SessionFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The processes whose parent this one is: also daemons of mpirun, and ranks of daemons, once it is
+// their subreaper and they are orphans.
+std::vector<pid_t> children() {
+  std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  std::vector<pid_t> all;
+  for (pid_t process = 0; file >> process;) all.push_back(process);
+  return all;
+}
+
+// Kills what is left; an end makes new orphans.
+void end_all_children() {
+  while (true) {
+    const auto left = children();
+    for (const pid_t process : left) ::kill(process, SIGKILL);
+    if (::waitpid(-1, nullptr, left.empty() ? WNOHANG : 0) <= 0) return;
+  }
+}
+
+// The text between two others; empty when they are not there.
+std::string between(const std::string& text, std::string_view before, std::string_view after) {
+  const auto begin = text.find(before);
+  if (begin == std::string::npos) return "";
+  const auto end = text.find(after, begin + before.size());
+  if (end == std::string::npos) return "";
+  return text.substr(begin + before.size(), end - begin - before.size());
+}
+
+// What was said on stderr, read for the one line that says most.
+class Words {
+ public:
+  void append(const char* bytes, std::size_t count) {
+    if (text_.size() < said_max) text_.append(bytes, count);
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+  // What a rank says of its own end or of another's; the first.
+  [[nodiscard]] std::string of_a_rank() const {
+    const auto begin = text_.find(mark);
+    if (begin == std::string::npos) return "";
+    return between(text_.substr(begin), mark, "\n");
+  }
+
+  // Open MPI: "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9
+  // (Killed).", of the first that a signal ended.
+  [[nodiscard]] std::string of_a_signal() const {
+    const std::string notice = between(text_, " noticed that process rank ", ").");
+    const std::string rank = notice.substr(0, notice.find(' '));
+    const auto signal = notice.find(" on signal ");
+    if (signal == std::string::npos) return "";
+    return fmt::format("rank {} was ended by signal {})", rank, notice.substr(signal + 11));
+  }
+
+  // Open MPI: "Process name: [[17753,1],1]", the rank last, then "Exit code:    3".
+  [[nodiscard]] std::string of_a_status() const {
+    const std::string name = between(text_, "Process name: ", "\n");
+    const auto comma = name.rfind(',');
+    std::string code = between(text_, "Exit code:", "\n");
+    if (comma == std::string::npos || code.empty()) return "";
+    code.erase(0, code.find_first_not_of(' '));
+    return fmt::format("rank {} ended with status {}",
+                       name.substr(comma + 1, name.size() - comma - 2), code);
+  }
+
+  // The first line that is more than a rule.
+  [[nodiscard]] std::string of_anything() const {
+    for (std::size_t begin = 0; begin < text_.size();) {
+      const auto end = std::min(text_.find('\n', begin), text_.size());
+      const std::string line = text_.substr(begin, end - begin);
+      if (line.find_first_not_of("- \t") != std::string::npos) return "mpirun: " + line;
+      begin = end + 1;
+    }
+    return "mpirun ended and said nothing";
+  }
+
+ private:
+  std::string text_;
+};
+
+class Mpirun {
+ public:
+  Mpirun(Child child, Seconds grace) : child_(std::move(child)), grace_(grace) {}
+  Mpirun(const Mpirun&) = delete;
+  Mpirun& operator=(const Mpirun&) = delete;
+  ~Mpirun() { end_all_children(); }
+
+  int supervise(const Interruption& interruption) {
+    while (::waitpid(child_.pid, &status_, WNOHANG) == 0) {
+      wait(interruption);
+      hear();
+      if (const int number = interruption.take(); number != 0 && interrupted_by_ == 0) {
+        interrupted_by_ = number;
+        deadline_ = Clock::now();
+      }
+      if (!deadline_ && !words_.of_a_rank().empty()) deadline_ = Clock::now() + duration_of(grace_);
+      if (deadline_ && Clock::now() >= *deadline_) end_it();
+    }
+    // Who holds the other end of its stderr may be one that left it.
+    hear();
+    return conclude();
+  }
+
+ private:
+  void wait(const Interruption& interruption) {
+    std::array<pollfd, 3> polled{{{interruption.file(), POLLIN, 0},
+                                  {child_.ended.file(), POLLIN, 0},
+                                  {child_.errors.file(), POLLIN, 0}}};
+    // A kernel that does not tell of an end is asked for it.
+    int limit_ms = child_.ended ? -1 : 20;
+    if (deadline_) limit_ms = milliseconds_until(*deadline_);
+    ::poll(polled.data(), polled.size(), limit_ms);
+  }
+
+  void hear() {
+    std::array<char, 65536> bytes;
+    while (child_.errors) {
+      const ssize_t n = ::read(child_.errors.file(), bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return;
+      if (n == 0) {
+        child_.errors = Socket();
+        return;
+      }
+      words_.append(bytes.data(), static_cast<std::size_t>(n));
+    }
+  }
+
+  // Asked once, then killed.
+  void end_it() {
+    ::kill(child_.pid, asked_ ? SIGKILL : SIGTERM);
+    ::kill(child_.pid, SIGCONT);
+    deadline_ = Clock::now() + duration_of(ending_max);
+    asked_ = true;
+  }
+
+  [[nodiscard]] int conclude() const {
+    if (interrupted_by_ != 0) {
+      say(fmt::format("the run was ended by signal {} ({})", interrupted_by_,
+                      ::strsignal(interrupted_by_)));
+      return 128 + interrupted_by_;
+    }
+    if (status_ == 0) {
+      std::cerr << words_.text();
+      return 0;
+    }
+    for (const std::string& line :
+         {words_.of_a_signal(), words_.of_a_rank(), words_.of_a_status(), words_.of_anything()}) {
+      if (line.empty()) continue;
+      say(line);
+      break;
+    }
+    const bool is_usage = WIFEXITED(status_) && WEXITSTATUS(status_) == usage_status;
+    return is_usage ? usage_status : environment_status;
+  }
+
+  static void say(const std::string& line) {
+    std::cerr << std::string(mark) + line + '\n' << std::flush;
+  }
+
+  Child child_;
+  Seconds grace_;
+  Words words_;
+  std::optional<Clock::time_point> deadline_;
+  bool asked_ = false;
+  int interrupted_by_ = 0;
+  int status_ = 0;  // as waitpid() says
+};
+
+}  // namespace
+
+int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
+               const std::vector<std::string>& program, Seconds grace) {
+  if (launcher.empty() || !is_in_path(launcher[0])) {
+    throw BackendError("mpi", std::nullopt, launcher.empty() ? "mpirun" : launcher[0],
+                       "no such program in PATH; install openmpi-bin");
+  }
+  // Whoever started this process may end: there is a folder to be removed first.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Interruption interruption;
+  const SessionFolder session;
+  ChildRequest request;
+  request.command = launcher;
+  request.has_terminal = true;
+  const auto add = [&](std::initializer_list<std::string> words) {
+    request.command.insert(request.command.end(), words);
+  };
+  request.variables["TMPDIR"] = session.path();
+  // Options of the user's may take ranks to other machines, where there is no such folder.
+  if (!process_environment("PACELINE_MPIRUN")) {
+    add({"--mca", "btl_vader_backing_directory", session.path()});
+  }
+  add({"-n", std::to_string(ranks.value())});
+  request.command.insert(request.command.end(), program.begin(), program.end());
+  // Open MPI does not start as root otherwise, and in a container one often is.
+  request.variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
+  request.variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+  return Mpirun(start_child(request), grace).supervise(interruption);
+}
+
+}  // namespace paceline::real

@@ -1,0 +1,166 @@
+// What cannot be is said in one line, soon, by status 2 or 3: the program as a user starts it.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "real/launch/socket.h"
+#include "tests/real/worker/programs/program.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::test {
+namespace {
+
+constexpr double seconds_max = 10;
+
+struct Port {
+  real::Listening listening = real::listen_on(real::resolve("127.0.0.1", 0, Seconds(1)).at(0));
+  std::string number = std::to_string(real::local_address(listening.socket).port());
+};
+
+// A port that nobody listens on, for now.
+std::string free_port() { return Port().number; }
+
+Variables rank_of(const char* rank, const char* size, const std::string& port) {
+  return {
+      {"RANK", rank}, {"WORLD_SIZE", size}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
+}
+
+std::unique_ptr<Program> worker(const Variables& variables, std::vector<std::string> options) {
+  options.insert(options.begin(), PACELINE_WORKER_BINARY);
+  return std::make_unique<Program>(Start{options, variables});
+}
+
+void expect_one_line(const std::unique_ptr<Program>& program, int status, const std::string& what) {
+  const Ended ended = program->end(seconds_max);
+  EXPECT_EQ(ended.exit_code, status) << ended.err;
+  EXPECT_EQ(ended.out, "");
+  const auto lines = lines_of(ended.err);
+  ASSERT_EQ(lines.size(), 1U) << ended.err;
+  EXPECT_TRUE(lines[0].starts_with("paceline")) << ended.err;
+  EXPECT_NE(lines[0].find(what), std::string::npos) << ended.err;
+}
+
+TEST(BadUsage, ARankThatIsNone) {
+  expect_one_line(worker(rank_of("2", "2", free_port()), {}), 2, "RANK=2 of WORLD_SIZE=2");
+}
+
+TEST(BadUsage, NoLauncher) { expect_one_line(worker({}, {}), 2, "no launcher's variables"); }
+
+TEST(BadUsage, WorldSizesThatDiffer) {
+  const std::string port = free_port(), told = "rank 1 was told a world size of 2, rank 0 of 3";
+  const auto first = worker(rank_of("0", "3", port), {});
+  expect_one_line(worker(rank_of("1", "2", port), {}), 3, told);
+  expect_one_line(first, 3, told);
+}
+
+TEST(BadUsage, TwoProcessesOfOneRank) {
+  const std::string port = free_port(), told = "two processes say that they are rank 1";
+  const auto first = worker(rank_of("0", "3", port), {});
+  const auto second = worker(rank_of("1", "3", port), {});
+  expect_one_line(worker(rank_of("1", "3", port), {}), 3, told);
+  expect_one_line(second, 3, told);
+  expect_one_line(first, 3, told);
+}
+
+TEST(BadUsage, AMasterThatRefuses) {
+  expect_one_line(worker(rank_of("1", "2", free_port()), {"--connect-timeout", "1s"}), 3,
+                  "127.0.0.1");
+}
+
+// 192.0.2.0/24 is documentation's (RFC 5737): nobody answers. The limit is the default's.
+TEST(BadUsage, AMasterThatNeverAnswers) {
+  Variables variables = rank_of("1", "2", "29500");
+  variables["MASTER_ADDR"] = "192.0.2.1";
+  expect_one_line(worker(variables, {}), 3, "192.0.2.1");
+}
+
+TEST(BadUsage, ANameThatIsNoHosts) {
+  Variables variables = rank_of("1", "2", "29500");
+  variables["MASTER_ADDR"] = "no-such-host.invalid";
+  expect_one_line(worker(variables, {"--connect-timeout", "1s"}), 3, "no-such-host.invalid");
+}
+
+TEST(BadUsage, RanksThatNeverCome) {
+  expect_one_line(worker(rank_of("0", "3", free_port()), {"--connect-timeout", "1s"}), 3,
+                  "ranks 1, 2 did not come");
+}
+
+TEST(BadUsage, APortThatIsTaken) {
+  const Port port;
+  expect_one_line(worker(rank_of("0", "2", port.number), {}), 3,
+                  "port " + port.number + " on 127.0.0.1 is taken");
+}
+
+TEST(BadUsage, ABackendThatIsNone) {
+  expect_one_line(worker({}, {"--backend", "carrier-pigeon", "--ranks", "2"}), 2,
+                  "no backend is called \"carrier-pigeon\"; there are memory, gloo, mpi");
+  expect_one_line(worker(rank_of("1", "2", free_port()), {"--backend", "carrier-pigeon"}), 2,
+                  "no backend is called \"carrier-pigeon\"");
+}
+
+// Not built, or built and no GPU to be found.
+TEST(BadUsage, ABackendThatIsNotHere) {
+  if (has_backend("nccl")) GTEST_SKIP() << "there is a GPU";
+  expect_one_line(worker({}, {"--backend", "nccl", "--ranks", "2"}), 3, "nccl: ");
+  expect_one_line(worker(rank_of("1", "2", free_port()), {"--backend", "nccl"}), 3, "nccl: ");
+}
+
+TEST(BadUsage, NoMpirun) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
+  expect_one_line(worker({{"PATH", "/nonexistent"}}, {"--backend", "mpi", "--ranks", "2"}), 3,
+                  "mpirun: no such program in PATH; install openmpi-bin");
+}
+
+TEST(BadUsage, AnMpirunThatRefuses) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
+  expect_one_line(worker({{"PACELINE_MPIRUN", "mpirun --no-such-option"}},
+                         {"--backend", "mpi", "--ranks", "2"}),
+                  3, "mpirun: ");
+}
+
+TEST(BadUsage, ARendezvousThatIsNone) {
+  expect_one_line(worker(rank_of("0", "2", free_port()), {"--rendezvous", "smoke://hill"}), 2,
+                  "smoke://hill is no rendezvous");
+}
+
+class BadScenario : public testing::Test {
+ protected:
+  void expect(std::vector<std::string> settings, const Variables& variables, int status,
+              const std::string& what) {
+    std::vector<std::string> command{PACELINE_BINARY, "run", scenario_, "--measure", "--csv", csv_};
+    for (auto& setting : settings) command.insert(command.end(), {"--set", std::move(setting)});
+    const Ended ended = Program(Start{command, variables}).end(seconds_max);
+    EXPECT_EQ(ended.exit_code, status) << ended.err;
+    const auto lines = lines_of(ended.err);
+    ASSERT_EQ(lines.size(), 1U) << ended.err;
+    EXPECT_TRUE(lines[0].starts_with("paceline: ")) << ended.err;
+    EXPECT_NE(lines[0].find(what), std::string::npos) << ended.err;
+  }
+
+  Folder folder_;
+  std::string scenario_ = folder_.write("scenario.yaml", small_scenario);
+  std::string csv_ = (folder_.path() / "result.csv").string();
+};
+
+TEST_F(BadScenario, NativeCollectivesOfABackendThatHasNone) {
+  expect({"real.backend=memory", "real.mode=native"}, {}, 3,
+         "the backend has no all_reduce of its own; set real.mode: plan");
+}
+
+TEST_F(BadScenario, ABackendThatIsNotHere) {
+  if (has_backend("nccl")) GTEST_SKIP() << "there is a GPU";
+  expect({"real.backend=nccl"}, {}, 3, "nccl");
+}
+
+TEST_F(BadScenario, NoPointOfAsManyRanksAsTheLauncherStarted) {
+  expect({"real.backend=memory"}, rank_of("0", "3", free_port()), 2,
+         "no point has 3 GPUs, as many as the launcher started ranks");
+}
+
+TEST_F(BadScenario, HalfOfALaunchersVariables) {
+  expect({"real.backend=memory"}, {{"RANK", "1"}}, 2, "RANK=1 is set, WORLD_SIZE is not");
+}
+
+}  // namespace
+}  // namespace paceline::test
