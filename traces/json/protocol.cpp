@@ -291,9 +291,7 @@ std::vector<Span> decode_spans(const json& in) {
 }
 
 json encode(const MeasureSettings& settings) {
-  return {{"mode", to_text(settings.mode)},
-          {"warmup", settings.warmup},
-          {"steps", settings.steps}};
+  return {{"mode", to_text(settings.mode)}, {"warmup", settings.warmup}, {"steps", settings.steps}};
 }
 
 MeasureSettings decode_measure_settings(const json& in) {
@@ -327,16 +325,16 @@ json encode(const Result& result) {
     classes.push_back({{"ranks", members.ranks}, {"spans", encode(members.spans)}});
   }
   json out{{"id", result.id},
-          {"fidelity", to_text(result.fidelity)},
-          {"totals",
-           {{"step_s", result.totals.step},
-            {"compute_s", result.totals.compute},
-            {"communication_s", result.totals.communication},
-            {"exposed_communication_s", result.totals.exposed_communication}}},
-          {"trace", {{"lanes", encode(result.trace.lanes)}, {"classes", std::move(classes)}}},
-          {"transfers", result.transfers},
-          {"simgrid_solves", result.simgrid_solves},
-          {"notes", result.notes}};
+           {"fidelity", to_text(result.fidelity)},
+           {"totals",
+            {{"step_s", result.totals.step},
+             {"compute_s", result.totals.compute},
+             {"communication_s", result.totals.communication},
+             {"exposed_communication_s", result.totals.exposed_communication}}},
+           {"trace", {{"lanes", encode(result.trace.lanes)}, {"classes", std::move(classes)}}},
+           {"transfers", result.transfers},
+           {"simgrid_solves", result.simgrid_solves},
+           {"notes", result.notes}};
   if (result.measurement) out["measurement"] = encode(*result.measurement);
   return out;
 }
