@@ -44,12 +44,13 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
-// Where Open MPI puts what it would else leave in /tmp and /dev/shm when it is killed.
+// Where Open MPI puts what it would else leave behind when it is killed.
 class SessionFolder {
  public:
   SessionFolder() {
-    for (const char* place : {"/dev/shm", "/tmp"}) {
-      std::string name = std::string(place) + "/paceline-mpi-XXXXXX";
+    const std::string usual = std::filesystem::temp_directory_path().string();
+    for (const std::string& place : {std::string("/dev/shm"), usual}) {  // memory, if there is any
+      std::string name = place + "/paceline-mpi-XXXXXX";
       if (::mkdtemp(name.data()) == nullptr) continue;
       path_ = name;
       return;

@@ -5,9 +5,9 @@
 
 Each run is a `paceline run --measure` of 3 ranks in a testbed of its own, a host a rank. At a
 random moment a rank is killed or stopped, or its host's link goes down. The run must then end
-within the timeout and a grace, with status 3 and one line on standard error that names the rank; what was
-measured before must be in the table and the JSON; no process, network or file of the run may be
-left. A table of all runs is written; the status is 1 when one of them did otherwise. Needs root.
+within the timeout and a grace, with status 3 and one line on standard error that names the rank;
+what was measured before must be in the table and the JSON; no process, network or file of the run
+may be left. A table of all runs is written; the status is 1 when one of them did otherwise. Needs root.
 """
 
 import argparse
@@ -96,8 +96,8 @@ def ranks_below(process, backend):
 
 
 def session_folders(ranks):
-    """What Open MPI writes into; other runs on this machine have folders of their own. A run's ports
-    end with its processes and the hosts' networks."""
+    """What Open MPI writes into; other runs on this machine have folders of their own. A run's
+    ports end with its processes and the hosts' networks."""
     found = re.findall(r"\0TMPDIR=([^\0]*)",
                        "".join("\0" + text_of(f"/proc/{p}/environ") for p in ranks.values()))
     return set(glob.glob("/dev/shm/paceline-mpi-*")) & set(found)
@@ -244,7 +244,8 @@ def main():
     options = parser.parse_args()
     programs = pathlib.Path(options.build).resolve() / "bin"
     dice = random.Random(options.seed)
-    print(f"{'kind':9}  {'backend':7}  rank  {'after':>6}  {'ended':>6}  points  steps  what was said")
+    print(f"{'kind':9}  {'backend':7}  rank  {'after':>6}  {'ended':>6}  points  steps  "
+          "what was said")
     missed = 0
     for number in range(options.runs):
         kind, backend = CASES[number % len(CASES)]

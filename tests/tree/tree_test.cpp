@@ -79,7 +79,7 @@ const std::map<std::string, std::vector<std::string>> owners{
      {"traces/json", "traces/perfetto", "scenarios/report", "scenarios/compare", "scenarios/doctor",
       "scenarios/cli", "real/worker"}},
     {"CLI", {"scenarios/cli", "real/worker"}},
-    {"fmt", {"sim", "scenarios", "real/launch"}},
+    {"fmt", {"sim", "scenarios", "real/launch", "real/worker"}},
     {"Eigen", {"models", "real/host"}},
     {"mpi.h", {"real/mpi"}},
     {"gloo", {"real/gloo"}},
