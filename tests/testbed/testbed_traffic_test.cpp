@@ -154,14 +154,20 @@ class Traffic : public ::testing::Test {
   std::unique_ptr<RunningTestbed> testbed_;
 };
 
+// An idle virtual machine is late to wake up, at every hop: 0.2 ms in all were seen on a busy one,
+// 0.45 ms on one that had nothing else to do.
+constexpr double wake_up_max = 1e-3;
+
 TEST_F(Traffic, TakesTheLatencyThatWasAsked) {
   start(2, "400Mbps", "5ms");
-  EXPECT_NEAR(one_way_seconds(101), 5e-3, 0.3e-3);
+  const double taken = one_way_seconds(101);
+  EXPECT_GE(taken, 5e-3);
+  EXPECT_LE(taken, 5e-3 + wake_up_max);
 }
 
 TEST_F(Traffic, TakesNextToNoTimeWithoutLatency) {
   start(2, "400Mbps", "0s");
-  EXPECT_NEAR(one_way_seconds(201), 0, 0.3e-3);
+  EXPECT_LE(one_way_seconds(201), wake_up_max);
 }
 
 TEST_F(Traffic, OfOneFlowHasTheRateThatWasAsked) {
