@@ -15,10 +15,19 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
       to_join_(table.actors - static_cast<Actor>(table.servers.size())),
       joined_(table.actors) {
   if (table.together) return;
+  for (const ChannelTable& channel : table.channels) {
+    for (const RoundShape& shape : channel.shapes) {
+      for (const PlannedTransfer& planned : shape.transfers()) {
+        if (network.receives(planned.path) == topology::Receives::ready) continue;
+        longest_word_ = std::max(longest_word_, network.latency(planned.path));
+      }
+    }
+  }
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     channels_[c].progress.resize(table.actors);
     for (Progress& progress : channels_[c].progress) {
       progress.pending.resize(table.channels[c].window);
+      progress.posted_at.resize(table.channels[c].window + std::size_t{1}, network.now());
     }
   }
   for (const Actor server : table.servers) {
@@ -68,6 +77,7 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   const std::uint32_t shape_number = progress.shape;
   const RoundShape& shape = table_.channels[channel].shapes[shape_number];
   const std::uint64_t round = progress.posted++;
+  progress.posted_at[round % progress.posted_at.size()] = network_.now();
   const std::uint64_t repeat = progress.repeat;
   if (++progress.repeat == shape.repeats()) {
     ++progress.shape;
@@ -90,6 +100,18 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   }
 }
 
+// How long the receiver's word that it is ready still takes to its sender.
+Seconds CollectiveRun::word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
+                                      std::uint64_t round) const {
+  const auto receives = network_.receives(planned.path);
+  if (receives == topology::Receives::ready) return Seconds(0);
+  const auto& posted_at = channels_[channel].progress[planned.to].posted_at;
+  const bool ahead = receives == topology::Receives::announced_ahead;
+  const std::uint64_t said_in = ahead && round > 0 ? round - 1 : round;
+  const Seconds comes = posted_at[said_in % posted_at.size()] + network_.latency(planned.path);
+  return std::max(Seconds(0), comes - network_.now());
+}
+
 void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number,
                           std::uint64_t round, double bytes) {
   const PlannedTransfer& planned = table_.channels[channel].shapes[shape].transfers()[number];
@@ -101,7 +123,7 @@ void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint3
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{planned.from, planned.to}];
   }
-  network_.send(planned.path, bytes, transfer, connection);
+  network_.send(planned.path, bytes, word_under_way(channel, planned, round), transfer, connection);
 }
 
 void CollectiveRun::arrived(void* tag) {
@@ -157,6 +179,20 @@ void CollectiveRun::append_state(std::vector<std::uint64_t>& state) const {
   }
 }
 
+void CollectiveRun::append_ages(std::vector<Seconds>& ages) const {
+  if (longest_word_ == Seconds(0)) return;
+  for (const ChannelState& channel : channels_) {
+    for (const Progress& progress : channel.progress) {
+      const std::size_t kept = progress.posted_at.size();
+      // In the order of rounds.
+      for (std::size_t i = 0; i < kept; ++i) {
+        const Seconds age = network_.now() - progress.posted_at[(progress.posted + i) % kept];
+        ages.push_back(std::min(age, longest_word_));
+      }
+    }
+  }
+}
+
 // An actor that did not move waits for a round of a later shape, or has none left: nothing comes
 // to it while the others stay in their shapes.
 std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
@@ -186,7 +222,7 @@ std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
   return leaps;
 }
 
-void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t times) {
+void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time) {
   std::vector<std::uint64_t> by_channel(channels_.size());
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     const std::uint32_t window = table_.channels[c].window;
@@ -199,6 +235,14 @@ void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t tim
                   progress.pending.begin() +
                       static_cast<std::ptrdiff_t>((window - rounds % window) % window),
                   progress.pending.end());
+      if (rounds > 0) {
+        const std::uint64_t kept = progress.posted_at.size();
+        std::rotate(
+            progress.posted_at.begin(),
+            progress.posted_at.begin() + static_cast<std::ptrdiff_t>((kept - rounds % kept) % kept),
+            progress.posted_at.end());
+        for (Seconds& posted : progress.posted_at) posted += time;
+      }
       progress.posted += rounds;
       progress.done += rounds;
       progress.repeat += rounds;

@@ -45,11 +45,14 @@ class CollectiveRun {
   void append_rounds(std::vector<std::uint64_t>& rounds) const;
   // Everything else that decides what happens next, apart from the transfers under way.
   void append_state(std::vector<std::uint64_t>& state) const;
+  // How long ago rounds were posted, as far as words of it may still be under way.
+  void append_ages(std::vector<Seconds>& ages) const;
   // How many times every actor can post as many rounds more as it just `moved` by (as
   // append_rounds orders them; within a channel all the same or none) with nothing but the same
   // happening.
   [[nodiscard]] std::uint64_t leaps(std::span<const std::uint64_t> moved) const;
-  void leap(std::span<const std::uint64_t> moved, std::uint64_t times);
+  // The network's clock has been set forward by `time`.
+  void leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time);
   [[nodiscard]] std::size_t channels() const { return channels_.size(); }
   [[nodiscard]] std::size_t round_counters() const { return channels_.size() * table_.actors; }
 
@@ -61,6 +64,9 @@ class CollectiveRun {
     std::uint32_t shape = 0;             // of the next round to post
     std::uint64_t repeat = 0;            // likewise
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
+    // When round i was posted, at i % (window + 1); the call's beginning for those before the
+    // first.
+    std::vector<Seconds> posted_at;
   };
 
   struct ChannelState {
@@ -73,6 +79,8 @@ class CollectiveRun {
   void end_together();
   void advance(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
+  [[nodiscard]] Seconds word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
+                                       std::uint64_t round) const;
   void start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number, std::uint64_t round,
              double bytes);
   void take(Transfer& transfer);
@@ -85,6 +93,7 @@ class CollectiveRun {
   std::vector<std::uint32_t> channels_left_;  // by actor
   Actor to_join_;
   std::vector<bool> joined_;   // by actor
+  Seconds longest_word_;       // of any receiver to its sender; 0 where none is waited for
   std::deque<Transfer> pool_;  // addresses stay; run is null when free
   std::vector<Transfer*> free_;
 };

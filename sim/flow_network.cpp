@@ -57,7 +57,8 @@ PathId FlowNetwork::path(Rank from, Rank to) {
   return static_cast<PathId>(paths_.size() - 1);
 }
 
-void FlowNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
+void FlowNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
+                       Connection* connection) {
   Flow* flow = nullptr;
   if (free_.empty()) {
     flow = &pool_.emplace_back();
@@ -73,7 +74,7 @@ void FlowNetwork::send(PathId path, double bytes, void* tag, Connection* connect
   flow->latency_passed = false;
   if (connection != nullptr) connection->flows.push_back(flow);
   ++flows_;
-  const Seconds latency = flow->path.latency_of(bytes) - latency_after(path);
+  const Seconds latency = flow->path.latency_of(bytes) - latency_after(path) + extra;
   if (latency > Seconds(0)) {
     at(now() + latency, [this, flow] { pass_latency(flow); });
   } else {

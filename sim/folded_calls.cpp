@@ -161,7 +161,7 @@ std::uint64_t kind_of(const Send& send, const topology::Path& path,
   const Seconds with_rendezvous = path.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster);
   return combined({bits(path.latency), bits(with_rendezvous), path.leaves_first ? 1U : 0U,
-                   reduction ? 1U : 0U});
+                   static_cast<std::uint64_t>(path.receives), reduction ? 1U : 0U});
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -358,8 +358,9 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   for (const auto& [to, link_classes, path_of_one, send, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
-    const PathId path = path_of({path_of_one.latency, link_classes, flows,
-                                 path_of_one.rendezvous_above, path_of_one.leaves_first});
+    const PathId path =
+        path_of({path_of_one.latency, link_classes, flows, path_of_one.rendezvous_above,
+                 path_of_one.leaves_first, path_of_one.receives});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
       const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);

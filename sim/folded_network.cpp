@@ -112,9 +112,10 @@ FoldedNetwork::Flow* FoldedNetwork::new_flow() {
   return flow;
 }
 
-void FoldedNetwork::send(PathId path, double bytes, void* tag, Connection* connection) {
+void FoldedNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
+                         Connection* connection) {
   Flow* flow = new_flow();
-  const double latency = (paths_[path].latency_of(bytes) - latency_after(path)).value();
+  const double latency = (paths_[path].latency_of(bytes) - latency_after(path) + extra).value();
   *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
   if (connection != nullptr) connection->flows.push_back(flow);
   if (latency > 0) {

@@ -28,6 +28,7 @@ struct FoldedPath {
   std::uint64_t flows;
   std::optional<Bytes> rendezvous_above = std::nullopt;  // see topology::Network
   bool leaves_first = false;                             // see topology::Path
+  topology::Receives receives = topology::Receives::ready;
 
   [[nodiscard]] Seconds latency_of(double bytes) const {
     return topology::message_latency(latency, rendezvous_above, bytes);
@@ -54,7 +55,11 @@ class FoldedNetwork final : public Network {
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
-  void send(PathId path, double bytes, void* tag, Connection* connection) override;
+  void send(PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
+  [[nodiscard]] topology::Receives receives(PathId path) const override {
+    return paths_[path].receives;
+  }
+  [[nodiscard]] Seconds latency(PathId path) const override { return paths_[path].latency; }
   [[nodiscard]] Seconds latency_after(PathId path) const override {
     return paths_[path].leaves_first ? paths_[path].latency : Seconds(0);
   }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 
+#include "models/topology/cluster.h"
 #include "models/units/units.h"
 
 namespace paceline::sim {
@@ -32,8 +33,12 @@ class Network {
   [[nodiscard]] virtual Seconds now() const = 0;
   virtual void at(Seconds time, std::function<void()> action) = 0;
   // Precondition: bytes above 0. `tag` is handed back when the flow has arrived. Without a
-  // connection a flow waits for no other.
-  virtual void send(PathId path, double bytes, void* tag, Connection* connection) = 0;
+  // connection a flow waits for no other. `extra` comes on top of the latency before its bytes.
+  virtual void send(PathId path, double bytes, Seconds extra, void* tag,
+                    Connection* connection) = 0;
+  // What flows of a path wait for beside their sender, and how long a word of it takes.
+  [[nodiscard]] virtual topology::Receives receives(PathId path) const = 0;
+  [[nodiscard]] virtual Seconds latency(PathId path) const = 0;
   // What of a path's latency comes after a flow has been handed back.
   [[nodiscard]] virtual Seconds latency_after(PathId path) const = 0;
   // Hands the tag of a flow that has arrived back once more when so much time has passed: what its

@@ -28,6 +28,7 @@ Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
     snapshot.state.push_back(call->round_counters());
     call->append_rounds(snapshot.rounds);
     call->append_state(snapshot.state);
+    call->append_ages(snapshot.left);
   }
   std::vector<FoldedNetwork::FlowState> flows;
   network_.append_flows(flows);
@@ -115,7 +116,8 @@ bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
   network_.leap(period * static_cast<double>(times));
   first = 0;
   for (CollectiveRun* call : calls) {
-    call->leap(std::span(moved_by).subspan(first, call->round_counters()), times);
+    call->leap(std::span(moved_by).subspan(first, call->round_counters()), times,
+               period * static_cast<double>(times));
     first += call->round_counters();
   }
   return true;

@@ -34,7 +34,7 @@ class Regime {
     std::vector<std::uint64_t> state;         // what must be the same
     std::vector<std::uint64_t> flow_rounds;   // of each flow under way
     std::vector<std::size_t> flow_channels;   // likewise, counted over all calls
-    std::vector<Seconds> left;                // of each flow
+    std::vector<Seconds> left;                // ages of posted rounds, then of each flow
   };
 
   // By how many rounds each actor moved on in each channel; empty when the two differ in more than

@@ -72,11 +72,11 @@ class ChannelCost {
         latency_(latency) {}
 
   std::vector<Seconds> run(std::span<const Seconds> starts) {
-    // done_[i % window][r]: when rank r is done with all rounds up to i.
-    done_.assign(window_, {starts.begin(), starts.end()});
+    // One more than the window: who announces ahead did so when the round before was posted.
+    done_.assign(window_ + std::size_t{1}, {starts.begin(), starts.end()});
     std::uint64_t round = 0;
     for (std::size_t s = 0; s < shapes_.size(); ++s) run_shape(s, round);
-    return done_[(round + window_ - 1) % window_];
+    return done_before(round);
   }
 
  private:
@@ -109,6 +109,16 @@ class ChannelCost {
     return transfer.path.latency_of(count * static_cast<double>(element_size_.value()));
   }
 
+  // How long the receiver's word that it is ready takes to its sender; 0 where none is waited for.
+  [[nodiscard]] Seconds word_latency(const Timed& transfer) const {
+    const bool waits =
+        latency_ == Latency::counted && transfer.path.receives != topology::Receives::ready;
+    return waits ? transfer.path.latency : Seconds(0);
+  }
+  [[nodiscard]] const std::vector<Seconds>& done_before(std::uint64_t round) const {
+    return done_[(round + window_) % (window_ + std::uint64_t{1})];
+  }
+
   // What of it comes when the sender is done.
   [[nodiscard]] Seconds latency_after(const Timed& transfer) const {
     const bool has_any = latency_ == Latency::counted && transfer.path.leaves_first;
@@ -122,21 +132,26 @@ class ChannelCost {
     }
     std::vector<Seconds> ends;
     for (std::uint64_t repeat = 0; repeat < shapes_[shape].repeats(); ++repeat, ++round) {
-      const std::vector<Seconds>& posted = done_[round % window_];  // round - window is done
-      ends = done_[(round + window_ - 1) % window_];                // at least round - 1's
+      const std::uint64_t kept = window_ + std::uint64_t{1};
+      const std::vector<Seconds>& posted = done_[(round + 1) % kept];  // round - window is done
+      const std::vector<Seconds>& posted_before = round > 0 ? done_[round % kept] : posted;
+      ends = done_before(round);  // at least round - 1's
       for (Timed& t : transfers) {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
         const auto elements = static_cast<double>(count.value());
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
         const Seconds after = latency_after(t);
-        const Seconds ready = std::max(posted[from], posted[to]) + latency_of(t, elements) - after;
+        const Seconds word =
+            t.path.receives == topology::Receives::announced_ahead ? posted_before[to] : posted[to];
+        const Seconds ready = std::max({posted[from], posted[to], word + word_latency(t)}) +
+                              latency_of(t, elements) - after;
         *t.last_end = std::max(ready, *t.last_end) + Seconds(elements * t.seconds_per_element);
         ends[from] = std::max(ends[from], *t.last_end);
         const Seconds reduced = *t.last_end + after + Seconds(elements * t.reduction_per_element);
         ends[to] = std::max(ends[to], reduced);
       }
-      done_[round % window_] = ends;
+      done_[round % kept] = ends;
     }
   }
 
@@ -146,7 +161,7 @@ class ChannelCost {
   const Fabric& fabric_;
   ElementSize element_size_;
   Latency latency_;
-  std::vector<std::vector<Seconds>> done_;
+  std::vector<std::vector<Seconds>> done_;  // [i % (window + 1)][r]: rank r with rounds up to i
   std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
 };
 

@@ -24,6 +24,15 @@ BytesPerSecond Network::usable_bandwidth() const {
   return bandwidth * (efficiency * payload_part(framing, mtu));
 }
 
+std::string_view to_text(Receives receives) {
+  switch (receives) {
+    case Receives::ready: return "ready";
+    case Receives::announced: return "announced";
+    case Receives::announced_ahead: return "announced-ahead";
+  }
+  PACELINE_UNREACHABLE("a way to receive outside the enumeration");
+}
+
 Seconds message_latency(Seconds one_way, std::optional<Bytes> rendezvous_above, double bytes) {
   constexpr double request_grant_and_data = 3;
   const bool asks = rendezvous_above && bytes > static_cast<double>(rendezvous_above->value());

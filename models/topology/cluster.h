@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/units/units.h"
@@ -84,6 +85,16 @@ struct FatTree {
   friend bool operator==(const FatTree&, const FatTree&) = default;
 };
 
+// What a message waits for, beside its sender, before it leaves for another node.
+enum class Receives {
+  ready,      // its receiver has reached it
+  announced,  // and the word of that has come, a latency later: Gloo's TCP transport
+  // The same, said one round before: receives are posted ahead of their round.
+  announced_ahead,
+};
+
+[[nodiscard]] std::string_view to_text(Receives receives);  // as a scenario spells it
+
 // What joins the nodes: NICs into one switch without limits of its own, or into a fat tree.
 struct Network {
   BytesPerSecond bandwidth;         // of one NIC, one way, as its data sheet says; above 0
@@ -98,6 +109,7 @@ struct Network {
   // Messages of more bytes than this ask their receiver first, and leave when its answer is there:
   // two latencies later. Absent: none does. Open MPI over TCP: 64 KiB (btl_tcp_eager_limit).
   std::optional<Bytes> rendezvous_above;
+  Receives receives = Receives::ready;
   std::optional<FatTree> fat_tree;
 
   // What a flow can get through one NIC.

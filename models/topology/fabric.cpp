@@ -151,10 +151,14 @@ Path Fabric::network_path(std::uint32_t from, std::uint32_t to) const {
   const bool leaves_first = network.transport == Transport::tcp;
   if (core_ports_.empty() || leaf_switches_[from] == leaf_switches_[to]) {
     return {network_ports_[from].out, network_ports_[to].in, network.latency,
-            network.rendezvous_above, leaves_first};
+            network.rendezvous_above, leaves_first,          network.receives};
   }
-  return {core_ports_[from].out, core_ports_[to].in,
-          network.latency + network.fat_tree->core_latency, network.rendezvous_above, leaves_first};
+  return {core_ports_[from].out,
+          core_ports_[to].in,
+          network.latency + network.fat_tree->core_latency,
+          network.rendezvous_above,
+          leaves_first,
+          network.receives};
 }
 
 LinkId Fabric::add_link(LinkKind kind, BytesPerSecond bandwidth) {

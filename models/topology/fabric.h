@@ -47,6 +47,7 @@ struct Path {
   Seconds latency;
   std::optional<Bytes> rendezvous_above = std::nullopt;  // see Network
   bool leaves_first = false;  // its sender is done a latency before its receiver
+  Receives receives = Receives::ready;
 
   [[nodiscard]] Seconds latency_of(double bytes) const {
     return message_latency(latency, rendezvous_above, bytes);

@@ -20,6 +20,7 @@ using topology::IntraNodeKind;
 using topology::Network;
 using topology::PcieTree;
 using topology::Placement;
+using topology::Receives;
 using topology::Transport;
 
 constexpr std::array<std::string_view, 7> cluster_keys{
@@ -191,6 +192,11 @@ Network read_network(Reader reader, const Cluster& cluster) {
     network.transport = Transport{static_cast<int>(transport->word(transports))};
   }
   read_framing(reader, network);
+  constexpr std::array<std::string_view, 3> ways_to_receive{"ready", "announced",
+                                                            "announced-ahead"};
+  if (const auto receives = reader.find("receives")) {
+    network.receives = Receives{static_cast<int>(receives->word(ways_to_receive))};
+  }
   if (const auto above = reader.find("rendezvous_above")) network.rendezvous_above = above->bytes();
   network.fat_tree = read_fat_tree(reader);
   reader.finish();

@@ -374,6 +374,27 @@ CollectiveSettings read_collective(Reader reader, cost::Library unless_named) {
   return collective;
 }
 
+// Over TCP, messages wait for their receivers as those of the library do, unless the scenario says
+// how. Paceline's own plans post receives a round ahead, and cut messages for MPI so short that
+// they do not wait.
+void wait_as_the_library(Reader& file, Scenario& scenario) {
+  topology::Network& network = scenario.cluster.network;
+  if (network.transport != topology::Transport::tcp) return;
+  Reader section = file.map("cluster").map("network");
+  const auto library = scenario.collective.library;
+  const bool gloo_plan =
+      library == cost::Library::plan && file.has("real") && scenario.real.backend == "gloo";
+  if (!section.has("receives") && (library == cost::Library::gloo || gloo_plan)) {
+    network.receives =
+        gloo_plan ? topology::Receives::announced_ahead : topology::Receives::announced;
+  }
+  // btl_tcp_eager_limit of Open MPI 4.1.
+  constexpr Bytes open_mpi_eager_limit{64 * 1024};
+  if (!section.has("rendezvous_above") && library == cost::Library::mpi) {
+    network.rendezvous_above = open_mpi_eager_limit;
+  }
+}
+
 void read_ranks(Reader reader, Scenario& scenario) {
   Reader slowdown = reader.map("slowdown");
   for (const auto& [key, field] : slowdown.entries()) {
@@ -474,6 +495,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   scenario.real = read_real(file.map("real"));
   scenario.collective = read_collective(
       file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);
+  wait_as_the_library(file, scenario);
   read_training(training, scenario);
   const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario.workload);
   rescale_to_measurement(workload, optimizer_modelled, scenario);

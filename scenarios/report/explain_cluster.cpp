@@ -110,6 +110,9 @@ void write_summary(std::ostream& out, const Cluster& cluster) {
       fmt::print(out, "  messages above {} by rendezvous: three latencies\n", to_text(*above));
     }
   }
+  if (cluster.network.receives != topology::Receives::ready) {
+    fmt::print(out, "  receives: {}\n", to_text(cluster.network.receives));
+  }
   if (const auto reduction = cluster.reduction_bandwidth) {
     fmt::print(out, "reduction of what arrives: {}\n", to_text(*reduction));
   }

@@ -31,8 +31,8 @@ std::array<double, 2> arrivals(const Cluster& cluster, std::array<std::uint32_t,
       cluster, [&network](void* tag) { *static_cast<double*>(tag) = network.now().value(); });
   FlowNetwork::Connection connection;
   for (std::size_t i = 0; i < 2; ++i) {
-    network.send(network.path(Rank(0), Rank(to[i])), static_cast<double>(sizes[i]), &times[i],
-                 one_connection ? &connection : nullptr);
+    network.send(network.path(Rank(0), Rank(to[i])), static_cast<double>(sizes[i]), Seconds(0),
+                 &times[i], one_connection ? &connection : nullptr);
   }
   network.run();
   return times;

@@ -47,7 +47,7 @@ Outcome<flows> run(const std::vector<LinkClass>& links, const std::vector<Folded
     FoldedNetwork::Connection connection;
     for (std::size_t i = 0; i < flows; ++i) {
       network.at(Seconds(sent[i].at), [&, i] {
-        network.send(sent[i].path, sent[i].bytes, &outcome.arrivals[i],
+        network.send(sent[i].path, sent[i].bytes, Seconds(0), &outcome.arrivals[i],
                      order == Order::one_connection ? &connection : nullptr);
       });
     }
@@ -180,7 +180,7 @@ TEST(FoldedNetwork, GivesUpWhenFlowsShareLinksInTooManyWays) {
       FoldedNetwork network(
           links, {{Seconds(0), {0}, 1}}, [](void*) {}, solver, allowed);
       for (const double at : {0.0, 0.1, 0.2}) {
-        network.at(Seconds(at), [&] { network.send(0, 1e9, nullptr, nullptr); });
+        network.at(Seconds(at), [&] { network.send(0, 1e9, Seconds(0), nullptr, nullptr); });
       }
       try {
         network.run([] {});
@@ -272,9 +272,9 @@ TEST(FoldedNetwork, TellsHowFarEachFlowIs) {
     FoldedNetwork& network = link.network();
     FoldedNetwork::Connection connection;
     std::array<double, 3> arrivals{};
-    network.send(0, 2e9, &arrivals[0], &connection);
-    network.send(0, 1e9, &arrivals[1], &connection);
-    network.at(Seconds(0.9), [&] { network.send(0, 1e9, &arrivals[2], nullptr); });
+    network.send(0, 2e9, Seconds(0), &arrivals[0], &connection);
+    network.send(0, 1e9, Seconds(0), &arrivals[1], &connection);
+    network.at(Seconds(0.9), [&] { network.send(0, 1e9, Seconds(0), &arrivals[2], nullptr); });
     network.at(Seconds(1), [&] { network.round_begins(); });
     Seen result{};
     network.run([&] {
@@ -306,8 +306,8 @@ TEST(FoldedNetwork, LeapsOverTimeInWhichNothingChanges) {
     OneLink link(0.25);
     FoldedNetwork& network = link.network();
     std::array<double, 3> seen{};
-    network.send(0, 2e9, &seen[0], nullptr);
-    network.at(Seconds(0.9), [&] { network.send(0, 1e9, &seen[1], nullptr); });
+    network.send(0, 2e9, Seconds(0), &seen[0], nullptr);
+    network.at(Seconds(0.9), [&] { network.send(0, 1e9, Seconds(0), &seen[1], nullptr); });
     network.at(Seconds(1), [&] { network.round_begins(); });
     network.at(Seconds(11), [&] { seen[2] = network.now().value(); });
     network.run([&] { network.leap(Seconds(10)); });

@@ -126,6 +126,9 @@ Cluster random_cluster(Random& random) {
         random.one_of({topology::Placement::packed, topology::Placement::spread})};
   }
   network.transport = random.one_of({topology::Transport::rdma, topology::Transport::tcp});
+  using topology::Receives;
+  network.receives =
+      random.one_of({Receives::ready, Receives::announced, Receives::announced_ahead});
   if (random.below(3) == 0) network.rendezvous_above = Bytes(random.one_of({1U, 4096U, 65'536U}));
   if (random.below(3) == 0) {
     cluster.reduction_bandwidth = BytesPerSecond(random.one_of({3e9, 50e9}));

@@ -45,6 +45,19 @@ void expect_step(const ResolvedPoint& point, double seconds) {
   }
 }
 
+// When each of two ranks is done with the only call.
+std::array<double, 2> ends_of_two(const ResolvedPoint& point) {
+  return isolated([&] {
+    std::array<double, 2> of_rank{};
+    for (const RankClass& members : simulate_flow(point).trace.classes) {
+      for (const Rank rank : members.ranks) {
+        of_rank[index(rank)] = members.spans.front().end.value();
+      }
+    }
+    return of_rank;
+  });
+}
+
 // 4 ranks, 4 MB: chunks of 1 MB, 6 rounds of 3 L + 1 ms: 7.8 ms.
 TEST(Rendezvous, MakesEveryRoundOfARingThreeLatenciesLong) {
   expect_step(one_call(with_rendezvous(4, 65'536), all_reduce("ring", 1'000'000)),
@@ -82,6 +95,48 @@ TEST(Rendezvous, HidesBehindTheSegmentBefore) {
   expect_step(point, 3 * latency + 12 * 5e-4);
 }
 
+Cluster over_sockets(std::uint32_t ranks, topology::Receives receives) {
+  Cluster cluster = with_rendezvous(ranks, 1'000'000'000);
+  cluster.network.rendezvous_above.reset();
+  cluster.network.transport = topology::Transport::tcp;
+  cluster.network.receives = receives;
+  return cluster;
+}
+
+// Ring of 4, 1 MB a round. All are ready at once in every round, so the word of it takes a latency
+// before the data, which takes another: 6 (2 L + 1 ms).
+TEST(Announcement, TakesALatencyWhereAllAreReadyAtOnce) {
+  expect_step(
+      one_call(over_sockets(4, topology::Receives::announced), all_reduce("ring", 1'000'000)),
+      6 * (2 * latency + 1e-3));
+}
+
+// Said a round ahead it is there in time, but for the first round.
+TEST(Announcement, IsInTimeWhenSaidARoundAhead) {
+  expect_step(
+      one_call(over_sockets(4, topology::Receives::announced_ahead), all_reduce("ring", 1'000'000)),
+      latency + 6 * (latency + 1e-3));
+}
+
+// 4 ranks, segments of 500 kB, two under way. A segment takes 2 L + 0.5 ms from when both ends are
+// ready; its successor but one begins then. 2 L = 0.2 ms are less than the other segment's 0.5 ms,
+// behind which they hide: the first 2 L, then 12 segments.
+TEST(Announcement, HidesBehindTheOtherSegment) {
+  expect_step(one_call(over_sockets(4, topology::Receives::announced),
+                       all_reduce("segmented_ring", 1'000'000)),
+              2 * latency + 12 * 5e-4);
+}
+
+// Rank 0 sends 4 MB to rank 1 and is done when they have left, a latency before rank 1.
+TEST(Sockets, LetASenderGoWhenItsBytesHaveLeft) {
+  training::CollectiveCall call = all_reduce("binomial_tree", 1'000'000);
+  call.collective = collectives::Collective::broadcast;
+  const auto point = one_call(over_sockets(2, topology::Receives::ready), call);
+  const auto ends = ends_of_two(point);
+  EXPECT_NEAR(ends[0], 4e-3, 1e-9);
+  EXPECT_NEAR(ends[1], 4e-3 + latency, 1e-9);
+}
+
 // The first three of a ring's six rounds reduce 1 MB each: 0.25 ms more.
 TEST(Reduction, MakesTheRoundsThatReduceLonger) {
   expect_step(one_call(with_reduction(4), all_reduce("ring", 1'000'000)),
@@ -99,15 +154,7 @@ TEST(Reduction, HoldsUpTheReceiverNotTheSender) {
   training::CollectiveCall call = all_reduce("binomial_tree", 1'000'000);
   call.collective = collectives::Collective::reduce;
   const auto point = one_call(with_reduction(2), call);
-  const auto ends = isolated([&] {
-    std::array<double, 2> of_rank{};
-    for (const RankClass& members : simulate_flow(point).trace.classes) {
-      for (const Rank rank : members.ranks) {
-        of_rank[index(rank)] = members.spans.front().end.value();
-      }
-    }
-    return of_rank;
-  });
+  const auto ends = ends_of_two(point);
   EXPECT_NEAR(ends[1], latency + 4e-3, 1e-12);
   EXPECT_NEAR(ends[0], latency + 4e-3 + 1e-3, 1e-12);
 }

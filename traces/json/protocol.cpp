@@ -50,6 +50,7 @@ using collectives::Collective;
 using topology::Framing;
 using topology::IntraNodeKind;
 using topology::Placement;
+using topology::Receives;
 using topology::Transport;
 using training::LaneKind;
 using training::OperationKind;
@@ -69,6 +70,7 @@ constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_m
 constexpr std::array placements{Placement::packed, Placement::spread};
 constexpr std::array framings{Framing::none, Framing::ethernet_tcp, Framing::ip_tcp};
 constexpr std::array transports{Transport::rdma, Transport::tcp};
+constexpr std::array receives_all{Receives::ready, Receives::announced, Receives::announced_ahead};
 
 // Words that stand in these lines only.
 std::string_view word(LaneKind kind) {
@@ -143,6 +145,7 @@ json encode(const topology::Cluster& cluster) {
              {"efficiency", network.efficiency},
              {"transport", word(network.transport)},
              {"framing", word(network.framing)},
+             {"receives", to_text(network.receives)},
              {"mtu_bytes", network.mtu}}}};
   if (cluster.reduction_bandwidth) {
     out["reduction_bandwidth_bytes_per_s"] = *cluster.reduction_bandwidth;
@@ -183,6 +186,7 @@ topology::Cluster decode_cluster(const json& in) {
   cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
   cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
   network.at("mtu_bytes").get_to(cluster.network.mtu);
+  cluster.network.receives = parse_word(network.at("receives"), receives_all, by_text);
   if (network.contains("rendezvous_above_bytes")) {
     cluster.network.rendezvous_above = network.at("rendezvous_above_bytes").get<Bytes>();
   }
