@@ -95,7 +95,6 @@ class ChannelRun {
     while (true) {
       post_all();
       if (live_.empty()) break;
-      receive_ahead();
       finish(live_.front());
       live_.pop_front();
       ++done_;
@@ -113,7 +112,15 @@ class ChannelRun {
         if (!has_next()) return;
         live_.push_back(next_round());
       }
-      post(live_[posted_ - done_]);
+      LiveRound& round = live_[posted_ - done_];
+      if (communicator_.in_order()) {
+        post(round, Parts::both);
+      } else {
+        post(round, Parts::receives);
+        // The word that they are ready goes out before this round's data, not behind it.
+        receive_ahead();
+        post(round, Parts::sends);
+      }
       ++posted_;
     }
   }
@@ -152,19 +159,23 @@ class ChannelRun {
     return {Message::Kind::receive, piece.from, &buffer_, piece.range};
   }
 
-  void post(LiveRound& round) {
+  enum class Parts { receives, sends, both };
+
+  void post(LiveRound& round, Parts parts) {
     std::vector<Message> messages;
     std::vector<EventPtr*> slots;
-    if (!round.receives_posted) {
+    if (parts != Parts::sends && !round.receives_posted) {
       for (IncomingPiece& piece : round.incoming) {
         messages.push_back(receive_into_place(round, piece));
         slots.push_back(&piece.event);
       }
       round.receives_posted = true;
     }
-    for (OutgoingPiece& piece : round.outgoing) {
-      messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
-      slots.push_back(&piece.event);
+    if (parts != Parts::receives) {
+      for (OutgoingPiece& piece : round.outgoing) {
+        messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
+        slots.push_back(&piece.event);
+      }
     }
     take_events(messages, slots);
   }
@@ -174,10 +185,11 @@ class ChannelRun {
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(events[i]);
   }
 
-  // Posts the receives of the round after those under way, unless something there still uses the
-  // places in which they would arrive. In order, sends and receives of a round stay together.
+  // Posts the receives of the round after the one that is posted now, unless something under way
+  // still uses the places in which they would arrive. In order, sends and receives of a round stay
+  // together.
   void receive_ahead() {
-    if (communicator_.in_order() || !has_next() || posted_ < done_ + live_.size()) return;
+    if (!has_next() || live_.size() > posted_ - done_ + 1) return;
     live_.push_back(next_round());
     LiveRound& round = live_.back();
     const auto in_the_way = [&](const IncomingPiece& piece) {
@@ -188,15 +200,7 @@ class ChannelRun {
                std::ranges::any_of(other.incoming, touches);
       });
     };
-    if (std::ranges::any_of(round.incoming, in_the_way)) return;
-    std::vector<Message> messages;
-    std::vector<EventPtr*> slots;
-    for (IncomingPiece& piece : round.incoming) {
-      messages.push_back(receive_into_place(round, piece));
-      slots.push_back(&piece.event);
-    }
-    round.receives_posted = true;
-    take_events(messages, slots);
+    if (!std::ranges::any_of(round.incoming, in_the_way)) post(round, Parts::receives);
   }
 
   void wait(const EventPtr& event) const {

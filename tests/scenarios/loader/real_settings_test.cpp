@@ -51,6 +51,23 @@ TEST(RealSettings, DecideWhichLibraryIsPredicted) {
   }
 }
 
+// The library's way over TCP; a plan's receives are posted a round ahead, and its messages are
+// short.
+TEST(RealSettings, DecideHowMessagesWaitOverTcp) {
+  using topology::Receives;
+  const auto network_of = [](const std::string& real, const std::string& more) {
+    return loaded(changed(with_real(real), "network: {", "network: {transport: tcp, " + more))
+        .cluster.network;
+  };
+  EXPECT_EQ(network_of("{backend: gloo}", "").receives, Receives::announced);
+  EXPECT_EQ(network_of("{backend: gloo, mode: plan}", "").receives, Receives::announced_ahead);
+  EXPECT_EQ(network_of("{backend: mpi}", "").receives, Receives::ready);
+  EXPECT_EQ(network_of("{backend: mpi}", "").rendezvous_above, Bytes(65'536));
+  EXPECT_FALSE(network_of("{backend: mpi, mode: plan}", "").rendezvous_above);
+  EXPECT_EQ(network_of("{backend: gloo}", "receives: ready, ").receives, Receives::ready);
+  EXPECT_EQ(network_of("{backend: mpi}", "rendezvous_above: 4KiB, ").rendezvous_above, Bytes(4096));
+}
+
 TEST(RealSettings, LeaveALibraryThatIsNamed) {
   const auto text = changed(small_scenario, "", "real: {backend: gloo}\n");
   EXPECT_EQ(loaded(text).collective.library, cost::Library::nccl);

@@ -39,6 +39,7 @@ ResolvedPoint full_point() {
   point.cluster.network.framing = topology::Framing::ip_tcp;
   point.cluster.network.mtu = Bytes(9000);
   point.cluster.network.rendezvous_above = Bytes(65'536);
+  point.cluster.network.receives = topology::Receives::announced_ahead;
   point.cluster.reduction_bandwidth = BytesPerSecond(3e9);
   point.cluster.network.fat_tree =
       topology::FatTree{16, 2.5, Seconds(4e-7), true, topology::Placement::spread};
@@ -108,6 +109,7 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.network.framing, topology::Framing::ip_tcp);
   EXPECT_EQ(got.cluster.network.mtu, Bytes(9000));
   EXPECT_EQ(got.cluster.network.rendezvous_above, Bytes(65'536));
+  EXPECT_EQ(got.cluster.network.receives, topology::Receives::announced_ahead);
   EXPECT_EQ(got.cluster.reduction_bandwidth, BytesPerSecond(3e9));
   EXPECT_EQ(got.cluster.network.fat_tree, sent.cluster.network.fat_tree);
   ASSERT_EQ(got.program.lanes.size(), 2U);
