@@ -25,8 +25,8 @@ TEST(Profiler, SeesEveryBucketWithItsBytesAndAlgorithm) {
   const std::string record = (folder.path() / "record").string();
   std::vector<std::string> command{"/usr/bin/env", "NVTX_INJECTION64_PATH=" PACELINE_NVTX_TOOL,
                                    "PACELINE_NVTX_RECORD=" + record};
-  const auto measure = measure_command(
-      folder.write("scenario.yaml", measured_scenario("memory", "2")), "/dev/null");
+  const auto measure =
+      measure_command(folder.write("scenario.yaml", measured_scenario("memory", "2")), "/dev/null");
   command.insert(command.end(), measure.begin(), measure.end());
   for (const char* setting : {"sweep.gpus=[2]", "collective.algorithm=ring"}) {
     command.insert(command.end(), {"--set", setting});
