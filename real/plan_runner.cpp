@@ -69,6 +69,7 @@ struct IncomingPiece {
 
 // A round under way.
 struct LiveRound {
+  bool begins_shape;  // begins when all before it is done
   std::vector<OutgoingPiece> outgoing;
   std::vector<IncomingPiece> incoming;
   bool receives_posted = false;
@@ -113,6 +114,7 @@ class ChannelRun {
         live_.push_back(next_round());
       }
       LiveRound& round = live_[posted_ - done_];
+      if (round.begins_shape && posted_ > done_) return;
       if (communicator_.in_order()) {
         post(round, Parts::both);
       } else {
@@ -127,7 +129,7 @@ class ChannelRun {
 
   LiveRound next_round() {
     const Part& part = parts_[part_];
-    LiveRound round;
+    LiveRound round{repeat_ == 0, {}, {}};
     for (const Send& send : part.sends) {
       for (const ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
         round.outgoing.push_back({send.to, range, nullptr});

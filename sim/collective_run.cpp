@@ -64,6 +64,8 @@ void CollectiveRun::advance(std::uint32_t channel, Actor actor) {
       ++progress.done;
     }
     if (progress.posted == table.rounds || progress.posted == progress.done + table.window) break;
+    // A shape begins when all before it is done.
+    if (progress.repeat == 0 && progress.posted != progress.done) break;
     post(channel, actor);
   }
   if (progress.done == table.rounds && --channels_left_[actor] == 0 && joined_[actor]) {

@@ -110,10 +110,10 @@ struct Round {
 
 // Channels run at the same time, each with a round counter of its own per rank.
 //
-// A rank may start round i when its own transfers of all rounds up to i - window are done; there is
-// no barrier among ranks. It sends only what it held then. A transfer starts when both its ends
-// have started its round. Window 1 is the plain rule; libraries that keep several segments under
-// way (Gloo: two) have a larger one.
+// A rank may start round i when its own transfers of all rounds up to i - window are done, and the
+// first repeat of a Round when all before are; there is no barrier among ranks. It sends only what
+// it held then. A transfer starts when both its ends have started its round. Window 1 is the plain
+// rule; libraries with several segments under way (Gloo: two, in each phase) have a larger one.
 struct Channel {
   std::vector<Round> rounds;
   std::uint32_t window = 1;

@@ -133,8 +133,13 @@ class ChannelCost {
     std::vector<Seconds> ends;
     for (std::uint64_t repeat = 0; repeat < shapes_[shape].repeats(); ++repeat, ++round) {
       const std::uint64_t kept = window_ + std::uint64_t{1};
-      const std::vector<Seconds>& posted = done_[(round + 1) % kept];  // round - window is done
-      const std::vector<Seconds>& posted_before = round > 0 ? done_[round % kept] : posted;
+      // Round - window is done, and all before the first of the shape.
+      const std::uint64_t past = std::min<std::uint64_t>(window_, repeat + 1);
+      const std::vector<Seconds>& posted = done_[(round + kept - past) % kept];
+      const std::uint64_t past_before =
+          (repeat > 0 ? std::min<std::uint64_t>(window_, repeat) : window_) + 1;
+      const std::vector<Seconds>& posted_before =
+          round > 0 ? done_[(round + kept - past_before) % kept] : posted;
       ends = done_before(round);  // at least round - 1's
       for (Timed& t : transfers) {
         const ElementCount count = t.transfer->chunk.at(repeat).count;

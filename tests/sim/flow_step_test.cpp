@@ -85,13 +85,13 @@ TEST(BinomialTree, TakesTwoTimesLogarithmWholeBuffers) {
 }
 
 // Gloo's ring: 4 ranks, 1 MiB: max(1, 2p) = 8 segments of 128 KiB, 6 rounds a phase, two under way
-// on one connection: the first latency is paid, the others pass while the segment before has the
-// link: L + 12 * 131072 B / B, as long as L is below the time of a segment.
+// on one connection: a phase pays its first latency, the others pass while the segment before has
+// the link: 2 (L + 6 * 131072 B / B), as long as L is below the time of a segment.
 TEST(SegmentedRing, HidesLatencyBehindTheSegmentBefore) {
   constexpr double bandwidth = 25e6, latency = 5e-3;  // a segment takes 5.24 ms
   const auto point = one_call(flat(4, bandwidth, latency), all_reduce("segmented_ring", 262'144));
   const double simulated = isolated([&] { return simulate_flow(point).totals.step.value(); });
-  EXPECT_NEAR(simulated, latency + 12 * 131072 / bandwidth, 1e-9);
+  EXPECT_NEAR(simulated, 2 * (latency + 6 * 131072 / bandwidth), 1e-9);
 }
 
 // Two nodes of two GPUs, PCIe ports of 4 GB/s, NICs of 1 GB/s. Ring 0 1 2 3: each round has hops

@@ -87,12 +87,12 @@ TEST(Rendezvous, IsOfTheNetworkOnly) {
   expect_step(one_call(cluster, all_reduce("ring", 1'000'000)), 6 * (1e-5 + 1e-3));
 }
 
-// 4 ranks, 4 MB, two of Gloo's segments of 500 kB under way, 6 rounds a phase. The first one asks
-// and moves in 3 L + 0.5 ms; each later one asks while the one before it moves, for 3 L are less
-// than 0.5 ms.
+// 4 ranks, 4 MB, two of Gloo's segments of 500 kB under way, 6 rounds a phase. The first of a phase
+// asks and moves in 3 L + 0.5 ms; each later one asks while the one before it moves, for 3 L are
+// less than 0.5 ms.
 TEST(Rendezvous, HidesBehindTheSegmentBefore) {
   const auto point = one_call(with_rendezvous(4, 65'536), all_reduce("segmented_ring", 1'000'000));
-  expect_step(point, 3 * latency + 12 * 5e-4);
+  expect_step(point, 2 * (3 * latency + 6 * 5e-4));
 }
 
 Cluster over_sockets(std::uint32_t ranks, topology::Receives receives) {
@@ -120,11 +120,11 @@ TEST(Announcement, IsInTimeWhenSaidARoundAhead) {
 
 // 4 ranks, segments of 500 kB, two under way. A segment takes 2 L + 0.5 ms from when both ends are
 // ready; its successor but one begins then. 2 L = 0.2 ms are less than the other segment's 0.5 ms,
-// behind which they hide: the first 2 L, then 12 segments.
+// behind which they hide: in each phase 2 L, then 6 segments.
 TEST(Announcement, HidesBehindTheOtherSegment) {
   expect_step(one_call(over_sockets(4, topology::Receives::announced),
                        all_reduce("segmented_ring", 1'000'000)),
-              2 * latency + 12 * 5e-4);
+              2 * (2 * latency + 6 * 5e-4));
 }
 
 // Rank 0 sends 4 MB to rank 1 and is done when they have left, a latency before rank 1.

@@ -193,22 +193,23 @@ TEST(FinishTimes, AreBandwidthAloneWithoutLatency) {
   expect_all(finish, wire_time(14 * 1000));
 }
 
-// Segments of t = 250 elements, two under way on one connection, R rounds in all.
+// Segments of t = 250 elements, two under way on one connection, R rounds in each of two phases,
+// the second of which begins when the first is done.
 //
-// Latency below t: it shows once, then the link is never idle: L + R t.
+// Latency below t: it shows once a phase, then the link is never idle: L + R t.
 // Latency above t: a round starts when the one two before it is done, so a pair of rounds takes
 // L + t, and the second of the last pair comes t later: R/2 (L + t) + t.
 //
-// p = 4, 2,000 elements of 4 B: 8 segments, two a rank; R = 2 (8 - 2) = 12.
+// p = 4, 2,000 elements of 4 B: 8 segments, two a rank; R = 8 - 2 = 6.
 TEST(FinishTimes, OfASegmentedRingHideTheLatencyBehindTheOtherSegment) {
   const Plan plan = all_reduce("segmented_ring", 4, 2000);
   ASSERT_EQ(collectives::round_count(plan), 12U);
   const Seconds segment = wire_time(250);  // 1 us
   expect_all(finish_of(plan, topology::flat_cluster(4, Seconds(0))), 12.0 * segment);
   expect_all(finish_of(plan, topology::flat_cluster(4, Seconds(0.5e-6))),
-             Seconds(0.5e-6) + 12.0 * segment);
+             2.0 * (Seconds(0.5e-6) + 6.0 * segment));
   expect_all(finish_of(plan, topology::flat_cluster(4, Seconds(5e-6))),
-             6.0 * (Seconds(5e-6) + segment) + segment);
+             2.0 * (3.0 * (Seconds(5e-6) + segment) + segment));
 }
 
 // Six rings on a full mesh of four GPUs with two lanes a pair, 1 GB/s a lane: every ring has a lane
