@@ -31,7 +31,8 @@ std::vector<std::string> worker(const std::string& rendezvous) {
 // The result's line is the last; lines of progress come before.
 void expect_result(const Ended& ended) {
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_EQ(ended.err, "");
+  // Libraries may say what they miss (hwloc without /sys); ranks have nothing to say.
+  EXPECT_EQ(ended.err.find("paceline-worker:"), std::string::npos) << ended.err;
   const auto lines = lines_of(ended.out);
   ASSERT_EQ(lines.size(), 6U) << ended.out;
   const auto reply = traces::reply_from_line(lines.back());
