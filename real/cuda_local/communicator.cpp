@@ -14,6 +14,7 @@
 #include "models/contract.h"
 #include "real/cuda/device_communicator.h"
 #include "real/errors.h"
+#include "real/thread_world.h"
 
 namespace paceline::real {
 namespace {
@@ -75,18 +76,6 @@ class World {
   std::condition_variable changed_;
   std::map<Route, std::deque<OfferPtr>> sent_;
 };
-
-// The worlds of this process, by name, while any rank is in them.
-std::shared_ptr<World> world_of(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<World>> worlds;
-  const std::lock_guard lock(mutex);
-  std::erase_if(worlds, [](const auto& entry) { return entry.second.expired(); });
-  auto& entry = worlds[name];
-  auto world = entry.lock();
-  if (!world) entry = world = std::make_shared<World>();
-  return world;
-}
 
 class LocalCommunicator : public DeviceCommunicator {
  public:
@@ -150,14 +139,6 @@ class LocalCommunicator : public DeviceCommunicator {
   std::shared_ptr<World> world_;
 };
 
-// A name that no other group of this process has.
-std::string new_name() {
-  static std::mutex mutex;
-  static std::uint64_t groups = 0;
-  const std::lock_guard lock(mutex);
-  return std::to_string(groups++);
-}
-
 }  // namespace
 
 std::unique_ptr<Communicator> connect_cuda_local(const ConnectRequest& request) {
@@ -168,12 +149,8 @@ std::unique_ptr<Communicator> connect_cuda_local(const ConnectRequest& request) 
   }
   const int device =
       static_cast<int>(request.rank.value() % static_cast<std::uint32_t>(devices.count));
-  const std::string mine = request.rank == Rank(0) ? new_name() : "";
-  const std::string name = request.meeting->all_gather(mine).front();
-  auto communicator = std::make_unique<LocalCommunicator>(request, device, world_of(name));
-  // None leaves before all are in, else the last would find an empty world of that name.
-  (void)request.meeting->all_gather("");
-  return communicator;
+  return std::make_unique<LocalCommunicator>(
+      request, device, join_thread_world<World>(request.rank, *request.meeting));
 }
 
 Backend cuda_local_backend() {

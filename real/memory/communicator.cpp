@@ -12,6 +12,7 @@
 
 #include "models/contract.h"
 #include "real/errors.h"
+#include "real/thread_world.h"
 
 namespace paceline::real {
 namespace {
@@ -78,18 +79,6 @@ class World {
   Waiting sends_, receives_;
 };
 
-// The worlds of this process, by name, while any rank is in them.
-std::shared_ptr<World> world_of(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<World>> worlds;
-  const std::lock_guard lock(mutex);
-  std::erase_if(worlds, [](const auto& entry) { return entry.second.expired(); });
-  auto& entry = worlds[name];
-  auto world = entry.lock();
-  if (!world) entry = world = std::make_shared<World>();
-  return world;
-}
-
 class Arrival : public Event {
  public:
   Arrival(std::shared_ptr<World> world, TicketPtr ticket, Rank rank, Seconds timeout)
@@ -137,23 +126,11 @@ class MemoryCommunicator : public HostCommunicator {
   Seconds timeout_;
 };
 
-// A name that no other group of this process has.
-std::string new_name() {
-  static std::mutex mutex;
-  static std::uint64_t groups = 0;
-  const std::lock_guard lock(mutex);
-  return std::to_string(groups++);
-}
-
 }  // namespace
 
 std::unique_ptr<Communicator> connect_memory(const ConnectRequest& request) {
-  const std::string mine = request.rank == Rank(0) ? new_name() : "";
-  const std::string name = request.meeting->all_gather(mine).front();
-  auto communicator = std::make_unique<MemoryCommunicator>(request, world_of(name));
-  // None leaves before all are in, else the last would find an empty world of that name.
-  (void)request.meeting->all_gather("");
-  return communicator;
+  return std::make_unique<MemoryCommunicator>(
+      request, join_thread_world<World>(request.rank, *request.meeting));
 }
 
 Backend memory_backend() {
