@@ -254,26 +254,6 @@ class ChannelRun {
 
 }  // namespace
 
-std::unique_ptr<Buffer> ScratchPool::take(DataType type, ElementCount count) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto fits = std::ranges::find_if(free_, [&](const auto& buffer) {
-      return buffer->type() == type && buffer->count() >= count;
-    });
-    if (fits != free_.end()) {
-      auto buffer = std::move(*fits);
-      free_.erase(fits);
-      return buffer;
-    }
-  }
-  return communicator_.allocate(type, count);
-}
-
-void ScratchPool::give_back(std::unique_ptr<Buffer> buffer) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(buffer));
-}
-
 void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
   PACELINE_EXPECTS(plan.ranks == communicator_.size() && plan.servers == 0);
   PACELINE_EXPECTS(buffer.count() >= collectives::buffer_size(plan));

@@ -1,28 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <mutex>
-#include <vector>
-
 #include "models/collectives/plan.h"
 #include "real/backend.h"
+#include "real/scratch_pool.h"
 
 namespace paceline::real {
-
-// Buffers for what has arrived and is not yet in its place. Used again and again, so that a step
-// that is measured allocates nothing.
-class ScratchPool {
- public:
-  explicit ScratchPool(Communicator& communicator) : communicator_(communicator) {}
-
-  [[nodiscard]] std::unique_ptr<Buffer> take(DataType type, ElementCount count);
-  void give_back(std::unique_ptr<Buffer> buffer);
-
- private:
-  Communicator& communicator_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Buffer>> free_;
-};
 
 // Carries out plans on a communicator: the same rounds, chunks and windows that are simulated.
 //

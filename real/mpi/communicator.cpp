@@ -17,7 +17,7 @@
 #include "models/units/parse.h"
 #include "real/errors.h"
 #include "real/host/add.h"
-#include "real/plan_runner.h"
+#include "real/scratch_pool.h"
 
 namespace paceline::real {
 namespace {

@@ -11,41 +11,12 @@
 #include "models/stats/errors.h"
 #include "real/errors.h"
 #include "real/step_runner.h"
+#include "real/team_meeting.h"
 #include "real/worker/cpu_time.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::real {
 namespace {
-
-class TeamMeeting : public Meeting {
- public:
-  explicit TeamMeeting(Team& team) : team_(team) {}
-
-  std::vector<std::string> all_gather(std::string text) override {
-    return parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
-  }
-
- private:
-  // Texts one behind the other, each after its length and a colon.
-  static std::string joined(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const auto& part : parts) all += std::to_string(part.size()) + ":" + part;
-    return all;
-  }
-  static std::vector<std::string> parts_of(const std::string& all) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < all.size();) {
-      std::size_t length = 0;
-      const auto end = std::from_chars(all.data() + at, all.data() + all.size(), length).ptr;
-      const auto begin = static_cast<std::size_t>(end - all.data()) + 1;
-      parts.push_back(all.substr(begin, length));
-      at = begin + length;
-    }
-    return parts;
-  }
-
-  Team& team_;
-};
 
 // What rank 0 has everyone do.
 enum class Verb : char {
