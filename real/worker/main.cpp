@@ -96,9 +96,6 @@ int run(const WorkerOptions& options) {
 int run_main(int argc, char** argv) {
   // No rank outlives whoever started it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() == 1 && ::getpid() != 1 && std::getenv("PACELINE_CONTROL_FD") != nullptr) {
-    return exit_environment;
-  }
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const auto options = parse_worker_options(argc, argv);

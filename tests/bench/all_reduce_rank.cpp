@@ -21,22 +21,13 @@
 #include "real/backend.h"
 #include "real/launch/control.h"
 #include "real/plan_runner.h"
+#include "real/team_meeting.h"
+#include "real/worker/control_team.h"
 
 namespace paceline {
 namespace {
 
 using real::DataType;
-
-class ControlMeeting : public real::Meeting {
- public:
-  explicit ControlMeeting(real::Control& control) : control_(control) {}
-  std::vector<std::string> all_gather(std::string text) override {
-    return control_.all_gather(std::move(text));
-  }
-
- private:
-  real::Control& control_;
-};
 
 struct Contender {
   std::string name;
@@ -75,7 +66,8 @@ int compare(const std::string& backend, const std::string& rendezvous, std::uint
       real::Control::join(*identity, real::parse_rendezvous(rendezvous, real::process_environment),
                           {Seconds(20), Seconds(30)});
   control->on_failure({});
-  ControlMeeting meeting(*control);
+  real::ControlTeam team(*control);
+  real::TeamMeeting meeting(team);
   const auto rows = real::backends();
   const auto row = std::ranges::find(rows, backend, &real::Backend::name);
   if (row == rows.end() || !row->missing.empty()) return 3;

@@ -1,12 +1,13 @@
 #include "tests/real/conformance/suite.h"
 
-#include <barrier>
 #include <exception>
 #include <thread>
 
 #include "models/collectives/registry.h"
 #include "real/host/pattern.h"
 #include "real/plan_runner.h"
+#include "real/team_meeting.h"
+#include "real/worker/thread_team.h"
 
 namespace paceline::test {
 namespace {
@@ -158,37 +159,6 @@ class SuiteRun {
   std::vector<std::string> faults_;
 };
 
-// A meeting of threads.
-class ThreadMeeting {
- public:
-  explicit ThreadMeeting(RankCount ranks)
-      : said_(ranks.value()), barrier_(static_cast<std::ptrdiff_t>(ranks.value())) {}
-
-  std::vector<std::string> all_gather(Rank rank, std::string text) {
-    said_[rank.value()] = std::move(text);
-    barrier_.arrive_and_wait();
-    auto all = said_;
-    barrier_.arrive_and_wait();
-    return all;
-  }
-
- private:
-  std::vector<std::string> said_;
-  std::barrier<> barrier_;
-};
-
-class Seat : public real::Meeting {
- public:
-  Seat(ThreadMeeting& meeting, Rank rank) : meeting_(meeting), rank_(rank) {}
-  std::vector<std::string> all_gather(std::string text) override {
-    return meeting_.all_gather(rank_, std::move(text));
-  }
-
- private:
-  ThreadMeeting& meeting_;
-  Rank rank_;
-};
-
 }  // namespace
 
 std::vector<std::string> conformance_faults(Communicator& communicator, const Suite& suite) {
@@ -197,20 +167,20 @@ std::vector<std::string> conformance_faults(Communicator& communicator, const Su
 
 std::vector<std::string> with_threads(
     RankCount ranks, const std::function<std::vector<std::string>(Rank, real::Meeting&)>& run) {
-  ThreadMeeting meeting(ranks);
   std::vector<std::vector<std::string>> said(ranks.value());
-  {
-    std::vector<std::jthread> threads;
-    for (std::uint32_t r = 0; r < ranks.value(); ++r) {
-      threads.emplace_back([&, r] {
-        Seat seat(meeting, Rank(r));
-        try {
-          said[r] = run(Rank(r), seat);
-        } catch (const std::exception& error) {
-          said[r].emplace_back(error.what());
-        }
-      });
-    }
+  try {
+    real::with_thread_team(ranks, [&](real::Team& team) {
+      real::TeamMeeting meeting(team);
+      auto& mine = said[team.rank().value()];
+      try {
+        mine = run(team.rank(), meeting);
+      } catch (const std::exception& error) {
+        mine.emplace_back(error.what());
+        throw;  // so that nobody waits for this rank
+      }
+    });
+  } catch (const std::exception&) {
+    // Said already.
   }
   std::vector<std::string> all;
   for (auto& one : said) all.insert(all.end(), one.begin(), one.end());
