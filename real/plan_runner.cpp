@@ -17,6 +17,10 @@ using collectives::Plan;
 using collectives::Round;
 using collectives::Send;
 
+// How many rounds before its turn a receive is posted. A receiver's word must overtake the data
+// that are in its own host's queue already; more costs scratch for as many rounds.
+constexpr std::size_t rounds_ahead = 2;
+
 bool overlap(ElementRange a, ElementRange b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
@@ -148,10 +152,17 @@ class ChannelRun {
     return round;
   }
 
-  // Where it arrives, and the message.
+  // Where it arrives, and the message. What is added, and what would arrive on top of something
+  // that is under way, arrives in scratch.
   Message receive_into_place(LiveRound& round, IncomingPiece& piece) {
-    const auto reads = [&](const OutgoingPiece& out) { return overlap(out.range, piece.range); };
-    if (piece.arrival == Arrival::reduce || std::ranges::any_of(round.outgoing, reads)) {
+    const auto touches = [&](const auto& other) { return overlap(other.range, piece.range); };
+    const bool in_the_way = std::ranges::any_of(live_, [&](const LiveRound& other) {
+      if (&other == &round) return std::ranges::any_of(other.outgoing, touches);
+      // In order, other rounds are done before this one begins, or begin when it is done.
+      return !communicator_.in_order() && (std::ranges::any_of(other.outgoing, touches) ||
+                                           std::ranges::any_of(other.incoming, touches));
+    });
+    if (piece.arrival == Arrival::reduce || in_the_way) {
       piece.scratch = scratch_.take(buffer_.type(), piece.range.count);
       return {Message::Kind::receive,
               piece.from,
@@ -187,22 +198,12 @@ class ChannelRun {
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(events[i]);
   }
 
-  // Posts the receives of the round after the one that is posted now, unless something under way
-  // still uses the places in which they would arrive. In order, sends and receives of a round stay
-  // together.
+  // Posts the receives of rounds to come. In order, sends and receives of a round stay together.
   void receive_ahead() {
-    if (!has_next() || live_.size() > posted_ - done_ + 1) return;
-    live_.push_back(next_round());
-    LiveRound& round = live_.back();
-    const auto in_the_way = [&](const IncomingPiece& piece) {
-      if (piece.arrival == Arrival::reduce) return false;
-      return std::any_of(live_.begin(), std::prev(live_.end()), [&](const LiveRound& other) {
-        const auto touches = [&](const auto& p) { return overlap(p.range, piece.range); };
-        return std::ranges::any_of(other.outgoing, touches) ||
-               std::ranges::any_of(other.incoming, touches);
-      });
-    };
-    if (!std::ranges::any_of(round.incoming, in_the_way)) post(round, Parts::receives);
+    while (has_next() && live_.size() <= posted_ - done_ + rounds_ahead) {
+      live_.push_back(next_round());
+      post(live_.back(), Parts::receives);
+    }
   }
 
   void wait(const EventPtr& event) const {

@@ -8,9 +8,8 @@ namespace paceline::real {
 
 // Carries out plans on a communicator: the same rounds, chunks and windows that are simulated.
 //
-// Each channel has a thread of its own, the first the caller's. Receives of the next round are
-// posted while a round is under way where nothing is in their way, so that no transfer waits for
-// its receiver.
+// Each channel has a thread of its own, the first the caller's. Receives of the next rounds are
+// posted while a round is under way, so that no transfer waits for its receiver.
 class PlanRunner {
  public:
   explicit PlanRunner(Communicator& communicator)

@@ -18,8 +18,7 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
   for (const ChannelTable& channel : table.channels) {
     for (const RoundShape& shape : channel.shapes) {
       for (const PlannedTransfer& planned : shape.transfers()) {
-        if (network.receives(planned.path) == topology::Receives::ready) continue;
-        longest_word_ = std::max(longest_word_, network.latency(planned.path));
+        longest_word_ = std::max(longest_word_, network.timing(planned.path).word());
       }
     }
   }
@@ -27,7 +26,10 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
     channels_[c].progress.resize(table.actors);
     for (Progress& progress : channels_[c].progress) {
       progress.pending.resize(table.channels[c].window);
-      progress.posted_at.resize(table.channels[c].window + std::size_t{1}, network.now());
+      progress.posted_at.resize(table.channels[c].window);
+    }
+    for (const RoundShape& shape : table.channels[c].shapes) {
+      channels_[c].arrived.emplace_back(shape.transfers().size());
     }
   }
   for (const Actor server : table.servers) {
@@ -80,52 +82,97 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   const RoundShape& shape = table_.channels[channel].shapes[shape_number];
   const std::uint64_t round = progress.posted++;
   progress.posted_at[round % progress.posted_at.size()] = network_.now();
+  if (round == 0) progress.first_posted_at = network_.now();
   const std::uint64_t repeat = progress.repeat;
   if (++progress.repeat == shape.repeats()) {
     ++progress.shape;
     progress.repeat = 0;
   }
   if (actor == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
-  std::uint32_t& pending = progress.pending[round % table_.channels[channel].window];
-  const auto meet = [&](std::uint32_t number, Actor other) {
-    const double bytes = shape.transfers()[number].size.bytes_at(repeat);
-    if (bytes <= 0) return;
-    ++pending;
-    // Otherwise it starts when the other end posts.
-    if (state.progress[other].posted > round) start(channel, shape_number, number, round, bytes);
-  };
-  for (const std::uint32_t number : shape.sent_by(actor))
-    meet(number, shape.transfers()[number].to);
-  for (const std::uint32_t number : shape.received_by(actor)) {
-    const Actor from = shape.transfers()[number].from;
-    if (from != actor) meet(number, from);
+  if (round == 0) {
+    const auto held = state.held.extract(actor);
+    if (held) {
+      for (const Sending& sending : held.mapped()) start(channel, sending);
+    }
   }
+  const auto sending = [&](std::uint32_t number) {
+    return Sending{shape_number, number, round, shape.transfers()[number].size.bytes_at(repeat)};
+  };
+  for (const std::uint32_t number : shape.sent_by(actor)) post_send(channel, sending(number));
+  for (const std::uint32_t number : shape.received_by(actor)) {
+    if (shape.transfers()[number].from != actor) post_receive(channel, sending(number));
+  }
+}
+
+void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
+  if (sending.bytes <= 0) return;
+  const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  const topology::MessageTiming& timing = network_.timing(transfer.path);
+  ChannelState& state = channels_[channel];
+  ++state.progress[transfer.from].pending[sending.round % table_.channels[channel].window];
+  const std::uint64_t receiver_posted = state.progress[transfer.to].posted;
+  if (receiver_posted > sending.round) return start(channel, sending);
+  if (!timing.starts_early(sending.bytes)) return;  // when its receiver posts
+  if (timing.receives == topology::Receives::ready || receiver_posted > 0) {
+    return start(channel, sending);
+  }
+  state.held[transfer.to].push_back(sending);
+}
+
+void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) {
+  if (sending.bytes <= 0) return;
+  const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  ChannelState& state = channels_[channel];
+  std::uint32_t& pending =
+      state.progress[transfer.to].pending[sending.round % table_.channels[channel].window];
+  if (state.arrived[sending.shape][sending.number] > sending.round) {
+    if (!transfer.reduction) return;
+    ++pending;
+    Transfer* arrived = new_transfer();
+    *arrived = {this,
+                channel,
+                sending.shape,
+                sending.number,
+                sending.round,
+                sending.bytes,
+                Transfer::Stage::arriving};
+    return reduce(*arrived, *transfer.reduction);
+  }
+  ++pending;
+  if (network_.timing(transfer.path).starts_early(sending.bytes)) return;
+  if (state.progress[transfer.from].posted > sending.round) start(channel, sending);
 }
 
 // How long the receiver's word that it is ready still takes to its sender.
 Seconds CollectiveRun::word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
                                       std::uint64_t round) const {
-  const auto receives = network_.receives(planned.path);
-  if (receives == topology::Receives::ready) return Seconds(0);
-  const auto& posted_at = channels_[channel].progress[planned.to].posted_at;
-  const bool ahead = receives == topology::Receives::announced_ahead;
-  const std::uint64_t said_in = ahead && round > 0 ? round - 1 : round;
-  const Seconds comes = posted_at[said_in % posted_at.size()] + network_.latency(planned.path);
-  return std::max(Seconds(0), comes - network_.now());
+  const topology::MessageTiming& timing = network_.timing(planned.path);
+  if (timing.receives == topology::Receives::ready) return Seconds(0);
+  const Progress& receiver = channels_[channel].progress[planned.to];
+  const Seconds said = timing.receives == topology::Receives::announced_ahead
+                           ? receiver.first_posted_at
+                           : receiver.posted_at[round % receiver.posted_at.size()];
+  return std::max(Seconds(0), said + timing.word() - network_.now());
 }
 
-void CollectiveRun::start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number,
-                          std::uint64_t round, double bytes) {
-  const PlannedTransfer& planned = table_.channels[channel].shapes[shape].transfers()[number];
+CollectiveRun::Transfer* CollectiveRun::new_transfer() {
   if (free_.empty()) free_.push_back(&pool_.emplace_back());
   Transfer* transfer = free_.back();
   free_.pop_back();
-  *transfer = {this, channel, shape, number, round, bytes, false};
+  return transfer;
+}
+
+void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
+  const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  Transfer* tag = new_transfer();
+  *tag = {this,          channel,       sending.shape,           sending.number,
+          sending.round, sending.bytes, Transfer::Stage::leaving};
   Network::Connection* connection = nullptr;
   if (table_.channels[channel].window > 1) {
-    connection = &channels_[channel].connections[{planned.from, planned.to}];
+    connection = &channels_[channel].connections[{transfer.from, transfer.to}];
   }
-  network_.send(planned.path, bytes, word_under_way(channel, planned, round), transfer, connection);
+  network_.send(transfer.path, sending.bytes, word_under_way(channel, transfer, sending.round), tag,
+                connection);
 }
 
 void CollectiveRun::arrived(void* tag) {
@@ -137,22 +184,44 @@ void CollectiveRun::arrived(void* tag) {
 // them. A class that sends to itself is both ends, and counted the transfer once: it is done as a
 // receiver is.
 void CollectiveRun::take(Transfer& transfer) {
-  const Transfer done = transfer;
-  const RoundShape& shape = table_.channels[done.channel].shapes[done.shape];
-  const PlannedTransfer& planned = shape.transfers()[done.number];
-  const bool sends_to_itself = planned.to == planned.from;
-  Seconds left = network_.latency_after(planned.path);
-  if (planned.reduction) left += Seconds(done.bytes / planned.reduction->value());
-  if (left > Seconds(0) && !done.is_sent) {
-    transfer.is_sent = true;
-    network_.hand_back_after(left, &transfer);
-    if (!sends_to_itself) finish(done.channel, planned.from, done.round);
-    return;
+  using Stage = Transfer::Stage;
+  const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
+  if (transfer.stage == Stage::leaving) {
+    transfer.stage = Stage::arriving;
+    const Seconds latency = network_.timing(ends.path).latency_after();
+    if (latency > Seconds(0)) network_.hand_back_after(latency, &transfer);
+    if (ends.from != ends.to) finish(transfer.channel, ends.from, transfer.round);
+    if (latency == Seconds(0)) receive(transfer);
+  } else if (transfer.stage == Stage::arriving) {
+    receive(transfer);
+  } else {
+    const Transfer done = transfer;
+    transfer.run = nullptr;
+    free_.push_back(&transfer);
+    finish(done.channel, ends.to, done.round);
   }
+}
+
+// A transfer is there.
+void CollectiveRun::receive(Transfer& transfer) {
+  ChannelState& state = channels_[transfer.channel];
+  const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
+  const bool is_awaited = state.progress[ends.to].posted > transfer.round;
+  if (is_awaited && ends.reduction) return reduce(transfer, *ends.reduction);
+  const Transfer done = transfer;
   transfer.run = nullptr;
   free_.push_back(&transfer);
-  if (!done.is_sent && !sends_to_itself) finish(done.channel, planned.from, done.round);
-  finish(done.channel, planned.to, done.round);
+  if (is_awaited) {
+    finish(done.channel, ends.to, done.round);
+  } else {
+    state.arrived[done.shape][done.number] = done.round + 1;
+    came_early_ = true;
+  }
+}
+
+void CollectiveRun::reduce(Transfer& transfer, BytesPerSecond rate) {
+  transfer.stage = Transfer::Stage::reducing;
+  network_.hand_back_after(Seconds(transfer.bytes / rate.value()), &transfer);
 }
 
 void CollectiveRun::finish(std::uint32_t channel, Actor actor, std::uint64_t round) {
@@ -178,19 +247,37 @@ void CollectiveRun::append_state(std::vector<std::uint64_t>& state) const {
         state.push_back(progress.pending[round % window]);
       }
     }
+    if (!came_early_) continue;
+    const auto& shapes = channels_[c].arrived;
+    for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+      for (std::size_t i = 0; i < shapes[shape].size(); ++i) {
+        const std::uint64_t early = rounds_early(c, shape, i);
+        if (early > 0) state.insert(state.end(), {shape, i, early});
+      }
+    }
   }
+}
+
+// By how many rounds the latest of a transfer that came is ahead of its receiver.
+std::uint64_t CollectiveRun::rounds_early(std::size_t channel, std::size_t shape,
+                                          std::size_t number) const {
+  const ChannelState& state = channels_[channel];
+  const Actor to = table_.channels[channel].shapes[shape].transfers()[number].to;
+  const std::uint64_t arrived = state.arrived[shape][number];
+  return arrived - std::min(arrived, state.progress[to].posted);
 }
 
 void CollectiveRun::append_ages(std::vector<Seconds>& ages) const {
   if (longest_word_ == Seconds(0)) return;
   for (const ChannelState& channel : channels_) {
     for (const Progress& progress : channel.progress) {
+      const auto push = [&](Seconds posted) {
+        ages.push_back(std::min(network_.now() - posted, longest_word_));
+      };
+      push(progress.first_posted_at);
       const std::size_t kept = progress.posted_at.size();
       // In the order of rounds.
-      for (std::size_t i = 0; i < kept; ++i) {
-        const Seconds age = network_.now() - progress.posted_at[(progress.posted + i) % kept];
-        ages.push_back(std::min(age, longest_word_));
-      }
+      for (std::size_t i = 0; i < kept; ++i) push(progress.posted_at[(progress.posted + i) % kept]);
     }
   }
 }
@@ -225,34 +312,39 @@ std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
 }
 
 void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time) {
-  std::vector<std::uint64_t> by_channel(channels_.size());
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const std::uint32_t window = table_.channels[c].window;
-    for (Actor a = 0; a < table_.actors; ++a) {
-      const std::uint64_t rounds = moved[c * table_.actors + a] * times;
-      by_channel[c] = std::max(by_channel[c], rounds);
-      Progress& progress = channels_[c].progress[a];
-      // Round i is kept at i % window.
-      std::rotate(progress.pending.begin(),
-                  progress.pending.begin() +
-                      static_cast<std::ptrdiff_t>((window - rounds % window) % window),
-                  progress.pending.end());
-      if (rounds > 0) {
-        const std::uint64_t kept = progress.posted_at.size();
-        std::rotate(
-            progress.posted_at.begin(),
-            progress.posted_at.begin() + static_cast<std::ptrdiff_t>((kept - rounds % kept) % kept),
-            progress.posted_at.end());
-        for (Seconds& posted : progress.posted_at) posted += time;
+    const auto of_channel = moved.subspan(c * table_.actors, table_.actors);
+    ChannelState& state = channels_[c];
+    for (std::size_t shape = 0; came_early_ && shape < state.arrived.size(); ++shape) {
+      for (std::size_t i = 0; i < state.arrived[shape].size(); ++i) {
+        if (rounds_early(c, shape, i) == 0) continue;
+        const Actor to = table_.channels[c].shapes[shape].transfers()[i].to;
+        state.arrived[shape][i] += of_channel[to] * times;
       }
-      progress.posted += rounds;
-      progress.done += rounds;
-      progress.repeat += rounds;
+    }
+    for (Actor a = 0; a < table_.actors; ++a) {
+      leap(state.progress[a], table_.channels[c].window, of_channel[a] * times, time);
+    }
+    const std::uint64_t rounds = *std::ranges::max_element(of_channel) * times;
+    for (Transfer& transfer : pool_) {
+      if (transfer.run != nullptr && transfer.channel == c) transfer.round += rounds;
     }
   }
-  for (Transfer& transfer : pool_) {
-    if (transfer.run != nullptr) transfer.round += by_channel[transfer.channel];
+}
+
+void CollectiveRun::leap(Progress& progress, std::uint32_t window, std::uint64_t rounds,
+                         Seconds time) {
+  // Round i is kept at i % window.
+  const auto shift = static_cast<std::ptrdiff_t>((window - rounds % window) % window);
+  std::rotate(progress.pending.begin(), progress.pending.begin() + shift, progress.pending.end());
+  if (rounds > 0) {
+    std::rotate(progress.posted_at.begin(), progress.posted_at.begin() + shift,
+                progress.posted_at.end());
+    for (Seconds& posted : progress.posted_at) posted += time;
   }
+  progress.posted += rounds;
+  progress.done += rounds;
+  progress.repeat += rounds;
 }
 
 }  // namespace paceline::sim

@@ -15,7 +15,8 @@ namespace paceline::sim {
 
 // One collective call under way: follows every actor through the rounds of every channel. An actor
 // posts round i when its rounds up to i - window are done; a transfer starts when both its ends
-// have posted its round.
+// have posted its round, or, over sockets, when its sender has. What then comes early to its
+// receiver counts when that posts the round.
 class CollectiveRun {
  public:
   // `on_actor_done` is called once for each actor when its part is done, possibly within join().
@@ -36,7 +37,11 @@ class CollectiveRun {
     std::uint32_t number;  // in the shape
     std::uint64_t round;
     double bytes;
-    bool is_sent;  // its sender is done with it, its receiver not yet
+    enum class Stage : std::uint8_t {
+      leaving,   // its sender is not done with it
+      arriving,  // its sender is
+      reducing,  // at its receiver
+    } stage;
   };
 
   // For leaping over rounds that are all alike (see Regime).
@@ -64,9 +69,15 @@ class CollectiveRun {
     std::uint32_t shape = 0;             // of the next round to post
     std::uint64_t repeat = 0;            // likewise
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
-    // When round i was posted, at i % (window + 1); the call's beginning for those before the
-    // first.
-    std::vector<Seconds> posted_at;
+    std::vector<Seconds> posted_at;      // when round i was posted, at i % window
+    Seconds first_posted_at;
+  };
+
+  // A transfer of a round, before it starts.
+  struct Sending {
+    std::uint32_t shape, number;
+    std::uint64_t round;
+    double bytes;
   };
 
   struct ChannelState {
@@ -74,16 +85,31 @@ class CollectiveRun {
     // With a window above 1 the transfers from one actor to another go in order, as over one TCP
     // connection.
     std::map<std::pair<Actor, Actor>, Network::Connection> connections;
+    // The rounds up to which a transfer is at its receiver, or has been: by shape and number. Kept
+    // for those that came early.
+    std::vector<std::vector<std::uint64_t>> arrived;
+    std::map<Actor, std::vector<Sending>> held;  // by receivers that have not joined
   };
 
   void end_together();
+  [[nodiscard]] std::uint64_t rounds_early(std::size_t channel, std::size_t shape,
+                                           std::size_t number) const;
+  static void leap(Progress& progress, std::uint32_t window, std::uint64_t rounds, Seconds time);
   void advance(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
+  void post_send(std::uint32_t channel, const Sending& sending);
+  void post_receive(std::uint32_t channel, const Sending& sending);
+  [[nodiscard]] const PlannedTransfer& planned(std::uint32_t channel, std::uint32_t shape,
+                                               std::uint32_t number) const {
+    return table_.channels[channel].shapes[shape].transfers()[number];
+  }
   [[nodiscard]] Seconds word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
                                        std::uint64_t round) const;
-  void start(std::uint32_t channel, std::uint32_t shape, std::uint32_t number, std::uint64_t round,
-             double bytes);
+  Transfer* new_transfer();
+  void start(std::uint32_t channel, const Sending& sending);
   void take(Transfer& transfer);
+  void receive(Transfer& transfer);
+  void reduce(Transfer& transfer, BytesPerSecond rate);
   void finish(std::uint32_t channel, Actor actor, std::uint64_t round);
 
   const CallTable& table_;
@@ -94,6 +120,7 @@ class CollectiveRun {
   Actor to_join_;
   std::vector<bool> joined_;   // by actor
   Seconds longest_word_;       // of any receiver to its sender; 0 where none is waited for
+  bool came_early_ = false;    // any transfer, to any receiver
   std::deque<Transfer> pool_;  // addresses stay; run is null when free
   std::vector<Transfer*> free_;
 };

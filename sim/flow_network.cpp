@@ -74,7 +74,8 @@ void FlowNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
   flow->latency_passed = false;
   if (connection != nullptr) connection->flows.push_back(flow);
   ++flows_;
-  const Seconds latency = flow->path.latency_of(bytes) - latency_after(path) + extra;
+  const topology::MessageTiming& timing = flow->path.timing;
+  const Seconds latency = timing.latency_of(bytes) - timing.latency_after() + extra;
   if (latency > Seconds(0)) {
     at(now() + latency, [this, flow] { pass_latency(flow); });
   } else {
@@ -91,11 +92,6 @@ void FlowNetwork::pass_latency(Flow* flow) {
 
 void FlowNetwork::at(Seconds time, std::function<void()> action) {
   simgrid::kernel::timer::Timer::set(time.value(), std::move(action));
-}
-
-Seconds FlowNetwork::latency_after(PathId path) const {
-  const topology::Path& taken = paths_[path];
-  return taken.leaves_first ? taken.latency : Seconds(0);
 }
 
 void FlowNetwork::hand_back_after(Seconds delay, void* tag) {

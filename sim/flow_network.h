@@ -31,11 +31,9 @@ class FlowNetwork final : public Network {
   [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
   void at(Seconds time, std::function<void()> action) override;
   void send(PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
-  [[nodiscard]] topology::Receives receives(PathId path) const override {
-    return paths_[path].receives;
+  [[nodiscard]] const topology::MessageTiming& timing(PathId path) const override {
+    return paths_[path].timing;
   }
-  [[nodiscard]] Seconds latency(PathId path) const override { return paths_[path].latency; }
-  [[nodiscard]] Seconds latency_after(PathId path) const override;
   void hand_back_after(Seconds delay, void* tag) override;
 
   // Runs until nothing is left to do.

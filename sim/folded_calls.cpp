@@ -155,13 +155,13 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }
 
 // What else sets two messages of a round apart, whatever their size.
-std::uint64_t kind_of(const Send& send, const topology::Path& path,
+std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing,
                       const topology::Cluster& cluster) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
-  const Seconds with_rendezvous = path.latency_of(std::numeric_limits<double>::infinity());
+  const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster);
-  return combined({bits(path.latency), bits(with_rendezvous), path.leaves_first ? 1U : 0U,
-                   static_cast<std::uint64_t>(path.receives), reduction ? 1U : 0U});
+  return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
+                   static_cast<std::uint64_t>(timing.receives), reduction ? 1U : 0U});
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -180,7 +180,7 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
         const topology::Path path = fabric.path(sender, receiver);
         const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
         rows.push_back({index(sender), index(receiver), path.out, path.in,
-                        combined({place, chunk, kind_of(send, path, fabric.cluster())})});
+                        combined({place, chunk, kind_of(send, path.timing, fabric.cluster())})});
         if (!even) continue;
         means.push_back(send.chunk.partition.mean_elements());
         if (different_means.empty() || different_means.back() != means.back()) {
@@ -349,7 +349,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
     const auto [entry, is_new] =
-        numbers.try_emplace({to, link_classes, kind_of(send, path, point_.cluster),
+        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, point_.cluster),
                              kind_of(send.chunk, chunks_, sizes)},
                             bundles.size());
     if (is_new) bundles.push_back({to, link_classes, path, &send, 0});
@@ -358,9 +358,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   for (const auto& [to, link_classes, path_of_one, send, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
-    const PathId path =
-        path_of({path_of_one.latency, link_classes, flows, path_of_one.rendezvous_above,
-                 path_of_one.leaves_first, path_of_one.receives});
+    const PathId path = path_of({path_of_one.timing, link_classes, flows});
     TransferSize size = TransferSize::exact(rule, element);
     if (chunks_ == Chunks::even) {
       const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);
@@ -384,7 +382,7 @@ void FoldedCalls::count_unevenness(PathId number, double elements, double larges
   }
   const auto bytes = [&](double count) { return count * static_cast<double>(element.value()); };
   const auto time_of = [&](double count) {
-    return path.latency_of(bytes(count)).value() + bytes(count) / rate;
+    return path.timing.latency_of(bytes(count)).value() + bytes(count) / rate;
   };
   const double taken = time_of(elements);
   if (taken > 0) unevenness_ = std::max(unevenness_, (time_of(largest) - taken) / taken);
@@ -460,7 +458,7 @@ bool FoldedCalls::pace_is_shared(const CallTable& table, std::size_t shape) cons
       rate = std::min(rate, share);
     }
     double& slowest = load > 1 ? slowest_shared : slowest_alone;
-    slowest = std::max(slowest, path.latency_of(bytes).value() + bytes / rate);
+    slowest = std::max(slowest, path.timing.latency_of(bytes).value() + bytes / rate);
   });
   constexpr double rounding = 1e-6;
   return slowest_shared > slowest_alone * (1 + rounding);

@@ -115,7 +115,8 @@ FoldedNetwork::Flow* FoldedNetwork::new_flow() {
 void FoldedNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
                          Connection* connection) {
   Flow* flow = new_flow();
-  const double latency = (paths_[path].latency_of(bytes) - latency_after(path) + extra).value();
+  const topology::MessageTiming& timing = paths_[path].timing;
+  const double latency = (timing.latency_of(bytes) - timing.latency_after() + extra).value();
   *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
   if (connection != nullptr) connection->flows.push_back(flow);
   if (latency > 0) {

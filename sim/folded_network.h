@@ -23,16 +23,10 @@ struct LinkClass {
 
 // A way that `flows` flows take at once, spread evenly over the links of each class they cross.
 struct FoldedPath {
-  Seconds latency;
+  topology::MessageTiming timing;
   std::vector<std::uint32_t> link_classes;  // each once
   std::uint64_t flows;
-  std::optional<Bytes> rendezvous_above = std::nullopt;  // see topology::Network
-  bool leaves_first = false;                             // see topology::Path
-  topology::Receives receives = topology::Receives::ready;
 
-  [[nodiscard]] Seconds latency_of(double bytes) const {
-    return topology::message_latency(latency, rendezvous_above, bytes);
-  }
   friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
 };
 
@@ -56,12 +50,8 @@ class FoldedNetwork final : public Network {
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
   void send(PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
-  [[nodiscard]] topology::Receives receives(PathId path) const override {
-    return paths_[path].receives;
-  }
-  [[nodiscard]] Seconds latency(PathId path) const override { return paths_[path].latency; }
-  [[nodiscard]] Seconds latency_after(PathId path) const override {
-    return paths_[path].leaves_first ? paths_[path].latency : Seconds(0);
+  [[nodiscard]] const topology::MessageTiming& timing(PathId path) const override {
+    return paths_[path].timing;
   }
   void hand_back_after(Seconds delay, void* tag) override;
   void round_begins() override { round_began_ = true; }

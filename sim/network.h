@@ -36,11 +36,8 @@ class Network {
   // connection a flow waits for no other. `extra` comes on top of the latency before its bytes.
   virtual void send(PathId path, double bytes, Seconds extra, void* tag,
                     Connection* connection) = 0;
-  // What flows of a path wait for beside their sender, and how long a word of it takes.
-  [[nodiscard]] virtual topology::Receives receives(PathId path) const = 0;
-  [[nodiscard]] virtual Seconds latency(PathId path) const = 0;
-  // What of a path's latency comes after a flow has been handed back.
-  [[nodiscard]] virtual Seconds latency_after(PathId path) const = 0;
+  // What decides, beside bandwidth, when flows of a path leave and arrive.
+  [[nodiscard]] virtual const topology::MessageTiming& timing(PathId path) const = 0;
   // Hands the tag of a flow that has arrived back once more when so much time has passed: what its
   // receiver still does with its bytes. Unlike a timer, a part of what repeats with its round.
   virtual void hand_back_after(Seconds delay, void* tag) = 0;

@@ -51,7 +51,8 @@ Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
     const std::size_t number = call_number(transfer);
     for (const std::uint64_t part :
          {std::uint64_t{number}, std::uint64_t{transfer.channel}, std::uint64_t{transfer.shape},
-          std::uint64_t{transfer.number}, static_cast<std::uint64_t>(flow.phase)}) {
+          std::uint64_t{transfer.number}, static_cast<std::uint64_t>(transfer.stage),
+          static_cast<std::uint64_t>(flow.phase)}) {
       snapshot.state.push_back(part);
     }
     snapshot.flow_rounds.push_back(transfer.round);

@@ -15,6 +15,7 @@ using collectives::Channel;
 using collectives::Plan;
 using collectives::RoundTable;
 using topology::Fabric;
+using topology::Receives;
 
 using LinkLoads = std::vector<std::uint32_t>;  // flows, by link
 
@@ -72,8 +73,8 @@ class ChannelCost {
         latency_(latency) {}
 
   std::vector<Seconds> run(std::span<const Seconds> starts) {
-    // One more than the window: who announces ahead did so when the round before was posted.
-    done_.assign(window_ + std::size_t{1}, {starts.begin(), starts.end()});
+    starts_.assign(starts.begin(), starts.end());
+    done_.assign(window_, starts_);
     std::uint64_t round = 0;
     for (std::size_t s = 0; s < shapes_.size(); ++s) run_shape(s, round);
     return done_before(round);
@@ -106,23 +107,33 @@ class ChannelCost {
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
     if (latency_ == Latency::none) return Seconds(0);
-    return transfer.path.latency_of(count * static_cast<double>(element_size_.value()));
+    return transfer.path.timing.latency_of(count * static_cast<double>(element_size_.value()));
   }
 
-  // How long the receiver's word that it is ready takes to its sender; 0 where none is waited for.
-  [[nodiscard]] Seconds word_latency(const Timed& transfer) const {
-    const bool waits =
-        latency_ == Latency::counted && transfer.path.receives != topology::Receives::ready;
-    return waits ? transfer.path.latency : Seconds(0);
-  }
   [[nodiscard]] const std::vector<Seconds>& done_before(std::uint64_t round) const {
-    return done_[(round + window_) % (window_ + std::uint64_t{1})];
+    return done_[(round + window_ - 1) % window_];
   }
 
-  // What of it comes when the sender is done.
-  [[nodiscard]] Seconds latency_after(const Timed& transfer) const {
-    const bool has_any = latency_ == Latency::counted && transfer.path.leaves_first;
-    return has_any ? transfer.path.latency : Seconds(0);
+  // When the sender of a transfer and its receiver are done with it.
+  struct Ends {
+    Seconds sender, receiver;
+  };
+  Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted) const {
+    const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
+    const topology::MessageTiming& timing = t.path.timing;
+    const bool counted = latency_ == Latency::counted;
+    const Seconds after = counted ? timing.latency_after() : Seconds(0);
+    Seconds ready = posted[from];
+    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()))) {
+      ready = std::max(ready, posted[to]);
+    }
+    if (timing.receives != Receives::ready && counted) {
+      const bool ahead = timing.receives == Receives::announced_ahead;
+      ready = std::max(ready, (ahead ? starts_[to] : posted[to]) + timing.word());
+    }
+    const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
+                         Seconds(elements * t.seconds_per_element);
+    return {left, std::max(left + after, posted[to]) + Seconds(elements * t.reduction_per_element)};
   }
 
   void run_shape(std::size_t shape, std::uint64_t& round) {
@@ -130,33 +141,22 @@ class ChannelCost {
     for (const auto& transfer : shapes_[shape].transfers()) {
       transfers.push_back(timed(transfer, loads_[shape]));
     }
-    std::vector<Seconds> ends;
+    std::vector<Seconds> done;
     for (std::uint64_t repeat = 0; repeat < shapes_[shape].repeats(); ++repeat, ++round) {
-      const std::uint64_t kept = window_ + std::uint64_t{1};
       // Round - window is done, and all before the first of the shape.
       const std::uint64_t past = std::min<std::uint64_t>(window_, repeat + 1);
-      const std::vector<Seconds>& posted = done_[(round + kept - past) % kept];
-      const std::uint64_t past_before =
-          (repeat > 0 ? std::min<std::uint64_t>(window_, repeat) : window_) + 1;
-      const std::vector<Seconds>& posted_before =
-          round > 0 ? done_[(round + kept - past_before) % kept] : posted;
-      ends = done_before(round);  // at least round - 1's
+      const std::vector<Seconds>& posted = done_[(round + window_ - past) % window_];
+      done = done_before(round);  // at least round - 1's
       for (Timed& t : transfers) {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
-        const auto elements = static_cast<double>(count.value());
+        const Ends ends = ends_of(t, static_cast<double>(count.value()), posted);
+        *t.last_end = ends.sender;
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
-        const Seconds after = latency_after(t);
-        const Seconds word =
-            t.path.receives == topology::Receives::announced_ahead ? posted_before[to] : posted[to];
-        const Seconds ready = std::max({posted[from], posted[to], word + word_latency(t)}) +
-                              latency_of(t, elements) - after;
-        *t.last_end = std::max(ready, *t.last_end) + Seconds(elements * t.seconds_per_element);
-        ends[from] = std::max(ends[from], *t.last_end);
-        const Seconds reduced = *t.last_end + after + Seconds(elements * t.reduction_per_element);
-        ends[to] = std::max(ends[to], reduced);
+        done[from] = std::max(done[from], ends.sender);
+        done[to] = std::max(done[to], ends.receiver);
       }
-      done_[round % kept] = ends;
+      done_[round % window_] = done;
     }
   }
 
@@ -166,7 +166,8 @@ class ChannelCost {
   const Fabric& fabric_;
   ElementSize element_size_;
   Latency latency_;
-  std::vector<std::vector<Seconds>> done_;  // [i % (window + 1)][r]: rank r with rounds up to i
+  std::vector<Seconds> starts_;
+  std::vector<std::vector<Seconds>> done_;  // [i % window][r]: rank r with rounds up to i
   std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
 };
 

@@ -33,10 +33,23 @@ std::string_view to_text(Receives receives) {
   PACELINE_UNREACHABLE("a way to receive outside the enumeration");
 }
 
-Seconds message_latency(Seconds one_way, std::optional<Bytes> rendezvous_above, double bytes) {
+namespace {
+
+bool asks_first(const MessageTiming& timing, double bytes) {
+  return timing.rendezvous_above && bytes > static_cast<double>(timing.rendezvous_above->value());
+}
+
+}  // namespace
+
+Seconds MessageTiming::latency_of(double bytes) const {
   constexpr double request_grant_and_data = 3;
-  const bool asks = rendezvous_above && bytes > static_cast<double>(rendezvous_above->value());
-  return asks ? one_way * request_grant_and_data : one_way;
+  return asks_first(*this, bytes) ? latency * request_grant_and_data : latency;
+}
+
+Seconds MessageTiming::word() const { return receives == Receives::ready ? Seconds(0) : latency; }
+
+bool MessageTiming::starts_early(double bytes) const {
+  return leaves_first && receives != Receives::announced && !asks_first(*this, bytes);
 }
 
 std::uint32_t Network::switches_per_leaf() const {

@@ -89,7 +89,8 @@ struct FatTree {
 enum class Receives {
   ready,      // its receiver has reached it
   announced,  // and the word of that has come, a latency later: Gloo's TCP transport
-  // The same, said one round before: receives are posted ahead of their round.
+  // The same, said rounds before, as soon as its receiver is in the call: receives are posted
+  // ahead.
   announced_ahead,
 };
 
@@ -118,10 +119,27 @@ struct Network {
   [[nodiscard]] std::uint32_t switches_per_leaf() const;
 };
 
-// From when both ends of a message are ready until its first byte arrives. With rendezvous: a
-// request there, the grant back, and only then the data.
-[[nodiscard]] Seconds message_latency(Seconds one_way, std::optional<Bytes> rendezvous_above,
-                                      double bytes);
+// When messages of a path leave, and when their two ends are done with them. The members' meaning
+// is Network's.
+struct MessageTiming {
+  Seconds latency;  // one way
+  std::optional<Bytes> rendezvous_above = std::nullopt;
+  bool leaves_first = false;  // its sender is done a latency before its receiver
+  Receives receives = Receives::ready;
+
+  // From when both ends are ready until the first byte arrives. With rendezvous: a request there,
+  // the grant back, and only then the data.
+  [[nodiscard]] Seconds latency_of(double bytes) const;
+  // What of it comes when the sender is done.
+  [[nodiscard]] Seconds latency_after() const { return leaves_first ? latency : Seconds(0); }
+  // How long the receiver's word that it is ready takes to the sender; 0 where none is waited for.
+  [[nodiscard]] Seconds word() const;
+  // Whether it leaves when its sender has reached it, and waits at its receiver until that has too:
+  // sockets take what nobody has asked for yet. Without a limit, where a socket's buffer has one.
+  [[nodiscard]] bool starts_early(double bytes) const;
+
+  friend auto operator<=>(const MessageTiming&, const MessageTiming&) = default;
+};
 
 // Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r /
 // gpus_per_node.

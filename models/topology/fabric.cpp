@@ -132,33 +132,29 @@ std::uint32_t Fabric::machine_of(std::uint32_t endpoint) const {
 }
 
 Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
-  const Seconds latency = cluster_.intra_node.latency;
+  const MessageTiming timing{cluster_.intra_node.latency};
   const std::uint32_t peer = to % cluster_.gpus_per_node;
   if (!lane_out_.empty() && lane_out_[from][peer] != no_port) {
-    return {lane_out_[from][peer], lane_in_, latency};
+    return {lane_out_[from][peer], lane_in_, timing};
   }
   if (const auto& tree = cluster_.intra_node.pcie_tree) {
-    if (socket_of(from) != socket_of(to)) return {socket_out_[from], switch_ports_[to].in, latency};
+    if (socket_of(from) != socket_of(to)) return {socket_out_[from], switch_ports_[to].in, timing};
     if (!tree->peer_to_peer || pcie_switch_of(from) != pcie_switch_of(to)) {
-      return {switch_ports_[from].out, switch_ports_[to].in, latency};
+      return {switch_ports_[from].out, switch_ports_[to].in, timing};
     }
   }
-  return {node_ports_[from].out, node_ports_[to].in, latency};
+  return {node_ports_[from].out, node_ports_[to].in, timing};
 }
 
 Path Fabric::network_path(std::uint32_t from, std::uint32_t to) const {
   const Network& network = cluster_.network;
-  const bool leaves_first = network.transport == Transport::tcp;
+  MessageTiming timing{network.latency, network.rendezvous_above,
+                       network.transport == Transport::tcp, network.receives};
   if (core_ports_.empty() || leaf_switches_[from] == leaf_switches_[to]) {
-    return {network_ports_[from].out, network_ports_[to].in, network.latency,
-            network.rendezvous_above, leaves_first,          network.receives};
+    return {network_ports_[from].out, network_ports_[to].in, timing};
   }
-  return {core_ports_[from].out,
-          core_ports_[to].in,
-          network.latency + network.fat_tree->core_latency,
-          network.rendezvous_above,
-          leaves_first,
-          network.receives};
+  timing.latency += network.fat_tree->core_latency;
+  return {core_ports_[from].out, core_ports_[to].in, timing};
 }
 
 LinkId Fabric::add_link(LinkKind kind, BytesPerSecond bandwidth) {

@@ -44,14 +44,7 @@ using PortId = std::uint32_t;
 struct Path {
   PortId out;
   PortId in;
-  Seconds latency;
-  std::optional<Bytes> rendezvous_above = std::nullopt;  // see Network
-  bool leaves_first = false;  // its sender is done a latency before its receiver
-  Receives receives = Receives::ready;
-
-  [[nodiscard]] Seconds latency_of(double bytes) const {
-    return message_latency(latency, rendezvous_above, bytes);
-  }
+  MessageTiming timing;
 };
 
 // A cluster's links, and which of them a transfer between two endpoints crosses: ranks, and

@@ -196,7 +196,7 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
         std::min_element(links.begin(), links.end(),
                          [](const Link& a, const Link& b) { return a.bandwidth < b.bandwidth; });
     fmt::print(out, "  {} {}: {}, {}, {} alone\n    {}\n", to < ranks ? "GPU" : "server",
-               to < ranks ? to : to - ranks, way, to_text(path.latency),
+               to < ranks ? to : to - ranks, way, to_text(path.timing.latency),
                to_text(slowest->bandwidth), chain);
   }
 }

@@ -58,14 +58,14 @@ Outcome<flows> run(const std::vector<LinkClass>& links, const std::vector<Folded
 }
 
 TEST(FoldedNetwork, TakesLatencyPlusSizeOverBandwidthAndNothingElse) {
-  const auto got = run<1>({links_of(1, 1)}, {{Seconds(1e-6), {0}, 1}}, {{{0, 1e6}}});
+  const auto got = run<1>({links_of(1, 1)}, {{{Seconds(1e-6)}, {0}, 1}}, {{{0, 1e6}}});
   EXPECT_NEAR(got.arrivals[0], 1.001e-3, 1e-12);
   EXPECT_EQ(got.solves, 1U);
 }
 
 // 1 MB over 1 GB/s, at once when nothing has to be waited for.
 TEST(FoldedNetwork, NeedsNoLatency) {
-  const auto got = run<1>({links_of(1, 1)}, {{Seconds(0), {0}, 1}}, {{{0, 1e6, 2.0}}});
+  const auto got = run<1>({links_of(1, 1)}, {{{Seconds(0)}, {0}, 1}}, {{{0, 1e6, 2.0}}});
   EXPECT_NEAR(got.arrivals[0], 2.001, 1e-12);
 }
 
@@ -74,7 +74,7 @@ TEST(FoldedNetwork, NeedsNoLatency) {
 // left, which it moves alone until 2 s. Three sets of flows, of which the first and the last are
 // one: the same flows on the same way.
 TEST(FoldedNetwork, SharesALinkFromWhenASecondFlowStartsUntilTheFirstEnds) {
-  const auto got = run<2>({links_of(1, 1)}, {{Seconds(0), {0}, 1}}, {{{0, 1e9}, {0, 1e9, 0.5}}});
+  const auto got = run<2>({links_of(1, 1)}, {{{Seconds(0)}, {0}, 1}}, {{{0, 1e9}, {0, 1e9, 0.5}}});
   EXPECT_NEAR(got.arrivals[0], 1.5, 1e-12);
   EXPECT_NEAR(got.arrivals[1], 2.0, 1e-12);
   EXPECT_EQ(got.solves, 2U);
@@ -87,7 +87,7 @@ TEST(FoldedNetwork, SharesALinkFromWhenASecondFlowStartsUntilTheFirstEnds) {
 TEST(FoldedNetwork, SharesALinkEquallyAmongFlowsOfDifferentLatency) {
   const auto got =
       run<2>({links_of(1, 1), links_of(100, 1)},
-             {{Seconds(1e-6), {0}, 1}, {Seconds(3e-6), {0, 1}, 1}}, {{{0, 0.5e9}, {1, 1e9}}});
+             {{{Seconds(1e-6)}, {0}, 1}, {{Seconds(3e-6)}, {0, 1}, 1}}, {{{0, 0.5e9}, {1, 1e9}}});
   EXPECT_NEAR(got.arrivals[0], 1 - 1e-6, 1e-11);
   EXPECT_NEAR(got.arrivals[1], 1.5 + 1e-6, 1e-11);
 }
@@ -96,7 +96,7 @@ TEST(FoldedNetwork, SharesALinkEquallyAmongFlowsOfDifferentLatency) {
 // meanwhile, and it moves its 2 MB when the first has arrived: from 3 ms to 5 ms. Not in order the
 // two would meet on the link at 2 ms and arrive at 4 ms.
 TEST(FoldedNetwork, KeepsTheFlowsOfAConnectionInOrderWhateverTheirLatencies) {
-  const std::vector<FoldedPath> paths{{Seconds(2e-3), {0}, 1}, {Seconds(1e-3), {0}, 1}};
+  const std::vector<FoldedPath> paths{{{Seconds(2e-3)}, {0}, 1}, {{Seconds(1e-3)}, {0}, 1}};
   const auto got = run<2>({links_of(1, 1)}, paths, {{{0, 1e6}, {1, 2e6}}}, Order::one_connection);
   EXPECT_NEAR(got.arrivals[0], 3e-3, 1e-12);
   EXPECT_NEAR(got.arrivals[1], 5e-3, 1e-12);
@@ -105,7 +105,7 @@ TEST(FoldedNetwork, KeepsTheFlowsOfAConnectionInOrderWhateverTheirLatencies) {
 // The second flow is sent while the first has the link, and its latency of 2 ms ends 1 ms after
 // the first has arrived at 2 ms: it starts then, not when its place in the connection is free.
 TEST(FoldedNetwork, LetsAFlowOfAConnectionPassItsOwnLatencyFirst) {
-  const std::vector<FoldedPath> paths{{Seconds(1e-3), {0}, 1}, {Seconds(2e-3), {0}, 1}};
+  const std::vector<FoldedPath> paths{{{Seconds(1e-3)}, {0}, 1}, {{Seconds(2e-3)}, {0}, 1}};
   const auto got =
       run<2>({links_of(1, 1)}, paths, {{{0, 1e6}, {1, 1e6, 1e-3}}}, Order::one_connection);
   EXPECT_NEAR(got.arrivals[0], 2e-3, 1e-12);
@@ -120,8 +120,8 @@ constexpr double network_ends = 1.0, node_ends = 1.3;
 
 TEST(FoldedNetwork, SolvesClassesOfDifferentSizeInOneIsland) {
   const auto got =
-      run<2>({links_of(1, 12), links_of(1.2, 4)}, {{Seconds(0), {0, 1}, 12}, {Seconds(0), {0}, 12}},
-             {{{0, 0.4e9}, {1, 0.9e9}}});
+      run<2>({links_of(1, 12), links_of(1.2, 4)},
+             {{{Seconds(0)}, {0, 1}, 12}, {{Seconds(0)}, {0}, 12}}, {{{0, 0.4e9}, {1, 0.9e9}}});
   EXPECT_NEAR(got.arrivals[0], network_ends, 1e-12);
   EXPECT_NEAR(got.arrivals[1], node_ends, 1e-12);
   EXPECT_EQ(got.solves, 2U);
@@ -136,8 +136,8 @@ TEST(FoldedNetwork, GivesTheFlowsOfAClassWhatEachOfThemWouldGet) {
   std::vector<FoldedPath> paths;
   std::array<SentFlow, 2 * gpus> sent{};
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    paths.push_back({Seconds(0), {g, gpus + g / 3}, 1});
-    paths.push_back({Seconds(0), {g}, 1});
+    paths.push_back({{Seconds(0)}, {g, gpus + g / 3}, 1});
+    paths.push_back({{Seconds(0)}, {g}, 1});
     sent[2 * g] = {2 * g, 0.4e9};
     sent[2 * g + 1] = {2 * g + 1, 0.9e9};
   }
@@ -153,7 +153,7 @@ TEST(FoldedNetwork, GivesTheFlowsOfAClassWhatEachOfThemWouldGet) {
 // 0.2 GB/s for every flow. 0.2 GB take a second of the first class; the second one's 0.5 GB have
 // 0.3 GB left then, which two flows a link move at 0.5 GB/s: 1.6 s.
 TEST(FoldedNetwork, SharesLinksOfAClassAmongClassesWhoseSizesDivideNoneTheOther) {
-  const auto got = run<2>({links_of(1, 2)}, {{Seconds(0), {0}, 6}, {Seconds(0), {0}, 4}},
+  const auto got = run<2>({links_of(1, 2)}, {{{Seconds(0)}, {0}, 6}, {{Seconds(0)}, {0}, 4}},
                           {{{0, 0.2e9}, {1, 0.5e9}}});
   EXPECT_NEAR(got.arrivals[0], 1.0, 1e-12);
   EXPECT_NEAR(got.arrivals[1], 1.6, 1e-12);
@@ -163,7 +163,7 @@ TEST(FoldedNetwork, SharesLinksOfAClassAmongClassesWhoseSizesDivideNoneTheOther)
 // event.
 TEST(FoldedNetwork, SolvesIslandsOfOneShapeOnce) {
   const auto got = run<3>({links_of(1, 5), links_of(1, 5), links_of(2, 5)},
-                          {{Seconds(0), {0}, 5}, {Seconds(0), {1}, 5}, {Seconds(0), {2}, 5}},
+                          {{{Seconds(0)}, {0}, 5}, {{Seconds(0)}, {1}, 5}, {{Seconds(0)}, {2}, 5}},
                           {{{0, 1e9}, {1, 2e9}, {2, 3e9}}});
   EXPECT_NEAR(got.arrivals[0], 1.0, 1e-12);
   EXPECT_NEAR(got.arrivals[1], 2.0, 1e-12);
@@ -178,7 +178,7 @@ TEST(FoldedNetwork, GivesUpWhenFlowsShareLinksInTooManyWays) {
       RateSolver solver;
       const std::vector<LinkClass> links{links_of(1, 1)};
       FoldedNetwork network(
-          links, {{Seconds(0), {0}, 1}}, [](void*) {}, solver, allowed);
+          links, {{{Seconds(0)}, {0}, 1}}, [](void*) {}, solver, allowed);
       for (const double at : {0.0, 0.1, 0.2}) {
         network.at(Seconds(at), [&] { network.send(0, 1e9, Seconds(0), nullptr, nullptr); });
       }
@@ -200,7 +200,7 @@ class OneLink {
  public:
   explicit OneLink(double latency)
       : network_(
-            links_, {{Seconds(latency), {0}, 1}},
+            links_, {{{Seconds(latency)}, {0}, 1}},
             [this](void* tag) { *static_cast<double*>(tag) = network_.now().value(); }, solver_,
             solves_max) {}
   FoldedNetwork& network() { return network_; }

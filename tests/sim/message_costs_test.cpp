@@ -111,8 +111,8 @@ TEST(Announcement, TakesALatencyWhereAllAreReadyAtOnce) {
       6 * (2 * latency + 1e-3));
 }
 
-// Said a round ahead it is there in time, but for the first round.
-TEST(Announcement, IsInTimeWhenSaidARoundAhead) {
+// Said rounds ahead it is there in time, but for the first round.
+TEST(Announcement, IsInTimeWhenSaidAhead) {
   expect_step(
       one_call(over_sockets(4, topology::Receives::announced_ahead), all_reduce("ring", 1'000'000)),
       latency + 6 * (latency + 1e-3));
@@ -135,6 +135,50 @@ TEST(Sockets, LetASenderGoWhenItsBytesHaveLeft) {
   const auto ends = ends_of_two(point);
   EXPECT_NEAR(ends[0], 4e-3, 1e-9);
   EXPECT_NEAR(ends[1], 4e-3 + latency, 1e-9);
+}
+
+// A chain over sockets: 8 chunks of 0.5 MB, 0.5 ms each. A rank's chunks follow one another without
+// a gap, however long the latency is; over rdma each of them waits for its receiver.
+training::CollectiveCall chain(collectives::Collective collective) {
+  training::CollectiveCall call = all_reduce("chain", 1'000'000);
+  call.collective = collective;
+  call.options.chunk_size = Bytes(500'000);
+  return call;
+}
+constexpr double chunk_time = 5e-4, chunk_count = 8;
+
+TEST(Sockets, FillAPipelineWhateverItsLatency) {
+  using collectives::Collective;
+  using topology::Receives;
+  for (const double far : {latency, 20 * latency}) {
+    for (const std::uint32_t ranks : {2U, 3U, 5U}) {
+      Cluster cluster = over_sockets(ranks, Receives::ready);
+      cluster.network.latency = Seconds(far);
+      const double hops = ranks - 1;
+      expect_step(one_call(cluster, chain(Collective::broadcast)),
+                  (chunk_count + hops - 1) * chunk_time + hops * far);
+      expect_step(one_call(cluster, chain(Collective::reduce)),
+                  (chunk_count + hops - 1) * chunk_time + hops * far);
+      cluster.network.receives = Receives::announced_ahead;
+      expect_step(one_call(cluster, chain(Collective::broadcast)),
+                  far + (chunk_count + hops - 1) * chunk_time + hops * far);
+    }
+  }
+  Cluster rdma = flat(2, bandwidth, latency);
+  expect_step(one_call(rdma, chain(Collective::broadcast)), chunk_count * (chunk_time + latency));
+}
+
+// What has come early is added when its receiver comes to it: one sum after another, each shorter
+// than a chunk's time, so that only the last one shows.
+TEST(Sockets, AddWhatCameEarlyInItsTurn) {
+  Cluster cluster = over_sockets(2, topology::Receives::ready);
+  cluster.reduction_bandwidth = BytesPerSecond(reduction);
+  expect_step(one_call(cluster, chain(collectives::Collective::reduce)),
+              chunk_count * chunk_time + latency + 5e5 / reduction);
+  // Slower than the chunks come, all of them show.
+  cluster.reduction_bandwidth = BytesPerSecond(bandwidth / 2);
+  expect_step(one_call(cluster, chain(collectives::Collective::reduce)),
+              chunk_time + latency + chunk_count * 2 * chunk_time);
 }
 
 // The first three of a ring's six rounds reduce 1 MB each: 0.25 ms more.

@@ -5,7 +5,8 @@ For every combination of ranks, rate, added latency and bucket cap, a DDP step o
 in 16 tensors is predicted and measured with two of eight ways to reduce them (Gloo or MPI; the
 library's own all-reduce, or a plan on messages: ring, halving-doubling, double binary tree), which
 take turns. Nothing is fitted to these points: the network is what the testbed was told, and what a
-message costs beyond it comes from separate all-reduces of one buffer, measured before on one network.
+message costs beyond it comes from two separate all-reduces for each backend, rate and number of
+ranks, one of a small buffer and one of a large, without added latency and before anything else.
 
     accuracy.py --build build/release [--points N] [--json FILE] [--markdown FILE]
     accuracy.py --build build/release --again FILE     # predicts once more what is measured there
@@ -40,7 +41,13 @@ WAYS = (
     ("mpi", "plan", "double_binary_tree"),
 )
 BUSY_MAX = 0.8
-MTU = 9000
+# A packet takes 0.72 ms at either rate, so that the testbed's switch, which works by the packet, has
+# as much to do.
+MTU = {100: 9000, 400: 36000}
+STEPS = {100: 3, 400: 5}  # that count, of 4 to 8 s and of 1 to 2 s
+HEADERS = 52  # of a packet: IP and TCP with time stamps
+# What is calibrated with, at 100 Mbit/s: 4 times as much at 400.
+SMALL, LARGE = MIB // 4, 4 * MIB
 
 STEP = """\
 schema: paceline/1
@@ -62,7 +69,7 @@ training:
   optimizer: {{time: 5ms}}
 collective: {collective}
 sweep: {{gpus: [{ranks}]}}
-real: {{backend: {backend}, mode: {mode}, steps: 3, warmup: 2, timeout: 60s}}
+real: {{backend: {backend}, mode: {mode}, steps: {steps}, warmup: 2, timeout: 60s}}
 """
 
 ONE_ALL_REDUCE = """\
@@ -79,7 +86,7 @@ cluster:
 training: {{strategy: bulk_synchronous, optimizer: {{time: 1ms}}}}
 collective: {collective}
 sweep: {{gpus: [{ranks}]}}
-real: {{backend: {backend}, mode: {mode}, steps: 5, warmup: 3, timeout: 60s}}
+real: {{backend: {backend}, mode: {mode}, steps: 9, warmup: 3, timeout: 60s}}
 """
 
 
@@ -94,8 +101,8 @@ class Testbed:
         return self.run(
             scenario, ["--measure"],
             [os.path.join(self.programs, "paceline-testbed"), "--hosts", str(ranks),
-             "--rate", f"{rate_mbps}Mbps", "--latency", f"{latency_ms}ms", "--mtu", str(MTU),
-             "--limit", "300s", "--",
+             "--rate", f"{rate_mbps}Mbps", "--latency", f"{latency_ms}ms",
+             "--mtu", str(MTU[rate_mbps]), "--limit", "300s", "--",
              os.path.join(os.path.dirname(os.path.abspath(__file__)), "in_testbed.sh")])
 
     def predicted(self, scenario):
@@ -121,7 +128,8 @@ def network(rate_mbps, latency_s, efficiency, rendezvous):
     """The network section: what the testbed was told, and what separate all-reduces added."""
     handshake = ", rendezvous_above: 64KiB" if rendezvous else ""
     return (f"{{bandwidth: {rate_mbps}Mbps, latency: {latency_s * 1e6:.3f}us, "
-            f"efficiency: {efficiency:.5f}, transport: tcp, framing: ip-tcp, mtu: {MTU}{handshake}}}")
+            f"efficiency: {efficiency:.5f}, transport: tcp, framing: ip-tcp, "
+            f"mtu: {MTU[rate_mbps]}{handshake}}}")
 
 
 def collective(mode, algorithm, backend):
@@ -131,29 +139,35 @@ def collective(mode, algorithm, backend):
     return f"{{library: plan, algorithm: {algorithm}}}"
 
 
-def calibrate(testbed, backend):
-    """Latency and efficiency beyond what the testbed was told: from separate ring all-reduces of one
-    buffer, 2 and 4 ranks, 400 Mbit/s, no added latency, by t = 2(p-1)/p S/(e B) + 2(p-1) l."""
-    bandwidth = 400e6 / 8 * (MTU - 52) / MTU
+def calibrate(testbed, backend, rate_mbps, ranks):
+    """Latency and efficiency beyond what the testbed was told, from two separate ring all-reduces of
+    S bytes: t = 2(p-1) (S / (p e B) + l), and one l more where receivers say first that they are
+    ready."""
+    bandwidth = rate_mbps * 1e6 / 8 * (MTU[rate_mbps] - HEADERS) / MTU[rate_mbps]
+    rounds = 2 * (ranks - 1)
+    latencies = rounds + (backend == "gloo")
     rows = []
-    for ranks, mib in ((2, 1), (2, 16), (4, 1), (4, 16)):
+    for size in (SMALL * rate_mbps // 100, LARGE * rate_mbps // 100):
         point = testbed.measured(
-            ONE_ALL_REDUCE.format(elements=mib * MIB // 4, ranks=ranks, backend=backend, mode="plan",
+            ONE_ALL_REDUCE.format(elements=size // 4, ranks=ranks, backend=backend, mode="plan",
                                   collective=collective("plan", "ring", backend),
-                                  network=network(400, 0, 1, False)), ranks, 400, 0)
-        taken = point["measured"]["calls"][0]["end_s"] - point["measured"]["calls"][0]["start_s"]
-        rows.append((2 * (ranks - 1) / ranks * mib * MIB / bandwidth, 2 * (ranks - 1), taken))
-        print(f"  {backend}, ring of {ranks}, {mib} MiB: {taken * 1e3:.2f} ms, "
-              f"{rows[-1][0] * 1e3:.2f} ms at the full rate", file=sys.stderr)
-    # Least squares of the two unknowns, relative to what was taken.
-    a11 = sum((x / t) ** 2 for x, _, t in rows)
-    a12 = sum(x * n / t**2 for x, n, t in rows)
-    a22 = sum((n / t) ** 2 for _, n, t in rows)
-    b1, b2 = sum(x / t for x, _, t in rows), sum(n / t for _, n, t in rows)
-    determinant = a11 * a22 - a12 * a12
-    slowness = (b1 * a22 - b2 * a12) / determinant
-    latency = max(0.0, (a11 * b2 - a12 * b1) / determinant)
-    return {"latency_s": latency, "efficiency": min(1.0, 1 / slowness)}
+                                  network=network(rate_mbps, 0, 1, False)), ranks, rate_mbps, 0)
+        call = point["measured"]["calls"][0]
+        rows.append((rounds * size / ranks / bandwidth, call["end_s"] - call["start_s"]))
+    (small, small_taken), (large, large_taken) = rows
+    slowness = max(1.0, (large_taken - small_taken) / (large - small))
+    fit = {"latency_s": max(0.0, (small_taken - small * slowness) / latencies),
+           "efficiency": 1 / slowness}
+    print(f"{backend}, {ranks} ranks, {rate_mbps} Mbit/s: {small_taken * 1e3:.2f} and "
+          f"{large_taken * 1e3:.1f} ms for {small * 1e3:.2f} and {large * 1e3:.1f} at the full rate: "
+          f"{1e6 * fit['latency_s']:.0f} us a message, {fit['efficiency']:.2%} of the rate",
+          file=sys.stderr, flush=True)
+    return fit
+
+
+def calibration_key(backend, rate_mbps, ranks):
+    """How a calibration is called in a --json file."""
+    return f"{backend} {rate_mbps} {ranks}"
 
 
 def points():
@@ -168,10 +182,10 @@ def points():
 def scenario_of(point, calibration):
     """The scenario of a point."""
     backend, mode, algorithm = point["way"]
-    extra = calibration[backend]
+    extra = calibration[calibration_key(backend, point["rate_mbps"], point["ranks"])]
     return STEP.format(
         cap=point["cap_mib"], ranks=point["ranks"], backend=backend, mode=mode,
-        collective=collective(mode, algorithm, backend),
+        collective=collective(mode, algorithm, backend), steps=STEPS[point["rate_mbps"]],
         network=network(point["rate_mbps"], point["latency_ms"] * 1e-3 + extra["latency_s"],
                         extra["efficiency"], backend == "mpi" and mode == "native"))
 
@@ -269,17 +283,15 @@ def main():
         calibration = earlier["calibration"]
         outcomes = again(testbed, earlier)
     else:
-        calibration = {backend: calibrate(testbed, backend) for backend in ("gloo", "mpi")}
+        calibration = {calibration_key(*of): calibrate(testbed, *of)
+                       for of in itertools.product(("gloo", "mpi"), RATES_MBPS, RANKS)}
         outcomes = measure(testbed, calibration, options.points)
-    calibrated = "; ".join(f"{backend}: {1e6 * fit['latency_s']:.0f} us a message, "
-                           f"{fit['efficiency']:.2%} of the rate"
-                           for backend, fit in calibration.items())
     rows = []
     print(HEAD)
     for row in outcomes:
         rows.append(row)
         print(line(row), flush=True)
-    text = f"{summary(rows)}\nseparate all-reduces: {calibrated}"
+    text = summary(rows)
     if not options.again:
         text += f"\n{(time.monotonic() - begun) / 60:.0f} minutes"
     print(f"\n{text}")

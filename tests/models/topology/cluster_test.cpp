@@ -81,11 +81,23 @@ TEST(Network, GivesTcpMorePayloadInLargerPackets) {
 }
 
 // Request, grant, data: three times one way, for more bytes than the limit only.
-TEST(MessageLatency, IsThreefoldWithRendezvous) {
+TEST(MessageTiming, HasThreeLatenciesWithRendezvous) {
   const Seconds one_way(10e-6);
-  EXPECT_EQ(message_latency(one_way, std::nullopt, 1e9), one_way);
-  EXPECT_EQ(message_latency(one_way, Bytes(65'536), 65'536), one_way);
-  EXPECT_DOUBLE_EQ(message_latency(one_way, Bytes(65'536), 65'537).value(), 30e-6);
+  EXPECT_EQ(MessageTiming{one_way}.latency_of(1e9), one_way);
+  const MessageTiming timing{one_way, Bytes(65'536)};
+  EXPECT_EQ(timing.latency_of(65'536), one_way);
+  EXPECT_DOUBLE_EQ(timing.latency_of(65'537).value(), 30e-6);
+}
+
+TEST(MessageTiming, LetsMessagesLeaveEarlyWhereNobodyIsAskedFirst) {
+  MessageTiming timing{Seconds(10e-6), Bytes(65'536), true};
+  EXPECT_TRUE(timing.starts_early(65'536));
+  EXPECT_FALSE(timing.starts_early(65'537));
+  timing.receives = Receives::announced_ahead;
+  EXPECT_TRUE(timing.starts_early(1));
+  timing.receives = Receives::announced;
+  EXPECT_FALSE(timing.starts_early(1));
+  EXPECT_FALSE(MessageTiming{Seconds(10e-6)}.starts_early(1));
 }
 
 }  // namespace

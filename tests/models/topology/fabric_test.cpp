@@ -42,7 +42,7 @@ TEST(Fabric, JoinsGpusOfASwitchedNodeByTheirPorts) {
   const Fabric fabric(cluster_of(IntraNodeKind::nvswitch));
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 1)), list({node_bandwidth}));
   EXPECT_EQ(bandwidths(fabric, in_links(fabric, 0, 1)), list({node_bandwidth}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(1)).latency, node_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(1)).timing.latency, node_latency);
   // One port a GPU whatever the peer; different GPUs have different ports.
   EXPECT_EQ(out_links(fabric, 0, 1), out_links(fabric, 0, 3));
   EXPECT_EQ(in_links(fabric, 0, 3), in_links(fabric, 2, 3));
@@ -53,7 +53,7 @@ TEST(Fabric, KeepsNetworkTrafficOffTheSwitch) {
   const Fabric fabric(cluster_of(IntraNodeKind::nvswitch));
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 5)), list({nic_bandwidth}));
   EXPECT_EQ(bandwidths(fabric, in_links(fabric, 0, 5)), list({nic_bandwidth}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(5)).latency, network_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(5)).timing.latency, network_latency);
   EXPECT_FALSE(share(all_links(fabric, 0, 5), all_links(fabric, 0, 1)));
 }
 
@@ -84,14 +84,14 @@ TEST(Fabric, JoinsPairsOfAMeshByTheirLanes) {
   EXPECT_EQ(bandwidths(fabric, all_links(fabric, 2, 3)), list({node_bandwidth}));
   EXPECT_EQ(bandwidths(fabric, all_links(fabric, 6, 7)), list({node_bandwidth}));
   EXPECT_FALSE(share(all_links(fabric, 2, 3), all_links(fabric, 6, 7)));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(1)).latency, node_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(1)).timing.latency, node_latency);
 }
 
 TEST(Fabric, LeadsPairsOfAMeshWithoutALaneOverTheirHosts) {
   const Fabric fabric(mesh_of_two_pairs());
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 2)), list({host_bandwidth}));
   EXPECT_EQ(bandwidths(fabric, in_links(fabric, 0, 2)), list({host_bandwidth}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(2)).latency, node_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(2)).timing.latency, node_latency);
   // Network traffic takes the same host links.
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 5)), list({host_bandwidth, nic_bandwidth}));
   EXPECT_TRUE(share(out_links(fabric, 0, 2), out_links(fabric, 0, 5)));
@@ -168,7 +168,7 @@ TEST(Fabric, JoinsServersByTheirNics) {
   EXPECT_EQ(in_links(fabric, 8, 5), in_links(fabric, 0, 5));
   EXPECT_FALSE(share(all_links(fabric, 8, 0), all_links(fabric, 9, 4)));
   EXPECT_FALSE(share(all_links(fabric, 8, 9), all_links(fabric, 9, 8)));
-  EXPECT_EQ(fabric.path(Rank(8), Rank(9)).latency, network_latency);
+  EXPECT_EQ(fabric.path(Rank(8), Rank(9)).timing.latency, network_latency);
 }
 
 TEST(Fabric, JoinsServersToASingleNode) {
@@ -177,7 +177,7 @@ TEST(Fabric, JoinsServersToASingleNode) {
   cluster.servers = 1;
   const Fabric fabric(cluster);
   EXPECT_EQ(bandwidths(fabric, all_links(fabric, 3, 4)), list({nic_bandwidth, nic_bandwidth}));
-  EXPECT_EQ(fabric.path(Rank(3), Rank(4)).latency, network_latency);
+  EXPECT_EQ(fabric.path(Rank(3), Rank(4)).timing.latency, network_latency);
 }
 
 TEST(Fabric, NamesTheKindOfEachLink) {

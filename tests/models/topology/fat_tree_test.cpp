@@ -34,7 +34,7 @@ TEST(FatTree, KeepsNodesOfOneLeafOffItsUplink) {
   const Fabric fabric(two_leaves());
   EXPECT_EQ(kinds(fabric, all_links(fabric, 0, 6)), (Kinds{nic, nic}));
   EXPECT_EQ(kinds(fabric, all_links(fabric, 0, 7)), (Kinds{nic, nic}));  // another NIC, one switch
-  EXPECT_EQ(fabric.path(Rank(0), Rank(6)).latency, near_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(6)).timing.latency, near_latency);
 }
 
 // A leaf holds 4 nodes x 2 NICs of 10 GB/s: 80 GB/s, of which half goes up. The last leaf has the
@@ -47,7 +47,7 @@ TEST(FatTree, LeadsNodesOfDifferentLeavesOverTheCore) {
             list({nic_bandwidth, BytesPerSecond(40e9)}));
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 8, 0)),
             list({nic_bandwidth, BytesPerSecond(40e9)}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(8)).latency, near_latency + core_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(8)).timing.latency, near_latency + core_latency);
 }
 
 TEST(FatTree, GivesUplinksThePartOfTheirNicsThatIsUsable) {
@@ -82,7 +82,7 @@ TEST(FatTree, GivesEachRailASwitchOfItsOwn) {
   const Fabric fabric(two_leaves_of_rails());
   EXPECT_EQ(kinds(fabric, all_links(fabric, 0, 2)), (Kinds{nic, nic}));
   EXPECT_EQ(kinds(fabric, all_links(fabric, 0, 3)), (Kinds{nic, leaf_uplink, nic, leaf_downlink}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(3)).latency, near_latency + core_latency);
+  EXPECT_EQ(fabric.path(Rank(0), Rank(3)).timing.latency, near_latency + core_latency);
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 8)),
             list({nic_bandwidth, BytesPerSecond(20e9)}));
   // The uplink of the sender's rail, the downlink of the receiver's.

@@ -40,7 +40,7 @@ TEST(PcieTree, LeadsPairsOfDifferentSwitchesOverBothUplinks) {
   EXPECT_EQ(bandwidths(fabric, all_links(fabric, 0, 2)),
             list({BytesPerSecond(12e9), BytesPerSecond(11e9), BytesPerSecond(12e9),
                   BytesPerSecond(11e9)}));
-  EXPECT_EQ(fabric.path(Rank(0), Rank(2)).latency, Seconds(2e-6));
+  EXPECT_EQ(fabric.path(Rank(0), Rank(2)).timing.latency, Seconds(2e-6));
 }
 
 TEST(PcieTree, LeadsPairsOfDifferentSocketsOverTheLinkBetweenThem) {
