@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -17,8 +18,10 @@ using collectives::Plan;
 using collectives::Round;
 using collectives::Send;
 
-// How many rounds before its turn a receive is posted. A receiver's word must overtake the data
-// that are in its own host's queue already; more costs scratch for as many rounds.
+// How many rounds before its turn a receive is posted, of a rank that sends in the round before
+// too. A receiver's word must overtake the data that are in its own host's queue already. A rank
+// that is early and only comes to send is to wait instead: it would take bandwidth from those that
+// are late.
 constexpr std::size_t rounds_ahead = 2;
 
 bool overlap(ElementRange a, ElementRange b) {
@@ -40,6 +43,7 @@ struct Part {
   struct Incoming {
     Rank from;
     Send send;
+    bool follows;  // the rank sends in the round before, too
   };
 
   std::uint64_t repeats;
@@ -47,11 +51,12 @@ struct Part {
   std::vector<Incoming> arrivals;  // in the order in which they are added
 };
 
-Part part_of(const Round& round, Rank rank) {
+Part part_of(const Round& round, const Round* before, Rank rank) {
   Part part{round.repeats, round.sends(rank), {}};
   for (const Rank source : round.sources(rank)) {
     for (const Send& send : round.sends(source)) {
-      if (send.to == rank) part.arrivals.push_back({source, send});
+      if (send.to != rank) continue;
+      part.arrivals.push_back({source, send, collectives::has_send(before, source, rank)});
     }
   }
   return part;
@@ -67,8 +72,9 @@ struct IncomingPiece {
   Rank from;
   ElementRange range;
   Arrival arrival;
+  bool may_be_ahead;                // of its round
   std::unique_ptr<Buffer> scratch;  // null: arrives in its place
-  EventPtr event;
+  EventPtr event;                   // null: not posted
 };
 
 // A round under way.
@@ -76,7 +82,6 @@ struct LiveRound {
   bool begins_shape;  // begins when all before it is done
   std::vector<OutgoingPiece> outgoing;
   std::vector<IncomingPiece> incoming;
-  bool receives_posted = false;
 };
 
 // One channel of a plan as one rank carries it out.
@@ -89,8 +94,11 @@ class ChannelRun {
         buffer_(buffer),
         stream_(stream),
         window_(channel.window) {
+    const Round* before = nullptr;
     for (const Round& round : channel.rounds) {
-      if (round.repeats > 0) parts_.push_back(part_of(round, communicator.rank()));
+      if (round.repeats == 0) continue;
+      parts_.push_back(part_of(round, before, communicator.rank()));
+      before = &round;
     }
     const ElementSize size = size_of(buffer.type());
     piece_ = ElementCount(std::max<std::uint64_t>(1, communicator.piece().value() / size.value()));
@@ -139,10 +147,11 @@ class ChannelRun {
         round.outgoing.push_back({send.to, range, nullptr});
       }
     }
-    for (const auto& [from, send] : part.arrivals) {
+    for (const auto& [from, send, follows] : part.arrivals) {
       for (ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
         range.begin = ElementCount(range.begin.value() + static_cast<std::uint64_t>(send.shift));
-        round.incoming.push_back({from, range, send.arrival, nullptr, nullptr});
+        round.incoming.push_back(
+            {from, range, send.arrival, follows || !round.begins_shape, nullptr, nullptr});
       }
     }
     if (++repeat_ == part.repeats) {
@@ -174,15 +183,16 @@ class ChannelRun {
 
   enum class Parts { receives, sends, both };
 
+  // What of a round is not posted yet.
   void post(LiveRound& round, Parts parts) {
     std::vector<Message> messages;
     std::vector<EventPtr*> slots;
-    if (parts != Parts::sends && !round.receives_posted) {
+    if (parts != Parts::sends) {
       for (IncomingPiece& piece : round.incoming) {
+        if (piece.event) continue;
         messages.push_back(receive_into_place(round, piece));
         slots.push_back(&piece.event);
       }
-      round.receives_posted = true;
     }
     if (parts != Parts::receives) {
       for (OutgoingPiece& piece : round.outgoing) {
@@ -194,16 +204,32 @@ class ChannelRun {
   }
 
   void take_events(const std::vector<Message>& messages, const std::vector<EventPtr*>& slots) {
+    if (messages.empty()) return;
     auto events = communicator_.post(messages, stream_);
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(events[i]);
   }
 
-  // Posts the receives of rounds to come. In order, sends and receives of a round stay together.
+  // Posts receives of rounds to come; those of a rank in the order in which it sends. In order,
+  // sends and receives of a round stay together.
   void receive_ahead() {
     while (has_next() && live_.size() <= posted_ - done_ + rounds_ahead) {
       live_.push_back(next_round());
-      post(live_.back(), Parts::receives);
     }
+    std::vector<Message> messages;
+    std::vector<EventPtr*> slots;
+    std::set<Rank> waiting;
+    for (std::size_t i = posted_ - done_ + 1; i < live_.size(); ++i) {
+      for (IncomingPiece& piece : live_[i].incoming) {
+        if (piece.event || waiting.contains(piece.from)) continue;
+        if (!piece.may_be_ahead) {
+          waiting.insert(piece.from);
+          continue;
+        }
+        messages.push_back(receive_into_place(live_[i], piece));
+        slots.push_back(&piece.event);
+      }
+    }
+    take_events(messages, slots);
   }
 
   void wait(const EventPtr& event) const {

@@ -96,7 +96,9 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
     }
   }
   const auto sending = [&](std::uint32_t number) {
-    return Sending{shape_number, number, round, shape.transfers()[number].size.bytes_at(repeat)};
+    const PlannedTransfer& transfer = shape.transfers()[number];
+    return Sending{shape_number, number, round, transfer.size.bytes_at(repeat),
+                   round == 0 || repeat > 0 || transfer.follows};
   };
   for (const std::uint32_t number : shape.sent_by(actor)) post_send(channel, sending(number));
   for (const std::uint32_t number : shape.received_by(actor)) {
@@ -112,7 +114,8 @@ void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
   ++state.progress[transfer.from].pending[sending.round % table_.channels[channel].window];
   const std::uint64_t receiver_posted = state.progress[transfer.to].posted;
   if (receiver_posted > sending.round) return start(channel, sending);
-  if (!timing.starts_early(sending.bytes)) return;  // when its receiver posts
+  // Otherwise when its receiver posts.
+  if (!timing.starts_early(sending.bytes, sending.may_be_said_ahead)) return;
   if (timing.receives == topology::Receives::ready || receiver_posted > 0) {
     return start(channel, sending);
   }
@@ -139,19 +142,20 @@ void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) 
     return reduce(*arrived, *transfer.reduction);
   }
   ++pending;
-  if (network_.timing(transfer.path).starts_early(sending.bytes)) return;
+  const topology::MessageTiming& timing = network_.timing(transfer.path);
+  if (timing.starts_early(sending.bytes, sending.may_be_said_ahead)) return;
   if (state.progress[transfer.from].posted > sending.round) start(channel, sending);
 }
 
 // How long the receiver's word that it is ready still takes to its sender.
-Seconds CollectiveRun::word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
-                                      std::uint64_t round) const {
-  const topology::MessageTiming& timing = network_.timing(planned.path);
+Seconds CollectiveRun::word_under_way(std::uint32_t channel, const Sending& sending) const {
+  const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  const topology::MessageTiming& timing = network_.timing(transfer.path);
   if (timing.receives == topology::Receives::ready) return Seconds(0);
-  const Progress& receiver = channels_[channel].progress[planned.to];
-  const Seconds said = timing.receives == topology::Receives::announced_ahead
+  const Progress& receiver = channels_[channel].progress[transfer.to];
+  const Seconds said = timing.is_said_ahead(sending.may_be_said_ahead)
                            ? receiver.first_posted_at
-                           : receiver.posted_at[round % receiver.posted_at.size()];
+                           : receiver.posted_at[sending.round % receiver.posted_at.size()];
   return std::max(Seconds(0), said + timing.word() - network_.now());
 }
 
@@ -171,8 +175,7 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{transfer.from, transfer.to}];
   }
-  network_.send(transfer.path, sending.bytes, word_under_way(channel, transfer, sending.round), tag,
-                connection);
+  network_.send(transfer.path, sending.bytes, word_under_way(channel, sending), tag, connection);
 }
 
 void CollectiveRun::arrived(void* tag) {

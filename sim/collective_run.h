@@ -78,6 +78,7 @@ class CollectiveRun {
     std::uint32_t shape, number;
     std::uint64_t round;
     double bytes;
+    bool may_be_said_ahead;  // the word of its receiver, as MessageTiming has it
   };
 
   struct ChannelState {
@@ -103,8 +104,7 @@ class CollectiveRun {
                                                std::uint32_t number) const {
     return table_.channels[channel].shapes[shape].transfers()[number];
   }
-  [[nodiscard]] Seconds word_under_way(std::uint32_t channel, const PlannedTransfer& planned,
-                                       std::uint64_t round) const;
+  [[nodiscard]] Seconds word_under_way(std::uint32_t channel, const Sending& sending) const;
   Transfer* new_transfer();
   void start(std::uint32_t channel, const Sending& sending);
   void take(Transfer& transfer);

@@ -24,6 +24,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
   for (const collectives::Channel& channel : plan.channels) {
     std::vector<RoundShape> shapes;
+    const collectives::Round* before = nullptr;
     for (const collectives::Round& round : channel.rounds) {
       if (round.repeats == 0) continue;
       std::vector<PlannedTransfer> transfers;
@@ -32,9 +33,11 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
           const PathId path =
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to));
           transfers.push_back({a, index(send.to), path, 1, TransferSize::exact(send.chunk, element),
-                               reduction_of(send.arrival, point.cluster)});
+                               reduction_of(send.arrival, point.cluster),
+                               collectives::has_send(before, Rank(a), send.to)});
         }
       }
+      before = &round;
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
     }
     table.add_channel(std::move(shapes), channel.window);

@@ -79,15 +79,19 @@ namespace {
 template <class Visit>
 void for_each_round(const Plan& plan, Visit visit) {
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
+    const Round* before = nullptr;
     for (std::size_t s = 0; s < plan.channels[c].rounds.size(); ++s) {
-      if (plan.channels[c].rounds[s].repeats > 0) visit(c, s, plan.channels[c].rounds[s]);
+      const Round& round = plan.channels[c].rounds[s];
+      if (round.repeats == 0) continue;
+      visit(c, s, round, before);
+      before = &round;
     }
   }
 }
 
 std::vector<double> means_of(const Plan& plan, std::span<const std::uint32_t> endpoints) {
   std::vector<double> means;
-  for_each_round(plan, [&](std::size_t, std::size_t, const Round& round) {
+  for_each_round(plan, [&](std::size_t, std::size_t, const Round& round, const Round*) {
     for (const std::uint32_t endpoint : endpoints) {
       for (const Send& send : round.sends(Rank(endpoint))) {
         const double mean = send.chunk.partition.mean_elements();
@@ -155,13 +159,19 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }
 
 // What else sets two messages of a round apart, whatever their size.
-std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing,
+std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool follows,
                       const topology::Cluster& cluster) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster);
   return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
-                   static_cast<std::uint64_t>(timing.receives), reduction ? 1U : 0U});
+                   static_cast<std::uint64_t>(timing.receives), follows ? 1U : 0U,
+                   reduction ? 1U : 0U});
+}
+
+// Whether a send follows another of the same two ends, where that matters.
+bool follows(const topology::Path& path, const Round* before, Rank from, const Send& send) {
+  return path.timing.is_said_ahead(true) && collectives::has_send(before, from, send.to);
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -172,23 +182,27 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
   const bool even = chunks == Chunks::even;
   const std::size_t first_row = rows.size();
   std::vector<double> means, different_means;  // of the rows; in the order of their coming
-  for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round) {
-    const std::uint64_t place = combined({structure, channel, shape});
-    for (std::uint32_t from = 0; from < endpoints; ++from) {
-      for (const Send& send : round.sends(Rank(from))) {
-        const Rank sender = places[from], receiver = places[index(send.to)];
-        const topology::Path path = fabric.path(sender, receiver);
-        const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-        rows.push_back({index(sender), index(receiver), path.out, path.in,
-                        combined({place, chunk, kind_of(send, path.timing, fabric.cluster())})});
-        if (!even) continue;
-        means.push_back(send.chunk.partition.mean_elements());
-        if (different_means.empty() || different_means.back() != means.back()) {
-          different_means.push_back(means.back());
+  for_each_round(
+      plan, [&](std::size_t channel, std::size_t shape, const Round& round, const Round* before) {
+        const std::uint64_t place = combined({structure, channel, shape});
+        for (std::uint32_t from = 0; from < endpoints; ++from) {
+          for (const Send& send : round.sends(Rank(from))) {
+            const Rank sender = places[from], receiver = places[index(send.to)];
+            const topology::Path path = fabric.path(sender, receiver);
+            const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
+            rows.push_back(
+                {index(sender), index(receiver), path.out, path.in,
+                 combined({place, chunk,
+                           kind_of(send, path.timing, follows(path, before, Rank(from), send),
+                                   fabric.cluster())})});
+            if (!even) continue;
+            means.push_back(send.chunk.partition.mean_elements());
+            if (different_means.empty() || different_means.back() != means.back()) {
+              different_means.push_back(means.back());
+            }
+          }
         }
-      }
-    }
-  });
+      });
   if (!even) return;
   const AlikeSizes sizes(std::move(different_means), plan);
   for (std::size_t i = 0; i < means.size(); ++i) {
@@ -310,14 +324,16 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
                          even ? means_of(plan, last_members) : std::vector<double>());
   for (const auto& channel : plan.channels) {
     std::vector<RoundShape> shapes;
+    const Round* before = nullptr;
     for (const Round& round : channel.rounds) {
       if (round.repeats == 0) continue;
       std::vector<PlannedTransfer> transfers;
       for (const std::uint32_t first : first_members) {
-        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), call.element_size,
-                      sizes, transfers);
+        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), before,
+                      call.element_size, sizes, transfers);
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
+      before = &round;
     }
     if (channel.window > 1) {
       for (const std::uint32_t first : first_members) expect_one_receiver(channel, first);
@@ -330,13 +346,14 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
 // What a class sends when its first member sends this: transfers of one size to one class over the
 // same classes of links are one.
 void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
-                                ElementSize element, const AlikeSizes& sizes,
+                                const Round* before, ElementSize element, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
   struct Bundle {
     Actor to;
     std::vector<std::uint32_t> link_classes;
     topology::Path path;
     const Send* send;
+    bool follows;
     std::uint64_t sends;
   };
   using Key = std::tuple<Actor, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
@@ -348,14 +365,15 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
                                              place_of(point_, jobs_[job], send.to));
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
+    const bool is_next = follows(path, before, members.front(), send);
     const auto [entry, is_new] =
-        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, point_.cluster),
+        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, is_next, point_.cluster),
                              kind_of(send.chunk, chunks_, sizes)},
                             bundles.size());
-    if (is_new) bundles.push_back({to, link_classes, path, &send, 0});
+    if (is_new) bundles.push_back({to, link_classes, path, &send, is_next, 0});
     ++bundles[entry->second].sends;
   }
-  for (const auto& [to, link_classes, path_of_one, send, sends_of_one] : bundles) {
+  for (const auto& [to, link_classes, path_of_one, send, is_next, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
@@ -366,7 +384,8 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
       count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)), element);
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
-    transfers.push_back({from, to, path, flows, size, reduction_of(send->arrival, point_.cluster)});
+    transfers.push_back(
+        {from, to, path, flows, size, reduction_of(send->arrival, point_.cluster), is_next});
   }
 }
 

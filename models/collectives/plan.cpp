@@ -130,6 +130,12 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 
 }  // namespace
 
+bool has_send(const Round* before, Rank from, Rank to) {
+  if (before == nullptr) return false;
+  const Sends sends = before->sends(from);
+  return std::any_of(sends.begin(), sends.end(), [&](const Send& send) { return send.to == to; });
+}
+
 std::vector<ElementCount> elements_sent(const Plan& plan) {
   std::vector<ElementCount> sent(plan.endpoints().value());
   for_each_transfer(plan,

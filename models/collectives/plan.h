@@ -155,6 +155,9 @@ struct AllToAllBlocks {
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);
 
+// Whether a rank sends to another in the round before, of which there may be none.
+[[nodiscard]] bool has_send(const Round* before, Rank from, Rank to);
+
 // What each endpoint sends in the whole plan.
 [[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
 

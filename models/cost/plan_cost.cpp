@@ -86,13 +86,21 @@ class ChannelCost {
     topology::Path path;
     double seconds_per_element;
     double reduction_per_element;  // s
+    bool follows;                  // another of the same two endpoints, in the round before
     // When the transfer before it between the same two ranks ended: they go in order, one at a
     // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
   };
 
-  Timed timed(const RoundTable::Transfer& transfer, const LinkLoads& loads) {
+  static bool has_send(const RoundTable& shape, Rank from, Rank to) {
+    const auto numbers = shape.sent_by(from);
+    return std::any_of(numbers.begin(), numbers.end(),
+                       [&](std::uint32_t number) { return shape.transfers()[number].to == to; });
+  }
+
+  Timed timed(std::size_t shape, const RoundTable::Transfer& transfer) {
     const auto path = fabric_.path(transfer.from, transfer.to);
+    const LinkLoads& loads = loads_[shape];
     double rate = std::numeric_limits<double>::infinity();
     for_each_link(fabric_, path, [&](topology::LinkId link) {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
@@ -101,7 +109,11 @@ class ChannelCost {
     const auto& reduction = fabric_.cluster().reduction_bandwidth;
     const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction &&
                          latency_ == Latency::counted;
-    return {&transfer, path, element / rate, reduces ? element / reduction->value() : 0,
+    return {&transfer,
+            path,
+            element / rate,
+            reduces ? element / reduction->value() : 0,
+            shape > 0 && has_send(shapes_[shape - 1], transfer.from, transfer.to),
             &last_ends_[{transfer.from, transfer.to}]};
   }
 
@@ -118,17 +130,20 @@ class ChannelCost {
   struct Ends {
     Seconds sender, receiver;
   };
-  Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted) const {
+  // `may_be_said_ahead`: the word of its receiver, as MessageTiming has it.
+  Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted,
+               bool may_be_said_ahead) const {
     const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
     const topology::MessageTiming& timing = t.path.timing;
     const bool counted = latency_ == Latency::counted;
     const Seconds after = counted ? timing.latency_after() : Seconds(0);
     Seconds ready = posted[from];
-    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()))) {
+    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()),
+                             may_be_said_ahead)) {
       ready = std::max(ready, posted[to]);
     }
     if (timing.receives != Receives::ready && counted) {
-      const bool ahead = timing.receives == Receives::announced_ahead;
+      const bool ahead = timing.is_said_ahead(may_be_said_ahead);
       ready = std::max(ready, (ahead ? starts_[to] : posted[to]) + timing.word());
     }
     const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
@@ -139,7 +154,7 @@ class ChannelCost {
   void run_shape(std::size_t shape, std::uint64_t& round) {
     std::vector<Timed> transfers;
     for (const auto& transfer : shapes_[shape].transfers()) {
-      transfers.push_back(timed(transfer, loads_[shape]));
+      transfers.push_back(timed(shape, transfer));
     }
     std::vector<Seconds> done;
     for (std::uint64_t repeat = 0; repeat < shapes_[shape].repeats(); ++repeat, ++round) {
@@ -150,7 +165,8 @@ class ChannelCost {
       for (Timed& t : transfers) {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
-        const Ends ends = ends_of(t, static_cast<double>(count.value()), posted);
+        const Ends ends = ends_of(t, static_cast<double>(count.value()), posted,
+                                  round == 0 || repeat > 0 || t.follows);
         *t.last_end = ends.sender;
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
         done[from] = std::max(done[from], ends.sender);

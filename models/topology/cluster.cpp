@@ -48,8 +48,9 @@ Seconds MessageTiming::latency_of(double bytes) const {
 
 Seconds MessageTiming::word() const { return receives == Receives::ready ? Seconds(0) : latency; }
 
-bool MessageTiming::starts_early(double bytes) const {
-  return leaves_first && receives != Receives::announced && !asks_first(*this, bytes);
+bool MessageTiming::starts_early(double bytes, bool may_be_said_ahead) const {
+  const bool may = receives == Receives::ready || is_said_ahead(may_be_said_ahead);
+  return leaves_first && may && !asks_first(*this, bytes);
 }
 
 std::uint32_t Network::switches_per_leaf() const {

@@ -89,8 +89,8 @@ struct FatTree {
 enum class Receives {
   ready,      // its receiver has reached it
   announced,  // and the word of that has come, a latency later: Gloo's TCP transport
-  // The same, said rounds before, as soon as its receiver is in the call: receives are posted
-  // ahead.
+  // The same, but receives from a rank that sends in the round before too are posted ahead: their
+  // word was given when the receiver came to the call. So are those of a call's first round.
   announced_ahead,
 };
 
@@ -134,9 +134,13 @@ struct MessageTiming {
   [[nodiscard]] Seconds latency_after() const { return leaves_first ? latency : Seconds(0); }
   // How long the receiver's word that it is ready takes to the sender; 0 where none is waited for.
   [[nodiscard]] Seconds word() const;
+  // Whether the word of a message that may have been said ahead was.
+  [[nodiscard]] bool is_said_ahead(bool may_be) const {
+    return may_be && receives == Receives::announced_ahead;
+  }
   // Whether it leaves when its sender has reached it, and waits at its receiver until that has too:
   // sockets take what nobody has asked for yet. Without a limit, where a socket's buffer has one.
-  [[nodiscard]] bool starts_early(double bytes) const;
+  [[nodiscard]] bool starts_early(double bytes, bool may_be_said_ahead) const;
 
   friend auto operator<=>(const MessageTiming&, const MessageTiming&) = default;
 };

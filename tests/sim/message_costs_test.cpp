@@ -118,6 +118,15 @@ TEST(Announcement, IsInTimeWhenSaidAhead) {
       latency + 6 * (latency + 1e-3));
 }
 
+// Halving and doubling on 4 ranks send 2, 1, 1 and 2 MB to one partner, another, the same again,
+// and the first again: only the third round's word was said ahead, and the first's is the call's
+// own.
+TEST(Announcement, IsSaidAheadToWhomSendsInTheRoundBefore) {
+  expect_step(one_call(over_sockets(4, topology::Receives::announced_ahead),
+                       all_reduce("halving_doubling", 1'000'000)),
+              3 * latency + 4 * latency + 6e-3);
+}
+
 // 4 ranks, segments of 500 kB, two under way. A segment takes 2 L + 0.5 ms from when both ends are
 // ready; its successor but one begins then. 2 L = 0.2 ms are less than the other segment's 0.5 ms,
 // behind which they hide: in each phase 2 L, then 6 segments.

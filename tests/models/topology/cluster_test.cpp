@@ -91,13 +91,14 @@ TEST(MessageTiming, HasThreeLatenciesWithRendezvous) {
 
 TEST(MessageTiming, LetsMessagesLeaveEarlyWhereNobodyIsAskedFirst) {
   MessageTiming timing{Seconds(10e-6), Bytes(65'536), true};
-  EXPECT_TRUE(timing.starts_early(65'536));
-  EXPECT_FALSE(timing.starts_early(65'537));
+  EXPECT_TRUE(timing.starts_early(65'536, false));
+  EXPECT_FALSE(timing.starts_early(65'537, true));
   timing.receives = Receives::announced_ahead;
-  EXPECT_TRUE(timing.starts_early(1));
+  EXPECT_TRUE(timing.starts_early(1, true));
+  EXPECT_FALSE(timing.starts_early(1, false));
   timing.receives = Receives::announced;
-  EXPECT_FALSE(timing.starts_early(1));
-  EXPECT_FALSE(MessageTiming{Seconds(10e-6)}.starts_early(1));
+  EXPECT_FALSE(timing.starts_early(1, true));
+  EXPECT_FALSE(MessageTiming{Seconds(10e-6)}.starts_early(1, true));
 }
 
 }  // namespace
