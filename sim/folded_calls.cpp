@@ -171,7 +171,8 @@ std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, b
 
 // Whether a send follows another of the same two ends, where that matters.
 bool follows(const topology::Path& path, const Round* before, Rank from, const Send& send) {
-  return path.timing.is_said_ahead(true) && collectives::has_send(before, from, send.to);
+  return path.timing.receives == topology::Receives::announced_ahead &&
+         collectives::has_send(before, from, send.to);
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.

@@ -112,8 +112,9 @@ struct Round {
 //
 // A rank may start round i when its own transfers of all rounds up to i - window are done, and the
 // first repeat of a Round when all before are; there is no barrier among ranks. It sends only what
-// it held then. A transfer starts when both its ends have started its round. Window 1 is the plain
-// rule; libraries with several segments under way (Gloo: two, in each phase) have a larger one.
+// it held then. A transfer starts when both its ends have started its round, over sockets when its
+// sender has (topology::MessageTiming), and ends when both have. Window 1 is the plain rule;
+// libraries with several segments under way (Gloo: two, in each phase) have a larger one.
 struct Channel {
   std::vector<Round> rounds;
   std::uint32_t window = 1;

@@ -21,7 +21,7 @@ die() { say "$*"; exit 2; }
 cleanup() {
   if [[ ! $chroot ]]; then return; fi
   # Lazily, so that a process left inside cannot keep a mount in rm's way.
-  umount -l "$chroot/root/proc" "$chroot/root/dev/shm" 2>/dev/null || true
+  umount -l "$debian/proc" "$debian/dev/shm" 2>/dev/null || true
   rm -rf --one-file-system -- "$chroot"
 }
 
@@ -71,7 +71,7 @@ inside() {  # COMMAND...: in the clone in the chroot, with a fresh user's enviro
     if [[ ${!name:-} ]]; then keep+=("$name=${!name}"); fi
   done
   # shellcheck disable=SC2016  # expanded by the inner shell
-  chroot "$chroot/root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 "${keep[@]}" \
+  chroot "$debian" /usr/bin/env -i HOME=/root LANG=C.UTF-8 "${keep[@]}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     /bin/bash -c 'cd /root/paceline && exec "$@"' inside "$@" </dev/null
 }
@@ -100,13 +100,14 @@ fi
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 chroot=$(mktemp -d)
+debian=$chroot/debian
 chmod 755 "$chroot"
-make_base "$chroot/root"
-copy_apt_setup "$chroot/root"
-mount -t proc proc "$chroot/root/proc"
-mkdir -p "$chroot/root/dev/shm"  # the base brings the device nodes; tests may want shared memory
-mount -t tmpfs -o mode=1777 tmpfs "$chroot/root/dev/shm"
-git clone --quiet --no-hardlinks -- "$repo" "$chroot/root/root/paceline"
+make_base "$debian"
+copy_apt_setup "$debian"
+mount -t proc proc "$debian/proc"
+mkdir -p "$debian/dev/shm"  # the base brings the device nodes; tests may want shared memory
+mount -t tmpfs -o mode=1777 tmpfs "$debian/dev/shm"
+git clone --quiet --no-hardlinks -- "$repo" "$debian/root/paceline"
 
 failed=0
 timed ./paceline run "$scenario"
