@@ -94,12 +94,9 @@ class ChannelRun {
         buffer_(buffer),
         stream_(stream),
         window_(channel.window) {
-    const Round* before = nullptr;
-    for (const Round& round : channel.rounds) {
-      if (round.repeats == 0) continue;
+    collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
       parts_.push_back(part_of(round, before, communicator.rank()));
-      before = &round;
-    }
+    });
     const ElementSize size = size_of(buffer.type());
     piece_ = ElementCount(std::max<std::uint64_t>(1, communicator.piece().value() / size.value()));
   }

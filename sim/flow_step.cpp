@@ -24,9 +24,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
   for (const collectives::Channel& channel : plan.channels) {
     std::vector<RoundShape> shapes;
-    const collectives::Round* before = nullptr;
-    for (const collectives::Round& round : channel.rounds) {
-      if (round.repeats == 0) continue;
+    collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
       std::vector<PlannedTransfer> transfers;
       for (Actor a = 0; a < table.actors; ++a) {
         for (const collectives::Send& send : round.sends(Rank(a))) {
@@ -37,9 +35,8 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
                                collectives::has_send(before, Rank(a), send.to)});
         }
       }
-      before = &round;
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
-    }
+    });
     table.add_channel(std::move(shapes), channel.window);
   }
   return table;

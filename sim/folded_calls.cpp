@@ -79,13 +79,10 @@ namespace {
 template <class Visit>
 void for_each_round(const Plan& plan, Visit visit) {
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    const Round* before = nullptr;
-    for (std::size_t s = 0; s < plan.channels[c].rounds.size(); ++s) {
-      const Round& round = plan.channels[c].rounds[s];
-      if (round.repeats == 0) continue;
-      visit(c, s, round, before);
-      before = &round;
-    }
+    std::size_t shape = 0;
+    collectives::for_each_round(plan.channels[c], [&](const Round& round, const Round* before) {
+      visit(c, shape++, round, before);
+    });
   }
 }
 
@@ -325,17 +322,14 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
                          even ? means_of(plan, last_members) : std::vector<double>());
   for (const auto& channel : plan.channels) {
     std::vector<RoundShape> shapes;
-    const Round* before = nullptr;
-    for (const Round& round : channel.rounds) {
-      if (round.repeats == 0) continue;
+    collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
       std::vector<PlannedTransfer> transfers;
       for (const std::uint32_t first : first_members) {
         add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), before,
                       call.element_size, sizes, transfers);
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
-      before = &round;
-    }
+    });
     if (channel.window > 1) {
       for (const std::uint32_t first : first_members) expect_one_receiver(channel, first);
     }

@@ -156,6 +156,18 @@ struct AllToAllBlocks {
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);
 
+// Visits the rounds of a channel that repeat at least once, each with the one before it: null for
+// the first.
+template <class Visit>
+void for_each_round(const Channel& channel, Visit visit) {
+  const Round* before = nullptr;
+  for (const Round& round : channel.rounds) {
+    if (round.repeats == 0) continue;
+    visit(round, before);
+    before = &round;
+  }
+}
+
 // Whether a rank sends to another in the round before, of which there may be none.
 [[nodiscard]] bool has_send(const Round* before, Rank from, Rank to);
 
