@@ -129,6 +129,10 @@ class Communicator {
   // with the rest of the transfer.
   [[nodiscard]] Bytes piece() const { return do_piece(); }
 
+  // Whether messages leave before their receiver has asked for them, and then take bandwidth from
+  // what it still receives.
+  [[nodiscard]] bool sends_early() const { return do_sends_early(); }
+
   [[nodiscard]] bool has_native(collectives::Collective collective) const {
     return do_has_native(collective);
   }
@@ -151,6 +155,7 @@ class Communicator {
   virtual bool do_in_order() const = 0;
   virtual void do_finish(Stream stream) = 0;
   virtual Bytes do_piece() const = 0;
+  virtual bool do_sends_early() const { return false; }
   virtual bool do_has_native(collectives::Collective collective) const = 0;
   virtual EventPtr do_native(const NativeCall& call) = 0;
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/topology/cluster.h"
 
 namespace paceline::real {
 namespace {
@@ -18,11 +19,11 @@ using collectives::Plan;
 using collectives::Round;
 using collectives::Send;
 
-// How many rounds before its turn a receive is posted, of a rank that sends in the round before
-// too. A receiver's word must overtake the data that are in its own host's queue already. A rank
-// that is early and only comes to send is to wait instead: it would take bandwidth from those that
-// are late.
-constexpr std::size_t rounds_ahead = 2;
+// How many rounds before its turn a receive is posted, of a rank that one has to do with in the
+// round before too. A receiver's word must overtake the data that are in its own host's queue
+// already. A rank that is early and only comes to send is to wait instead: it would take bandwidth
+// from those that are late.
+constexpr std::size_t rounds_ahead = topology::rounds_announced_ahead;
 
 bool overlap(ElementRange a, ElementRange b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
@@ -40,23 +41,31 @@ std::vector<ElementRange> pieces_of(ElementRange range, ElementCount most) {
 
 // What one rank does in the rounds of a shape.
 struct Part {
+  struct Outgoing {
+    Send send;
+    bool have_met;  // the two ranks, in the round before
+  };
   struct Incoming {
     Rank from;
     Send send;
-    bool follows;  // the rank sends in the round before, too
+    bool have_met;
   };
 
   std::uint64_t repeats;
-  std::vector<Send> sends;
+  bool is_first;
+  std::vector<Outgoing> sends;
   std::vector<Incoming> arrivals;  // in the order in which they are added
 };
 
 Part part_of(const Round& round, const Round* before, Rank rank) {
-  Part part{round.repeats, round.sends(rank), {}};
+  Part part{round.repeats, before == nullptr, {}, {}};
+  for (const Send& send : round.sends(rank)) {
+    part.sends.push_back({send, collectives::have_met(before, rank, send.to)});
+  }
   for (const Rank source : round.sources(rank)) {
     for (const Send& send : round.sends(source)) {
       if (send.to != rank) continue;
-      part.arrivals.push_back({source, send, collectives::has_send(before, source, rank)});
+      part.arrivals.push_back({source, send, collectives::have_met(before, source, rank)});
     }
   }
   return part;
@@ -65,6 +74,7 @@ Part part_of(const Round& round, const Round* before, Rank rank) {
 struct OutgoingPiece {
   Rank to;
   ElementRange range;
+  bool may_be_ahead;  // of its receiver's round
   EventPtr event;
 };
 
@@ -72,14 +82,23 @@ struct IncomingPiece {
   Rank from;
   ElementRange range;
   Arrival arrival;
-  bool may_be_ahead;                // of its round
+  bool may_be_ahead;                // of this rank's round
   std::unique_ptr<Buffer> scratch;  // null: arrives in its place
   EventPtr event;                   // null: not posted
 };
 
 // A round under way.
 struct LiveRound {
+  // To a rank, or from it: that its receiver has come to the round.
+  struct Word {
+    Rank peer;
+    std::unique_ptr<Buffer> buffer;  // one element, whatever it is
+    EventPtr event;
+  };
+
+  bool is_first;      // of its channel
   bool begins_shape;  // begins when all before it is done
+  std::vector<Word> words;
   std::vector<OutgoingPiece> outgoing;
   std::vector<IncomingPiece> incoming;
 };
@@ -88,11 +107,12 @@ struct LiveRound {
 class ChannelRun {
  public:
   ChannelRun(const Channel& channel, Communicator& communicator, ScratchPool& scratch,
-             Buffer& buffer, Stream stream)
+             Buffer& buffer, Stream stream, Stream word_stream)
       : communicator_(communicator),
         scratch_(scratch),
         buffer_(buffer),
         stream_(stream),
+        word_stream_(word_stream),
         window_(channel.window) {
     collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
       parts_.push_back(part_of(round, before, communicator.rank()));
@@ -101,6 +121,15 @@ class ChannelRun {
     piece_ = ElementCount(std::max<std::uint64_t>(1, communicator.piece().value() / size.value()));
   }
 
+  // Posts the receives of the first rounds, where they need not stay with sends.
+  void begin() {
+    if (communicator_.in_order() || !has_next()) return;
+    live_.push_back(next_round());
+    post(live_.front(), Parts::receives);
+    receive_ahead();
+  }
+
+  // After begin().
   void run() {
     while (true) {
       post_all();
@@ -130,7 +159,9 @@ class ChannelRun {
         post(round, Parts::receives);
         // The word that they are ready goes out before this round's data, not behind it.
         receive_ahead();
+        if (keeps_words(round)) say_words(round);
         post(round, Parts::sends);
+        if (keeps_words(round)) send_at_their_word(round);
       }
       ++posted_;
     }
@@ -138,17 +169,18 @@ class ChannelRun {
 
   LiveRound next_round() {
     const Part& part = parts_[part_];
-    LiveRound round{repeat_ == 0, {}, {}};
-    for (const Send& send : part.sends) {
+    const bool begins = repeat_ == 0;
+    LiveRound round{part.is_first && begins, begins, {}, {}, {}};
+    for (const auto& [send, have_met] : part.sends) {
       for (const ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
-        round.outgoing.push_back({send.to, range, nullptr});
+        round.outgoing.push_back({send.to, range, have_met || !begins, nullptr});
       }
     }
-    for (const auto& [from, send, follows] : part.arrivals) {
+    for (const auto& [from, send, have_met] : part.arrivals) {
       for (ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
         range.begin = ElementCount(range.begin.value() + static_cast<std::uint64_t>(send.shift));
         round.incoming.push_back(
-            {from, range, send.arrival, follows || !round.begins_shape, nullptr, nullptr});
+            {from, range, send.arrival, have_met || !begins, nullptr, nullptr});
       }
     }
     if (++repeat_ == part.repeats) {
@@ -193,11 +225,54 @@ class ChannelRun {
     }
     if (parts != Parts::receives) {
       for (OutgoingPiece& piece : round.outgoing) {
+        if (keeps_words(round) && !piece.may_be_ahead) continue;
         messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
         slots.push_back(&piece.event);
       }
     }
     take_events(messages, slots);
+  }
+
+  // Whether messages between ranks that have not met in the round before wait here for their
+  // receiver's word. Some communicators see to it themselves. A call's first messages never wait.
+  [[nodiscard]] bool keeps_words(const LiveRound& round) const {
+    return communicator_.sends_early() && !round.is_first;
+  }
+
+  // Posts a message of one element for the word of, or to, a rank.
+  void post_word(LiveRound& round, Message::Kind kind, Rank peer) {
+    auto buffer = scratch_.take(buffer_.type(), ElementCount(1));
+    const Message message{kind, peer, buffer.get(), {ElementCount(0), ElementCount(1)}};
+    auto events = communicator_.post({&message, 1}, word_stream_);
+    round.words.push_back({peer, std::move(buffer), std::move(events.front())});
+  }
+
+  void say_words(LiveRound& round) {
+    std::set<Rank> strangers;
+    for (const IncomingPiece& piece : round.incoming) {
+      if (!piece.may_be_ahead) strangers.insert(piece.from);
+    }
+    for (const Rank from : strangers) post_word(round, Message::Kind::send, from);
+  }
+
+  void send_at_their_word(LiveRound& round) {
+    std::set<Rank> strangers;
+    for (const OutgoingPiece& piece : round.outgoing) {
+      if (!piece.may_be_ahead) strangers.insert(piece.to);
+    }
+    const std::size_t first = round.words.size();
+    for (const Rank to : strangers) post_word(round, Message::Kind::receive, to);
+    for (std::size_t i = first; i < round.words.size(); ++i) {
+      round.words[i].event->wait();
+      std::vector<Message> messages;
+      std::vector<EventPtr*> slots;
+      for (OutgoingPiece& piece : round.outgoing) {
+        if (piece.may_be_ahead || piece.to != round.words[i].peer) continue;
+        messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
+        slots.push_back(&piece.event);
+      }
+      take_events(messages, slots);
+    }
   }
 
   void take_events(const std::vector<Message>& messages, const std::vector<EventPtr*>& slots) {
@@ -252,6 +327,10 @@ class ChannelRun {
       if (!communicator_.in_order()) scratch_.give_back(std::move(piece.scratch));
     }
     for (const OutgoingPiece& piece : round.outgoing) wait(piece.event);
+    for (LiveRound::Word& word : round.words) {
+      wait(word.event);
+      scratch_.give_back(std::move(word.buffer));
+    }
     if (communicator_.in_order()) keep_until_the_end(round);
   }
 
@@ -264,7 +343,7 @@ class ChannelRun {
   Communicator& communicator_;
   ScratchPool& scratch_;
   Buffer& buffer_;
-  Stream stream_;
+  Stream stream_, word_stream_;
   std::uint64_t window_;
   ElementCount piece_;
   std::vector<Part> parts_;
@@ -281,23 +360,26 @@ class ChannelRun {
 void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
   PACELINE_EXPECTS(plan.ranks == communicator_.size() && plan.servers == 0);
   PACELINE_EXPECTS(buffer.count() >= collectives::buffer_size(plan));
-  const auto run_channel = [&](std::size_t c) {
-    ChannelRun(plan.channels[c], communicator_, scratch_, buffer, first + static_cast<Stream>(c))
-        .run();
-  };
+  std::deque<ChannelRun> channels;
+  for (std::size_t c = 0; c < plan.channels.size(); ++c) {
+    const Stream stream = first + 2 * static_cast<Stream>(c);
+    channels.emplace_back(plan.channels[c], communicator_, scratch_, buffer, stream, stream + 1);
+    // All channels share a connection: no channel's word is to stand behind another's data.
+    channels.back().begin();
+  }
   std::vector<std::exception_ptr> trouble(plan.channels.size());
   {
     std::vector<std::jthread> threads;
     for (std::size_t c = 1; c < plan.channels.size(); ++c) {
       threads.emplace_back([&, c] {
         try {
-          run_channel(c);
+          channels[c].run();
         } catch (...) {
           trouble[c] = std::current_exception();
         }
       });
     }
-    if (!plan.channels.empty()) run_channel(0);
+    if (!channels.empty()) channels.front().run();
   }
   for (const auto& one : trouble) {
     if (one) std::rethrow_exception(one);

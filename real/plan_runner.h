@@ -15,8 +15,8 @@ class PlanRunner {
   explicit PlanRunner(Communicator& communicator)
       : communicator_(communicator), scratch_(communicator) {}
 
-  // This rank's part of the plan; channel c uses stream `first + c`. May be called by several
-  // threads at a time, with other streams.
+  // This rank's part of the plan; channel c uses streams first + 2c and first + 2c + 1. May be
+  // called by several threads at a time, with other streams.
   // Preconditions: as many ranks as the communicator, no servers, the buffer at least buffer_size.
   // Throws BackendError.
   void run(const collectives::Plan& plan, Buffer& buffer, Stream first);

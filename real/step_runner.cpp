@@ -32,8 +32,8 @@ struct StepRunner::Call {
 namespace {
 
 // Streams are numbers below 2^20: so many calls, of so many channels each, can be told apart.
-constexpr Stream channels_max = 256;
-constexpr Stream calls_max = streams_max / channels_max;
+constexpr Stream channels_max = 128, streams_a_call = 2 * channels_max;
+constexpr Stream calls_max = streams_max / streams_a_call;
 
 DataType type_of(const CollectiveCall& call) {
   try {
@@ -78,7 +78,7 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
         Call{{call->collective, communicator.size(), call->count, call->root, 0}, {}, {}, {}, {}});
     if (!native) made->plan = plan_of(planner, *call);
     made->buffer = communicator.allocate(type_of(*call), buffer_size(made->pattern));
-    made->stream = number++ % calls_max * channels_max;
+    made->stream = number++ % calls_max * streams_a_call;
     made->range = {number - std::uint64_t{1}, call->size(),
                    made->plan ? std::string_view(call->algorithm) : "native"};
     calls_.push_back(std::move(made));

@@ -5,10 +5,11 @@
 
 namespace paceline::sim {
 
-CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
+CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                              std::function<void(Actor)> on_actor_done)
     : table_(table),
       network_(network),
+      wires_(wires),
       on_actor_done_(std::move(on_actor_done)),
       channels_(table.together ? 0 : table.channels.size()),
       channels_left_(table.actors, static_cast<std::uint32_t>(table.channels.size())),
@@ -32,9 +33,7 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network,
       channels_[c].arrived.emplace_back(shape.transfers().size());
     }
   }
-  for (const Actor server : table.servers) {
-    for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, server);
-  }
+  for (const Actor server : table.servers) begin(server);
 }
 
 void CollectiveRun::join(Actor actor) {
@@ -48,6 +47,12 @@ void CollectiveRun::join(Actor actor) {
     on_actor_done_(actor);
     return;
   }
+  begin(actor);
+}
+
+// No channel's words stand behind another's data.
+void CollectiveRun::begin(Actor actor) {
+  for (std::uint32_t c = 0; words_wait() && c < channels_.size(); ++c) say_words(c, actor);
   for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, actor);
 }
 
@@ -80,6 +85,7 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   Progress& progress = state.progress[actor];
   const std::uint32_t shape_number = progress.shape;
   const RoundShape& shape = table_.channels[channel].shapes[shape_number];
+  if (words_wait() && progress.posted > 0) say_words(channel, actor);
   const std::uint64_t round = progress.posted++;
   progress.posted_at[round % progress.posted_at.size()] = network_.now();
   if (round == 0) progress.first_posted_at = network_.now();
@@ -96,14 +102,60 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
     }
   }
   const auto sending = [&](std::uint32_t number) {
-    const PlannedTransfer& transfer = shape.transfers()[number];
-    return Sending{shape_number, number, round, transfer.size.bytes_at(repeat),
-                   round == 0 || repeat > 0 || transfer.follows};
+    return sending_of(channel, shape_number, repeat, number, round);
   };
   for (const std::uint32_t number : shape.sent_by(actor)) post_send(channel, sending(number));
   for (const std::uint32_t number : shape.received_by(actor)) {
     if (shape.transfers()[number].from != actor) post_receive(channel, sending(number));
   }
+}
+
+CollectiveRun::Sending CollectiveRun::sending_of(std::uint32_t channel, std::uint32_t shape,
+                                                 std::uint64_t repeat, std::uint32_t number,
+                                                 std::uint64_t round) const {
+  const PlannedTransfer& transfer = planned(channel, shape, number);
+  return {shape, number, round, transfer.size.bytes_at(repeat),
+          round == 0 || repeat > 0 || transfer.have_met};
+}
+
+// What a receiver says as it posts its next round: of that, and ahead of those after it.
+void CollectiveRun::say_words(std::uint32_t channel, Actor actor) {
+  const ChannelTable& table = table_.channels[channel];
+  Progress& progress = channels_[channel].progress[actor];
+  std::uint32_t shape = progress.shape;
+  std::uint64_t repeat = progress.repeat;
+  const std::uint64_t end =
+      std::min(progress.posted + topology::rounds_announced_ahead + 1, table.rounds);
+  for (std::uint64_t round = progress.posted; round < end; ++round) {
+    for (const std::uint32_t number : table.shapes[shape].received_by(actor)) {
+      const Sending sending = sending_of(channel, shape, repeat, number, round);
+      const bool ahead =
+          network_.timing(planned(channel, shape, number).path).is_said_ahead(sending.acquainted);
+      if (ahead ? round >= progress.said : round == progress.posted) say(channel, sending);
+    }
+    if (++repeat == table.shapes[shape].repeats()) {
+      ++shape;
+      repeat = 0;
+    }
+  }
+  progress.said = std::max(progress.said, end);
+}
+
+void CollectiveRun::say(std::uint32_t channel, const Sending& sending) {
+  const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  const topology::MessageTiming& timing = network_.timing(transfer.path);
+  if (sending.bytes <= 0 || !timing.needs_word(sending.acquainted)) return;
+  const WordKey key(sending.shape, sending.number, sending.round);
+  const auto left = [this, channel, key] { word_left(channel, key); };
+  if (!wires_->say(transfer.to, transfer.from, network_.now(), left)) {
+    channels_[channel].late_words[key] = {};
+  }
+}
+
+void CollectiveRun::word_left(std::uint32_t channel, const WordKey& key) {
+  LateWord& word = channels_[channel].late_words.at(key);
+  word.left = network_.now();
+  if (word.awaits) start(channel, Sending(*word.awaits));
 }
 
 void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
@@ -115,8 +167,8 @@ void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
   const std::uint64_t receiver_posted = state.progress[transfer.to].posted;
   if (receiver_posted > sending.round) return start(channel, sending);
   // Otherwise when its receiver posts.
-  if (!timing.starts_early(sending.bytes, sending.may_be_said_ahead)) return;
-  if (timing.receives == topology::Receives::ready || receiver_posted > 0) {
+  if (!timing.starts_early(sending.bytes, sending.acquainted)) return;
+  if (!timing.needs_word(sending.acquainted) || receiver_posted > 0) {
     return start(channel, sending);
   }
   state.held[transfer.to].push_back(sending);
@@ -143,7 +195,7 @@ void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) 
   }
   ++pending;
   const topology::MessageTiming& timing = network_.timing(transfer.path);
-  if (timing.starts_early(sending.bytes, sending.may_be_said_ahead)) return;
+  if (timing.starts_early(sending.bytes, sending.acquainted)) return;
   if (state.progress[transfer.from].posted > sending.round) start(channel, sending);
 }
 
@@ -151,9 +203,14 @@ void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) 
 Seconds CollectiveRun::word_under_way(std::uint32_t channel, const Sending& sending) const {
   const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
   const topology::MessageTiming& timing = network_.timing(transfer.path);
-  if (timing.receives == topology::Receives::ready) return Seconds(0);
+  if (!timing.needs_word(sending.acquainted)) return Seconds(0);
+  const auto& late_words = channels_[channel].late_words;
+  const auto late = late_words.find({sending.shape, sending.number, sending.round});
+  if (late != late_words.end()) {
+    return std::max(Seconds(0), *late->second.left + timing.word() - network_.now());
+  }
   const Progress& receiver = channels_[channel].progress[transfer.to];
-  const Seconds said = timing.is_said_ahead(sending.may_be_said_ahead)
+  const Seconds said = timing.is_said_ahead(sending.acquainted)
                            ? receiver.first_posted_at
                            : receiver.posted_at[sending.round % receiver.posted_at.size()];
   return std::max(Seconds(0), said + timing.word() - network_.now());
@@ -168,6 +225,14 @@ CollectiveRun::Transfer* CollectiveRun::new_transfer() {
 
 void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
+  auto& late_words = channels_[channel].late_words;
+  const auto late = late_words.find({sending.shape, sending.number, sending.round});
+  if (late != late_words.end() && !late->second.left) {
+    late->second.awaits = sending;
+    return;
+  }
+  const Seconds word = word_under_way(channel, sending);
+  if (late != late_words.end()) late_words.erase(late);
   Transfer* tag = new_transfer();
   *tag = {this,          channel,       sending.shape,           sending.number,
           sending.round, sending.bytes, Transfer::Stage::leaving};
@@ -175,7 +240,8 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{transfer.from, transfer.to}];
   }
-  network_.send(transfer.path, sending.bytes, word_under_way(channel, sending), tag, connection);
+  if (words_wait()) wires_->write(transfer.from, transfer.to, network_.now() + word, tag);
+  network_.send(transfer.path, sending.bytes, word, tag, connection);
 }
 
 void CollectiveRun::arrived(void* tag) {
@@ -191,6 +257,7 @@ void CollectiveRun::take(Transfer& transfer) {
   const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
   if (transfer.stage == Stage::leaving) {
     transfer.stage = Stage::arriving;
+    if (words_wait()) wires_->has_left(ends.from, ends.to, &transfer);
     const Seconds latency = network_.timing(ends.path).latency_after();
     if (latency > Seconds(0)) network_.hand_back_after(latency, &transfer);
     if (ends.from != ends.to) finish(transfer.channel, ends.from, transfer.round);

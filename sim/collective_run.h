@@ -4,12 +4,15 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "sim/call_table.h"
 #include "sim/network.h"
+#include "sim/wires.h"
 
 namespace paceline::sim {
 
@@ -20,8 +23,9 @@ namespace paceline::sim {
 class CollectiveRun {
  public:
   // `on_actor_done` is called once for each actor when its part is done, possibly within join().
-  // The table must outlive the run.
-  CollectiveRun(const CallTable& table, Network& network, std::function<void(Actor)> on_actor_done);
+  // Table and wires must outlive the run. Without wires a receiver's word waits for no data.
+  CollectiveRun(const CallTable& table, Network& network, Wires* wires,
+                std::function<void(Actor)> on_actor_done);
 
   // Precondition: not joined before; no server.
   void join(Actor actor);
@@ -71,6 +75,7 @@ class CollectiveRun {
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
     std::vector<Seconds> posted_at;      // when round i was posted, at i % window
     Seconds first_posted_at;
+    std::uint64_t said = 0;  // rounds whose words are said, where they may be ahead
   };
 
   // A transfer of a round, before it starts.
@@ -78,8 +83,15 @@ class CollectiveRun {
     std::uint32_t shape, number;
     std::uint64_t round;
     double bytes;
-    bool may_be_said_ahead;  // the word of its receiver, as MessageTiming has it
+    bool acquainted;  // as MessageTiming has it
   };
+
+  // A receiver's word that stands behind data.
+  struct LateWord {
+    std::optional<Seconds> left;
+    std::optional<Sending> awaits;  // what starts when it has come
+  };
+  using WordKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // shape, number, round
 
   struct ChannelState {
     std::vector<Progress> progress;  // by actor
@@ -90,14 +102,22 @@ class CollectiveRun {
     // for those that came early.
     std::vector<std::vector<std::uint64_t>> arrived;
     std::map<Actor, std::vector<Sending>> held;  // by receivers that have not joined
+    std::map<WordKey, LateWord> late_words;
   };
 
+  void begin(Actor actor);
   void end_together();
   [[nodiscard]] std::uint64_t rounds_early(std::size_t channel, std::size_t shape,
                                            std::size_t number) const;
   static void leap(Progress& progress, std::uint32_t window, std::uint64_t rounds, Seconds time);
   void advance(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
+  [[nodiscard]] Sending sending_of(std::uint32_t channel, std::uint32_t shape, std::uint64_t repeat,
+                                   std::uint32_t number, std::uint64_t round) const;
+  [[nodiscard]] bool words_wait() const { return wires_ != nullptr && longest_word_ > Seconds(0); }
+  void say_words(std::uint32_t channel, Actor actor);
+  void say(std::uint32_t channel, const Sending& sending);
+  void word_left(std::uint32_t channel, const WordKey& key);
   void post_send(std::uint32_t channel, const Sending& sending);
   void post_receive(std::uint32_t channel, const Sending& sending);
   [[nodiscard]] const PlannedTransfer& planned(std::uint32_t channel, std::uint32_t shape,
@@ -114,6 +134,7 @@ class CollectiveRun {
 
   const CallTable& table_;
   Network& network_;
+  Wires* wires_;
   std::function<void(Actor)> on_actor_done_;
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> channels_left_;  // by actor

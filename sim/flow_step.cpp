@@ -32,7 +32,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to));
           transfers.push_back({a, index(send.to), path, 1, TransferSize::exact(send.chunk, element),
                                reduction_of(send.arrival, point.cluster),
-                               collectives::has_send(before, Rank(a), send.to)});
+                               collectives::have_met(before, Rank(a), send.to)});
         }
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
@@ -66,7 +66,8 @@ Result simulate_flow(const ResolvedPoint& point) {
     for (std::uint32_t r = 0; r < job_nodes.ranks().value(); ++r) {
       actors.push_back({{Rank(r)}, j == 0 ? slowdown_of(point, Rank(r)) : 1.0});
     }
-    steps.push_back(std::make_unique<StepRun>(point.program, std::move(actors), network, table_of));
+    steps.push_back(
+        std::make_unique<StepRun>(point.program, std::move(actors), network, table_of, true));
     network.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
   }
   network.run();

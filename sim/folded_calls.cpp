@@ -156,20 +156,19 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }
 
 // What else sets two messages of a round apart, whatever their size.
-std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool follows,
+std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool acquainted,
                       const topology::Cluster& cluster) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster);
   return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
-                   static_cast<std::uint64_t>(timing.receives), follows ? 1U : 0U,
+                   static_cast<std::uint64_t>(timing.receives), acquainted ? 1U : 0U,
                    reduction ? 1U : 0U});
 }
 
-// Whether a send follows another of the same two ends, where that matters.
-bool follows(const topology::Path& path, const Round* before, Rank from, const Send& send) {
-  return path.timing.receives == topology::Receives::announced_ahead &&
-         collectives::has_send(before, from, send.to);
+// Whether the two ends of a send have met in the round before, where that matters.
+bool acquainted(const topology::Path& path, const Round* before, Rank from, const Send& send) {
+  return path.timing.tells_strangers_apart() && collectives::have_met(before, from, send.to);
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -191,7 +190,7 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
             rows.push_back(
                 {index(sender), index(receiver), path.out, path.in,
                  combined({place, chunk,
-                           kind_of(send, path.timing, follows(path, before, Rank(from), send),
+                           kind_of(send, path.timing, acquainted(path, before, Rank(from), send),
                                    fabric.cluster())})});
             if (!even) continue;
             means.push_back(send.chunk.partition.mean_elements());
@@ -348,7 +347,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     std::vector<std::uint32_t> link_classes;
     topology::Path path;
     const Send* send;
-    bool follows;
+    bool have_met;
     std::uint64_t sends;
   };
   using Key = std::tuple<Actor, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
@@ -360,15 +359,15 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
                                              place_of(point_, jobs_[job], send.to));
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
-    const bool is_next = follows(path, before, members.front(), send);
+    const bool have_met = acquainted(path, before, members.front(), send);
     const auto [entry, is_new] =
-        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, is_next, point_.cluster),
+        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, have_met, point_.cluster),
                              kind_of(send.chunk, chunks_, sizes)},
                             bundles.size());
-    if (is_new) bundles.push_back({to, link_classes, path, &send, is_next, 0});
+    if (is_new) bundles.push_back({to, link_classes, path, &send, have_met, 0});
     ++bundles[entry->second].sends;
   }
-  for (const auto& [to, link_classes, path_of_one, send, is_next, sends_of_one] : bundles) {
+  for (const auto& [to, link_classes, path_of_one, send, have_met, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
@@ -380,7 +379,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
       size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
     }
     transfers.push_back(
-        {from, to, path, flows, size, reduction_of(send->arrival, point_.cluster), is_next});
+        {from, to, path, flows, size, reduction_of(send->arrival, point_.cluster), have_met});
   }
 }
 

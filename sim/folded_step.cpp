@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -45,6 +46,47 @@ std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
     step.push_back({members, job == 0 ? slowdown_of(point, members.front()) : 1.0});
   }
   return step;
+}
+
+bool calls_in_turn(const ResolvedPoint& point) {
+  return std::ranges::all_of(point.program.lanes, [](const training::Lane& lane) {
+    return lane.kind == training::LaneKind::compute || lane.in_flight == 1;
+  });
+}
+
+// Adds who sends to whom. Returns whether some two then send to one another.
+bool sends_both_ways(const collectives::Plan& plan, std::set<std::pair<Rank, Rank>>& ways) {
+  bool both = false;
+  for (const collectives::Channel& channel : plan.channels) {
+    collectives::for_each_round(channel, [&](const collectives::Round& round, const auto*) {
+      for (std::uint32_t from = 0; from < plan.endpoints().value(); ++from) {
+        for (const collectives::Send& send : round.sends(Rank(from))) {
+          ways.emplace(Rank(from), send.to);
+          both = both || ways.contains({send.to, Rank(from)});
+        }
+      }
+    });
+  }
+  return both;
+}
+
+// Whether receivers' words that they are ready stand behind data: two ranks send to one another,
+// and have several rounds under way. Classes do not tell which two.
+bool words_wait(const ResolvedPoint& point) {
+  if (point.cluster.network.receives == topology::Receives::ready) return false;
+  const topology::Cluster nodes = job_cluster(point);
+  const training::Planner planner(nodes);
+  std::set<CollectiveCall> calls;
+  std::set<std::pair<Rank, Rank>> ways;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr || !calls.insert(*call).second) continue;
+    const collectives::Plan plan = planner.plan_of(*call);
+    if (calls_in_turn(point) && plan.channels.size() == 1 && plan.channels.front().window == 1)
+      continue;
+    if (sends_both_ways(plan, ways)) return true;
+  }
+  return false;
 }
 
 // What following the classes through a call takes, in transfers: rounds that may be alike are leapt
@@ -193,15 +235,14 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
 }  // namespace
 
 bool one_call_at_a_time(const ResolvedPoint& point) {
-  const auto& lanes = point.program.lanes;
-  return jobs_of(point).size() == 1 &&
-         std::all_of(lanes.begin(), lanes.end(), [](const training::Lane& lane) {
-           return lane.kind == training::LaneKind::compute || lane.in_flight == 1;
-         });
+  return jobs_of(point).size() == 1 && calls_in_turn(point);
 }
 
 Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   PACELINE_EXPECTS(!find_fault(point.program));
+  if (words_wait(point)) {
+    throw NotFolded("receivers' words that they are ready stand behind data to the same rank");
+  }
   RateSolver solver;
   FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
     return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call);

@@ -11,7 +11,7 @@ using training::Operation;
 using training::OperationId;
 
 StepRun::StepRun(const training::StepProgram& program, std::vector<StepActor> actors,
-                 Network& network, TableOf table_of)
+                 Network& network, TableOf table_of, bool wires)
     : program_(program),
       actors_(std::move(actors)),
       network_(network),
@@ -20,6 +20,7 @@ StepRun::StepRun(const training::StepProgram& program, std::vector<StepActor> ac
       lane_operations_(program.lanes.size()),
       runs_(program.operations.size()),
       actors_left_(program.operations.size(), static_cast<Actor>(actors_.size())) {
+  if (wires) wires_.emplace();
   const auto& operations = program.operations;
   std::vector<std::uint32_t> waits(operations.size());
   for (OperationId id = 0; id < operations.size(); ++id) {
@@ -60,8 +61,9 @@ void StepRun::start(Actor actor, OperationId id) {
     return;
   }
   if (!runs_[id]) {
-    runs_[id] = std::make_unique<CollectiveRun>(table_of_(id), network_,
-                                                [this, id](Actor done) { finish(done, id); });
+    runs_[id] =
+        std::make_unique<CollectiveRun>(table_of_(id), network_, wires_ ? &*wires_ : nullptr,
+                                        [this, id](Actor done) { finish(done, id); });
   }
   runs_[id]->join(actor);
 }

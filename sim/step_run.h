@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/run/step_trace.h"
@@ -10,6 +11,7 @@
 #include "sim/call_table.h"
 #include "sim/collective_run.h"
 #include "sim/network.h"
+#include "sim/wires.h"
 
 namespace paceline::sim {
 
@@ -27,8 +29,9 @@ class StepRun {
   // call. What it returns lives as long as the step.
   using TableOf = std::function<const CallTable&(training::OperationId)>;
 
+  // With `wires`, where each actor is one rank, receivers' words wait for data written before.
   StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
-          TableOf table_of);
+          TableOf table_of, bool wires = false);
 
   // Starts whatever waits for nothing; the rest follows on the network's clock.
   void start();
@@ -60,6 +63,7 @@ class StepRun {
   std::vector<StepActor> actors_;
   Network& network_;
   TableOf table_of_;
+  std::optional<Wires> wires_;
   std::vector<std::vector<training::OperationId>> successors_;
   std::vector<std::vector<training::OperationId>> lane_operations_;
   // By operation, from the first actor to join until the end: a run reports its last actor from

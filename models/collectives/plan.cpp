@@ -130,10 +130,12 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 
 }  // namespace
 
-bool has_send(const Round* before, Rank from, Rank to) {
-  if (before == nullptr) return false;
-  const Sends sends = before->sends(from);
-  return std::any_of(sends.begin(), sends.end(), [&](const Send& send) { return send.to == to; });
+bool have_met(const Round* before, Rank one, Rank other) {
+  const auto sends = [&](Rank from, Rank to) {
+    const Sends all = before->sends(from);
+    return std::any_of(all.begin(), all.end(), [&](const Send& send) { return send.to == to; });
+  };
+  return before != nullptr && (sends(one, other) || sends(other, one));
 }
 
 std::vector<ElementCount> elements_sent(const Plan& plan) {

@@ -168,8 +168,8 @@ void for_each_round(const Channel& channel, Visit visit) {
   }
 }
 
-// Whether a rank sends to another in the round before, of which there may be none.
-[[nodiscard]] bool has_send(const Round* before, Rank from, Rank to);
+// Whether one of two ranks sends to the other in the round before, of which there may be none.
+[[nodiscard]] bool have_met(const Round* before, Rank one, Rank other);
 
 // What each endpoint sends in the whole plan.
 [[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);

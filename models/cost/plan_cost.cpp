@@ -15,7 +15,6 @@ using collectives::Channel;
 using collectives::Plan;
 using collectives::RoundTable;
 using topology::Fabric;
-using topology::Receives;
 
 using LinkLoads = std::vector<std::uint32_t>;  // flows, by link
 
@@ -86,16 +85,19 @@ class ChannelCost {
     topology::Path path;
     double seconds_per_element;
     double reduction_per_element;  // s
-    bool follows;                  // another of the same two endpoints, in the round before
+    bool have_met;                 // the two endpoints, in the round before
     // When the transfer before it between the same two ranks ended: they go in order, one at a
     // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
   };
 
-  static bool has_send(const RoundTable& shape, Rank from, Rank to) {
-    const auto numbers = shape.sent_by(from);
-    return std::any_of(numbers.begin(), numbers.end(),
-                       [&](std::uint32_t number) { return shape.transfers()[number].to == to; });
+  static bool have_met(const RoundTable& shape, Rank one, Rank other) {
+    const auto sends = [&](Rank from, Rank to) {
+      return std::ranges::any_of(shape.sent_by(from), [&](std::uint32_t number) {
+        return shape.transfers()[number].to == to;
+      });
+    };
+    return sends(one, other) || sends(other, one);
   }
 
   Timed timed(std::size_t shape, const RoundTable::Transfer& transfer) {
@@ -113,7 +115,7 @@ class ChannelCost {
             path,
             element / rate,
             reduces ? element / reduction->value() : 0,
-            shape > 0 && has_send(shapes_[shape - 1], transfer.from, transfer.to),
+            shape > 0 && have_met(shapes_[shape - 1], transfer.from, transfer.to),
             &last_ends_[{transfer.from, transfer.to}]};
   }
 
@@ -130,20 +132,19 @@ class ChannelCost {
   struct Ends {
     Seconds sender, receiver;
   };
-  // `may_be_said_ahead`: the word of its receiver, as MessageTiming has it.
+  // `acquainted` as MessageTiming has it.
   Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted,
-               bool may_be_said_ahead) const {
+               bool acquainted) const {
     const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
     const topology::MessageTiming& timing = t.path.timing;
     const bool counted = latency_ == Latency::counted;
     const Seconds after = counted ? timing.latency_after() : Seconds(0);
     Seconds ready = posted[from];
-    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()),
-                             may_be_said_ahead)) {
+    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()), acquainted)) {
       ready = std::max(ready, posted[to]);
     }
-    if (timing.receives != Receives::ready && counted) {
-      const bool ahead = timing.is_said_ahead(may_be_said_ahead);
+    if (timing.needs_word(acquainted) && counted) {
+      const bool ahead = timing.is_said_ahead(acquainted);
       ready = std::max(ready, (ahead ? starts_[to] : posted[to]) + timing.word());
     }
     const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
@@ -166,7 +167,7 @@ class ChannelCost {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
         const Ends ends = ends_of(t, static_cast<double>(count.value()), posted,
-                                  round == 0 || repeat > 0 || t.follows);
+                                  round == 0 || repeat > 0 || t.have_met);
         *t.last_end = ends.sender;
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
         done[from] = std::max(done[from], ends.sender);

@@ -29,6 +29,7 @@ std::string_view to_text(Receives receives) {
     case Receives::ready: return "ready";
     case Receives::announced: return "announced";
     case Receives::announced_ahead: return "announced-ahead";
+    case Receives::announced_to_strangers: return "announced-to-strangers";
   }
   PACELINE_UNREACHABLE("a way to receive outside the enumeration");
 }
@@ -48,8 +49,13 @@ Seconds MessageTiming::latency_of(double bytes) const {
 
 Seconds MessageTiming::word() const { return receives == Receives::ready ? Seconds(0) : latency; }
 
-bool MessageTiming::starts_early(double bytes, bool may_be_said_ahead) const {
-  const bool may = receives == Receives::ready || is_said_ahead(may_be_said_ahead);
+bool MessageTiming::needs_word(bool acquainted) const {
+  if (receives == Receives::announced_to_strangers) return !acquainted;
+  return receives != Receives::ready;
+}
+
+bool MessageTiming::starts_early(double bytes, bool acquainted) const {
+  const bool may = !needs_word(acquainted) || is_said_ahead(acquainted);
   return leaves_first && may && !asks_first(*this, bytes);
 }
 

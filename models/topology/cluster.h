@@ -89,10 +89,17 @@ struct FatTree {
 enum class Receives {
   ready,      // its receiver has reached it
   announced,  // and the word of that has come, a latency later: Gloo's TCP transport
-  // The same, but receives from a rank that sends in the round before too are posted ahead: their
-  // word was given when the receiver came to the call. So are those of a call's first round.
+  // The same, but receives from a rank that its receiver has to do with in the round before too, or
+  // in the call's first round, are posted ahead: their word was given when the receiver came to the
+  // call, or stands behind what its connection has to carry.
   announced_ahead,
+  // Nobody gives a word to, or waits for one of, a rank that it has to do with in the round before
+  // too, nor in the call's first round; all others do. Paceline's plans on MPI.
+  announced_to_strangers,
 };
+
+// How many rounds before its turn such a receive is posted.
+inline constexpr std::uint64_t rounds_announced_ahead = 2;
 
 [[nodiscard]] std::string_view to_text(Receives receives);  // as a scenario spells it
 
@@ -134,13 +141,22 @@ struct MessageTiming {
   [[nodiscard]] Seconds latency_after() const { return leaves_first ? latency : Seconds(0); }
   // How long the receiver's word that it is ready takes to the sender; 0 where none is waited for.
   [[nodiscard]] Seconds word() const;
-  // Whether the word of a message that may have been said ahead was.
-  [[nodiscard]] bool is_said_ahead(bool may_be) const {
-    return may_be && receives == Receives::announced_ahead;
+  // Below, `acquainted` is said of a message in a call's first round, or between ranks that send to
+  // one another, either way, in the round before.
+  //
+  // Whether a message waits for its receiver's word.
+  [[nodiscard]] bool needs_word(bool acquainted) const;
+  // Whether that was said ahead of its round.
+  [[nodiscard]] bool is_said_ahead(bool acquainted) const {
+    return acquainted && receives == Receives::announced_ahead;
+  }
+  // Whether it matters who is acquainted.
+  [[nodiscard]] bool tells_strangers_apart() const {
+    return receives == Receives::announced_ahead || receives == Receives::announced_to_strangers;
   }
   // Whether it leaves when its sender has reached it, and waits at its receiver until that has too:
   // sockets take what nobody has asked for yet. Without a limit, where a socket's buffer has one.
-  [[nodiscard]] bool starts_early(double bytes, bool may_be_said_ahead) const;
+  [[nodiscard]] bool starts_early(double bytes, bool acquainted) const;
 
   friend auto operator<=>(const MessageTiming&, const MessageTiming&) = default;
 };

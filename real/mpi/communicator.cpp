@@ -219,6 +219,7 @@ class MpiCommunicator : public HostCommunicator {
   // message waits for an answer of its receiver, which queues up behind all that the receiver is
   // sending itself.
   Bytes do_piece() const override { return Bytes(64'000); }
+  bool do_sends_early() const override { return true; }
   bool do_has_native(Collective /*collective*/) const override { return true; }
   EventPtr do_native(const NativeCall& call) override;
 

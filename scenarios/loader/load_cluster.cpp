@@ -192,8 +192,8 @@ Network read_network(Reader reader, const Cluster& cluster) {
     network.transport = Transport{static_cast<int>(transport->word(transports))};
   }
   read_framing(reader, network);
-  constexpr std::array<std::string_view, 3> ways_to_receive{"ready", "announced",
-                                                            "announced-ahead"};
+  constexpr std::array<std::string_view, 4> ways_to_receive{"ready", "announced", "announced-ahead",
+                                                            "announced-to-strangers"};
   if (const auto receives = reader.find("receives")) {
     network.receives = Receives{static_cast<int>(receives->word(ways_to_receive))};
   }

@@ -375,18 +375,21 @@ CollectiveSettings read_collective(Reader reader, cost::Library unless_named) {
 }
 
 // Over TCP, messages wait for their receivers as those of the library do, unless the scenario says
-// how. Paceline's own plans post receives a round ahead, and cut messages for MPI so short that
-// they do not wait.
+// how. Paceline's own plans post receives ahead, cut messages for MPI so short that it does not ask
+// first, and ask strangers themselves.
 void wait_as_the_library(Reader& file, Scenario& scenario) {
   topology::Network& network = scenario.cluster.network;
   if (network.transport != topology::Transport::tcp) return;
   Reader section = file.map("cluster").map("network");
   const auto library = scenario.collective.library;
-  const bool gloo_plan =
-      library == cost::Library::plan && file.has("real") && scenario.real.backend == "gloo";
-  if (!section.has("receives") && (library == cost::Library::gloo || gloo_plan)) {
-    network.receives =
-        gloo_plan ? topology::Receives::announced_ahead : topology::Receives::announced;
+  const auto runs_on = [&](std::string_view backend) {
+    return library == cost::Library::plan && file.has("real") && scenario.real.backend == backend;
+  };
+  if (!section.has("receives")) {
+    using topology::Receives;
+    if (library == cost::Library::gloo) network.receives = Receives::announced;
+    if (runs_on("gloo")) network.receives = Receives::announced_ahead;
+    if (runs_on("mpi")) network.receives = Receives::announced_to_strangers;
   }
   // btl_tcp_eager_limit of Open MPI 4.1.
   constexpr Bytes open_mpi_eager_limit{64 * 1024};

@@ -127,8 +127,10 @@ Cluster random_cluster(Random& random) {
   }
   network.transport = random.one_of({topology::Transport::rdma, topology::Transport::tcp});
   using topology::Receives;
+  // Half are ready: plans that go both ways fold with them only.
   network.receives =
-      random.one_of({Receives::ready, Receives::announced, Receives::announced_ahead});
+      random.one_of({Receives::ready, Receives::ready, Receives::ready, Receives::announced,
+                     Receives::announced_ahead, Receives::announced_to_strangers});
   if (random.below(3) == 0) network.rendezvous_above = Bytes(random.one_of({1U, 4096U, 65'536U}));
   if (random.below(3) == 0) {
     cluster.reduction_bandwidth = BytesPerSecond(random.one_of({3e9, 50e9}));
@@ -207,11 +209,11 @@ std::string named(const ResolvedPoint& point) {
 
 // Every rank's start and end of every operation, over all algorithms, ranks that do not divide the
 // count, in-node and NIC hops, channels above one, fat trees, PCIe trees, unequal ready times.
-// Almost all cases fold; those that do not are no part of the claim.
+// Those that do not fold are no part of the claim: receivers' words behind data, mostly.
 TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
   std::uint64_t transfers = 0, solves = 0, cases = 0;
   std::set<std::string> algorithms;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const ResolvedPoint point = random_point(seed);
     const Times expected = flow(point), got = folded(point, Chunks::exact);
     if (!got.folded) continue;
@@ -225,7 +227,7 @@ TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
     EXPECT_EQ(got.transfers, expected.transfers) << "seed " << seed << ": " << named(point);
     EXPECT_LE(largest_difference(got, expected), 1e-6) << "seed " << seed << ": " << named(point);
   }
-  EXPECT_GE(cases, 290U);
+  EXPECT_GE(cases, 200U);
   EXPECT_GE(algorithms.size(), 12U);
   EXPECT_LT(solves * 10, transfers);
   std::printf("%lu cases of %zu algorithms: %lu transfers, %lu solves\n", cases, algorithms.size(),

@@ -121,10 +121,20 @@ TEST(Announcement, IsInTimeWhenSaidAhead) {
 // Halving and doubling on 4 ranks send 2, 1, 1 and 2 MB to one partner, another, the same again,
 // and the first again: only the third round's word was said ahead, and the first's is the call's
 // own.
-TEST(Announcement, IsSaidAheadToWhomSendsInTheRoundBefore) {
+TEST(Announcement, IsSaidAheadToPartnersOfTheRoundBefore) {
   expect_step(one_call(over_sockets(4, topology::Receives::announced_ahead),
                        all_reduce("halving_doubling", 1'000'000)),
               3 * latency + 4 * latency + 6e-3);
+}
+
+// On MPI nobody asks for the first: the words of the second and the fourth round are waited for.
+TEST(Announcement, IsToStrangersOnlyWhereSaidSo) {
+  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_strangers),
+                       all_reduce("halving_doubling", 1'000'000)),
+              2 * latency + 4 * latency + 6e-3);
+  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_strangers),
+                       all_reduce("ring", 1'000'000)),
+              6 * (latency + 1e-3));
 }
 
 // 4 ranks, segments of 500 kB, two under way. A segment takes 2 L + 0.5 ms from when both ends are
@@ -134,6 +144,32 @@ TEST(Announcement, HidesBehindTheOtherSegment) {
   expect_step(one_call(over_sockets(4, topology::Receives::announced),
                        all_reduce("segmented_ring", 1'000'000)),
               2 * (2 * latency + 6 * 5e-4));
+}
+
+// Two ranks, 16 MB: in each phase n = 8 segments of X = 1 ms go each way on one connection, two
+// under way. The first two words find it empty: 2 L + X and X later those segments are there. Each
+// later word is said when a segment has come, stands behind the one that goes out just then, and
+// takes L more: nothing hides it. A phase takes n (L + X), not 2 L + n X.
+TEST(Announcement, StandsBehindDataToTheSameRank) {
+  const auto point = one_call(over_sockets(2, topology::Receives::announced),
+                              all_reduce("segmented_ring", 4'000'000));
+  EXPECT_NEAR(isolated([&] { return simulate_flow(point).totals.step.value(); }),
+              2 * 8 * (latency + 1e-3), 1e-9);
+  EXPECT_TRUE(isolated([&] {
+    try {
+      static_cast<void>(simulate_folded(point, Chunks::exact));
+    } catch (const NotFolded&) {
+      return true;
+    }
+    return false;
+  }));
+}
+
+// Among more ranks it goes the way that no data take: 12 MB, 8 segments of 1 ms a phase.
+TEST(Announcement, StandsBehindNothingInALargerRing) {
+  const auto point = one_call(over_sockets(3, topology::Receives::announced),
+                              all_reduce("segmented_ring", 3'000'000));
+  expect_step(point, 2 * (2 * latency + 8 * 1e-3));
 }
 
 // Rank 0 sends 4 MB to rank 1 and is done when they have left, a latency before rank 1.

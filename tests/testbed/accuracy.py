@@ -9,7 +9,7 @@ message costs beyond it comes from two separate all-reduces for each backend, ra
 ranks, one of a small buffer and one of a large, without added latency and before anything else.
 
     accuracy.py --build build/release [--points N] [--json FILE] [--markdown FILE]
-    accuracy.py --build build/release --again FILE     # predicts once more what is measured there
+    accuracy.py --build build/release --again tests/testbed/accuracy.json    # only predicts once more
 
 Needs what the testbed needs (README.md). Points where the machine's CPUs were busier than 80 % are
 listed, and not counted: there the machine was measured, not the network.
@@ -248,22 +248,41 @@ HEAD = ("| reduced by | ranks | Mbit/s | ms | cap MiB | predicted ms | measured 
         " its error | CPUs |\n|---|---|---|---|---|---|---|---|---|---|---|")
 
 
+def counts(row):
+    """Whether a point's measurement is one of the network."""
+    return "failure" not in row and row["busy"] <= BUSY_MAX
+
+
+def mean_errors(rows):
+    """In percent, of the step and of exposed communication, over the points that count."""
+    counted = [row for row in rows if counts(row)]
+    return tuple(statistics.mean(abs(row[error]) for row in counted)
+                 for error in ("error_percent", "exposed_error_percent"))
+
+
 def summary(rows):
     """What the points that count say together."""
     done = [row for row in rows if "failure" not in row]
-    counted = [row for row in done if row["busy"] <= BUSY_MAX]
+    counted = [row for row in done if counts(row)]
     if not counted:
         return "no point counts"
     errors = [row["error_percent"] for row in counted]
     exposed = [abs(row["exposed_error_percent"]) for row in counted]
+    mean, mean_exposed = mean_errors(rows)
     by_communication = sum(row["measured_exposed_s"] >= 0.4 * row["measured_s"] for row in counted)
     return (f"{len(counted)} points count, {len(done) - len(counted)} were measured with CPUs busier "
             f"than {BUSY_MAX:.0%}, {len(rows) - len(done)} failed; "
             f"in {by_communication} exposed communication is at least 40 % of the step\n"
-            f"error of the step: mean {statistics.mean(map(abs, errors)):.2f} %, "
+            f"error of the step: mean {mean:.2f} %, "
             f"max {max(map(abs, errors)):.2f} %, bias {statistics.mean(errors):+.2f} %\n"
-            f"error of exposed communication: mean {statistics.mean(exposed):.2f} %, "
+            f"error of exposed communication: mean {mean_exposed:.2f} %, "
             f"max {max(exposed):.2f} %")
+
+
+def write_json(file, calibration, rows):
+    """A row a line."""
+    lines = ",\n".join(map(json.dumps, rows))
+    file.write(f'{{"calibration": {json.dumps(calibration)},\n"rows": [\n{lines}\n]}}\n')
 
 
 def main():
@@ -274,6 +293,9 @@ def main():
     parser.add_argument("--again", help="a --json file: predict its points again, measure nothing")
     parser.add_argument("--json", help="write all rows to this file")
     parser.add_argument("--markdown", help="write the table to this file")
+    parser.add_argument("--max-mean-error", type=float, metavar="PERCENT",
+                        help="exit 1 where the step's mean error is larger, or twice that is smaller "
+                        "than exposed communication's")
     options = parser.parse_args()
     begun = time.monotonic()
     testbed = Testbed(options.build)
@@ -297,11 +319,15 @@ def main():
     print(f"\n{text}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
-            json.dump({"calibration": calibration, "rows": rows}, out, indent=1)
+            write_json(out, calibration, rows)
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as out:
             out.write("\n".join([HEAD, *map(line, rows), "", text, ""]))
+    if options.max_mean_error is None:
+        return 0
+    mean, mean_exposed = mean_errors(rows)
+    return 0 if mean <= options.max_mean_error and mean_exposed <= 2 * options.max_mean_error else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

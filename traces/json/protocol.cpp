@@ -70,7 +70,8 @@ constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_m
 constexpr std::array placements{Placement::packed, Placement::spread};
 constexpr std::array framings{Framing::none, Framing::ethernet_tcp, Framing::ip_tcp};
 constexpr std::array transports{Transport::rdma, Transport::tcp};
-constexpr std::array receives_all{Receives::ready, Receives::announced, Receives::announced_ahead};
+constexpr std::array receives_all{Receives::ready, Receives::announced, Receives::announced_ahead,
+                                  Receives::announced_to_strangers};
 
 // Words that stand in these lines only.
 std::string_view word(LaneKind kind) {

@@ -96,9 +96,29 @@ TEST(MessageTiming, LetsMessagesLeaveEarlyWhereNobodyIsAskedFirst) {
   timing.receives = Receives::announced_ahead;
   EXPECT_TRUE(timing.starts_early(1, true));
   EXPECT_FALSE(timing.starts_early(1, false));
+  timing.receives = Receives::announced_to_strangers;
+  EXPECT_TRUE(timing.starts_early(1, true));
+  EXPECT_FALSE(timing.starts_early(1, false));
   timing.receives = Receives::announced;
   EXPECT_FALSE(timing.starts_early(1, true));
   EXPECT_FALSE(MessageTiming{Seconds(10e-6)}.starts_early(1, true));
+}
+
+TEST(MessageTiming, KnowsWhoWaitsForAWord) {
+  MessageTiming timing{Seconds(10e-6), std::nullopt, true};
+  const auto expect = [&](Receives receives, bool of_acquaintances, bool of_strangers) {
+    timing.receives = receives;
+    EXPECT_EQ(timing.needs_word(true), of_acquaintances) << to_text(receives);
+    EXPECT_EQ(timing.needs_word(false), of_strangers) << to_text(receives);
+  };
+  expect(Receives::ready, false, false);
+  EXPECT_FALSE(timing.tells_strangers_apart());
+  expect(Receives::announced, true, true);
+  EXPECT_FALSE(timing.tells_strangers_apart());
+  expect(Receives::announced_ahead, true, true);
+  EXPECT_TRUE(timing.tells_strangers_apart());
+  expect(Receives::announced_to_strangers, false, true);
+  EXPECT_TRUE(timing.tells_strangers_apart());
 }
 
 }  // namespace

@@ -51,8 +51,7 @@ TEST(RealSettings, DecideWhichLibraryIsPredicted) {
   }
 }
 
-// The library's way over TCP; a plan's receives are posted a round ahead, and its messages are
-// short.
+// The library's way over TCP; a plan's receives are posted ahead, and its messages are short.
 TEST(RealSettings, DecideHowMessagesWaitOverTcp) {
   using topology::Receives;
   const auto network_of = [](const std::string& real, const std::string& more) {
@@ -64,6 +63,9 @@ TEST(RealSettings, DecideHowMessagesWaitOverTcp) {
   EXPECT_EQ(network_of("{backend: mpi}", "").receives, Receives::ready);
   EXPECT_EQ(network_of("{backend: mpi}", "").rendezvous_above, Bytes(65'536));
   EXPECT_FALSE(network_of("{backend: mpi, mode: plan}", "").rendezvous_above);
+  EXPECT_EQ(network_of("{backend: mpi, mode: plan}", "").receives,
+            Receives::announced_to_strangers);
+  EXPECT_EQ(network_of("{backend: memory}", "").receives, Receives::ready);
   EXPECT_EQ(network_of("{backend: gloo}", "receives: ready, ").receives, Receives::ready);
   EXPECT_EQ(network_of("{backend: mpi}", "rendezvous_above: 4KiB, ").rendezvous_above, Bytes(4096));
 }
