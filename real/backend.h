@@ -85,6 +85,10 @@ using Stream = std::uint32_t;
 
 inline constexpr Stream streams_max = 1U << 20;
 
+// A plan's call has streams from a multiple of 256 on: a channel's data, and 128 later the words of
+// its ranks to one another.
+inline constexpr Stream streams_a_call = 256, channels_max = 128;
+
 // A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk
 // r of Partition::even is rank r's, an all-to-all's buffer has two halves. Sums; in place.
 struct NativeCall {
@@ -130,7 +134,7 @@ class Communicator {
   [[nodiscard]] Bytes piece() const { return do_piece(); }
 
   // Whether messages leave before their receiver has asked for them, and then take bandwidth from
-  // what it still receives.
+  // what it still receives. Not when in order.
   [[nodiscard]] bool sends_early() const { return do_sends_early(); }
 
   [[nodiscard]] bool has_native(collectives::Collective collective) const {

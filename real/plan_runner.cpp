@@ -74,7 +74,7 @@ Part part_of(const Round& round, const Round* before, Rank rank) {
 struct OutgoingPiece {
   Rank to;
   ElementRange range;
-  bool may_be_ahead;  // of its receiver's round
+  bool acquainted;  // as topology::MessageTiming has it
   EventPtr event;
 };
 
@@ -82,7 +82,7 @@ struct IncomingPiece {
   Rank from;
   ElementRange range;
   Arrival arrival;
-  bool may_be_ahead;                // of this rank's round
+  bool acquainted;                  // likewise
   std::unique_ptr<Buffer> scratch;  // null: arrives in its place
   EventPtr event;                   // null: not posted
 };
@@ -96,7 +96,6 @@ struct LiveRound {
     EventPtr event;
   };
 
-  bool is_first;      // of its channel
   bool begins_shape;  // begins when all before it is done
   std::vector<Word> words;
   std::vector<OutgoingPiece> outgoing;
@@ -159,9 +158,9 @@ class ChannelRun {
         post(round, Parts::receives);
         // The word that they are ready goes out before this round's data, not behind it.
         receive_ahead();
-        if (keeps_words(round)) say_words(round);
+        if (communicator_.sends_early()) say_words(round);
         post(round, Parts::sends);
-        if (keeps_words(round)) send_at_their_word(round);
+        if (communicator_.sends_early()) send_at_their_word(round);
       }
       ++posted_;
     }
@@ -170,17 +169,17 @@ class ChannelRun {
   LiveRound next_round() {
     const Part& part = parts_[part_];
     const bool begins = repeat_ == 0;
-    LiveRound round{part.is_first && begins, begins, {}, {}, {}};
+    LiveRound round{begins, {}, {}, {}};
     for (const auto& [send, have_met] : part.sends) {
       for (const ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
-        round.outgoing.push_back({send.to, range, have_met || !begins, nullptr});
+        round.outgoing.push_back({send.to, range, part.is_first || have_met || !begins, nullptr});
       }
     }
     for (const auto& [from, send, have_met] : part.arrivals) {
       for (ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
         range.begin = ElementCount(range.begin.value() + static_cast<std::uint64_t>(send.shift));
         round.incoming.push_back(
-            {from, range, send.arrival, have_met || !begins, nullptr, nullptr});
+            {from, range, send.arrival, part.is_first || have_met || !begins, nullptr, nullptr});
       }
     }
     if (++repeat_ == part.repeats) {
@@ -225,18 +224,12 @@ class ChannelRun {
     }
     if (parts != Parts::receives) {
       for (OutgoingPiece& piece : round.outgoing) {
-        if (keeps_words(round) && !piece.may_be_ahead) continue;
+        if (communicator_.sends_early() && !piece.acquainted) continue;
         messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
         slots.push_back(&piece.event);
       }
     }
     take_events(messages, slots);
-  }
-
-  // Whether messages between ranks that have not met in the round before wait here for their
-  // receiver's word. Some communicators see to it themselves. A call's first messages never wait.
-  [[nodiscard]] bool keeps_words(const LiveRound& round) const {
-    return communicator_.sends_early() && !round.is_first;
   }
 
   // Posts a message of one element for the word of, or to, a rank.
@@ -247,10 +240,12 @@ class ChannelRun {
     round.words.push_back({peer, std::move(buffer), std::move(events.front())});
   }
 
+  // Where messages leave unasked, those between strangers wait here for their receiver's word.
+  // Other communicators see to it themselves.
   void say_words(LiveRound& round) {
     std::set<Rank> strangers;
     for (const IncomingPiece& piece : round.incoming) {
-      if (!piece.may_be_ahead) strangers.insert(piece.from);
+      if (!piece.acquainted) strangers.insert(piece.from);
     }
     for (const Rank from : strangers) post_word(round, Message::Kind::send, from);
   }
@@ -258,7 +253,7 @@ class ChannelRun {
   void send_at_their_word(LiveRound& round) {
     std::set<Rank> strangers;
     for (const OutgoingPiece& piece : round.outgoing) {
-      if (!piece.may_be_ahead) strangers.insert(piece.to);
+      if (!piece.acquainted) strangers.insert(piece.to);
     }
     const std::size_t first = round.words.size();
     for (const Rank to : strangers) post_word(round, Message::Kind::receive, to);
@@ -267,7 +262,7 @@ class ChannelRun {
       std::vector<Message> messages;
       std::vector<EventPtr*> slots;
       for (OutgoingPiece& piece : round.outgoing) {
-        if (piece.may_be_ahead || piece.to != round.words[i].peer) continue;
+        if (piece.acquainted || piece.to != round.words[i].peer) continue;
         messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
         slots.push_back(&piece.event);
       }
@@ -293,7 +288,7 @@ class ChannelRun {
     for (std::size_t i = posted_ - done_ + 1; i < live_.size(); ++i) {
       for (IncomingPiece& piece : live_[i].incoming) {
         if (piece.event || waiting.contains(piece.from)) continue;
-        if (!piece.may_be_ahead) {
+        if (!piece.acquainted) {
           waiting.insert(piece.from);
           continue;
         }
@@ -360,10 +355,13 @@ class ChannelRun {
 void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
   PACELINE_EXPECTS(plan.ranks == communicator_.size() && plan.servers == 0);
   PACELINE_EXPECTS(buffer.count() >= collectives::buffer_size(plan));
+  PACELINE_EXPECTS(plan.channels.size() <= channels_max && first % streams_a_call == 0);
+  PACELINE_EXPECTS(!(communicator_.in_order() && communicator_.sends_early()));
   std::deque<ChannelRun> channels;
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    const Stream stream = first + 2 * static_cast<Stream>(c);
-    channels.emplace_back(plan.channels[c], communicator_, scratch_, buffer, stream, stream + 1);
+    const Stream stream = first + static_cast<Stream>(c);
+    channels.emplace_back(plan.channels[c], communicator_, scratch_, buffer, stream,
+                          stream + channels_max);
     // All channels share a connection: no channel's word is to stand behind another's data.
     channels.back().begin();
   }

@@ -9,16 +9,17 @@ namespace paceline::real {
 // Carries out plans on a communicator: the same rounds, chunks and windows that are simulated.
 //
 // Each channel has a thread of its own, the first the caller's. Receives of the next rounds are
-// posted while a round is under way, so that no transfer waits for its receiver.
+// posted while a round is under way, so that transfers between ranks that met in the round before
+// wait for nobody. Others wait for their receiver's word, where nothing is to leave unasked.
 class PlanRunner {
  public:
   explicit PlanRunner(Communicator& communicator)
       : communicator_(communicator), scratch_(communicator) {}
 
-  // This rank's part of the plan; channel c uses streams first + 2c and first + 2c + 1. May be
-  // called by several threads at a time, with other streams.
-  // Preconditions: as many ranks as the communicator, no servers, the buffer at least buffer_size.
-  // Throws BackendError.
+  // This rank's part of the plan; its call's streams begin at `first`. May be called by several
+  // threads at a time, with other streams.
+  // Preconditions: at most channels_max channels, as many ranks as the communicator, no servers,
+  // the buffer at least buffer_size. Throws BackendError.
   void run(const collectives::Plan& plan, Buffer& buffer, Stream first);
 
  private:

@@ -31,8 +31,7 @@ struct StepRunner::Call {
 
 namespace {
 
-// Streams are numbers below 2^20: so many calls, of so many channels each, can be told apart.
-constexpr Stream channels_max = 128, streams_a_call = 2 * channels_max;
+// So many calls can be told apart.
 constexpr Stream calls_max = streams_max / streams_a_call;
 
 DataType type_of(const CollectiveCall& call) {

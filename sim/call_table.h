@@ -51,7 +51,7 @@ struct PlannedTransfer {
   TransferSize size;
   // Where it is reduced: how fast its receiver does that. Absent: in no time.
   std::optional<BytesPerSecond> reduction = std::nullopt;
-  bool have_met = false;  // the two endpoints, either way, in the round before its shape
+  bool have_met = false;  // the two ends, in the round before; may be false where it matters not
 };
 
 // How fast what arrives so is reduced.

@@ -27,7 +27,7 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
     channels_[c].progress.resize(table.actors);
     for (Progress& progress : channels_[c].progress) {
       progress.pending.resize(table.channels[c].window);
-      progress.posted_at.resize(table.channels[c].window);
+      progress.posted_at.resize(table.channels[c].window + topology::rounds_announced_ahead);
     }
     for (const RoundShape& shape : table.channels[c].shapes) {
       channels_[c].arrived.emplace_back(shape.transfers().size());
@@ -95,12 +95,7 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
     progress.repeat = 0;
   }
   if (actor == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
-  if (round == 0) {
-    const auto held = state.held.extract(actor);
-    if (held) {
-      for (const Sending& sending : held.mapped()) start(channel, sending);
-    }
-  }
+  start_held(channel, actor);
   const auto sending = [&](std::uint32_t number) {
     return sending_of(channel, shape_number, repeat, number, round);
   };
@@ -168,7 +163,7 @@ void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
   if (receiver_posted > sending.round) return start(channel, sending);
   // Otherwise when its receiver posts.
   if (!timing.starts_early(sending.bytes, sending.acquainted)) return;
-  if (!timing.needs_word(sending.acquainted) || receiver_posted > 0) {
+  if (!timing.needs_word(sending.acquainted) || is_said(receiver_posted, sending.round)) {
     return start(channel, sending);
   }
   state.held[transfer.to].push_back(sending);
@@ -210,10 +205,34 @@ Seconds CollectiveRun::word_under_way(std::uint32_t channel, const Sending& send
     return std::max(Seconds(0), *late->second.left + timing.word() - network_.now());
   }
   const Progress& receiver = channels_[channel].progress[transfer.to];
-  const Seconds said = timing.is_said_ahead(sending.acquainted)
-                           ? receiver.first_posted_at
-                           : receiver.posted_at[sending.round % receiver.posted_at.size()];
+  const auto posted_at = [&](std::uint64_t round) {
+    return receiver.posted_at[round % receiver.posted_at.size()];
+  };
+  constexpr std::uint64_t ahead = topology::rounds_announced_ahead;
+  const Seconds said = !timing.is_said_ahead(sending.acquainted) ? posted_at(sending.round)
+                       : sending.round <= ahead                  ? receiver.first_posted_at
+                                                                 : posted_at(sending.round - ahead);
   return std::max(Seconds(0), said + timing.word() - network_.now());
+}
+
+// Whether a receiver that has posted so many rounds has said its word of a later one ahead.
+bool CollectiveRun::is_said(std::uint64_t posted, std::uint64_t round) {
+  return posted > 0 && round < posted + topology::rounds_announced_ahead;
+}
+
+// What waited for a word that an actor has now said.
+void CollectiveRun::start_held(std::uint32_t channel, Actor actor) {
+  ChannelState& state = channels_[channel];
+  auto held = state.held.extract(actor);
+  if (!held) return;
+  std::vector<Sending>& all = held.mapped();
+  const std::uint64_t posted = state.progress[actor].posted;
+  const auto still_held = std::ranges::stable_partition(
+      all, [&](const Sending& sending) { return is_said(posted, sending.round); });
+  const std::vector<Sending> free(all.begin(), still_held.begin());
+  all.erase(all.begin(), still_held.begin());
+  if (!all.empty()) state.held.insert(std::move(held));
+  for (const Sending& sending : free) start(channel, sending);
 }
 
 CollectiveRun::Transfer* CollectiveRun::new_transfer() {
@@ -393,7 +412,14 @@ void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t tim
       }
     }
     for (Actor a = 0; a < table_.actors; ++a) {
-      leap(state.progress[a], table_.channels[c].window, of_channel[a] * times, time);
+      leap(state.progress[a], of_channel[a] * times, time);
+    }
+    for (auto& [to, sendings] : state.held) {
+      for (Sending& sending : sendings) {
+        const Actor from =
+            planned(static_cast<std::uint32_t>(c), sending.shape, sending.number).from;
+        sending.round += of_channel[from] * times;
+      }
     }
     const std::uint64_t rounds = *std::ranges::max_element(of_channel) * times;
     for (Transfer& transfer : pool_) {
@@ -402,16 +428,17 @@ void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t tim
   }
 }
 
-void CollectiveRun::leap(Progress& progress, std::uint32_t window, std::uint64_t rounds,
-                         Seconds time) {
-  // Round i is kept at i % window.
-  const auto shift = static_cast<std::ptrdiff_t>((window - rounds % window) % window);
-  std::rotate(progress.pending.begin(), progress.pending.begin() + shift, progress.pending.end());
-  if (rounds > 0) {
-    std::rotate(progress.posted_at.begin(), progress.posted_at.begin() + shift,
-                progress.posted_at.end());
-    for (Seconds& posted : progress.posted_at) posted += time;
-  }
+void CollectiveRun::leap(Progress& progress, std::uint64_t rounds, Seconds time) {
+  if (rounds == 0) return;
+  // Round i is kept at i % size.
+  const auto turn = [rounds](auto& kept) {
+    const std::size_t size = kept.size();
+    const auto first = static_cast<std::ptrdiff_t>((size - rounds % size) % size);
+    std::rotate(kept.begin(), kept.begin() + first, kept.end());
+  };
+  turn(progress.pending);
+  turn(progress.posted_at);
+  for (Seconds& posted : progress.posted_at) posted += time;
   progress.posted += rounds;
   progress.done += rounds;
   progress.repeat += rounds;

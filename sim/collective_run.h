@@ -73,7 +73,7 @@ class CollectiveRun {
     std::uint32_t shape = 0;             // of the next round to post
     std::uint64_t repeat = 0;            // likewise
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
-    std::vector<Seconds> posted_at;      // when round i was posted, at i % window
+    std::vector<Seconds> posted_at;      // when round i was posted, at i % size
     Seconds first_posted_at;
     std::uint64_t said = 0;  // rounds whose words are said, where they may be ahead
   };
@@ -101,7 +101,7 @@ class CollectiveRun {
     // The rounds up to which a transfer is at its receiver, or has been: by shape and number. Kept
     // for those that came early.
     std::vector<std::vector<std::uint64_t>> arrived;
-    std::map<Actor, std::vector<Sending>> held;  // by receivers that have not joined
+    std::map<Actor, std::vector<Sending>> held;  // by receivers that have still to say a word
     std::map<WordKey, LateWord> late_words;
   };
 
@@ -109,7 +109,7 @@ class CollectiveRun {
   void end_together();
   [[nodiscard]] std::uint64_t rounds_early(std::size_t channel, std::size_t shape,
                                            std::size_t number) const;
-  static void leap(Progress& progress, std::uint32_t window, std::uint64_t rounds, Seconds time);
+  static void leap(Progress& progress, std::uint64_t rounds, Seconds time);
   void advance(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
   [[nodiscard]] Sending sending_of(std::uint32_t channel, std::uint32_t shape, std::uint64_t repeat,
@@ -117,6 +117,8 @@ class CollectiveRun {
   [[nodiscard]] bool words_wait() const { return wires_ != nullptr && longest_word_ > Seconds(0); }
   void say_words(std::uint32_t channel, Actor actor);
   void say(std::uint32_t channel, const Sending& sending);
+  [[nodiscard]] static bool is_said(std::uint64_t posted, std::uint64_t round);
+  void start_held(std::uint32_t channel, Actor actor);
   void word_left(std::uint32_t channel, const WordKey& key);
   void post_send(std::uint32_t channel, const Sending& sending);
   void post_receive(std::uint32_t channel, const Sending& sending);

@@ -166,8 +166,9 @@ std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, b
                    reduction ? 1U : 0U});
 }
 
-// Whether the two ends of a send have met in the round before, where that matters.
-bool acquainted(const topology::Path& path, const Round* before, Rank from, const Send& send) {
+// Whether the two ends of a send have met in the round before; false where that does not matter.
+bool met_if_it_matters(const topology::Path& path, const Round* before, Rank from,
+                       const Send& send) {
   return path.timing.tells_strangers_apart() && collectives::have_met(before, from, send.to);
 }
 
@@ -179,27 +180,27 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
   const bool even = chunks == Chunks::even;
   const std::size_t first_row = rows.size();
   std::vector<double> means, different_means;  // of the rows; in the order of their coming
-  for_each_round(
-      plan, [&](std::size_t channel, std::size_t shape, const Round& round, const Round* before) {
-        const std::uint64_t place = combined({structure, channel, shape});
-        for (std::uint32_t from = 0; from < endpoints; ++from) {
-          for (const Send& send : round.sends(Rank(from))) {
-            const Rank sender = places[from], receiver = places[index(send.to)];
-            const topology::Path path = fabric.path(sender, receiver);
-            const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-            rows.push_back(
-                {index(sender), index(receiver), path.out, path.in,
-                 combined({place, chunk,
-                           kind_of(send, path.timing, acquainted(path, before, Rank(from), send),
-                                   fabric.cluster())})});
-            if (!even) continue;
-            means.push_back(send.chunk.partition.mean_elements());
-            if (different_means.empty() || different_means.back() != means.back()) {
-              different_means.push_back(means.back());
-            }
-          }
+  for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round,
+                           const Round* before) {
+    const std::uint64_t place = combined({structure, channel, shape});
+    for (std::uint32_t from = 0; from < endpoints; ++from) {
+      for (const Send& send : round.sends(Rank(from))) {
+        const Rank sender = places[from], receiver = places[index(send.to)];
+        const topology::Path path = fabric.path(sender, receiver);
+        const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
+        rows.push_back(
+            {index(sender), index(receiver), path.out, path.in,
+             combined({place, chunk,
+                       kind_of(send, path.timing, met_if_it_matters(path, before, Rank(from), send),
+                               fabric.cluster())})});
+        if (!even) continue;
+        means.push_back(send.chunk.partition.mean_elements());
+        if (different_means.empty() || different_means.back() != means.back()) {
+          different_means.push_back(means.back());
         }
-      });
+      }
+    }
+  });
   if (!even) return;
   const AlikeSizes sizes(std::move(different_means), plan);
   for (std::size_t i = 0; i < means.size(); ++i) {
@@ -359,7 +360,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
                                              place_of(point_, jobs_[job], send.to));
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
-    const bool have_met = acquainted(path, before, members.front(), send);
+    const bool have_met = met_if_it_matters(path, before, members.front(), send);
     const auto [entry, is_new] =
         numbers.try_emplace({to, link_classes, kind_of(send, path.timing, have_met, point_.cluster),
                              kind_of(send.chunk, chunks_, sizes)},

@@ -15,6 +15,8 @@
 
 #include "models/contract.h"
 #include "models/cost/effort.h"
+#include "models/topology/fabric.h"
+#include "models/training/call_plan.h"
 #include "models/units/parse.h"
 #include "sim/collective_run.h"
 #include "sim/folded_network.h"
@@ -54,37 +56,55 @@ bool calls_in_turn(const ResolvedPoint& point) {
   });
 }
 
-// Adds who sends to whom. Returns whether some two then send to one another.
-bool sends_both_ways(const collectives::Plan& plan, std::set<std::pair<Rank, Rank>>& ways) {
-  bool both = false;
-  for (const collectives::Channel& channel : plan.channels) {
-    collectives::for_each_round(channel, [&](const collectives::Round& round, const auto*) {
-      for (std::uint32_t from = 0; from < plan.endpoints().value(); ++from) {
-        for (const collectives::Send& send : round.sends(Rank(from))) {
-          ways.emplace(Rank(from), send.to);
-          both = both || ways.contains({send.to, Rank(from)});
+// Who sends to whom, and what of that waits for a word of its receiver.
+struct Ways {
+  std::set<std::pair<Rank, Rank>> data, asked;
+
+  void add(const ResolvedPoint& point, const topology::Fabric& fabric,
+           const collectives::Plan& plan) {
+    const std::vector<Job> jobs = jobs_of(point);
+    const auto place = [&](Rank endpoint) { return place_of(point, jobs.front(), endpoint); };
+    for (const collectives::Channel& channel : plan.channels) {
+      collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
+        for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
+          for (const collectives::Send& send : round.sends(Rank(r))) {
+            const std::pair way(Rank(r), send.to);
+            data.insert(way);
+            const bool acquainted =
+                before == nullptr || collectives::have_met(before, Rank(r), send.to);
+            const topology::Path path = fabric.path(place(Rank(r)), place(send.to));
+            if (path.timing.needs_word(acquainted)) asked.insert(way);
+          }
         }
-      }
+      });
+    }
+  }
+
+  [[nodiscard]] bool meet() const {
+    return std::ranges::any_of(asked, [&](const auto& way) {
+      return data.contains({way.second, way.first});
     });
   }
-  return both;
-}
+};
 
-// Whether receivers' words that they are ready stand behind data: two ranks send to one another,
-// and have several rounds under way. Classes do not tell which two.
+// Whether receivers' words that they are ready may stand behind data: two ranks send to one
+// another, and have several rounds under way. Classes do not tell which two.
 bool words_wait(const ResolvedPoint& point) {
   if (point.cluster.network.receives == topology::Receives::ready) return false;
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
+  const topology::Fabric fabric(point.cluster);
+  const bool in_turn = calls_in_turn(point);
   std::set<CollectiveCall> calls;
-  std::set<std::pair<Rank, Rank>> ways;
+  Ways ways;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call == nullptr || !calls.insert(*call).second) continue;
     const collectives::Plan plan = planner.plan_of(*call);
-    if (calls_in_turn(point) && plan.channels.size() == 1 && plan.channels.front().window == 1)
-      continue;
-    if (sends_both_ways(plan, ways)) return true;
+    if (in_turn && plan.channels.size() == 1 && plan.channels.front().window == 1) continue;
+    if (in_turn) ways = {};
+    ways.add(point, fabric, plan);
+    if (ways.meet()) return true;
   }
   return false;
 }

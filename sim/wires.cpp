@@ -6,11 +6,10 @@
 namespace paceline::sim {
 namespace {
 
-// Sums of the same times may differ by rounding. Where data and a word come together, the one that
-// is answered by data is first: it needs nobody to wake up.
+// When data come to a rank and, behind them, the word for data of its own, those are written before
+// it says its next word: the first is done by a thread that is awake, the other by one that has to
+// be woken. Sums of the same times differ by rounding.
 constexpr Seconds at_once(1e-9);
-
-bool is_behind(Seconds said, Seconds written) { return written <= said + at_once; }
 
 }  // namespace
 
@@ -20,14 +19,10 @@ void Wires::write(Actor from, Actor to, Seconds time, const void* data) {
 
 void Wires::has_left(Actor from, Actor to, const void* data) {
   Wire& wire = wires_.at({from, to});
-  const auto found = std::ranges::find(wire.data, data, &Data::data);
-  const Seconds written = found->written;
-  wire.data.erase(found);
-  for (Word& word : wire.words) {
-    if (is_behind(word.said, written)) --word.behind;
-  }
-  const auto still_waiting =
-      std::ranges::stable_partition(wire.words, [](const Word& word) { return word.behind == 0; });
+  wire.data.erase(std::ranges::find(wire.data, data, &Data::data));
+  for (Word& word : wire.words) std::erase(word.behind, data);
+  const auto still_waiting = std::ranges::stable_partition(
+      wire.words, [](const Word& word) { return word.behind.empty(); });
   std::vector<Word> left(std::make_move_iterator(wire.words.begin()),
                          std::make_move_iterator(still_waiting.begin()));
   wire.words.erase(wire.words.begin(), still_waiting.begin());
@@ -38,10 +33,12 @@ void Wires::has_left(Actor from, Actor to, const void* data) {
 bool Wires::say(Actor from, Actor to, Seconds now, Left left) {
   const auto wire = wires_.find({from, to});
   if (wire == wires_.end()) return true;
-  const auto behind = std::ranges::count_if(
-      wire->second.data, [now](const Data& data) { return is_behind(now, data.written); });
-  if (behind == 0) return true;
-  wire->second.words.push_back({now, static_cast<std::size_t>(behind), std::move(left)});
+  std::vector<const void*> behind;
+  for (const Data& data : wire->second.data) {
+    if (data.written <= now + at_once) behind.push_back(data.data);
+  }
+  if (behind.empty()) return true;
+  wire->second.words.push_back({std::move(behind), std::move(left)});
   return false;
 }
 

@@ -30,8 +30,7 @@ class Wires {
     Seconds written;
   };
   struct Word {
-    Seconds said;
-    std::size_t behind;  // data that was written before and has not left
+    std::vector<const void*> behind;  // data that was written before and has not left
     Left left;
   };
   struct Wire {

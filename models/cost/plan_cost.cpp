@@ -1,6 +1,7 @@
 #include "models/cost/plan_cost.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <utility>
@@ -74,6 +75,7 @@ class ChannelCost {
   std::vector<Seconds> run(std::span<const Seconds> starts) {
     starts_.assign(starts.begin(), starts.end());
     done_.assign(window_, starts_);
+    said_ahead_.clear();
     std::uint64_t round = 0;
     for (std::size_t s = 0; s < shapes_.size(); ++s) run_shape(s, round);
     return done_before(round);
@@ -145,7 +147,11 @@ class ChannelCost {
     }
     if (timing.needs_word(acquainted) && counted) {
       const bool ahead = timing.is_said_ahead(acquainted);
-      ready = std::max(ready, (ahead ? starts_[to] : posted[to]) + timing.word());
+      const Seconds said = !ahead ? posted[to]
+                           : said_ahead_.size() < topology::rounds_announced_ahead
+                               ? starts_[to]
+                               : said_ahead_.front()[to];
+      ready = std::max(ready, said + timing.word());
     }
     const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
                          Seconds(elements * t.seconds_per_element);
@@ -173,6 +179,10 @@ class ChannelCost {
         done[from] = std::max(done[from], ends.sender);
         done[to] = std::max(done[to], ends.receiver);
       }
+      if (fabric_.cluster().network.receives == topology::Receives::announced_ahead) {
+        said_ahead_.push_back(posted);
+        if (said_ahead_.size() > topology::rounds_announced_ahead) said_ahead_.pop_front();
+      }
       done_[round % window_] = done;
     }
   }
@@ -184,7 +194,8 @@ class ChannelCost {
   ElementSize element_size_;
   Latency latency_;
   std::vector<Seconds> starts_;
-  std::vector<std::vector<Seconds>> done_;  // [i % window][r]: rank r with rounds up to i
+  std::deque<std::vector<Seconds>> said_ahead_;  // when the last rounds before this were posted
+  std::vector<std::vector<Seconds>> done_;       // [i % window][r]: rank r with rounds up to i
   std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
 };
 

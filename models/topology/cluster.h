@@ -89,16 +89,15 @@ struct FatTree {
 enum class Receives {
   ready,      // its receiver has reached it
   announced,  // and the word of that has come, a latency later: Gloo's TCP transport
-  // The same, but receives from a rank that its receiver has to do with in the round before too, or
-  // in the call's first round, are posted ahead: their word was given when the receiver came to the
-  // call, or stands behind what its connection has to carry.
+  // The same, but the word to a rank that its receiver has to do with in the round before too is
+  // given ahead. Paceline's plans on Gloo.
   announced_ahead,
-  // Nobody gives a word to, or waits for one of, a rank that it has to do with in the round before
-  // too, nor in the call's first round; all others do. Paceline's plans on MPI.
+  // A word is given to, and waited for by, only those that its receiver has nothing to do with in
+  // the round before, and not in a call's first round. Paceline's plans on MPI.
   announced_to_strangers,
 };
 
-// How many rounds before its turn such a receive is posted.
+// How many rounds before its turn a word is given ahead.
 inline constexpr std::uint64_t rounds_announced_ahead = 2;
 
 [[nodiscard]] std::string_view to_text(Receives receives);  // as a scenario spells it

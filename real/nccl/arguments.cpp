@@ -51,9 +51,9 @@ std::optional<std::pair<Rank, Rank>> find_shared_device(const std::vector<std::s
 }
 
 std::optional<std::size_t> lane_of(Stream stream) {
-  const Stream channel = stream % streams_per_call;
+  const Stream channel = stream % streams_a_call;
   if (channel >= lane_channels) return std::nullopt;
-  return stream / streams_per_call % 2 * lane_channels + channel;
+  return stream / streams_a_call % 2 * lane_channels + channel;
 }
 
 }  // namespace paceline::real::nccl

@@ -28,10 +28,9 @@ namespace paceline::real::nccl {
 
 // Plans' messages that are under way at the same time must not be on one communicator of NCCL's,
 // which matches them by their order alone, and threads post in another order on every rank. So
-// there are lanes, a communicator each: of a Stream that is (call * 256 + channel), by whether the
-// call is even and by channel. Two calls, of successive numbers, may be under way, of few channels
-// each.
-inline constexpr Stream streams_per_call = 256;
+// there are lanes, a communicator each: of a Stream that is a call's and a channel's, by whether
+// the call is even and by channel. Two calls, of successive numbers, may be under way, of few
+// channels each.
 inline constexpr Stream lane_channels = 4;  // each costs memory of the device and start-up time
 inline constexpr Stream lanes = 2 * lane_channels;
 

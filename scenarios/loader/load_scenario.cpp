@@ -374,23 +374,22 @@ CollectiveSettings read_collective(Reader reader, cost::Library unless_named) {
   return collective;
 }
 
-// Over TCP, messages wait for their receivers as those of the library do, unless the scenario says
+// Messages wait for their receivers as those of the library do over TCP, unless the scenario says
 // how. Paceline's own plans post receives ahead, cut messages for MPI so short that it does not ask
-// first, and ask strangers themselves.
+// first, and ask strangers themselves, whatever is below MPI.
 void wait_as_the_library(Reader& file, Scenario& scenario) {
   topology::Network& network = scenario.cluster.network;
-  if (network.transport != topology::Transport::tcp) return;
   Reader section = file.map("cluster").map("network");
   const auto library = scenario.collective.library;
   const auto runs_on = [&](std::string_view backend) {
     return library == cost::Library::plan && file.has("real") && scenario.real.backend == backend;
   };
-  if (!section.has("receives")) {
-    using topology::Receives;
-    if (library == cost::Library::gloo) network.receives = Receives::announced;
-    if (runs_on("gloo")) network.receives = Receives::announced_ahead;
-    if (runs_on("mpi")) network.receives = Receives::announced_to_strangers;
-  }
+  using topology::Receives;
+  const bool is_said = section.has("receives");
+  if (!is_said && runs_on("mpi")) network.receives = Receives::announced_to_strangers;
+  if (network.transport != topology::Transport::tcp) return;
+  if (!is_said && library == cost::Library::gloo) network.receives = Receives::announced;
+  if (!is_said && runs_on("gloo")) network.receives = Receives::announced_ahead;
   // btl_tcp_eager_limit of Open MPI 4.1.
   constexpr Bytes open_mpi_eager_limit{64 * 1024};
   if (!section.has("rendezvous_above") && library == cost::Library::mpi) {

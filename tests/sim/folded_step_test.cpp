@@ -227,7 +227,7 @@ TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
     EXPECT_EQ(got.transfers, expected.transfers) << "seed " << seed << ": " << named(point);
     EXPECT_LE(largest_difference(got, expected), 1e-6) << "seed " << seed << ": " << named(point);
   }
-  EXPECT_GE(cases, 200U);
+  EXPECT_GE(cases, 340U);
   EXPECT_GE(algorithms.size(), 12U);
   EXPECT_LT(solves * 10, transfers);
   std::printf("%lu cases of %zu algorithms: %lu transfers, %lu solves\n", cases, algorithms.size(),

@@ -205,12 +205,24 @@ TEST(Sockets, FillAPipelineWhateverItsLatency) {
       expect_step(one_call(cluster, chain(Collective::reduce)),
                   (chunk_count + hops - 1) * chunk_time + hops * far);
       cluster.network.receives = Receives::announced_ahead;
+      if (far > chunk_time) continue;
       expect_step(one_call(cluster, chain(Collective::broadcast)),
                   far + (chunk_count + hops - 1) * chunk_time + hops * far);
     }
   }
   Cluster rdma = flat(2, bandwidth, latency);
   expect_step(one_call(rdma, chain(Collective::broadcast)), chunk_count * (chunk_time + latency));
+}
+
+// Words are said two rounds ahead. With latencies L above a chunk's time X the first three chunks
+// leave after L, and each later one when the word is there that was said when the chunk three
+// before it had come: chunk 3k + j arrives at (2k + 2) L + (k + j + 1) X. The last of 8 has k = 2,
+// j = 1.
+TEST(Announcement, LimitsWhatIsUnderWay) {
+  Cluster cluster = over_sockets(2, topology::Receives::announced_ahead);
+  cluster.network.latency = Seconds(20 * latency);
+  expect_step(one_call(cluster, chain(collectives::Collective::broadcast)),
+              6 * 20 * latency + 4 * chunk_time);
 }
 
 // What has come early is added when its receiver comes to it: one sum after another, each shorter

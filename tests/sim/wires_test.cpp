@@ -41,6 +41,16 @@ TEST_F(WiresTest, AWordLeavesWhenAllThatWasWrittenBeforeHasLeft) {
   EXPECT_EQ(left_, (std::vector<int>{1, 2}));
 }
 
+TEST_F(WiresTest, AWordWaitsForNothingThatWasWrittenAfterIt) {
+  wires_.write(0, 1, Seconds(0), &one_);
+  EXPECT_FALSE(say(0, 1, 1, 1));
+  wires_.write(0, 1, Seconds(1), &two_);
+  wires_.has_left(0, 1, &two_);
+  EXPECT_TRUE(left_.empty());
+  wires_.has_left(0, 1, &one_);
+  EXPECT_EQ(left_, (std::vector<int>{1}));
+}
+
 TEST_F(WiresTest, AWordThatLeavesMayLetMoreBeWritten) {
   wires_.write(0, 1, Seconds(1), &one_);
   EXPECT_FALSE(wires_.say(0, 1, Seconds(1), [this] {

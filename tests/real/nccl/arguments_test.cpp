@@ -42,7 +42,7 @@ TEST(NcclArguments, KeepsSuccessiveCallsAndTheirChannelsOnDifferentLanes) {
   std::set<std::size_t> used;
   for (real::Stream call = 6; call <= 7; ++call) {
     for (real::Stream channel = 0; channel < lane_channels; ++channel) {
-      const auto lane = lane_of(call * streams_per_call + channel);
+      const auto lane = lane_of(call * real::streams_a_call + channel);
       ASSERT_TRUE(lane);
       EXPECT_LT(*lane, lanes);
       used.insert(*lane);
