@@ -23,6 +23,7 @@ constexpr std::array rows{
     Command{"collective", "a table like nccl-tests' for an algorithm on a cluster",
             attach_collective},
     Command{"validate", "the error table over the measured points of scenarios", attach_validate},
+    Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor},
 };

@@ -23,7 +23,7 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   for (const char* command :
-       {"run", "measure", "compare", "buckets", "collective", "validate", "doctor"}) {
+       {"run", "measure", "compare", "buckets", "collective", "validate", "nccl", "doctor"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;
@@ -41,7 +41,8 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
         "run scenario.yaml --timeline -", "run scenario.yaml --explain-cluster",
         "validate scenario.yaml", "validate scenario.yaml --json -", "buckets resnet18",
         "buckets resnet18 --json -", "collective flat --max 1KiB",
-        "collective flat --max 1KiB --json -", "doctor", "doctor --json -"}) {
+        "collective flat --max 1KiB --json -", "nccl --channels 2 --local 12GBps", "doctor",
+        "doctor --json -"}) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
         folder.path());

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "models/collectives/plan.h"
+#include "models/units/units.h"
+
+// How NCCL chooses: its own model of how long each algorithm and protocol takes, by release. It
+// selects; it is no clock (measured all-reduces of a few KiB take three times as long).
+//
+// Source: NCCL, src/graph/tuning.cc of 2.18 to 2.30; reference facts B1 to B9.
+namespace paceline::cost::nccl {
+
+// In NCCL's order, by which it numbers them in its logs.
+enum class Algorithm : std::uint8_t {
+  tree,
+  ring,
+  collnet_direct,
+  collnet_chain,
+  nvls,
+  nvls_tree,
+  pat
+};
+enum class Protocol : std::uint8_t { ll, ll128, simple };
+
+inline constexpr std::size_t algorithm_count = 7, protocol_count = 3;
+
+[[nodiscard]] std::string_view to_text(Algorithm algorithm);  // as NCCL_ALGO spells it
+[[nodiscard]] std::string_view to_text(Protocol protocol);    // as NCCL_PROTO does
+
+// A release 2.minor that is modelled: 2.18 to 2.30.
+struct Release {
+  std::uint32_t minor;
+
+  static constexpr std::uint32_t oldest = 18, newest = 30;
+  // The nearest that is modelled.
+  [[nodiscard]] static Release nearest(std::uint32_t minor);
+
+  friend auto operator<=>(const Release&, const Release&) = default;
+};
+
+enum class Architecture : std::uint8_t { volta, ampere, hopper, blackwell };
+enum class Processor : std::uint8_t { intel_or_other, amd };
+enum class LocalLink : std::uint8_t { nvlink, pci };
+
+// What NCCL's search of the topology found for one kind of graph. Bandwidths are a channel's, one
+// way, as NCCL counts them (powers of ten).
+struct Graph {
+  std::uint32_t channels = 0;  // none: no such graph
+  BytesPerSecond local;        // inside a node
+  BytesPerSecond remote;       // between nodes
+  // Of a tree: one rank of a node talks to other nodes (NCCL_TOPO_PATTERN_TREE) and not two.
+  bool is_plain_tree = false;
+  bool has_same_channels = true;  // all of them alike, as on most machines
+};
+
+// A communicator, as the model sees it.
+struct Group {
+  Release release;
+  RankCount ranks;  // nodes times as many a node
+  std::uint32_t nodes = 1;
+  Architecture gpu = Architecture::ampere;
+  Processor processor = Processor::intel_or_other;
+  LocalLink link = LocalLink::nvlink;
+  Seconds network_latency;  // what the network plugin states; 0 for NCCL's own
+  Graph ring, tree;
+  Graph collnet, nvls;  // none where there is no SHARP or NVSwitch of that kind
+  bool has_nvswitch = false;
+  bool has_ll128 = true;  // see ll128_is_safe
+
+  [[nodiscard]] std::uint32_t ranks_per_node() const { return ranks.value() / nodes; }
+};
+
+// Latency and bandwidth of a collective by one algorithm and protocol: t = latency + bytes /
+// bandwidth, before what depends on the size.
+struct Cost {
+  Seconds latency;
+  BytesPerSecond bandwidth;  // of the buffer, not of a wire; 0: not available
+};
+
+struct Choice {
+  Algorithm algorithm;
+  Protocol protocol;
+  Seconds time;
+  std::uint32_t channels, threads;  // that a call of this size uses, at most
+};
+
+class Tuning {
+ public:
+  // Precondition: at least two ranks, the same number on each node, a ring.
+  explicit Tuning(const Group& group);
+
+  [[nodiscard]] const Group& group() const { return group_; }
+  // Precondition: not an all-to-all, which is no collective of NCCL's.
+  [[nodiscard]] Cost cost(collectives::Collective collective, Algorithm algorithm,
+                          Protocol protocol) const;
+  // Absent where it is not available.
+  [[nodiscard]] std::optional<Seconds> time(collectives::Collective collective, Algorithm algorithm,
+                                            Protocol protocol, Bytes size) const;
+  // The quickest; the first of equals.
+  [[nodiscard]] Choice choose(collectives::Collective collective, Bytes size) const;
+
+ private:
+  [[nodiscard]] const Graph& graph(Algorithm algorithm) const;
+  [[nodiscard]] bool is_available(collectives::Collective collective, Algorithm algorithm,
+                                  Protocol protocol) const;
+  [[nodiscard]] double bandwidth_gbps(collectives::Collective collective, Algorithm algorithm,
+                                      Protocol protocol) const;
+  [[nodiscard]] double latency_us(collectives::Collective collective, Algorithm algorithm,
+                                  Protocol protocol) const;
+  void set_channels(Choice& choice, Bytes size) const;
+
+  Group group_;
+};
+
+}  // namespace paceline::cost::nccl

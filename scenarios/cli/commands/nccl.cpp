@@ -1,0 +1,324 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "models/cost/nccl_tuning.h"
+#include "models/units/parse.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/loader/input_error.h"
+#include "scenarios/report/assumptions.h"
+#include "scenarios/report/text_table.h"
+
+namespace paceline::cli {
+namespace {
+
+using collectives::Collective;
+using cost::nccl::Algorithm;
+using cost::nccl::Architecture;
+using cost::nccl::Choice;
+using cost::nccl::Group;
+using cost::nccl::LocalLink;
+using cost::nccl::Processor;
+using cost::nccl::Protocol;
+using cost::nccl::Release;
+using cost::nccl::Tuning;
+
+struct Options {
+  std::string version = "2.28", gpu = "ampere", processor = "intel", link = "nvlink";
+  std::string local, remote, network_latency = "0us";
+  std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0;
+  bool plain_tree = false, different_channels = false, no_ll128 = false;
+  std::string collective = "all_reduce", min_size = "1KiB", max_size = "1GiB", json, tuner;
+};
+
+struct Row {
+  Bytes size;
+  Choice choice;
+};
+
+template <class T>
+using Words = std::vector<std::pair<std::string_view, T>>;
+
+const Words<Architecture> architectures{{"volta", Architecture::volta},
+                                        {"ampere", Architecture::ampere},
+                                        {"hopper", Architecture::hopper},
+                                        {"blackwell", Architecture::blackwell}};
+const Words<Processor> processors{{"intel", Processor::intel_or_other}, {"amd", Processor::amd}};
+const Words<LocalLink> links{{"nvlink", LocalLink::nvlink}, {"pci", LocalLink::pci}};
+// In the order of NCCL's table.
+const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
+                                        {"reduce", Collective::reduce},
+                                        {"all_gather", Collective::all_gather},
+                                        {"reduce_scatter", Collective::reduce_scatter},
+                                        {"all_reduce", Collective::all_reduce}};
+// Those that a description by one graph can have; the others need switches that reduce.
+constexpr std::array algorithms{Algorithm::tree, Algorithm::ring, Algorithm::pat};
+constexpr std::array protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
+
+template <class T>
+T word(const char* option, const std::string& text, const Words<T>& known) {
+  std::string all;
+  for (const auto& [name, value] : known) {
+    if (name == text) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  throw InputError({option, 0, 0}, fmt::format("\"{}\" is not known", text), "known: " + all);
+}
+
+template <class T>
+T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::string_view)) {
+  const auto parsed = parse(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    throw InputError({option, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
+  }
+  return std::get<T>(parsed);
+}
+
+// "2.21" and "2.21.5" are 21.
+std::uint32_t minor_of(const std::string& version) {
+  constexpr std::string_view major = "2.";
+  std::uint32_t minor = 0;
+  const char* const end = version.data() + version.size();
+  if (version.starts_with(major)) {
+    const auto [rest, error] = std::from_chars(version.data() + major.size(), end, minor);
+    if (error == std::errc() && (rest == end || *rest == '.')) return minor;
+  }
+  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is no version of NCCL", version),
+                   "write 2.18 to 2.30");
+}
+
+Group group_of(const Options& options) {
+  constexpr std::uint32_t most = 1U << 20;
+  const auto refuse = [](const char* option, std::uint32_t value, const char* hint) {
+    throw InputError({option, 0, 0}, fmt::format("{} is out of range", value), hint);
+  };
+  if (options.nodes == 0 || options.nodes > most)
+    refuse("--nodes", options.nodes, "write 1 or more");
+  if (options.gpus_per_node == 0 || options.gpus_per_node > 1024) {
+    refuse("--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
+  }
+  if (options.nodes * options.gpus_per_node < 2) {
+    throw InputError({"--gpus-per-node", 0, 0}, "one GPU sends nothing",
+                     "write 2 or more, or --nodes 2");
+  }
+  if (options.channels == 0 || options.channels > 64) {
+    refuse("--channels", options.channels, "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints");
+  }
+  Group group;
+  group.release = Release::nearest(minor_of(options.version));
+  group.nodes = options.nodes;
+  group.ranks = RankCount(options.nodes * options.gpus_per_node);
+  group.gpu = word("--gpu", options.gpu, architectures);
+  group.processor = word("--processor", options.processor, processors);
+  group.link = word("--link", options.link, links);
+  group.network_latency = quantity("--network-latency", options.network_latency, parse_seconds);
+  const auto local = quantity("--local", options.local, parse_bandwidth);
+  const auto remote =
+      options.remote.empty() ? local : quantity("--remote", options.remote, parse_bandwidth);
+  for (const auto& [option, value] : {std::pair("--local", local), std::pair("--remote", remote)}) {
+    if (value <= BytesPerSecond(0)) throw InputError({option, 0, 0}, "is not above zero", "");
+  }
+  group.ring = group.tree = {options.channels, local, remote, options.plain_tree,
+                             !options.different_channels};
+  group.has_ll128 = !options.no_ll128;
+  return group;
+}
+
+std::vector<Row> choices(const Options& options, const Tuning& tuning, Collective collective) {
+  const Bytes least = quantity("--min", options.min_size, parse_bytes);
+  const Bytes most = quantity("--max", options.max_size, parse_bytes);
+  if (least == Bytes(0)) throw InputError({"--min", 0, 0}, "is zero", "write 1KiB");
+  std::vector<Row> rows;
+  for (Bytes size = least; size <= most; size = size * 2) {
+    rows.push_back({size, tuning.choose(collective, size)});
+    if (size.value() > most.value() / 2) break;  // twice that might not fit 64 bits
+  }
+  if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
+  return rows;
+}
+
+constexpr std::string_view none = "-";
+
+// Of latency, in us, and bandwidth, in GB/s, as NCCL's table has them.
+std::string cell(const Tuning& tuning, Collective collective, Algorithm algorithm,
+                 Protocol protocol) {
+  const auto cost = tuning.cost(collective, algorithm, protocol);
+  if (cost.bandwidth <= BytesPerSecond(0)) return std::string(none);
+  return fmt::format("{:.1f}/{:.1f}", cost.latency.value() * 1e6, cost.bandwidth.value() * 1e-9);
+}
+
+void write_costs(const Tuning& tuning) {
+  std::vector<std::pair<Algorithm, Protocol>> columns;
+  for (const Algorithm algorithm : algorithms) {
+    for (const Protocol protocol : protocols) {
+      const bool is_any = std::ranges::any_of(all_collectives, [&](const auto& one) {
+        return cell(tuning, one.second, algorithm, protocol) != none;
+      });
+      if (is_any) columns.emplace_back(algorithm, protocol);
+    }
+  }
+  std::vector<std::string> header{"us / GB/s"};
+  for (const auto& [algorithm, protocol] : columns) {
+    header.push_back(fmt::format("{} {}", to_text(algorithm), to_text(protocol)));
+  }
+  TextTable table(header, 1);
+  for (const auto& [name, collective] : all_collectives) {
+    std::vector<std::string> row{std::string(name)};
+    for (const auto& [algorithm, protocol] : columns) {
+      row.push_back(cell(tuning, collective, algorithm, protocol));
+    }
+    table.add(std::move(row));
+  }
+  table.write(std::cout);
+}
+
+void write_text(const Options& options, const Tuning& tuning, const std::vector<Row>& rows) {
+  const Group& group = tuning.group();
+  fmt::print(std::cout, "NCCL 2.{}, {} ranks on {} node{}, {} channels\n\n", group.release.minor,
+             group.ranks.value(), group.nodes, group.nodes == 1 ? "" : "s", group.ring.channels);
+  write_costs(tuning);
+  fmt::print(std::cout, "\n{}\n", options.collective);
+  TextTable table({"size (B)", "algorithm", "protocol", "channels", "threads", "time (us)"}, 0);
+  for (const auto& [size, choice] : rows) {
+    table.add({std::to_string(size.value()), std::string(to_text(choice.algorithm)),
+               std::string(to_text(choice.protocol)), std::to_string(choice.channels),
+               std::to_string(choice.threads), fmt::format("{:.3f}", choice.time.value() * 1e6)});
+  }
+  table.write(std::cout);
+  std::vector<std::string> assumed{
+      "times: NCCL's own model, by which it selects; a measured small message takes several times "
+      "as long",
+      "one graph for rings and trees; no SHARP, no NVLS"};
+  if (minor_of(options.version) != group.release.minor) {
+    assumed.push_back(fmt::format("NCCL {} is not modelled: 2.{} stands for it", options.version,
+                                  group.release.minor));
+  }
+  write_assumptions(std::cout, assumed);
+}
+
+void write_json(std::ostream& out, const Options& options, const Tuning& tuning,
+                const std::vector<Row>& rows) {
+  nlohmann::ordered_json costs = nlohmann::ordered_json::array();
+  for (const auto& [name, collective] : all_collectives) {
+    for (const Algorithm algorithm : algorithms) {
+      for (const Protocol protocol : protocols) {
+        const auto cost = tuning.cost(collective, algorithm, protocol);
+        if (cost.bandwidth <= BytesPerSecond(0)) continue;
+        costs.push_back({{"collective", name},
+                         {"algorithm", to_text(algorithm)},
+                         {"protocol", to_text(protocol)},
+                         {"latency_s", cost.latency.value()},
+                         {"bandwidth_bytes_per_s", cost.bandwidth.value()}});
+      }
+    }
+  }
+  nlohmann::ordered_json chosen = nlohmann::ordered_json::array();
+  for (const auto& [size, choice] : rows) {
+    chosen.push_back({{"size_bytes", size.value()},
+                      {"algorithm", to_text(choice.algorithm)},
+                      {"protocol", to_text(choice.protocol)},
+                      {"channels", choice.channels},
+                      {"threads", choice.threads},
+                      {"time_s", choice.time.value()}});
+  }
+  const nlohmann::ordered_json all{{"schema", "paceline.nccl/1"},
+                                   {"release", fmt::format("2.{}", tuning.group().release.minor)},
+                                   {"ranks", tuning.group().ranks.value()},
+                                   {"nodes", tuning.group().nodes},
+                                   {"costs", std::move(costs)},
+                                   {"collective", options.collective},
+                                   {"choices", std::move(chosen)}};
+  out << all.dump(1) << '\n';
+}
+
+std::string in_lower_case(std::string_view text, std::string_view without) {
+  std::string lower;
+  for (const char letter : text) {
+    if (without.find(letter) != without.npos) continue;
+    lower += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return lower;
+}
+
+// For NCCL's example tuner plugin (ext-tuner/example of NVIDIA/nccl), which takes the first line
+// that fits. A size stands for all up to the next one; -1: whatever it is, or what NCCL does.
+void write_tuner(std::ostream& out, const Options& options, const Tuning& tuning,
+                 const std::vector<Row>& rows) {
+  const auto same = [](const Row& a, const Row& b) {
+    return a.choice.algorithm == b.choice.algorithm && a.choice.protocol == b.choice.protocol;
+  };
+  fmt::print(out,
+             "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n");
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t next = first + 1;
+    while (next < rows.size() && same(rows[first], rows[next])) ++next;
+    const std::uint64_t last =
+        next < rows.size() ? rows[next].size.value() - 1 : rows.back().size.value();
+    fmt::print(out, "{},{},{},{},{},-1,{},{}\n", in_lower_case(options.collective, "_"),
+               first == 0 ? 0 : rows[first].size.value(), last,
+               in_lower_case(to_text(rows[first].choice.algorithm), ""),
+               in_lower_case(to_text(rows[first].choice.protocol), ""), tuning.group().nodes,
+               tuning.group().ranks.value());
+    first = next;
+  }
+}
+
+int run(const Options& options) {
+  const Collective collective = word("--collective", options.collective, all_collectives);
+  const Tuning tuning(group_of(options));
+  const auto rows = choices(options, tuning, collective);
+  if (options.json != "-" && options.tuner != "-") write_text(options, tuning, rows);
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, options, tuning, rows); });
+  }
+  if (!options.tuner.empty()) {
+    write_to(options.tuner, [&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+Action attach_nccl(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--version", options->version, "of NCCL: 2.18 to 2.30; 2.28 by default");
+  app.add_option("--nodes", options->nodes, "1 by default");
+  app.add_option("--gpus-per-node", options->gpus_per_node, "8 by default");
+  app.add_option("--channels", options->channels,
+                 "of its rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints")
+      ->required();
+  app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps")
+      ->required();
+  app.add_option("--remote", options->remote, "between nodes; default: the same");
+  app.add_option("--gpu", options->gpu, "volta, ampere, hopper or blackwell");
+  app.add_option("--processor", options->processor, "intel (and others) or amd");
+  app.add_option("--link", options->link, "inside a node: nvlink or pci");
+  app.add_option("--network-latency", options->network_latency,
+                 "as the network plugin states it; 0us by default, as NCCL's own do");
+  app.add_flag("--plain-tree", options->plain_tree,
+               "one rank of a node talks to others (pattern 1)");
+  app.add_flag("--different-channels", options->different_channels,
+               "where the log says sameChannels 0");
+  app.add_flag("--no-ll128", options->no_ll128, "where NCCL does not take LL128 for safe");
+  app.add_option("--collective", options->collective,
+                 "all_reduce, reduce_scatter, all_gather, broadcast or reduce");
+  app.add_option("--min", options->min_size, "the first size; 1KiB by default");
+  app.add_option("--max", options->max_size, "the last; each is twice the one before");
+  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_option("--tuner", options->tuner, "write the choices for NCCL's example tuner plugin");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli
