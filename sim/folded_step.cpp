@@ -51,9 +51,11 @@ std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
 }
 
 bool calls_in_turn(const ResolvedPoint& point) {
-  return std::ranges::all_of(point.program.lanes, [](const training::Lane& lane) {
-    return lane.kind == training::LaneKind::compute || lane.in_flight == 1;
-  });
+  std::uint64_t in_flight = 0;
+  for (const training::Lane& lane : point.program.lanes) {
+    if (lane.kind == training::LaneKind::communication) in_flight += lane.in_flight;
+  }
+  return in_flight <= 1;
 }
 
 // Who sends to whom, and what of that waits for a word of its receiver.
