@@ -84,42 +84,48 @@ Architecture known(Release release, Architecture gpu) {
   return gpu == Architecture::blackwell && release.minor < 25 ? Architecture::hopper : gpu;
 }
 
+// Volta's to Blackwell's row, and what Blackwell's became.
+struct Largest {
+  std::array<ByNodes, 4> rows;
+  std::uint32_t changed_minor;
+  ByNodes changed;
+
+  [[nodiscard]] ByNodes of(Release release, Architecture gpu) const {
+    if (gpu == Architecture::blackwell && release.minor >= changed_minor) return changed;
+    return rows[row(known(release, gpu))];
+  }
+};
+
 }  // namespace
 
 ByNodes ring_ll128_max(Release release, Architecture gpu) {
-  constexpr ByNodes older{20, 20, 20}, hopper{36.7, 36.7, 36.7}, blackwell{73.4, 73.4, 73.4},
-      since_2_29{34.5, 34.6, 34.5};
-  switch (known(release, gpu)) {
-    case Architecture::volta:
-    case Architecture::ampere: return older;
-    case Architecture::hopper: return hopper;
-    case Architecture::blackwell: return release.minor >= 29 ? since_2_29 : blackwell;
-  }
-  PACELINE_UNREACHABLE("an architecture outside the enumeration");
+  constexpr Largest largest{{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 73.4, 73.4}}},
+                            29,
+                            {34.5, 34.6, 34.5}};
+  return largest.of(release, gpu);
 }
 
 ByNodes tree_max(Release release, Architecture gpu) {
-  constexpr std::array<ByNodes, 4> all{
-      {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0}, {77.4, 82.8, 72.0}}};
-  constexpr ByNodes blackwell_since_2_28{70.0, 42.8, 24.0};
-  if (gpu == Architecture::blackwell && release.minor >= 28) return blackwell_since_2_28;
-  return all[row(known(release, gpu))];
+  constexpr Largest largest{
+      {{{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0}, {77.4, 82.8, 72.0}}},
+      28,
+      {70.0, 42.8, 24.0}};
+  return largest.of(release, gpu);
 }
 
 ByNodes tree_ll128_max(Release release, Architecture gpu) {
-  constexpr std::array<ByNodes, 4> all{
-      {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}, {73.4, 73.4, 58.0}}};
-  constexpr ByNodes blackwell_since_2_28{55.6, 31.67, 20.0};
-  if (gpu == Architecture::blackwell && release.minor >= 28) return blackwell_since_2_28;
-  return all[row(known(release, gpu))];
+  constexpr Largest largest{{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}, {73.4, 73.4, 58.0}}},
+                            28,
+                            {55.6, 31.67, 20.0}};
+  return largest.of(release, gpu);
 }
 
 ByNodes nvls_tree_max(Release release, Architecture gpu) {
-  constexpr std::array<ByNodes, 4> all{
-      {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96.0, 43.1}}};
-  constexpr ByNodes blackwell_since_2_29{0, 96.0, 43.8};
-  if (gpu == Architecture::blackwell && release.minor >= 29) return blackwell_since_2_29;
-  return all[row(gpu)];
+  constexpr Largest largest{
+      {{{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96.0, 43.1}}},
+      29,
+      {0, 96.0, 43.8}};
+  return largest.of(release, gpu);
 }
 
 double nvls_efficiency(Architecture gpu) {

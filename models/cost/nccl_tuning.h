@@ -70,7 +70,7 @@ struct Group {
   Graph ring, tree;
   Graph collnet, nvls;  // none where there is no SHARP or NVSwitch of that kind
   bool has_nvswitch = false;
-  bool has_ll128 = true;  // see ll128_is_safe
+  bool has_ll128 = true;  // NCCL takes it for safe on these links and GPUs (facts B8)
 
   [[nodiscard]] std::uint32_t ranks_per_node() const { return ranks.value() / nodes; }
 };

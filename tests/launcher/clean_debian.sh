@@ -73,7 +73,7 @@ inside() {  # COMMAND...: in the clone in the chroot, with a fresh user's enviro
   # shellcheck disable=SC2016  # expanded by the inner shell
   chroot "$debian" /usr/bin/env -i HOME=/root LANG=C.UTF-8 "${keep[@]}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    /bin/bash -c 'cd /root/paceline && exec "$@"' inside "$@" </dev/null
+    /bin/bash -c 'cd /paceline && exec "$@"' inside "$@" </dev/null
 }
 
 timed() {  # COMMAND...
@@ -107,7 +107,7 @@ copy_apt_setup "$debian"
 mount -t proc proc "$debian/proc"
 mkdir -p "$debian/dev/shm"  # the base brings the device nodes; tests may want shared memory
 mount -t tmpfs -o mode=1777 tmpfs "$debian/dev/shm"
-git clone --quiet --no-hardlinks -- "$repo" "$debian/root/paceline"
+git clone --quiet --no-hardlinks -- "$repo" "$debian/paceline"
 
 failed=0
 timed ./paceline run "$scenario"

@@ -2,8 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include "models/cost/library_choice.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_text.h"
 #include "scenarios/report/assumptions.h"
@@ -45,9 +44,10 @@ struct Row {
   std::vector<std::string> notes = {};
 };
 
-constexpr std::array choices{Collective::all_reduce, Collective::reduce_scatter,
-                             Collective::all_gather, Collective::broadcast,
-                             Collective::reduce,     Collective::all_to_all};
+const Words<Collective> choices{
+    {"all_reduce", Collective::all_reduce}, {"reduce_scatter", Collective::reduce_scatter},
+    {"all_gather", Collective::all_gather}, {"broadcast", Collective::broadcast},
+    {"reduce", Collective::reduce},         {"all_to_all", Collective::all_to_all}};
 constexpr ElementSize float_size(4);
 
 Scenario scenario_of(const Options& options) {
@@ -68,14 +68,6 @@ Scenario scenario_of(const Options& options) {
     text.set(setting.path, setting.value);
   }
   return text.scenario();
-}
-
-Bytes size_option(const char* name, const std::string& text) {
-  const auto parsed = parse_bytes(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    throw InputError({name, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
-  }
-  return std::get<Bytes>(parsed);
 }
 
 Row row_of(const Scenario& scenario, Collective collective, Bytes size) {
@@ -108,8 +100,8 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
 
 std::vector<Row> make_rows(const Options& options, const Scenario& scenario,
                            Collective collective) {
-  const Bytes least = size_option("--min", options.min_size);
-  const Bytes most = size_option("--max", options.max_size);
+  const Bytes least = quantity("--min", options.min_size, parse_bytes);
+  const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
     throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2",
                      "write --min 4B --factor 2");
@@ -213,18 +205,11 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
 }
 
 int run(const Options& options) {
-  const auto* const found = std::find_if(choices.begin(), choices.end(), [&](Collective choice) {
-    return to_text(choice) == options.collective;
-  });
-  if (found == choices.end()) {
-    throw InputError(
-        {"--collective", 0, 0}, fmt::format("\"{}\" is not known", options.collective),
-        "known: all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all");
-  }
+  const Collective collective = word("--collective", options.collective, choices);
   Scenario scenario = scenario_of(options);
-  if (*found != Collective::all_reduce && !options.algorithm.empty()) {
+  if (collective != Collective::all_reduce && !options.algorithm.empty()) {
     if (options.algorithm != collectives::automatic &&
-        collectives::find_algorithm(*found, options.algorithm) == nullptr) {
+        collectives::find_algorithm(collective, options.algorithm) == nullptr) {
       throw InputError(
           {"--algorithm", 0, 0},
           fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
@@ -232,11 +217,11 @@ int run(const Options& options) {
     }
     scenario.collective.algorithm = options.algorithm;
   }
-  auto rows = make_rows(options, scenario, *found);
+  auto rows = make_rows(options, scenario, collective);
   predict(scenario, options.shared.run_options(), rows);
-  if (options.json != "-") write_table(scenario, *found, rows);
+  if (options.json != "-") write_table(scenario, collective, rows);
   if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, *found, rows); });
+    write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, collective, rows); });
   }
   return exit_done;
 }

@@ -10,14 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "models/cost/nccl_tuning.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/loader/input_error.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
 
@@ -48,9 +47,6 @@ struct Row {
   Choice choice;
 };
 
-template <class T>
-using Words = std::vector<std::pair<std::string_view, T>>;
-
 const Words<Architecture> architectures{{"volta", Architecture::volta},
                                         {"ampere", Architecture::ampere},
                                         {"hopper", Architecture::hopper},
@@ -67,25 +63,6 @@ const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
 constexpr std::array algorithms{Algorithm::tree, Algorithm::ring, Algorithm::pat};
 constexpr std::array protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-template <class T>
-T word(const char* option, const std::string& text, const Words<T>& known) {
-  std::string all;
-  for (const auto& [name, value] : known) {
-    if (name == text) return value;
-    all += (all.empty() ? "" : ", ") + std::string(name);
-  }
-  throw InputError({option, 0, 0}, fmt::format("\"{}\" is not known", text), "known: " + all);
-}
-
-template <class T>
-T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::string_view)) {
-  const auto parsed = parse(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    throw InputError({option, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
-  }
-  return std::get<T>(parsed);
-}
-
 // "2.21" and "2.21.5" are 21.
 std::uint32_t minor_of(const std::string& version) {
   constexpr std::string_view major = "2.";
@@ -100,7 +77,7 @@ std::uint32_t minor_of(const std::string& version) {
 }
 
 Group group_of(const Options& options) {
-  constexpr std::uint32_t most = 1U << 20;
+  constexpr std::uint32_t most = 1U << 20, channels_max = 64;  // NCCL's MAXCHANNELS since 2.26
   const auto refuse = [](const char* option, std::uint32_t value, const char* hint) {
     throw InputError({option, 0, 0}, fmt::format("{} is out of range", value), hint);
   };
@@ -113,7 +90,7 @@ Group group_of(const Options& options) {
     throw InputError({"--gpus-per-node", 0, 0}, "one GPU sends nothing",
                      "write 2 or more, or --nodes 2");
   }
-  if (options.channels == 0 || options.channels > 64) {
+  if (options.channels == 0 || options.channels > channels_max) {
     refuse("--channels", options.channels, "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints");
   }
   Group group;

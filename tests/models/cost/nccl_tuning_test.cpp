@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
+#include <utility>
 
 namespace paceline::cost::nccl {
 namespace {
@@ -118,6 +118,31 @@ TEST(NcclTuning, CountsABroadcastsHopsByItsChannels) {
   of.ring.has_same_channels = false;
   EXPECT_NEAR(latency_of(Protocol::ll), 6.6 + 16 * 2.7, 1e-9);
   EXPECT_NEAR(latency_of(Protocol::simple), 8.4 + 16 * 14, 1e-9);
+}
+
+// Worked out by hand from the source's formulas, with 16 channels of 12 GB/s.
+TEST(NcclTuning, KnowsSwitchesThatReduce) {
+  const auto cost = [](const Group& of, Collective collective, Algorithm algorithm) {
+    const Cost found = Tuning(of).cost(collective, algorithm, Protocol::simple);
+    return std::pair(found.latency.value() * 1e6, found.bandwidth.value() * 1e-9);
+  };
+  Group node = group(1, 8, 25);
+  node.gpu = Architecture::hopper;
+  node.nvls = node.ring;
+  EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).first, 25, 1e-9);
+  EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).second, 16 * 12 * 5.0 / 6, 1e-9);
+  node.release = {28};  // 16 * 12 * 0.85 * 15/16 * 2, to the buffer by 8/14
+  EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).second, 306 * 8.0 / 14, 1e-9);
+  Group two = group(2, 8, 23);
+  two.collnet = two.ring;
+  two.has_nvswitch = true;
+  EXPECT_NEAR(cost(two, Collective::all_reduce, Algorithm::collnet_chain).first, 69.2, 1e-9);
+  EXPECT_NEAR(cost(two, Collective::all_reduce, Algorithm::collnet_chain).second, 96, 1e-9);
+  EXPECT_NEAR(cost(two, Collective::all_reduce, Algorithm::collnet_direct).first, 44, 1e-9);
+  const Group alone = group(8, 1, 24);
+  EXPECT_NEAR(cost(alone, Collective::all_gather, Algorithm::pat).first, 42.4, 1e-9);
+  EXPECT_NEAR(cost(alone, Collective::all_gather, Algorithm::pat).second, 16 * 12 * 0.75, 1e-9);
+  EXPECT_EQ(cost(alone, Collective::all_reduce, Algorithm::pat).second, 0);
 }
 
 TEST(NcclTuning, ChoosesOnlyWhatThereIs) {

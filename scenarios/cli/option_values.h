@@ -1,0 +1,41 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "models/units/parse.h"
+#include "scenarios/loader/input_error.h"
+
+// Values of options of the command line that CLI11 does not know. All throw InputError.
+namespace paceline::cli {
+
+// With a unit: `parse` is one of models/units/parse.h.
+template <class T>
+T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::string_view)) {
+  const auto parsed = parse(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    throw InputError({option, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
+  }
+  return std::get<T>(parsed);
+}
+
+template <class T>
+using Words = std::vector<std::pair<std::string_view, T>>;
+
+// One of some words; the message lists them.
+template <class T>
+T word(const char* option, const std::string& text, const Words<T>& known) {
+  std::string all;
+  for (const auto& [name, value] : known) {
+    if (name == text) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  throw InputError({option, 0, 0}, fmt::format("\"{}\" is not known", text), "known: " + all);
+}
+
+}  // namespace paceline::cli
