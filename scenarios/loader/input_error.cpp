@@ -10,9 +10,8 @@ namespace {
 // One line whatever the file held: control characters would break it or the terminal.
 std::string line_of(const Location& where, const std::string& what, const std::string& hint) {
   std::string text = where.file;
-  if (where.line > 0) {
-    text += fmt::format(":{}:{}", where.line, where.column);
-  }
+  if (where.line > 0) text += fmt::format(":{}", where.line);
+  if (where.line > 0 && where.column > 0) text += fmt::format(":{}", where.column);
   text += ": " + what;
   if (!hint.empty()) text += "; " + hint;
   for (char& c : text) {

@@ -17,7 +17,7 @@ struct Location {
 // Bad input of the user's: ends a command with one line and exit code 2.
 class InputError : public std::runtime_error {
  public:
-  // Reads "file:line:column: what; hint". `hint` may be empty.
+  // Reads "file:line:column: what; hint", without what is 0. `hint` may be empty.
   InputError(Location where, const std::string& what, const std::string& hint);
 
   [[nodiscard]] const Location& where() const { return where_; }

@@ -1,7 +1,6 @@
 #include "scenarios/loader/scenario_file.h"
 
 #include <fmt/format.h>
-#include <nettle/sha2.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/loader/load_scenario.h"
+#include "scenarios/loader/sha256.h"
 
 namespace paceline {
 
@@ -99,19 +99,6 @@ struct ScenarioFile::State {
   [[nodiscard]] RawMeasured read_point(const Field& entry) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
 };
-
-namespace {
-
-std::string sha256_of(const std::string& text) {
-  sha256_ctx context;
-  sha256_init(&context);
-  sha256_update(&context, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()));
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
-  return fmt::format("{:02x}", fmt::join(digest, ""));
-}
-
-}  // namespace
 
 void ScenarioFile::State::read_sweep() {
   Overrides none;
@@ -270,7 +257,7 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
   auto state = std::make_unique<State>();
   state->document = loader::read_document(path);
   state->path = path;
-  state->sha256 = sha256_of(state->document->text);
+  state->sha256 = loader::sha256_of(state->document->text);
   state->given_settings = settings;
   if (!state->document->root.IsMap()) {
     throw InputError({path, 0, 0}, "is not a scenario", "write schema: paceline/1 and its keys");

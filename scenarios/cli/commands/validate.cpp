@@ -2,13 +2,16 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/text_table.h"
 #include "scenarios/run/validation.h"
@@ -17,8 +20,9 @@ namespace paceline::cli {
 namespace {
 
 struct Options {
-  std::vector<std::string> scenarios;
-  std::string json;
+  std::vector<std::string> inputs;  // scenarios, and logs of collectives
+  std::string json, calibration;
+  LogCommandOptions log;
   std::optional<double> max_mean_error_percent;
   SharedOptions shared;
 };
@@ -60,6 +64,78 @@ void write_tables(const std::vector<ValidationRow>& rows) {
   write_summary("all points", summarise(rows, false));
 }
 
+std::vector<const ValidatedLog*> unfitted(const std::vector<ValidatedLog>& logs) {
+  std::vector<const ValidatedLog*> predicted;
+  for (const ValidatedLog& log : logs) {
+    if (!log.is_fitted) predicted.push_back(&log);
+  }
+  return predicted;
+}
+
+void write_logs(const std::vector<ValidatedLog>& logs) {
+  TextTable table({"log", "collective", "ranks", "", "points", "mean error", "median", "max",
+                   "bias", "in 90% interval", "largest fitted table"},
+                  2);
+  const auto add = [&](std::string name, const std::string& collective, const std::string& ranks,
+                       const char* fitted, const LogSummary& summary) {
+    table.add(
+        {std::move(name), collective, ranks, fitted, std::to_string(summary.predicted.points),
+         fmt::format("{:.1f}%", summary.predicted.geometric_mean),
+         fmt::format("{:.1f}%", summary.predicted.median),
+         fmt::format("{:.1f}%", summary.predicted.largest),
+         fmt::format("{:+.1f}%", summary.predicted.bias),
+         fmt::format("{:.0f}%", summary.coverage_percent),
+         summary.copied.points == 0 ? "-" : fmt::format("{:.1f}%", summary.copied.geometric_mean)});
+  };
+  for (const ValidatedLog& log : logs) {
+    add(log.file, std::string(to_text(log.shape.collective)),
+        fmt::format("{}x{}", log.shape.nodes, log.shape.ranks_per_node),
+        log.is_fitted ? "fitted" : "predicted", summarise({&log}));
+  }
+  const auto predicted = unfitted(logs);
+  if (predicted.size() > 1)
+    add("all that was not fitted", "", "", "predicted", summarise(predicted));
+  fmt::print(std::cout,
+             "times of collectives: max(predicted/measured, measured/predicted) - 1, "
+             "geometric means\n");
+  table.write(std::cout);
+}
+
+nlohmann::ordered_json json_of(const LogSummary& summary) {
+  const auto of = [](const RatioSummary& errors) -> nlohmann::ordered_json {
+    return {{"points", errors.points},
+            {"geometric_mean_percent", errors.geometric_mean},
+            {"median_percent", errors.median},
+            {"max_percent", errors.largest},
+            {"bias_percent", errors.bias}};
+  };
+  return {{"paceline", of(summary.predicted)},
+          {"largest fitted table", of(summary.copied)},
+          {"coverage_percent", summary.coverage_percent}};
+}
+
+nlohmann::ordered_json json_of(const std::vector<ValidatedLog>& logs) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ValidatedLog& log : logs) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const LogRow& row : log.rows) {
+      rows.push_back({{"size_bytes", row.size.value()},
+                      {"measured_s", row.measured.value()},
+                      {"predicted_s", row.predicted.time.value()},
+                      {"predicted_s_low", row.predicted.low.value()},
+                      {"predicted_s_high", row.predicted.high.value()}});
+    }
+    list.push_back({{"log", log.file},
+                    {"collective", to_text(log.shape.collective)},
+                    {"nodes", log.shape.nodes},
+                    {"ranks_per_node", log.shape.ranks_per_node},
+                    {"fitted", log.is_fitted},
+                    {"summary", json_of(summarise({&log}))},
+                    {"rows", std::move(rows)}});
+  }
+  return list;
+}
+
 nlohmann::ordered_json json_of(const ValidationSummary& summary) {
   nlohmann::ordered_json all;
   for (const Model& model : models) {
@@ -73,7 +149,8 @@ nlohmann::ordered_json json_of(const ValidationSummary& summary) {
   return all;
 }
 
-void write_json(std::ostream& out, const std::vector<ValidationRow>& rows) {
+void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
+                const std::vector<ValidatedLog>& logs) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ValidationRow& row : rows) {
     list.push_back({{"scenario", row.scenario},
@@ -85,11 +162,40 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows) {
                     {"no_overlap_percent", row.no_overlap_percent},
                     {"in_headline", row.in_headline}});
   }
-  const nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
-                                     {"rows", std::move(list)},
-                                     {"headline", json_of(summarise(rows, true))},
-                                     {"all", json_of(summarise(rows, false))}};
+  nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
+                               {"rows", std::move(list)},
+                               {"headline", json_of(summarise(rows, true))},
+                               {"all", json_of(summarise(rows, false))}};
+  if (!logs.empty()) {
+    table["collectives"] = json_of(logs);
+    table["collectives_predicted"] = json_of(summarise(unfitted(logs)));
+  }
   out << table.dump(1) << '\n';
+}
+
+bool is_scenario(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+std::vector<ValidatedLog> logs_of(const Options& options) {
+  std::vector<std::string> paths;
+  for (const std::string& path : options.inputs) {
+    if (!is_scenario(path)) paths.push_back(path);
+  }
+  if (paths.empty()) return {};
+  if (options.calibration.empty()) {
+    throw InputError({paths.front(), 0, 0}, "is a log, and there is no calibration to predict it",
+                     "add --calibration FILE, as paceline calibrate writes it");
+  }
+  return validate_logs(read_calibration(options.calibration),
+                       read_log_files(paths, options.log.parsed()));
+}
+
+// Exit code 1 and a line when the mean is above the limit.
+int check_mean(const char* what, double mean, const std::optional<double>& limit) {
+  if (!limit || mean <= *limit) return exit_done;
+  fmt::print(stderr, "paceline: mean |error| of {} {:.2f}% is above {}%\n", what, mean, *limit);
+  return exit_check_failed;
 }
 
 int run(const Options& options) {
@@ -97,9 +203,11 @@ int run(const Options& options) {
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
   }
+  const std::vector<ValidatedLog> logs = logs_of(options);
   std::vector<ValidationRow> rows;
   int exit_code = exit_done;
-  for (const std::string& path : options.scenarios) {
+  for (const std::string& path : options.inputs) {
+    if (!is_scenario(path)) continue;
     const auto file = ScenarioFile::read(path, options.shared.parsed_settings());
     const auto outcomes = run_scenario(file, options.shared.run_options());
     for (const PointOutcome& outcome : outcomes) {
@@ -110,32 +218,35 @@ int run(const Options& options) {
     const auto of_file = validation_rows(file.name(), outcomes);
     rows.insert(rows.end(), of_file.begin(), of_file.end());
   }
-  if (rows.empty()) {
-    throw InputError({options.scenarios.front(), 0, 0}, "has no measured point to check",
-                     "give scenarios with measured: points on more than one GPU");
+  if (rows.empty() && logs.empty()) {
+    throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
+                     "give scenarios with measured: points on more than one GPU, or logs");
   }
-  if (options.json != "-") write_tables(rows);
+  if (options.json != "-") {
+    if (!rows.empty()) write_tables(rows);
+    if (!logs.empty()) write_logs(logs);
+  }
   if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, rows); });
+    write_to(options.json, [&](std::ostream& out) { write_json(out, rows, logs); });
   }
-  const double mean = summarise(rows, false).predicted.mean_absolute;
-  if (options.max_mean_error_percent && mean > *options.max_mean_error_percent) {
-    fmt::print(stderr, "paceline: mean |error| {:.2f}% is above {}%\n", mean,
-               *options.max_mean_error_percent);
-    return exit_check_failed;
-  }
-  return exit_code;
+  const double steps = summarise(rows, false).predicted.mean_absolute;
+  const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
+  return std::max({exit_code, check_mean("steps", steps, options.max_mean_error_percent),
+                   check_mean("collectives", collectives, options.max_mean_error_percent)});
 }
 
 }  // namespace
 
 Action attach_validate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("scenarios", options->scenarios, "scenario files with measured points")
+  app.add_option("inputs", options->inputs,
+                 "scenario files with measured points; logs of collectives")
       ->required();
+  app.add_option("--calibration", options->calibration, "what predicts the logs");
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");
   app.add_option("--json", options->json, "write the table as JSON; - is standard output");
+  options->log.add_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

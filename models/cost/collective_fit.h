@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/cost/collective_structure.h"
+
+namespace paceline::cost {
+
+// A measured collective.
+struct CollectiveSample {
+  CollectiveShape shape;
+  Bytes size;         // of the whole buffer, as nccl-tests counts
+  Seconds time;       // above 0
+  double spread = 0;  // of repetitions, relative: a standard deviation
+};
+
+// One way to explain the samples: what the cluster is like, and from how many bytes a rank on
+// all-reduces run along rings instead of trees, within a node and between nodes.
+struct CollectiveHypothesis {
+  StructureParameters parameters;
+  double local_switch = 0, remote_switch = 0;  // bytes a rank; infinity: never
+  double weight = 1;                           // they add up to 1
+};
+
+// How far times are off the structure, relative: in a way that sizes and groups near one another
+// share, and each by itself; and over how many octaves of nodes, or of ranks a node, groups share
+// it.
+struct ResidualScale {
+  double shared = 0.15, own = 0.03, group_octaves = 4;
+};
+
+struct Prediction {
+  Seconds time;       // the median
+  Seconds low, high;  // of a 90 % interval
+};
+
+// A cluster's collectives, as far as samples tell.
+//
+// The logarithm of a time is the structure's (structural_time), plus a residual that is a Gaussian
+// process: alike for sizes near one another and for groups alike in nodes and ranks a node; of
+// rings as a function of bytes a rank, which is what their steps see, of trees of the size. So
+// predictions go through what was measured, and extrapolate to other numbers of nodes by the
+// structure. (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 2.7:
+// explicit basis functions.)
+class CollectiveFit {
+ public:
+  // As fit_collectives found it: by sample, the deviation that it is taken to have.
+  CollectiveFit(std::vector<CollectiveSample> samples, std::vector<double> noise,
+                ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses);
+  ~CollectiveFit();
+  CollectiveFit(CollectiveFit&&) noexcept;
+  CollectiveFit& operator=(CollectiveFit&&) noexcept;
+
+  [[nodiscard]] std::span<const CollectiveSample> samples() const;
+  // By sample, the relative deviation that it was taken to have: more for those that do not fit.
+  [[nodiscard]] std::span<const double> noise() const;
+  [[nodiscard]] ResidualScale scale() const { return scale_; }
+  [[nodiscard]] std::span<const CollectiveHypothesis> hypotheses() const;
+  // Of the likeliest hypothesis: rows and columns as StructureParameters.
+  [[nodiscard]] std::vector<std::vector<double>> covariance() const;
+  // By sample: the logarithm of measured over structural time, of the likeliest hypothesis.
+  [[nodiscard]] std::vector<double> residuals() const;
+
+  // Precondition: the samples' collective; two ranks or more; a size above 0.
+  [[nodiscard]] Prediction predict(const CollectiveShape& shape, Bytes size) const;
+
+ private:
+  struct Explanation;
+  std::vector<CollectiveSample> samples_;
+  std::vector<double> noise_;
+  ResidualScale scale_;
+  std::vector<CollectiveHypothesis> hypotheses_;
+  std::vector<std::unique_ptr<Explanation>> explanations_;
+};
+
+// How many samples of different sizes a fit takes, and how far apart the least and the largest are.
+inline constexpr std::size_t samples_least = 6;
+inline constexpr double span_least = 16;
+
+// Whether there are enough of them.
+[[nodiscard]] bool are_enough(std::span<const CollectiveSample> samples);
+
+// Fits samples of one collective: the parameters that explain them best, weighed against the prior,
+// for every place where rings may take over from trees; places that explain nearly as well are
+// kept, by weight. Samples that stand out by more than four deviations count less.
+//
+// Of a densely measured group it takes eight samples an octave. Precondition: are_enough(samples).
+[[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
+
+}  // namespace paceline::cost

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "models/collectives/plan.h"
+#include "models/units/units.h"
+
+namespace paceline::cost {
+
+// A collective of a group of ranks, the same number on each node.
+struct CollectiveShape {
+  collectives::Collective collective;
+  std::uint32_t nodes = 1;
+  std::uint32_t ranks_per_node = 1;
+
+  [[nodiscard]] std::uint32_t ranks() const { return nodes * ranks_per_node; }
+
+  friend auto operator<=>(const CollectiveShape&, const CollectiveShape&) = default;
+};
+
+enum class Pattern : std::uint8_t { tree, ring };
+
+// What a cluster's collectives depend on, whatever their size and the number of ranks. The first
+// eleven are natural logarithms of factors: of NCCL's own constants of latency (by protocol: LL,
+// LL128, Simple), of `local_unit` and `remote_unit`, and of a protocol's part of the bandwidth.
+struct StructureParameters {
+  enum Index : std::size_t {
+    base_ll,
+    base_ll128,
+    base_simple,
+    local_ll,
+    local_ll128,
+    local_simple,
+    remote_ll,
+    remote_ll128,
+    remote_simple,
+    local_bandwidth,
+    remote_bandwidth,
+    ll_part,
+    ll128_part,
+    crossing_us,  // once, where a collective leaves its node; microseconds
+    ring_stall,   // the part of a transfer that a ring stands still in each pass over its chunks
+    count
+  };
+  std::array<double, count> values{};
+
+  [[nodiscard]] double operator[](std::size_t i) const { return values[i]; }
+  [[nodiscard]] double& operator[](std::size_t i) { return values[i]; }
+};
+
+inline constexpr double local_unit = 200e9, remote_unit = 20e9;  // B/s; only where a search begins
+
+// What is believed before anything is measured, as independent normal distributions.
+struct StructurePrior {
+  StructureParameters mean, deviation;
+};
+[[nodiscard]] StructurePrior structure_prior();
+
+// Seconds that a collective of `size` bytes takes (the whole buffer, as nccl-tests counts), by the
+// quickest protocol; where two are as quick, a little less than either, so that it is smooth.
+//
+// t = base + local hops x latency + remote hops x latency + bytes / bandwidth of the scarcer link:
+// - ring: 2 (p - 1) steps of an all-reduce, 2 (nodes - 1) of them remote, each of 1/p of the
+// buffer.
+//   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does
+//   one thing more than there are transfers: (1 + ring_stall / steps).
+// - tree (all-reduce only): up and down a chain in the node and a tree of depth log2(nodes); each
+//   link carries the buffer twice.
+// - broadcast and reduce: a chain of p - 1 hops, the whole buffer over each link.
+// Sources: NCCL src/graph/tuning.cc and src/device/all_reduce.h, 2.23 to 2.30; reference facts B1
+// to B6, B13. Precondition: two ranks or more, a size above 0, not an all-to-all.
+[[nodiscard]] Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
+                                      const CollectiveShape& shape, Bytes size);
+
+}  // namespace paceline::cost

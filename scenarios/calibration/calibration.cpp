@@ -1,0 +1,54 @@
+#include "scenarios/calibration/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/loader/input_error.h"
+
+namespace paceline {
+
+using collectives::Collective;
+
+const cost::CollectiveFit* Calibration::find(Collective collective) const {
+  const auto found = fits.find(collective);
+  return found == fits.end() ? nullptr : &found->second;
+}
+
+bool Calibration::is_fitted(const cost::CollectiveShape& shape) const {
+  const cost::CollectiveFit* fit = find(shape.collective);
+  return fit != nullptr && std::ranges::any_of(fit->samples(), [&](const auto& sample) {
+           return sample.shape == shape;
+         });
+}
+
+Calibration calibrate(const std::vector<LogTable>& tables) {
+  Calibration calibration;
+  std::map<Collective, std::vector<cost::CollectiveSample>> samples;
+  for (const LogTable& table : tables) {
+    const bool fits = table.shape.collective != Collective::all_to_all && table.shape.ranks() > 1;
+    calibration.sources.push_back({table.file, table.sha256, table.shape, table.library_version,
+                                   table.devices, table.rows, fits ? table.samples.size() : 0,
+                                   table.skipped});
+    if (!fits) continue;
+    auto& all = samples[table.shape.collective];
+    all.insert(all.end(), table.samples.begin(), table.samples.end());
+  }
+  for (auto& [collective, all] : samples) {
+    if (!cost::are_enough(all)) {
+      std::string files;
+      for (const LogTable& table : tables) {
+        if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
+      }
+      throw InputError({files, 0, 0},
+                       fmt::format("{} has too few rows to fit", to_text(collective)),
+                       fmt::format("it takes at least {} sizes, the largest {} times the least",
+                                   cost::samples_least, cost::span_least));
+    }
+    calibration.fits.emplace(collective, cost::fit_collectives(std::move(all)));
+  }
+  return calibration;
+}
+
+}  // namespace paceline

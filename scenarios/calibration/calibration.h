@@ -1,0 +1,46 @@
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/cost/collective_fit.h"
+#include "scenarios/calibration/log_file.h"
+
+namespace paceline {
+
+// What a cluster's collectives were found to take, and from what.
+struct Calibration {
+  // A table of a log; `used` of its rows were fitted.
+  struct Source {
+    std::string file, sha256;
+    cost::CollectiveShape shape;
+    std::string library_version;
+    std::vector<std::string> devices;
+    std::size_t rows = 0, used = 0;
+    std::vector<traces::CollectiveLog::Skipped> skipped;
+  };
+
+  std::vector<Source> sources;
+  std::map<collectives::Collective, cost::CollectiveFit> fits;
+
+  [[nodiscard]] const cost::CollectiveFit* find(collectives::Collective collective) const;
+  // Whether samples of this very group were fitted.
+  [[nodiscard]] bool is_fitted(const cost::CollectiveShape& shape) const;
+};
+
+// Fits the tables, each collective by itself. All-to-alls and single GPUs are passed over
+// (Source::used is 0). Throws InputError where a collective has too few rows, saying how many it
+// takes.
+[[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables);
+
+// As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
+// noise they were given, hypotheses with parameters and weights, covariance of the likeliest.
+void write_calibration(std::ostream& out, const Calibration& calibration);
+
+// Reads what write_calibration wrote: the same predictions. Throws InputError, with file, line and
+// column. The covariance is not read: it follows from the rest.
+[[nodiscard]] Calibration read_calibration(const std::string& path);
+
+}  // namespace paceline

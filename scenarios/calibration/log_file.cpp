@@ -1,0 +1,119 @@
+#include "scenarios/calibration/log_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "scenarios/loader/input_error.h"
+#include "scenarios/loader/sha256.h"
+
+namespace paceline {
+namespace {
+
+using collectives::Collective;
+using traces::CollectiveLog;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  // An empty file sets failbit, and is no log either.
+  if (!file.is_open() || file.bad()) {
+    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
+  }
+  return text.str();
+}
+
+cost::CollectiveSample sample_of(const cost::CollectiveShape& shape,
+                                 const CollectiveLog::Row& row) {
+  double sum = 0, squares = 0;
+  const auto n = static_cast<double>(row.times.size());
+  for (const Seconds time : row.times) sum += time.value();
+  const double mean = sum / n;
+  for (const Seconds time : row.times) squares += std::pow(time.value() / mean - 1, 2);
+  return {shape, row.size, Seconds(mean), n > 1 ? std::sqrt(squares / (n - 1)) : 0};
+}
+
+std::size_t first_line(const CollectiveLog& log) {
+  return log.rows.empty() ? log.skipped.front().line : log.rows.front().line;
+}
+
+cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
+                               const Location& where) {
+  const auto collective = options.collective ? options.collective : log.collective;
+  if (!collective) {
+    throw InputError(where, "does not say which collective was measured",
+                     "add --collective all_reduce, or a line \"# collective: all_reduce\"");
+  }
+  const std::uint32_t ranks = options.gpus > 0 ? options.gpus : log.ranks;
+  const std::uint32_t nodes = options.nodes > 0 ? options.nodes : log.nodes;
+  if (ranks == 0 || nodes == 0) {
+    throw InputError(where, "does not list its GPUs and nodes",
+                     "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\"");
+  }
+  if (ranks % nodes != 0) {
+    throw InputError(where, fmt::format("has {} GPUs on {} nodes", ranks, nodes),
+                     "only groups with the same number on each node can be fitted");
+  }
+  return {*collective, nodes, ranks / nodes};
+}
+
+LogTable table_of(const std::string& path, const std::string& sha256, CollectiveLog log,
+                  const LogOptions& options) {
+  const Location where{path, first_line(log), 0};
+  LogTable table;
+  table.file = path;
+  table.sha256 = sha256;
+  table.shape = shape_of(log, options, where);
+  table.library_version = std::move(log.library_version);
+  table.devices.assign(log.devices.begin(), log.devices.end());
+  table.rows = log.rows.size() + log.skipped.size();
+  table.skipped = std::move(log.skipped);
+  if (table.shape.ranks() < 2) {
+    table.skipped.push_back({where.line, "a table of a single GPU"});
+    return table;
+  }
+  for (const CollectiveLog::Row& row : log.rows) {
+    if (row.size >= options.least_size) table.samples.push_back(sample_of(table.shape, row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
+                                     const LogOptions& options) {
+  std::vector<LogTable> tables;
+  for (const std::string& path : paths) {
+    const std::string text = text_of(path);
+    std::vector<CollectiveLog> logs;
+    try {
+      logs = traces::read_collective_logs(text);
+    } catch (const traces::FormatError& error) {
+      throw InputError({path, error.line(), 0}, error.what(), error.hint());
+    }
+    const std::string sha256 = loader::sha256_of(text);
+    for (CollectiveLog& log : logs) {
+      tables.push_back(table_of(path, sha256, std::move(log), options));
+    }
+  }
+  const LogTable* known = nullptr;
+  for (const LogTable& table : tables) {
+    if (table.library_version.empty()) continue;
+    if (known != nullptr && known->library_version != table.library_version) {
+      throw InputError({table.file, 0, 0},
+                       fmt::format("is of NCCL {}, {} of {}", table.library_version, known->file,
+                                   known->library_version),
+                       "calibrate one release at a time");
+    }
+    known = &table;
+  }
+  return tables;
+}
+
+}  // namespace paceline

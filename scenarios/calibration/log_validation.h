@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/stats/errors.h"
+#include "scenarios/calibration/calibration.h"
+
+namespace paceline {
+
+// A row of a log beside its prediction and beside a null model: what the largest fitted group of
+// the same collective took for the same size.
+struct LogRow {
+  Bytes size;
+  Seconds measured;
+  cost::Prediction predicted;
+  std::optional<Seconds> copied;
+
+  [[nodiscard]] bool is_covered() const {
+    return measured >= predicted.low && measured <= predicted.high;
+  }
+};
+
+struct ValidatedLog {
+  std::string file;
+  cost::CollectiveShape shape;
+  bool is_fitted = false;  // rows of this group were: no prediction
+  std::vector<LogRow> rows;
+};
+
+// Tables whose collective the calibration has.
+[[nodiscard]] std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
+                                                      const std::vector<LogTable>& tables);
+
+// Of times, where twice and half are as wrong: max(p / m, m / p) - 1, in percent.
+struct RatioSummary {
+  std::size_t points = 0;
+  double geometric_mean = 0, median = 0, largest = 0;
+  double bias = 0;  // above 0: predicted too long
+};
+
+struct LogSummary {
+  RatioSummary predicted, copied;  // copied: of the rows whose size the largest fitted group has
+  double coverage_percent = 0;     // of 90 % intervals
+};
+
+// Over the rows of those logs.
+[[nodiscard]] LogSummary summarise(const std::vector<const ValidatedLog*>& logs);
+
+}  // namespace paceline

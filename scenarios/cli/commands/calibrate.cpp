@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "models/units/parse.h"
+#include "scenarios/calibration/calibration.h"
+#include "scenarios/calibration/log_validation.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/log_options.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/report/text_table.h"
+
+namespace paceline::cli {
+namespace {
+
+using P = cost::StructureParameters;
+
+struct Options {
+  std::vector<std::string> logs;
+  std::string output;
+  LogCommandOptions log;
+};
+
+std::string plural(std::size_t count, const char* of) {
+  return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
+}
+
+void write_sources(const Calibration& calibration) {
+  TextTable table({"log", "collective", "nodes", "ranks a node", "rows", "used", "skipped"}, 2);
+  for (const auto& source : calibration.sources) {
+    table.add({source.file, std::string(to_text(source.shape.collective)),
+               std::to_string(source.shape.nodes), std::to_string(source.shape.ranks_per_node),
+               std::to_string(source.rows), std::to_string(source.used),
+               std::to_string(source.skipped.size())});
+  }
+  table.write(std::cout);
+  for (const auto& source : calibration.sources) {
+    for (const auto& skipped : source.skipped) {
+      fmt::print(std::cout, "{}:{}: skipped: {}\n", source.file, skipped.line, skipped.why);
+    }
+  }
+}
+
+// A bandwidth with its 90 % interval; a dash where no link of the kind was measured.
+std::string bandwidth(const cost::CollectiveFit& fit, std::size_t parameter, double unit) {
+  const double deviation = std::sqrt(fit.covariance()[parameter][parameter]);
+  constexpr double unknown = 1;  // wider than a factor of e: it is the prior's
+  if (deviation > unknown) return "-";
+  const double value = unit * std::exp(fit.hypotheses().front().parameters[parameter]);
+  const double factor = std::exp(1.645 * deviation);
+  return fmt::format("{:.3g} GB/s ({:.3g} to {:.3g})", value / 1e9, value / factor / 1e9,
+                     value * factor / 1e9);
+}
+
+void write_fit(collectives::Collective collective, const cost::CollectiveFit& fit,
+               const Calibration& calibration, const std::vector<LogTable>& tables) {
+  std::vector<const ValidatedLog*> logs;
+  const auto validated = validate_logs(calibration, tables);
+  for (const ValidatedLog& log : validated) {
+    if (log.shape.collective == collective) logs.push_back(&log);
+  }
+  const LogSummary summary = summarise(logs);
+  fmt::print(std::cout, "\n{}: {} fitted, {} kept\n", to_text(collective),
+             plural(fit.samples().size(), "sample"),
+             plural(fit.hypotheses().size(), "explanation"));
+  fmt::print(std::cout,
+             "  what was fitted is met within {:.1f}% (geometric mean; largest {:.0f}%)\n",
+             summary.predicted.geometric_mean, summary.predicted.largest);
+  fmt::print(std::cout, "  of the busiest link: in a node {}, between nodes {}\n",
+             bandwidth(fit, P::local_bandwidth, cost::local_unit),
+             bandwidth(fit, P::remote_bandwidth, cost::remote_unit));
+  std::size_t doubted = 0;
+  constexpr double too_much = 1.5;  // times the noise that its own repetitions explain
+  for (std::size_t i = 0; i < fit.samples().size(); ++i) {
+    const auto& sample = fit.samples()[i];
+    if (fit.noise()[i] <= too_much * std::hypot(fit.scale().own, sample.spread)) continue;
+    ++doubted;
+    fmt::print(std::cout, "  stands out, counts less: {} on {} nodes of {}: {}\n",
+               to_text(sample.size), sample.shape.nodes, sample.shape.ranks_per_node,
+               to_text(sample.time));
+  }
+  if (doubted > 0) fmt::print(std::cout, "  {} stand out\n", plural(doubted, "sample"));
+}
+
+int run(const Options& options) {
+  const auto tables = read_log_files(options.logs, options.log.parsed());
+  const Calibration calibration = calibrate(tables);
+  if (options.output != "-") {
+    write_sources(calibration);
+    for (const auto& [collective, fit] : calibration.fits) {
+      write_fit(collective, fit, calibration, tables);
+    }
+  }
+  if (calibration.fits.empty()) {
+    throw InputError({options.logs.front(), 0, 0}, "has no collective that can be fitted",
+                     "give all_reduce, reduce_scatter, all_gather, broadcast or reduce");
+  }
+  write_to(options.output, [&](std::ostream& out) { write_calibration(out, calibration); });
+  return exit_done;
+}
+
+}  // namespace
+
+Action attach_calibrate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("logs", options->logs, "nccl-tests' output, text or JSON, or tables")->required();
+  app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
+      ->required();
+  options->log.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

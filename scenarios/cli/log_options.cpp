@@ -1,0 +1,33 @@
+#include "scenarios/cli/log_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "scenarios/cli/option_values.h"
+
+namespace paceline::cli {
+
+using collectives::Collective;
+
+void LogCommandOptions::add_to(CLI::App& app) {
+  app.add_option("--collective", collective,
+                 "which one the logs are of, for those that do not say it");
+  app.add_option("--gpus", gpus, "of a log that does not list them");
+  app.add_option("--nodes", nodes, "of a log that does not list its hosts");
+  app.add_option("--min", least_size, "leave out smaller sizes; 1KiB by default");
+}
+
+LogOptions LogCommandOptions::parsed() const {
+  const Words<Collective> known{{"all_reduce", Collective::all_reduce},
+                                {"reduce_scatter", Collective::reduce_scatter},
+                                {"all_gather", Collective::all_gather},
+                                {"broadcast", Collective::broadcast},
+                                {"reduce", Collective::reduce}};
+  LogOptions options;
+  if (!collective.empty()) options.collective = word("--collective", collective, known);
+  options.gpus = gpus;
+  options.nodes = nodes;
+  options.least_size = quantity("--min", least_size, parse_bytes);
+  return options;
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "scenarios/calibration/log_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace paceline::cli {
+
+// What commands that read logs of collectives may be told of them.
+struct LogCommandOptions {
+  std::string collective, least_size = "1KiB";
+  std::uint32_t gpus = 0, nodes = 0;
+
+  void add_to(CLI::App& app);
+  [[nodiscard]] LogOptions parsed() const;  // throws InputError
+};
+
+}  // namespace paceline::cli

@@ -1,0 +1,35 @@
+#include "traces/collective_log/collective_log.h"
+
+#include <algorithm>
+
+#include "traces/collective_log/lines.h"
+#include "traces/collective_table/collective_table.h"
+#include "traces/nccl_tests/nccl_tests.h"
+
+namespace paceline::traces {
+
+const std::vector<CollectiveLogFormat>& collective_log_formats() {
+  static const std::vector<CollectiveLogFormat> formats{
+      {"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
+      {"nccl-tests text", is_nccl_tests_text, read_nccl_tests_text},
+      {"table with a header", is_collective_table, read_collective_table},
+  };
+  return formats;
+}
+
+std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
+  const std::size_t odd = text.find('\0');
+  if (odd != std::string_view::npos) {
+    const auto before = text.substr(0, odd);
+    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+    throw FormatError(line, "is not text: it has a zero byte", "give the log itself");
+  }
+  for (const CollectiveLogFormat& format : collective_log_formats()) {
+    if (format.is_one(text)) return format.read(text);
+  }
+  throw FormatError(0, "has no measured collective",
+                    "give the output of nccl-tests, as text or JSON, or a table whose header has "
+                    "size(B) and time(us)");
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "traces/collective_log/collective_log.h"
+
+// What NVIDIA's nccl-tests print. Source: nccl-tests 2.0 to 2.17, src/common.cu: a
+// table of size, count, type, redop, root (not in old releases), then time, algbw, busbw and wrong
+// elements (old: the largest error) out of place and in place; -J writes the same as JSON.
+namespace paceline::traces {
+
+// The program's name stands in newer logs and in the command before a table; without it the
+// collective follows from redop, root and busbw / algbw. Ranks and nodes are those that the log
+// lists, or "# GPUs: 8" and "# nodes: 1" comments.
+[[nodiscard]] bool is_nccl_tests_text(std::string_view text);
+[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text);
+
+[[nodiscard]] bool is_nccl_tests_json(std::string_view text);
+[[nodiscard]] std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text);
+
+// The collective of a program such as all_reduce_perf; nothing for those that are none of ours.
+[[nodiscard]] std::optional<collectives::Collective> collective_of_program(std::string_view name);
+
+// What a row says besides its times, for those who must tell the collective from it.
+struct RowKind {
+  bool reduces = false;
+  std::optional<std::int64_t> root;  // -1: none
+  double bus_factor = 0;             // busbw / algbw; 0: not told
+};
+// Nothing where it could be several.
+[[nodiscard]] std::optional<collectives::Collective> collective_of_row(const RowKind& kind,
+                                                                       std::uint32_t ranks);
+
+}  // namespace paceline::traces
