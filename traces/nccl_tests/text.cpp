@@ -166,7 +166,7 @@ class TextReader {
     if (const auto count = number_of<std::int64_t>(wrong); count && *count != 0) {
       return fmt::format("{} wrong elements", *count);
     }
-    constexpr double loose = 0.02, readable = 1;  // algbw has two decimals
+    constexpr double loose = 0.05, readable = 1;  // algbw has two decimals
     const double implied = static_cast<double>(size) / (*time * 1e3);
     if (*algbw >= readable && std::abs(implied / *algbw - 1) > loose) {
       return fmt::format("algbw is {} GB/s where size and time give {:.2f}", words[at + 1],
