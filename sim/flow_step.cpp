@@ -17,9 +17,10 @@ namespace {
 using training::CollectiveCall;
 
 // Every endpoint of the plan an actor.
-CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives::Plan& plan,
-                   ElementSize element, FlowNetwork& network) {
+CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveCall& call,
+                   const collectives::Plan& plan, FlowNetwork& network) {
   CallTable table;
+  table.together = call.known_time;
   table.actors = plan.endpoints().value();
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
   for (const collectives::Channel& channel : plan.channels) {
@@ -30,7 +31,8 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const collectives
         for (const collectives::Send& send : round.sends(Rank(a))) {
           const PathId path =
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to));
-          transfers.push_back({a, index(send.to), path, 1, TransferSize::exact(send.chunk, element),
+          transfers.push_back({a, index(send.to), path, 1,
+                               TransferSize::exact(send.chunk, call.element_size),
                                reduction_of(send.arrival, point.cluster),
                                collectives::have_met(before, Rank(a), send.to)});
         }
@@ -59,7 +61,7 @@ Result simulate_flow(const ResolvedPoint& point) {
       if (known != tables.end()) return known->second;
       return tables
           .emplace(std::pair(j, call),
-                   unfolded(point, jobs[j], planner.plan_of(call), call.element_size, network))
+                   unfolded(point, jobs[j], call, planner.plan_of(call), network))
           .first->second;
     };
     std::vector<StepActor> actors;

@@ -307,6 +307,7 @@ void FoldedCalls::number_actors(RankCount endpoints) {
 CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& plan) {
   const JobActors& actors = actors_[job];
   CallTable table;
+  table.together = call.known_time;
   table.actors = static_cast<Actor>(actors.members.size());
   for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   std::vector<std::uint32_t> first_members, last_members;

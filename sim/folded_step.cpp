@@ -267,7 +267,8 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   }
   RateSolver solver;
   FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
-    return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call);
+    return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call) ||
+           call.known_time.has_value();
   });
   if (step.calls().unevenness() > 0 && step.calls().pace_is_shared() &&
       cost::transfers_about(point) <= cost::flow_transfers_max) {

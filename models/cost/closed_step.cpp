@@ -81,7 +81,9 @@ class ClosedStep {
     transfers_ += cost.transfers;
     const auto& starts = start_[id];
     const auto [first, last] = std::minmax_element(starts.begin(), starts.end());
-    if (*first == *last) {
+    if (call.known_time) {
+      end_[id].assign(ranks_, *last + *call.known_time);
+    } else if (*first == *last) {
       for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
     } else {
       end_[id] = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
@@ -103,6 +105,7 @@ class ClosedStep {
     const auto without_latency =
         finish_times(plan, fabric_, call.element_size, together, Latency::none);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
+    if (call.known_time) cost.bandwidth_time = *call.known_time;
     return cost;
   }
 

@@ -11,6 +11,9 @@ Planner::Planner(const topology::Cluster& cluster)
       rings_(topology::ring_orders(cluster)) {}
 
 collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
+  if (call.known_time) {
+    return {call.collective, ranks_, call.count, call.root, {}};
+  }
   const auto* algorithm = collectives::find_algorithm(call.collective, call.algorithm);
   PACELINE_EXPECTS(algorithm != nullptr);
   const std::size_t channels = call.options.channels == 0 ? rings_.size() : call.options.channels;

@@ -14,7 +14,8 @@ class Planner {
  public:
   explicit Planner(const topology::Cluster& cluster);
 
-  // Precondition: the call's algorithm is in the registry.
+  // Without channels for a call of a known time. Precondition: else its algorithm is in the
+  // registry.
   [[nodiscard]] collectives::Plan plan_of(const CollectiveCall& call) const;
 
  private:

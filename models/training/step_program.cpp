@@ -65,6 +65,10 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   if (call.count.value() > bytes_max / call.element_size.value()) {
     return "is of more bytes than can be counted";
   }
+  if (call.known_time) {
+    const bool possible = std::isfinite(call.known_time->value()) && *call.known_time >= Seconds(0);
+    return possible ? "" : "has no possible time";
+  }
   if (!collectives::find_algorithm(call.collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
            std::string(to_text(call.collective));

@@ -34,6 +34,9 @@ struct CollectiveCall {
   Rank root;
   std::string algorithm;  // a name of the registry; chosen when a point is resolved
   collectives::AlgorithmOptions options = {};
+  // What it takes from when all ranks have joined it until all are done, where that is known: it is
+  // not simulated then, and `algorithm` is only a name.
+  std::optional<Seconds> known_time = std::nullopt;
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
 

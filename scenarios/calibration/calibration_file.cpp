@@ -95,10 +95,10 @@ void write_fit(std::ostream& out, Collective collective, const cost::CollectiveF
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     const cost::CollectiveSample& sample = fit.samples()[i];
     fmt::print(out,
-               "      - {{nodes: {}, ranks_per_node: {}, size: {}B, time: {}us, spread: {:.4f}, "
+               "      - {{nodes: {}, ranks_per_node: {}, size: {}B, time: {}s, spread: {}, "
                "noise: {}, residual: {:.4f}}}\n",
                sample.shape.nodes, sample.shape.ranks_per_node, sample.size.value(),
-               exact(sample.time.value() * 1e6), sample.spread, exact(fit.noise()[i]),
+               exact(sample.time.value()), exact(sample.spread), exact(fit.noise()[i]),
                residuals[i]);
   }
 }

@@ -23,8 +23,9 @@ using topology::Placement;
 using topology::Receives;
 using topology::Transport;
 
-constexpr std::array<std::string_view, 7> cluster_keys{
-    "preset", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
+constexpr std::array<std::string_view, 8> cluster_keys{
+    "preset",     "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth",
+    "calibration"};
 constexpr std::array<std::string_view, 7> preset_keys{
     "schema", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
 constexpr std::array<std::string_view, 10> intra_node_keys{"kind",

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "models/collectives/hierarchical.h"
@@ -450,6 +451,13 @@ void read_simulation(Reader reader, Scenario& scenario) {
   reader.finish();
 }
 
+// Beside the scenario's own file.
+std::string calibration_of(Reader& cluster) {
+  const auto path = cluster.find("calibration");
+  if (!path) return "";
+  return (std::filesystem::path(path->document()->folder) / path->text()).string();
+}
+
 void size_cluster(Reader& file, Scenario& scenario) {
   topology::Cluster& cluster = scenario.cluster;
   if (const auto gpus = file.find("gpus")) {
@@ -493,7 +501,9 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   Reader workload = section("workload", "{model: resnet50, batch_per_gpu: 32, ...}");
   Reader training = section("training", "{strategy: ddp}");
   read_workload(workload, overrides, scenario);
-  scenario.cluster = load_cluster(section("cluster", "{nodes: 4, gpus_per_node: 8, ...}"));
+  Reader cluster = section("cluster", "{nodes: 4, gpus_per_node: 8, ...}");
+  scenario.calibration = calibration_of(cluster);
+  scenario.cluster = load_cluster(std::move(cluster));
   scenario.real = read_real(file.map("real"));
   scenario.collective = read_collective(
       file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);

@@ -58,6 +58,7 @@ struct Scenario {
   double jitter = 0;                         // each rank slower or faster by up to this part
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
+  std::string calibration;  // the path of its file; empty: none
   std::vector<std::string> assumptions;
   std::string compute_assumption;  // empty: the compute is given or measured
 };

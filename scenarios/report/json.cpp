@@ -54,14 +54,18 @@ ordered_json calls_json(const std::vector<CallTimes>& calls) {
   return out;
 }
 
-// The interval is null: without a calibration there is nothing to derive it from.
+ordered_json seconds_or_null(const std::optional<StepInterval>& interval,
+                             Seconds StepInterval::*end) {
+  return interval ? ordered_json(((*interval).*end).value()) : ordered_json(nullptr);
+}
+
 ordered_json predicted_of(const PointOutcome& outcome) {
   if (!outcome.predicted) return nullptr;
   const StepTotals& totals = outcome.predicted->totals;
   const double speedup = outcome.predicted_speedup();
   return {{"step_s", totals.step.value()},
-          {"step_s_low", nullptr},
-          {"step_s_high", nullptr},
+          {"step_s_low", seconds_or_null(outcome.interval, &StepInterval::low)},
+          {"step_s_high", seconds_or_null(outcome.interval, &StepInterval::high)},
           {"compute_s", totals.compute.value()},
           {"communication_s", totals.communication.value()},
           {"exposed_communication_s", totals.exposed_communication.value()},

@@ -54,7 +54,7 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
     add({"step", "MAD", "exposed comm", "CPUs busy", "measured/s", "speedup"});
     return header;
   }
-  add({"step", "exposed comm", "predicted/s"});
+  add({"step", "90% interval", "exposed comm", "predicted/s"});
   if (columns.on_hardware) add({"measured step", "MAD", "exposed", "CPUs busy"});
   if (columns.measured) add({"measured/s", "error"});
   add({"speedup"});
@@ -62,13 +62,22 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
   return header;
 }
 
+// How far the step may be off, down and up.
+std::string interval_text(const PointOutcome& outcome) {
+  if (!outcome.interval) return "";
+  const Seconds step = outcome.predicted->totals.step;
+  return fmt::format("-{:.0f}% +{:.0f}%", 100 * (1 - outcome.interval->low / step),
+                     100 * (outcome.interval->high / step - 1));
+}
+
 void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) {
   if (!outcome.predicted) {
-    row.insert(row.end(), {"failed", "", ""});
+    row.insert(row.end(), {"failed", "", "", ""});
     return;
   }
   const StepTotals& totals = outcome.predicted->totals;
   row.push_back(to_text(totals.step));
+  row.push_back(interval_text(outcome));
   row.push_back(to_text(totals.exposed_communication));
   row.push_back(fmt::format("{:.1f}", outcome.predicted_throughput().value()));
 }

@@ -1,9 +1,16 @@
 #pragma once
 
+#include <map>
+
 #include "models/run/resolved_point.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline {
+
+// Low and high ends, as factors of what lies between.
+struct RatioRange {
+  double low = 1, high = 1;
+};
 
 // A point ready for an executor, and what a report needs beside its result.
 struct PreparedPoint {
@@ -11,6 +18,9 @@ struct PreparedPoint {
   Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
   double samples_per_step;  // of all ranks
   std::vector<std::string> assumptions;
+  bool compute_is_measured = false;  // or given, not modelled
+  // Of calls whose time is calibrated, by operation: the ends of a 90 % interval, as parts of it.
+  std::map<training::OperationId, RatioRange> call_ranges;
 };
 
 // Builds the step of the scenario's strategy (plain on one GPU) and names the algorithm of each

@@ -1,9 +1,11 @@
 #include "scenarios/run/run_scenario.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "models/cost/closed_step.h"
+#include "scenarios/run/calibrated_calls.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/simulator.h"
 
@@ -33,7 +35,7 @@ bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
 }
 
 void take_reply(traces::Reply reply, const RunOptions& options, const std::string& path,
-                PointOutcome& outcome) {
+                const PreparedPoint& prepared, PointOutcome& outcome) {
   const bool keep_trace = options.keep_traces;
   if (auto* failure = std::get_if<traces::Failure>(&reply)) {
     if (failure->refused) throw_refusal(failure->what, {path, 0, 0});
@@ -44,6 +46,7 @@ void take_reply(traces::Reply reply, const RunOptions& options, const std::strin
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
+    outcome.interval = interval_of(prepared, *outcome.predicted);
     outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
     if (!keep_trace) outcome.predicted->trace = {};
   }
@@ -72,7 +75,7 @@ class Run {
       return simulation;
     };
     queue.take = [&](std::size_t i, traces::Reply reply) {
-      take(std::move(reply), waiting_[i].point);
+      take(std::move(reply), prepared(waiting_[i].point), waiting_[i].point);
     };
     simulate(queue, options_.jobs);
     find_measured_one_gpu(outcomes_);
@@ -80,10 +83,20 @@ class Run {
   }
 
  private:
-  PreparedPoint prepared(std::size_t point) const {
-    PreparedPoint made = resolve(file_.scenario(point), point);
+  PreparedPoint prepared(std::size_t point) {
+    const Scenario scenario = file_.scenario(point);
+    PreparedPoint made = resolve(scenario, point);
+    if (!scenario.calibration.empty()) {
+      apply_calibration(calibration_of(scenario.calibration), made);
+    }
     if (options_.as_measured) name_automatic_algorithms(made);
     return made;
+  }
+
+  const Calibration& calibration_of(const std::string& path) {
+    const auto [entry, is_new] = calibrations_.try_emplace(path);
+    if (is_new) entry->second = read_calibration(path);
+    return entry->second;
   }
 
   void look_at(std::size_t point) {
@@ -91,14 +104,14 @@ class Run {
     outcomes_.push_back(outcome_of(file_, point, looked_at));
     const auto limit = simulation_limit(looked_at.point, options_.force, {file_.path(), 0, 0});
     if (looked_at.point.fidelity == Fidelity::closed) {
-      take(cost::predict_closed(looked_at.point), point);
+      take(cost::predict_closed(looked_at.point), looked_at, point);
     } else {
       waiting_.push_back({point, limit});
     }
   }
 
-  void take(traces::Reply reply, std::size_t point) {
-    take_reply(std::move(reply), options_, file_.path(), outcomes_[point]);
+  void take(traces::Reply reply, const PreparedPoint& made, std::size_t point) {
+    take_reply(std::move(reply), options_, file_.path(), made, outcomes_[point]);
     ++done_;
     if (options_.progress) options_.progress(done_, file_.points().size());
   }
@@ -107,6 +120,7 @@ class Run {
   const RunOptions& options_;
   std::vector<PointOutcome> outcomes_;  // by point
   std::vector<Waiting> waiting_;
+  std::map<std::string, Calibration> calibrations_;  // by path
   std::size_t done_ = 0;
 };
 

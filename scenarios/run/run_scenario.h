@@ -7,6 +7,7 @@
 
 #include "models/run/call_times.h"
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/run/interval.h"
 #include "scenarios/run/resolve.h"
 
 namespace paceline {
@@ -19,8 +20,9 @@ struct PointOutcome {
   Seconds one_gpu_step;
   double samples_per_step = 0;
   std::vector<std::string> assumptions;
-  std::optional<Result> predicted;  // empty when the executor failed, or was not asked
-  std::string failure;              // why it failed
+  std::optional<Result> predicted;       // empty when the executor failed, or was not asked
+  std::string failure;                   // why it failed
+  std::optional<StepInterval> interval;  // of the predicted step, 90 %
   std::vector<CallTimes> calls_predicted;
   Seconds compute_spread_predicted;  // call_times.h
   std::optional<MeasuredPoint> measured;

@@ -246,6 +246,7 @@ json encode(const training::Operation& operation) {
                  {"root", call.root},
                  {"algorithm", call.algorithm},
                  {"options", encode(call.options)}};
+  if (call.known_time) out["call"]["known_time_s"] = *call.known_time;
   return out;
 }
 
@@ -259,13 +260,14 @@ training::Operation decode_operation(const json& in) {
     return operation;
   }
   const json& call = in.at("call");
-  operation.work =
-      training::CollectiveCall{parse_word(call.at("collective"), collectives_all, by_text),
-                               call.at("count").get<ElementCount>(),
-                               call.at("element_size_bytes").get<ElementSize>(),
-                               call.at("root").get<Rank>(),
-                               call.at("algorithm").get<std::string>(),
-                               decode_options(call.at("options"))};
+  training::CollectiveCall made{parse_word(call.at("collective"), collectives_all, by_text),
+                                call.at("count").get<ElementCount>(),
+                                call.at("element_size_bytes").get<ElementSize>(),
+                                call.at("root").get<Rank>(),
+                                call.at("algorithm").get<std::string>(),
+                                decode_options(call.at("options"))};
+  if (call.contains("known_time_s")) made.known_time = call.at("known_time_s").get<Seconds>();
+  operation.work = std::move(made);
   return operation;
 }
 

@@ -202,7 +202,7 @@ TEST(Validate, EndsWithOneWhenTheMeanErrorIsAboveTheLimit) {
   const Ended above =
       paceline({"validate", "scenario.yaml", "--max-mean-error", "13"}, folder.path());
   EXPECT_EQ(above.exit_code, 1);
-  EXPECT_EQ(above.err, "paceline: mean |error| 13.29% is above 13%\n");
+  EXPECT_EQ(above.err, "paceline: mean |error| of steps 13.29% is above 13%\n");
 }
 
 TEST(Validate, RefusesALimitThatNothingIsAbove) {

@@ -1,0 +1,80 @@
+#include "scenarios/run/interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/cost/closed_step.h"
+#include "models/run/call_times.h"
+
+namespace paceline {
+namespace {
+
+using training::CollectiveCall;
+
+constexpr double measured_compute = 0.03, modelled_compute = 0.25, uncalibrated_call = 0.3,
+                 whole_step = 0.04;
+
+// The point with one rank of each class that the prediction found, and calls that take what they
+// took in it: it is composed without a network.
+ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
+  ResolvedPoint point;
+  point.fidelity = Fidelity::closed;
+  point.program = prepared.point.program;
+  point.cluster.gpus_per_node = static_cast<std::uint32_t>(predicted.trace.classes.size());
+  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);  // of links that nothing crosses
+  for (const RankClass& members : predicted.trace.classes) {
+    point.slowdown.push_back(slowdown_of(prepared.point, members.ranks.front()));
+  }
+  const auto calls = calls_of(predicted.trace);
+  std::size_t next = 0;
+  for (training::Operation& operation : point.program.operations) {
+    auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr) continue;
+    call->known_time = calls[next++].transfer;
+    call->root = Rank(0);
+    call->options = {};
+  }
+  return point;
+}
+
+// With all compute, and each call, longer by a factor.
+template <class CallFactor>
+Seconds step_of(ResolvedPoint point, double compute, const CallFactor& call_factor) {
+  for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
+    auto& work = point.program.operations[id].work;
+    if (auto* time = std::get_if<Seconds>(&work)) {
+      *time = *time * compute;
+    } else {
+      auto& call = std::get<CollectiveCall>(work);
+      call.known_time = *call.known_time * call_factor(id);
+    }
+  }
+  return cost::predict_closed(std::move(point)).totals.step;
+}
+
+}  // namespace
+
+StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted) {
+  const ResolvedPoint point = composed(prepared, predicted);
+  const auto range_of = [&](training::OperationId id) {
+    const auto found = prepared.call_ranges.find(id);
+    if (found != prepared.call_ranges.end()) return found->second;
+    return RatioRange{1 / (1 + uncalibrated_call), 1 + uncalibrated_call};
+  };
+  const auto as_it_is = [](training::OperationId) { return 1.0; };
+  const auto low = [&](training::OperationId id) { return range_of(id).low; };
+  const auto high = [&](training::OperationId id) { return range_of(id).high; };
+  const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
+  const Seconds base = step_of(point, 1, as_it_is);
+  if (base == Seconds(0)) return {predicted.totals.step, predicted.totals.step};
+  // Logarithms of how far each part may move the step.
+  const auto apart = [&](Seconds step) { return std::log(step / base); };
+  const double down = std::hypot(apart(step_of(point, 1 / (1 + compute), as_it_is)),
+                                 apart(step_of(point, 1, low)), std::log1p(whole_step));
+  const double up = std::hypot(apart(step_of(point, 1 + compute, as_it_is)),
+                               apart(step_of(point, 1, high)), std::log1p(whole_step));
+  return {predicted.totals.step * std::exp(-down), predicted.totals.step * std::exp(up)};
+}
+
+}  // namespace paceline

@@ -1,0 +1,161 @@
+#include "models/cost/collective_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace paceline::cost {
+namespace {
+
+using collectives::Collective;
+using P = StructureParameters;
+
+// A cluster that is not the prior's mean: slower hosts, hops and wires; rings from 64 KiB a rank
+// on.
+StructureParameters cluster() {
+  StructureParameters parameters = structure_prior().mean;
+  parameters[P::base_ll] = 0.4;
+  parameters[P::base_simple] = 0.3;
+  parameters[P::local_ll] = -0.2;
+  parameters[P::remote_ll] = 0.2;
+  parameters[P::remote_simple] = 0.1;
+  parameters[P::local_bandwidth] = std::log(0.6);
+  parameters[P::remote_bandwidth] = std::log(1.2);
+  return parameters;
+}
+
+constexpr double ring_from = 64 * 1024;
+
+Seconds true_time(const CollectiveShape& shape, std::uint64_t bytes) {
+  const double each = static_cast<double>(bytes) / shape.ranks();
+  const bool ring = shape.ranks() == 2 || each >= ring_from;
+  return structural_time(cluster(), ring ? Pattern::ring : Pattern::tree, shape, Bytes(bytes));
+}
+
+std::vector<CollectiveSample> log_of(const CollectiveShape& shape, double wobble = 0) {
+  std::vector<CollectiveSample> samples;
+  int number = 0;
+  for (std::uint64_t bytes = 1024; bytes <= (1U << 28); bytes *= 2) {
+    const double off = 1 + wobble * ((++number * 7) % 5 - 2) / 2;  // -wobble .. wobble
+    samples.push_back({shape, Bytes(bytes), true_time(shape, bytes) * off, 0.01});
+  }
+  return samples;
+}
+
+std::vector<CollectiveSample> logs_of(const std::vector<CollectiveShape>& shapes) {
+  std::vector<CollectiveSample> all;
+  for (const CollectiveShape& shape : shapes) {
+    const auto log = log_of(shape, 0.01);
+    all.insert(all.end(), log.begin(), log.end());
+  }
+  return all;
+}
+
+const std::vector<CollectiveShape> few_nodes{
+    {Collective::all_reduce, 1, 4}, {Collective::all_reduce, 1, 8}, {Collective::all_reduce, 2, 8}};
+
+double worst_error(const CollectiveFit& fit, const CollectiveShape& shape) {
+  double worst = 0;
+  for (std::uint64_t bytes = 1024; bytes <= (1U << 28); bytes *= 2) {
+    const double ratio = fit.predict(shape, Bytes(bytes)).time / true_time(shape, bytes);
+    worst = std::max(worst, std::abs(std::log(ratio)));
+  }
+  return worst;
+}
+
+TEST(CollectiveFit, MeetsWhatItWasFittedTo) {
+  const auto fit = fit_collectives(logs_of(few_nodes));
+  for (const CollectiveShape& shape : few_nodes) EXPECT_LT(worst_error(fit, shape), 0.04);
+  double sum = 0;
+  for (const auto& hypothesis : fit.hypotheses()) sum += hypothesis.weight;
+  EXPECT_NEAR(sum, 1, 1e-12);
+}
+
+TEST(CollectiveFit, ExtrapolatesByStructure) {
+  const auto fit = fit_collectives(logs_of(few_nodes));
+  EXPECT_LT(worst_error(fit, {Collective::all_reduce, 1, 2}), 0.20);
+  EXPECT_LT(worst_error(fit, {Collective::all_reduce, 4, 8}), 0.20);
+  EXPECT_LT(worst_error(fit, {Collective::all_reduce, 16, 8}), 0.35);
+}
+
+TEST(CollectiveFit, IsLessSureFartherAway) {
+  const auto fit = fit_collectives(logs_of(few_nodes));
+  double before = 1;
+  for (const std::uint32_t nodes : {2U, 4U, 16U, 64U}) {
+    const auto one = fit.predict({Collective::all_reduce, nodes, 8}, Bytes(1U << 24));
+    EXPECT_LT(one.low, one.time);
+    EXPECT_GT(one.high, one.time);
+    EXPECT_GT(one.high / one.low, before) << nodes;
+    before = one.high / one.low;
+  }
+  // On what was measured, to a few per cent.
+  const auto known = fit.predict(few_nodes.front(), Bytes(1U << 20));
+  EXPECT_LT(known.high / known.low, 1.12);
+}
+
+TEST(CollectiveFit, IsNotLedAstrayByOneOddSample) {
+  auto samples = logs_of(few_nodes);
+  CollectiveSample& odd = samples[10];
+  odd.time = odd.time * 3.0;
+  const auto fit = fit_collectives(samples);
+  const auto at = fit.predict(odd.shape, odd.size);
+  EXPECT_NEAR(at.time / true_time(odd.shape, odd.size.value()), 1, 0.1);
+  double most = 0;
+  for (std::size_t i = 0; i < fit.samples().size(); ++i) {
+    const auto& sample = fit.samples()[i];
+    if (sample.shape == odd.shape && sample.size == odd.size) most = fit.noise()[i];
+  }
+  EXPECT_GT(most, 0.5);
+}
+
+// What is saved and read again must predict the same.
+TEST(CollectiveFit, IsMadeAgainFromItsParts) {
+  const auto fit = fit_collectives(logs_of(few_nodes));
+  const CollectiveFit again({fit.samples().begin(), fit.samples().end()},
+                            {fit.noise().begin(), fit.noise().end()}, fit.scale(),
+                            {fit.hypotheses().begin(), fit.hypotheses().end()});
+  const CollectiveShape shape{Collective::all_reduce, 4, 8};
+  const auto one = fit.predict(shape, Bytes(12345678)),
+             other = again.predict(shape, Bytes(12345678));
+  EXPECT_EQ(one.time, other.time);
+  EXPECT_EQ(one.low, other.low);
+  EXPECT_EQ(one.high, other.high);
+}
+
+TEST(CollectiveFit, TakesEightSamplesAnOctave) {
+  std::vector<CollectiveSample> dense;
+  const CollectiveShape shape{Collective::all_reduce, 1, 8};
+  for (std::uint64_t mib = 1; mib <= 512; ++mib) {
+    dense.push_back({shape, Bytes(mib << 20), true_time(shape, mib << 20)});
+  }
+  EXPECT_LE(fit_collectives(dense).samples().size(), 9 * 8 + 1U);
+}
+
+TEST(CollectiveFit, AsksForEnoughSizes) {
+  const CollectiveShape shape{Collective::all_reduce, 1, 8};
+  std::vector<CollectiveSample> samples;
+  for (std::uint64_t bytes = 1024; samples.size() < samples_least; bytes *= 2) {
+    EXPECT_FALSE(are_enough(samples));
+    samples.push_back({shape, Bytes(bytes), Seconds(1e-3)});
+  }
+  EXPECT_TRUE(are_enough(samples));
+  for (CollectiveSample& sample : samples) sample.size = Bytes(1024 + sample.size.value() / 1024);
+  EXPECT_FALSE(are_enough(samples));  // too near one another
+}
+
+TEST(CollectiveFit, KnowsOtherCollectives) {
+  for (const Collective collective : {Collective::all_gather, Collective::broadcast}) {
+    std::vector<CollectiveSample> samples;
+    for (const std::uint32_t nodes : {1U, 2U}) {
+      const auto log = log_of({collective, nodes, 8}, 0.01);
+      samples.insert(samples.end(), log.begin(), log.end());
+    }
+    const auto fit = fit_collectives(samples);
+    EXPECT_LT(worst_error(fit, {collective, 4, 8}), 0.25) << to_text(collective);
+  }
+}
+
+}  // namespace
+}  // namespace paceline::cost

@@ -1,0 +1,116 @@
+// `paceline calibrate` and `validate --calibration` through the built program.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string logs = std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/";
+const std::string calibrations =
+    std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/calibrations/";
+
+class Calibrate : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) const {
+    const std::string path = (folder_.path() / name).string();
+    std::ofstream(path) << text;
+    return path;
+  }
+  [[nodiscard]] Ended calibrate(const std::vector<std::string>& more) const {
+    std::vector<std::string> all{"calibrate", "-o", "cluster.yaml"};
+    all.insert(all.end(), more.begin(), more.end());
+    return paceline(all, folder_.path());
+  }
+  void expect_refused(const std::vector<std::string>& more, const std::string& message) const {
+    const Ended ended = calibrate(more);
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_NE(ended.err.find(message), std::string::npos) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  }
+
+  Folder folder_;
+};
+
+constexpr const char* table = "# collective: all_reduce\n# GPUs: 4\n# nodes: 1\nsize(B),time(us)\n";
+
+TEST_F(Calibrate, WritesWhatValidateAndRunTake) {
+  const Ended made = calibrate({logs + "abci-v100-4gpu.csv", logs + "abci-v100-8gpu.csv"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(made.out.find("what was fitted is met within"), std::string::npos) << made.out;
+  const Ended checked = paceline({"validate", "--calibration", "cluster.yaml", "--json", "-",
+                                  logs + "abci-v100-16gpu.csv", logs + "abci-v100-8gpu.csv"},
+                                 folder_.path());
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  const json all = json::parse(checked.out);
+  EXPECT_EQ(all.at("collectives").at(0).at("fitted"), false);
+  EXPECT_EQ(all.at("collectives").at(1).at("fitted"), true);
+  EXPECT_EQ(all.at("collectives_predicted").at("paceline").at("points"), 16);
+  const json row = all.at("collectives").at(0).at("rows").at(0);
+  EXPECT_LT(row.at("predicted_s_low"), row.at("predicted_s"));
+}
+
+TEST_F(Calibrate, ValidateEndsWithOneAboveTheLimit) {
+  const Ended ended = paceline({"validate", "--calibration", calibrations + "abci-a100.yaml",
+                                "--max-mean-error", "1", logs + "abci-a100-32gpu.csv"},
+                               folder_.path());
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_NE(ended.err.find("of collectives"), std::string::npos) << ended.err;
+}
+
+TEST_F(Calibrate, SkipsRowsThatCannotBeWithACount) {
+  std::string text = table;
+  for (int i = 0; i < 8; ++i)
+    text += std::to_string(1024 << i) + "," + std::to_string(20 + i) + "\n";
+  text += "4096,-3\n8192,nan\n16384\n";
+  const Ended ended = calibrate({file("odd.csv", text)});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("odd.csv:13: skipped: a time of \"-3\""), std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("odd.csv:15: skipped: the line breaks off"), std::string::npos);
+}
+
+TEST_F(Calibrate, RefusesWhatIsNoLog) {
+  expect_refused({file("empty.csv", "")}, "empty.csv: has no measured collective");
+  expect_refused({file("binary.csv", std::string("ab\n\0c", 5))}, "binary.csv:2: is not text");
+  expect_refused({(folder_.path() / "absent.csv").string()}, "cannot be read");
+  expect_refused({file("group.csv", "size(B),time(us)\n1024,20\n")},
+                 "group.csv:2: does not say which collective");
+  expect_refused({file("ranks.csv", "# collective: all_reduce\nsize(B),time(us)\n1024,20\n")},
+                 "ranks.csv:3: does not list its GPUs and nodes");
+}
+
+TEST_F(Calibrate, RefusesTooFewPointsSayingHowManyItTakes) {
+  expect_refused({file("few.csv", std::string(table) + "1024,20\n2048,21\n4096,22\n")},
+                 "it takes at least 6 sizes, the largest 16 times the least");
+}
+
+TEST_F(Calibrate, RefusesReleasesThatDiffer) {
+  const auto log = [&](const std::string& name, const std::string& version) {
+    return file(name,
+                "# GPUs: 2\n# nodes: 1\nNCCL version " + version +
+                    "\n 1048576 262144 float sum -1 100.0 10.49 10.49 0 100.0 10.49 10.49 0\n");
+  };
+  expect_refused({log("a.txt", "2.8.4"), log("b.txt", "2.18.1")}, "b.txt: is of NCCL 2.18.1");
+}
+
+TEST_F(Calibrate, RefusesACalibrationThatIsNone) {
+  const Ended ended = paceline({"validate", "--calibration", file("c.yaml", "schema: paceline/1\n"),
+                                logs + "abci-a100-32gpu.csv"},
+                               folder_.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("c.yaml:1:9: schema"), std::string::npos) << ended.err;
+  const Ended none = paceline({"validate", logs + "abci-a100-32gpu.csv"}, folder_.path());
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("--calibration"), std::string::npos) << none.err;
+}
+
+}  // namespace
+}  // namespace paceline::test
