@@ -10,6 +10,8 @@ namespace {
 constexpr std::array rows{
     Strategy{"ddp", ddp_step, "PyTorch DistributedDataParallel: buckets, overlapped"},
     Strategy{"bulk_synchronous", bulk_synchronous_step, "one all-reduce after backward"},
+    Strategy{"merged_gradient", merged_gradient_step,
+             "all-reduces of gradients merged as startup costs suggest"},
     Strategy{"wait_free", wait_free_step, "one all-reduce per tensor as gradients come"},
 };
 

@@ -12,8 +12,15 @@
 
 namespace paceline::training {
 
+// What merging reckons an all-reduce of M bytes to take: startup + M / bandwidth.
+struct MergeSettings {
+  Seconds startup{500e-6};
+  BytesPerSecond bandwidth{1e9};
+};
+
 struct TrainingSettings {
   DdpSettings ddp;
+  MergeSettings merge;
   std::uint32_t gradient_accumulation = 1;  // forward and backward passes a step
   std::uint32_t collectives_in_flight = 1;  // NCCL 1, PyTorch's Gloo 2
   // What gradients are cast to around their reduction (PyTorch's compression hooks, native mixed
@@ -42,6 +49,12 @@ struct Strategy {
 
 // Each in a file of its own name.
 [[nodiscard]] StepProgram bulk_synchronous_step(const workload::Workload&, const TrainingSettings&);
+// Which tensors are reduced together, in the order of their reduction: a gradient joins the ones
+// before it when it comes before what they would spend on starting alone (Shi, Chu and Li, MG-WFBP,
+// INFOCOM 2019, algorithm 1).
+[[nodiscard]] std::vector<Bucket> merged_gradients(const workload::Workload& workload,
+                                                   const MergeSettings& merge);
+[[nodiscard]] StepProgram merged_gradient_step(const workload::Workload&, const TrainingSettings&);
 [[nodiscard]] StepProgram wait_free_step(const workload::Workload&, const TrainingSettings&);
 [[nodiscard]] StepProgram ddp_step(const workload::Workload&, const TrainingSettings&);
 

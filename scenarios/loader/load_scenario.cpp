@@ -43,7 +43,9 @@ constexpr std::array<std::string_view, 8> workload_keys{
     "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
 constexpr std::array<std::string_view, 6> layer_keys{"name",     "repeat",     "forward",
                                                      "backward", "parameters", "type"};
-constexpr std::array<std::string_view, 13> training_keys{"strategy",
+constexpr std::array<std::string_view, 15> training_keys{"strategy",
+                                                         "merge_startup",
+                                                         "merge_bandwidth",
                                                          "bucket_cap",
                                                          "first_bucket",
                                                          "torch_version",
@@ -291,6 +293,12 @@ void read_training(Reader& reader, Scenario& scenario) {
   scenario.strategy = read_strategy(reader);
   TrainingSettings& training = scenario.training;
   if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
+  if (const auto startup = reader.find("merge_startup")) {
+    training.merge.startup = startup->seconds();
+  }
+  if (const auto bandwidth = reader.find("merge_bandwidth")) {
+    training.merge.bandwidth = bandwidth->bandwidth();
+  }
   if (const auto passes = reader.find("gradient_accumulation")) {
     training.gradient_accumulation = static_cast<std::uint32_t>(passes->count(1, 1'000'000));
   }

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "models/training/step_builder.h"
+#include "models/training/strategy.h"
+
+namespace paceline::training {
+namespace {
+
+struct Ready {
+  std::size_t tensor;
+  Seconds at;  // after the start of the backward
+};
+
+// As gradients come: layers from the last, within a layer the last registered tensor first.
+std::vector<Ready> in_order(const workload::Workload& workload, std::size_t tensors) {
+  std::vector<Ready> order;
+  Seconds now;
+  for (auto layer = workload.layers.rbegin(); layer != workload.layers.rend(); ++layer) {
+    now += layer->backward;
+    for (std::size_t i = layer->parameters.size(); i-- > 0;) order.push_back({--tensors, now});
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<Bucket> merged_gradients(const workload::Workload& workload,
+                                     const MergeSettings& merge) {
+  const auto tensors = gradient_tensors(workload);
+  std::vector<Bucket> groups;
+  Seconds free, ready;  // of the network; of the last group
+  Bytes size;
+  for (const Ready& next : in_order(workload, tensors.size())) {
+    const workload::ParameterTensor& tensor = tensors[next.tensor];
+    const Bytes bytes = tensor.count * element_size(tensor.type);
+    const Seconds start = std::max(free, ready);
+    const bool waits = !groups.empty() && tensors[groups.back().front()].type == tensor.type &&
+                       next.at - start < merge.startup;
+    if (!waits) {
+      if (!groups.empty()) free = start + merge.startup + size / merge.bandwidth;
+      groups.emplace_back();
+      size = Bytes(0);
+    }
+    groups.back().push_back(next.tensor);
+    size += bytes;
+    ready = next.at;
+  }
+  return groups;
+}
+
+StepProgram merged_gradient_step(const workload::Workload& workload,
+                                 const TrainingSettings& settings) {
+  StepBuilder step(workload, settings);
+  const std::vector<Bucket> groups = merged_gradients(workload, settings.merge);
+  step.forward({});
+  std::map<std::size_t, std::size_t> group_of_last;  // by the tensor that completes it
+  for (std::size_t g = 0; g < groups.size(); ++g) group_of_last[groups[g].back()] = g;
+  const auto tensors_of = [&](const Bucket& group) {
+    std::vector<workload::ParameterTensor> all;
+    for (const std::size_t tensor : group) all.push_back(step.tensors()[tensor]);
+    return all;
+  };
+  std::vector<OperationId> reduced;
+  step.backward([&](const workload::TimedLayer& layer, std::size_t first, OperationId ready) {
+    for (std::size_t i = layer.parameters.size(); i-- > 0;) {
+      const auto complete = group_of_last.find(first + i);
+      if (complete == group_of_last.end()) continue;
+      const Bucket& group = groups[complete->second];
+      const OperationId before =
+          group.size() > 1 ? step.copies("merge", tensors_of(group), 2, {ready}) : ready;
+      reduced.push_back(step.all_reduce(layer.parameters[i].name, group, {before}));
+    }
+  });
+  for (std::size_t g = 0; g < groups.size(); ++g) step.cast_back(groups[g], reduced[g]);
+  step.copies("divide and take apart", step.tensors(), 2, reduced);
+  return step.finish({});
+}
+
+}  // namespace paceline::training
