@@ -24,6 +24,9 @@ std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
     const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
     throw FormatError(line, "is not text: it has a zero byte", "give the log itself");
   }
+  // What editors of another system put first.
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   for (const CollectiveLogFormat& format : collective_log_formats()) {
     if (format.is_one(text)) return format.read(text);
   }

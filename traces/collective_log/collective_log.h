@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/plan.h"
@@ -32,8 +33,8 @@ class FormatError : public std::runtime_error {
 struct CollectiveLog {
   struct Row {
     std::size_t line = 0;
-    Bytes size;                  // of the whole buffer
-    std::vector<Seconds> times;  // one or more, each above 0: out of place, in place
+    Bytes size;                  // of the whole buffer; 1 to 2^56
+    std::vector<Seconds> times;  // one or more, each of 1 ps to 1e9 s: out of place, in place
   };
   struct Skipped {
     std::size_t line = 0;

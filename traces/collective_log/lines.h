@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "models/units/units.h"
 
 // Pieces that readers of texts share.
 namespace paceline::traces {
@@ -19,19 +22,20 @@ void for_each_line(std::string_view text, const Take& take) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     take(++number, line);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
 }
 
-// What spaces and tabs leave.
+// What spaces and tabs leave, of a line that may be megabytes of something else: the first words.
 [[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view blank = " \t";
+  constexpr std::size_t words_most = 64;  // the longest row has 23
   std::vector<std::string_view> words;
   std::size_t at = line.find_first_not_of(blank);
-  while (at != std::string_view::npos) {
+  while (at != std::string_view::npos && words.size() < words_most) {
     const std::size_t end = std::min(line.find_first_of(blank, at), line.size());
     words.push_back(line.substr(at, end - at));
     at = line.find_first_not_of(blank, end);
@@ -48,10 +52,36 @@ template <class T>
   return value;
 }
 
-// A number above zero, and a finite one.
-[[nodiscard]] inline std::optional<double> positive_of(std::string_view word) {
-  const auto value = number_of<double>(word);
-  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
+// Digits, whatever number they are; a minus sign before them.
+[[nodiscard]] inline bool is_whole_number(std::string_view word) {
+  if (!word.empty() && word.front() == '-') word.remove_prefix(1);
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// A time that a clock can have measured: not zero, NaN or infinity, nor so small or large that
+// what is computed of it is.
+[[nodiscard]] inline std::optional<Seconds> measured_time(double value, double unit_s) {
+  constexpr double shortest_s = 1e-12, longest_s = 1e9;
+  const double time_s = value * unit_s;
+  if (!(time_s >= shortest_s && time_s <= longest_s)) return std::nullopt;
+  return Seconds(time_s);
+}
+
+// A buffer's size above zero; at most 2^56, more than the memory of any cluster.
+[[nodiscard]] inline std::optional<Bytes> measured_size(std::string_view word) {
+  constexpr std::uint64_t largest = std::uint64_t{1} << 56;
+  const auto size = number_of<std::uint64_t>(word);
+  if (!size || *size == 0 || *size > largest) return std::nullopt;
+  return Bytes(*size);
+}
+
+// What a log says as messages and reports can show it: ASCII that can be printed, and not much.
+[[nodiscard]] inline std::string shown(std::string_view text) {
+  constexpr std::size_t most = 80;
+  std::string out(text.substr(0, most));
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text.size() > most ? out + "..." : out;
 }
 
 }  // namespace paceline::traces

@@ -4,8 +4,8 @@
 
 // A table of comma-separated values with a header: size(B), time(us) or time(ns), time(ms),
 // time(s); several columns of times are repetitions; others are passed over. Comments before it may
-// say
-// "# GPUs: 8", "# nodes: 1" and "# collective: all_reduce".
+// say "# GPUs: 8", "# nodes: 1" and "# collective: all_reduce". Several tables may follow each
+// other.
 
 namespace paceline::traces {
 

@@ -1,25 +1,28 @@
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
+#include "traces/collective_log/comments.h"
 #include "traces/collective_log/lines.h"
 #include "traces/collective_table/collective_table.h"
 
 namespace paceline::traces {
 namespace {
 
-std::vector<std::string_view> cells_of(std::string_view line) {
+// The first `most` cells of a line.
+std::vector<std::string_view> cells_of(std::string_view line, std::size_t most) {
   std::vector<std::string_view> cells;
-  while (true) {
+  while (cells.size() < most) {
     const std::size_t comma = line.find(',');
     std::string_view cell = line.substr(0, comma);
     while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
     while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
     cells.push_back(cell);
-    if (comma == std::string_view::npos) return cells;
+    if (comma == std::string_view::npos) break;
     line.remove_prefix(comma + 1);
   }
+  return cells;
 }
 
 // Seconds of a time column's unit; 0 for a column of something else.
@@ -34,50 +37,55 @@ double unit_of(std::string_view name) {
 
 constexpr std::string_view size_column = "size(B)";
 
-bool is_header(std::string_view line) {
-  bool has_size = false, has_time = false;
-  for (const std::string_view cell : cells_of(line)) {
-    has_size = has_size || cell == size_column;
-    has_time = has_time || unit_of(cell) > 0;
+// The header's cells; none of a line that is no header.
+std::vector<std::string_view> header_of(std::string_view line) {
+  constexpr std::size_t columns_most = 4096;
+  if (line.empty() || line.front() == '#' || line.find(size_column) == std::string_view::npos) {
+    return {};
   }
-  return has_size && has_time;
+  auto cells = cells_of(line, columns_most);
+  const bool has_size = std::find(cells.begin(), cells.end(), size_column) != cells.end();
+  const bool has_time = std::any_of(cells.begin(), cells.end(),
+                                    [](std::string_view cell) { return unit_of(cell) > 0; });
+  if (!has_size || !has_time) cells.clear();
+  return cells;
 }
 
+// A table ends where the next header or comment stands.
 class TableReader {
  public:
   void take(std::size_t number, std::string_view line) {
-    if (line.empty()) return;
-    if (line.front() == '#') return take_comment(line);
-    if (columns_.empty()) {
-      if (is_header(line)) take_header(line);
-      return;
+    if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+    if (line.front() == '#') return take_comment(comment_of(words_of(line)));
+    if (const auto header = header_of(line); !header.empty()) {
+      close();
+      take_header(number, header);
+    } else if (!columns_.empty()) {
+      take_row(number, cells_of(line, columns_.size()));
     }
-    take_row(number, cells_of(line));
   }
 
-  std::vector<CollectiveLog> logs() && { return {std::move(log_)}; }
+  std::vector<CollectiveLog> logs() && {
+    close();
+    return std::move(logs_);
+  }
 
  private:
-  void take_comment(std::string_view line) {
-    const auto words = words_of(line);
-    if (words.size() < 3) return;
-    const auto number = number_of<std::uint32_t>(words[2]);
-    constexpr std::uint32_t most = 1U << 20;
-    if (number && *number > 0 && *number <= most) {
-      if (words[1] == "GPUs:") log_.ranks = *number;
-      if (words[1] == "nodes:") log_.nodes = *number;
-    }
-    if (words[1] != "collective:") return;
-    using collectives::Collective;
-    for (const auto collective :
-         {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
-          Collective::broadcast, Collective::reduce, Collective::all_to_all}) {
-      if (words[2] == collectives::to_text(collective)) log_.collective = collective;
-    }
+  void take_comment(const Comment& said) {
+    if (!said.says_something()) return;
+    close();
+    if (said.ranks) log_.ranks = *said.ranks;
+    if (said.nodes) log_.nodes = *said.nodes;
+    if (said.collective) log_.collective = said.collective;
   }
 
-  void take_header(std::string_view line) {
-    for (const std::string_view cell : cells_of(line)) {
+  void take_header(std::size_t number, const std::vector<std::string_view>& header) {
+    if (std::count(header.begin(), header.end(), size_column) > 1) {
+      throw FormatError(number, fmt::format("has two columns {}", size_column),
+                        "give one table below the other, each with its header");
+    }
+    columns_.clear();
+    for (const std::string_view cell : header) {
       columns_.push_back(cell == size_column ? -1 : unit_of(cell));
     }
   }
@@ -88,19 +96,27 @@ class TableReader {
     CollectiveLog::Row row{number, Bytes(0), {}};
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i] < 0) {
-        const auto size = number_of<std::uint64_t>(cells[i]);
-        if (!size) return skip("has no size");
-        row.size = Bytes(*size);
+        const auto size = measured_size(cells[i]);
+        if (!size) return skip(fmt::format("a size of \"{}\"", shown(cells[i])));
+        row.size = *size;
       } else if (columns_[i] > 0) {
-        const auto time = positive_of(cells[i]);
-        if (!time) return skip(fmt::format("a time of \"{}\"", cells[i]));
-        row.times.push_back(Seconds(*time * columns_[i]));
+        const auto time = measured_time(number_of<double>(cells[i]).value_or(0), columns_[i]);
+        if (!time) return skip(fmt::format("a time of \"{}\"", shown(cells[i])));
+        row.times.push_back(*time);
       }
     }
-    if (row.size.value() == 0) return skip("a size of 0");
     log_.rows.push_back(std::move(row));
   }
 
+  // What was said of a table holds for the next until something else is said.
+  void close() {
+    if (log_.rows.empty() && log_.skipped.empty()) return;
+    logs_.push_back(log_);
+    log_.rows.clear();
+    log_.skipped.clear();
+  }
+
+  std::vector<CollectiveLog> logs_;
   CollectiveLog log_;
   std::vector<double> columns_;  // -1: size; 0: passed over; else the seconds of a unit
 };
@@ -109,9 +125,8 @@ class TableReader {
 
 bool is_collective_table(std::string_view text) {
   bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
-    found = found || (!line.empty() && line.front() != '#' && is_header(line));
-  });
+  for_each_line(
+      text, [&](std::size_t, std::string_view line) { found = found || !header_of(line).empty(); });
   return found;
 }
 
@@ -119,7 +134,9 @@ std::vector<CollectiveLog> read_collective_table(std::string_view text) {
   TableReader reader;
   for_each_line(text,
                 [&](std::size_t number, std::string_view line) { reader.take(number, line); });
-  return std::move(reader).logs();
+  auto logs = std::move(reader).logs();
+  if (logs.empty()) throw FormatError(0, "has a header and no rows", "give the whole table");
+  return logs;
 }
 
 }  // namespace paceline::traces

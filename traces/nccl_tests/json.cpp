@@ -1,80 +1,120 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "traces/collective_log/comments.h"
 #include "traces/collective_log/lines.h"
+#include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
+#include "traces/nccl_tests/row.h"
 
 namespace paceline::traces {
 namespace {
 
 using nlohmann::json;
 
-// One of out_of_place and in_place; why it cannot be used, or nothing.
-std::string take_half(const json& half, CollectiveLog::Row& row, RowKind& kind) {
-  if (!half.is_object() || !half.contains("time") || !half["time"].is_number()) {
-    return "has no time";
-  }
-  const double time = half["time"];
-  if (!std::isfinite(time) || time <= 0) return fmt::format("a time of {} us", time);
-  const json wrong = half.value("nwrong", json());
-  if (wrong.is_number() && wrong.get<double>() != 0) {
-    return fmt::format("{} wrong elements", wrong.get<double>());
-  }
-  const json alg = half.value("alg_bw", json()), bus = half.value("bus_bw", json());
-  if (alg.is_number() && bus.is_number() && alg.get<double>() > 0) {
-    kind.bus_factor = bus.get<double>() / alg.get<double>();
-  }
-  row.times.push_back(Seconds(time * 1e-6));
-  return "";
+// A member of an object, or null: copies of what is nested deeply would overflow the stack.
+const json& member(const json& of, const char* key) {
+  static const json none;
+  if (!of.is_object()) return none;
+  const auto found = of.find(key);
+  return found == of.end() ? none : *found;
 }
 
-void take_row(const json& in, std::size_t number, CollectiveLog& log, std::vector<RowKind>& kinds) {
-  const auto skip = [&](const std::string& why) { log.skipped.push_back({number, why}); };
-  if (!in.is_object() || !in.contains("size") || !in["size"].is_number_unsigned()) {
-    return skip("has no size");
+std::string_view text_of(const json& value) {
+  return value.is_string() ? std::string_view(value.get_ref<const std::string&>())
+                           : std::string_view();
+}
+
+std::uint64_t whole_number_of(const json& value, std::uint64_t otherwise) {
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() : otherwise;
+}
+
+// One of out_of_place and in_place; what is no number is the string "nan".
+void take_half(const json& half, ParsedRow& parsed) {
+  const json& time = member(half, "time");
+  const json& wrong = member(half, "nwrong");
+  const json &algbw = member(half, "alg_bw"), &busbw = member(half, "bus_bw");
+  if (!member(half, "cpu_time").is_null()) {
+    parsed.why_not = cpu_time_reason;
+  } else if (!time.is_number()) {
+    parsed.why_not = "has no time";
+  } else if (!wrong.is_null() && !(wrong.is_number() && wrong.get<double>() == 0)) {
+    parsed.why_not = wrong.is_number()
+                         ? fmt::format("its results are wrong: {}", wrong.get<double>())
+                         : "its results are wrong";
+  } else if (!algbw.is_number() || !busbw.is_number()) {
+    parsed.why_not = "has no bandwidths";
+  } else {
+    parsed.take_half({time.get<double>(), algbw.get<double>(), busbw.get<double>()});
   }
-  const auto size = in["size"].get<std::uint64_t>();
-  if (size == 0) return;
-  CollectiveLog::Row row{number, Bytes(size), {}};
-  const json redop = in.value("redop", json());
-  RowKind kind{redop.is_string() && redop != "none", std::nullopt, 0};
-  if (const json root = in.value("root", json()); root.is_string()) {
-    const auto words = words_of(root.get_ref<const std::string&>());
-    if (words.size() == 1) kind.root = number_of<std::int64_t>(words.front());
+}
+
+RowKind kind_of(const json& result) {
+  RowKind kind;
+  const auto redop = text_of(member(result, "redop"));
+  kind.reduces = !redop.empty() && redop != "none";
+  if (const auto words = words_of(text_of(member(result, "root"))); words.size() == 1) {
+    kind.root = number_of<std::int64_t>(words.front());
   }
+  return kind;
+}
+
+void take_result(const json& result, std::size_t number, CollectiveLog& log,
+                 std::vector<RowKind>& kinds) {
+  const json& told = member(result, "size");
+  if (told.is_number_unsigned() && told.get<std::uint64_t>() == 0) return;
+  const auto size = told.is_number_unsigned() ? measured_size(told.dump()) : std::nullopt;
+  if (!size) {
+    log.skipped.push_back({number, "has no size"});
+    return;
+  }
+  ParsedRow parsed{{number, *size, {}}, kind_of(result), ""};
   for (const char* key : {"out_of_place", "in_place"}) {
-    if (!in.contains(key) || in[key].is_null()) continue;
-    const std::string why = take_half(in[key], row, kind);
-    if (!why.empty()) return skip(why);
+    const json& half = member(result, key);
+    if (!half.is_null() && parsed.why_not.empty()) take_half(half, parsed);
   }
-  if (row.times.empty()) return skip("has no time");
-  kinds.push_back(kind);
-  log.rows.push_back(std::move(row));
+  if (parsed.why_not.empty() && parsed.row.times.empty()) parsed.why_not = "has no time";
+  if (!parsed.why_not.empty()) {
+    log.skipped.push_back({number, parsed.why_not});
+    return;
+  }
+  kinds.push_back(parsed.kind);
+  log.rows.push_back(std::move(parsed.row));
 }
 
 void take_devices(const json& config, CollectiveLog& log) {
-  std::set<std::string> hosts;
-  std::uint32_t ranks = 0;
-  for (const json& device : config.value("devices", json::array())) {
+  DeviceList list;
+  const json& devices = member(config, "devices");
+  if (!devices.is_array()) return;
+  for (const json& device : devices) {
     if (!device.is_object()) continue;
-    if (const json host = device.value("hostname", json()); host.is_string()) hosts.insert(host);
-    if (const json name = device.value("device_info", json()); name.is_string()) {
-      log.devices.insert(name);
-    }
-    ++ranks;
+    const auto absurd = std::numeric_limits<std::uint64_t>::max();
+    list.add({whole_number_of(member(device, "rank"), absurd),
+              whole_number_of(member(device, "group"), 0), text_of(member(device, "hostname")),
+              text_of(member(device, "device_info"))});
   }
   // Of a process with several GPUs only the first is listed.
-  const auto threads = config.value("nthreads", json()), gpus = config.value("ngpus", json());
-  constexpr std::uint32_t most = 1024;
-  if (threads.is_number_unsigned() && gpus.is_number_unsigned() && threads <= most &&
-      gpus <= most) {
-    ranks *= threads.get<std::uint32_t>() * gpus.get<std::uint32_t>();
+  constexpr std::uint64_t most = ranks_most + 1;  // more are as absurd, and multiply safely
+  constexpr std::uint64_t one = 1;
+  const auto threads = std::clamp(whole_number_of(member(config, "nthreads"), 1), one, most);
+  const auto gpus = std::clamp(whole_number_of(member(config, "ngpus"), 1), one, most);
+  list.tell(log, threads * gpus);
+}
+
+json parsed_json(std::string_view text) {
+  constexpr const char* hint = "nccl-tests end the file when they end themselves";
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    const auto before = text.substr(0, std::min(error.byte, text.size()));
+    throw FormatError(static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+                      "is no JSON: it breaks off or has an odd character here", hint);
+  } catch (const json::exception&) {  // a number beyond a double, which has no place
+    throw FormatError(0, "is no JSON that can be read: it has a number beyond all bounds", hint);
   }
-  log.ranks = ranks;
-  log.nodes = static_cast<std::uint32_t>(hosts.size());
 }
 
 }  // namespace
@@ -87,33 +127,26 @@ bool is_nccl_tests_json(std::string_view text) {
 }
 
 std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {
-  json in;
-  try {
-    in = json::parse(text);
-  } catch (const json::parse_error& error) {
-    const auto before = text.substr(0, std::min(error.byte, text.size()));
-    throw FormatError(static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-                      "is no JSON: it breaks off or has an odd character here",
-                      "nccl-tests end the file when they end themselves");
-  }
+  const json in = parsed_json(text);
   CollectiveLog log;
-  if (const json version = in.value("nccl_version", json()); version.is_number_unsigned()) {
-    const auto code = version.get<std::uint32_t>();
-    log.library_version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-  }
-  if (const json config = in.value("config", json()); config.is_object()) take_devices(config, log);
+  log.library_version = version_of_code(whole_number_of(member(in, "nccl_version"), 0));
+  take_devices(member(in, "config"), log);
+  const json& results = member(in, "results");
   std::vector<RowKind> kinds;
-  std::size_t number = 0;
-  const json results = in.value("results", json());
-  if (!results.is_array() || results.empty()) {
+  if (results.is_array()) {
+    std::size_t number = 0;
+    for (const json& result : results) take_result(result, ++number, log, kinds);
+  }
+  if (log.rows.empty() && log.skipped.empty()) {
     throw FormatError(0, "has no results", "give a file of a run that ended");
   }
-  for (const json& row : results) take_row(row, ++number, log, kinds);
-  for (const json& word : in.value("args", json::array())) {
-    if (word.is_string() && !log.collective)
-      log.collective = collective_of_program(std::string(word));
-  }
-  for (auto kind = kinds.rbegin(); kind != kinds.rend() && !log.collective; ++kind) {
+  // The first argument is the program; files that others name may have a program's name in theirs.
+  const json& arguments = member(in, "args");
+  const auto program = arguments.is_array() && !arguments.empty()
+                           ? program_in(text_of(arguments.front()))
+                           : std::nullopt;
+  if (program) log.collective = program->collective;
+  for (auto kind = kinds.rbegin(); kind != kinds.rend() && !program && !log.collective; ++kind) {
     log.collective = collective_of_row(*kind, log.ranks);
   }
   return {log};

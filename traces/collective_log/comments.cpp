@@ -1,0 +1,25 @@
+#include "traces/collective_log/comments.h"
+
+#include "traces/collective_log/lines.h"
+
+namespace paceline::traces {
+
+Comment comment_of(const std::vector<std::string_view>& words) {
+  Comment said;
+  if (words.size() < 3 || words[0] != "#") return said;
+  const auto number = number_of<std::uint32_t>(words[2]);
+  if (number && *number > 0 && *number <= ranks_most) {
+    if (words[1] == "GPUs:") said.ranks = number;
+    if (words[1] == "nodes:") said.nodes = number;
+  }
+  if (words[1] != "collective:") return said;
+  using collectives::Collective;
+  for (const auto collective :
+       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
+        Collective::broadcast, Collective::reduce, Collective::all_to_all}) {
+    if (words[2] == collectives::to_text(collective)) said.collective = collective;
+  }
+  return said;
+}
+
+}  // namespace paceline::traces

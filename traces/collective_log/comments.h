@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "models/collectives/plan.h"
+
+namespace paceline::traces {
+
+// What one of the comments says that may stand before any table: "# GPUs: 8", "# nodes: 1" or
+// "# collective: all_reduce". Nothing of what it does not say.
+struct Comment {
+  std::optional<std::uint32_t> ranks, nodes;  // above 0
+  std::optional<collectives::Collective> collective;
+
+  [[nodiscard]] bool says_something() const { return ranks || nodes || collective; }
+};
+
+[[nodiscard]] Comment comment_of(const std::vector<std::string_view>& words);
+
+// More are a slip: no such group was ever measured.
+constexpr std::uint32_t ranks_most = 1U << 20;
+
+}  // namespace paceline::traces

@@ -1,0 +1,131 @@
+#include "traces/nccl_tests/row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "traces/collective_log/lines.h"
+
+namespace paceline::traces {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+constexpr const char* broken_off = "the line breaks off";
+
+// Before the root and the times.
+constexpr std::size_t words_before = 4;
+// Time, algbw, busbw, how wrong the result was; with -I also i_min, i_max, i_p99 and i_cv%.
+constexpr std::size_t words_a_half = 4, words_a_half_per_iteration = 8;
+
+bool has(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_redop(std::string_view word) {
+  constexpr std::string_view known[] = {"sum", "prod", "max", "min", "avg", "mulsum", "none"};
+  return std::find(std::begin(known), std::end(known), word) != std::end(known);
+}
+
+// "2025-11-21 22:10:13" ends rows where it was asked for.
+bool ends_in_timestamp(const Words& words) {
+  return words.size() >= words_before + 2 && words.back().find(':') != std::string_view::npos &&
+         words[words.size() - 2].find('-', 1) != std::string_view::npos;
+}
+
+// #wrong counts elements, as 3 or 1e+06, or is N/A; the error of old releases is the largest
+// relative one, of which 1e-2 was allowed for half floats.
+bool is_right(std::string_view wrong) {
+  constexpr double error_most = 0.1;
+  if (wrong == "N/A") return true;
+  const auto value = number_of<double>(wrong);
+  return value && *value >= 0 && *value < error_most;
+}
+
+// The layout of a row whose table has no header.
+TableLayout layout_of_row(const Words& words) {
+  TableLayout layout;
+  const std::size_t rest = words.size() - words_before;
+  layout.has_root = rest % words_a_half == 1;
+  layout.per_iteration = rest / words_a_half_per_iteration == 2;
+  return layout;
+}
+
+// From the word `at`.
+void take_words(const Words& words, std::size_t at, ParsedRow& parsed) {
+  const auto time = number_of<double>(words[at]), algbw = number_of<double>(words[at + 1]),
+             busbw = number_of<double>(words[at + 2]);
+  if (!time || !algbw || !busbw) {
+    parsed.why_not = "has a word where a number belongs";
+  } else if (!is_right(words[at + 3])) {
+    parsed.why_not = fmt::format("its results are wrong: {}", shown(words[at + 3]));
+  } else {
+    parsed.take_half({*time, *algbw, *busbw});
+  }
+}
+
+}  // namespace
+
+std::optional<TableLayout> layout_of(const Words& words) {
+  const bool cpu_times = has(words, "cputime");
+  if (!has(words, "size") || !has(words, "count") || !has(words, "type")) return std::nullopt;
+  if (!cpu_times && !has(words, "time")) return std::nullopt;
+  return TableLayout{true, has(words, "root"), has(words, "i_min"), cpu_times};
+}
+
+bool begins_row(const Words& words) {
+  return words.size() >= words_before && is_whole_number(words[0]) && is_whole_number(words[1]) &&
+         is_redop(words[3]);
+}
+
+void ParsedRow::take_half(const HalfRow& half) {
+  const auto time = measured_time(half.time_us, 1e-6);
+  if (!time) {
+    why_not = fmt::format("a time of {} us", half.time_us);
+    return;
+  }
+  // algbw has two decimals; it is of rank 0's time where `time` is an average over ranks.
+  constexpr double loose = 0.05, decimals = 0.01;
+  const double algbw = half.algbw_gb_per_s;
+  const double implied = static_cast<double>(row.size.value()) / (half.time_us * 1e3);
+  if (!(std::abs(algbw - implied) <= loose * implied + decimals)) {
+    why_not = fmt::format("algbw is {} GB/s where size and time give {:.2f}", algbw, implied);
+    return;
+  }
+  constexpr double readable = 1;  // below, two decimals say too little
+  if (algbw >= readable && std::isfinite(half.busbw_gb_per_s)) {
+    kind.bus_factor = half.busbw_gb_per_s / algbw;
+    kind.bus_factor_off = 0.0005 + 0.005 * (1 + std::abs(kind.bus_factor)) / algbw;
+  }
+  row.times.push_back(*time);
+}
+
+ParsedRow row_of(std::size_t line, Words words, const TableLayout& told) {
+  if (ends_in_timestamp(words)) words.resize(words.size() - 2);
+  const TableLayout layout = told.known ? told : layout_of_row(words);
+  ParsedRow parsed{{line, Bytes(0), {}}, {words[3] != "none", std::nullopt, 0, 0}, ""};
+  const auto no_row = [&](std::string why) {
+    parsed.why_not = std::move(why);
+    return parsed;
+  };
+  const auto size = measured_size(words[0]);
+  if (!size) return no_row(fmt::format("a size of {}", shown(words[0])));
+  parsed.row.size = *size;
+  if (layout.cpu_times) return no_row(cpu_time_reason);
+  std::size_t at = words_before;
+  if (layout.has_root) {
+    if (at == words.size()) return no_row(broken_off);
+    parsed.kind.root = number_of<std::int64_t>(words[at++]);
+    if (!parsed.kind.root) return no_row("has no whole number as its root");
+  }
+  const std::size_t step = layout.per_iteration ? words_a_half_per_iteration : words_a_half;
+  const std::size_t rest = words.size() - at;
+  if (rest > 2 * step) return no_row("has more words than a row");
+  // A run in place only has one half.
+  if (rest != step && rest != 2 * step) return no_row(broken_off);
+  for (; at < words.size() && parsed.why_not.empty(); at += step) take_words(words, at, parsed);
+  return parsed;
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/collective_log/collective_log.h"
+#include "traces/nccl_tests/nccl_tests.h"
+
+namespace paceline::traces {
+
+// Which columns a table has, as its header says. Without one, rows tell by their length.
+struct TableLayout {
+  bool known = false;
+  bool has_root = false;
+  bool per_iteration = false;  // -I: four more columns a half, of single iterations
+  bool cpu_times = false;      // -C: how long the call took, not the collective
+};
+
+// Nothing for a line that is no header.
+[[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
+
+// Size, count, type, redop: what no other line begins with. They need not be sensible.
+[[nodiscard]] bool begins_row(const std::vector<std::string_view>& words);
+
+// Why rows of -C are none.
+constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
+
+// One of out of place and in place, in nccl-tests' units: us and GB/s.
+struct HalfRow {
+  double time_us, algbw_gb_per_s, busbw_gb_per_s;
+};
+
+// A row, or why it is none.
+struct ParsedRow {
+  CollectiveLog::Row row;
+  RowKind kind;
+  std::string why_not;  // empty: it is one
+
+  // Adds a time when all that is said beside it agrees with it.
+  void take_half(const HalfRow& half);
+};
+
+[[nodiscard]] ParsedRow row_of(std::size_t line, std::vector<std::string_view> words,
+                               const TableLayout& layout);
+
+}  // namespace paceline::traces
