@@ -37,6 +37,9 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario,
     const Seconds serial = outcome.one_gpu_step + outcome.predicted->totals.communication;
     row.no_overlap_percent =
         percent_above(outcome.samples_per_step / serial.value(), row.measured_per_s);
+    const Seconds measured_step(outcome.samples_per_step / row.measured_per_s);
+    row.is_covered = outcome.interval && measured_step >= outcome.interval->low &&
+                     measured_step <= outcome.interval->high;
     row.in_headline = row.measured_per_s <= headline_below * perfect;
     rows.push_back(row);
   }
@@ -45,13 +48,17 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario,
 
 ValidationSummary summarise(const std::vector<ValidationRow>& rows, bool headline_only) {
   std::vector<double> predicted, perfect, serial;
+  double covered = 0;
   for (const ValidationRow& row : rows) {
     if (headline_only && !row.in_headline) continue;
     predicted.push_back(row.error_percent);
     perfect.push_back(row.perfect_scaling_percent);
     serial.push_back(row.no_overlap_percent);
+    covered += row.is_covered ? 1 : 0;
   }
-  return {stats::summarise(predicted), stats::summarise(perfect), stats::summarise(serial)};
+  const auto rows_counted = static_cast<double>(predicted.size());
+  return {stats::summarise(predicted), stats::summarise(perfect), stats::summarise(serial),
+          predicted.empty() ? 0 : 100 * covered / rows_counted};
 }
 
 }  // namespace paceline

@@ -18,6 +18,8 @@ struct ValidationRow {
   double perfect_scaling_percent = 0;
   // One-GPU step plus the whole predicted communication.
   double no_overlap_percent = 0;
+  // Measured within the 90 % interval of the prediction.
+  bool is_covered = false;
   // Measured at least 10 % below perfect scaling: where communication decides something.
   bool in_headline = false;
 };
@@ -27,6 +29,7 @@ struct ValidationRow {
 
 struct ValidationSummary {
   stats::ErrorSummary predicted, perfect_scaling, no_overlap;
+  double coverage_percent = 0;  // of the predictions' 90 % intervals
 };
 
 // Over all rows, or over those of the headline.

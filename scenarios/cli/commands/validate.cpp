@@ -37,13 +37,17 @@ constexpr Model models[] = {{"paceline", &ValidationSummary::predicted},
 
 void write_summary(const char* title, const ValidationSummary& summary) {
   fmt::print(std::cout, "\n{}\n", title);
-  TextTable table({"model", "points", "mean |error|", "median", "max", "bias"}, 1);
+  TextTable table({"model", "points", "mean |error|", "median", "max", "bias", "in 90% interval"},
+                  1);
   for (const Model& model : models) {
     const stats::ErrorSummary& errors = summary.*model.summary;
     table.add({model.name, std::to_string(errors.points),
                fmt::format("{:.1f}%", errors.mean_absolute),
                fmt::format("{:.1f}%", errors.median_absolute),
-               fmt::format("{:.1f}%", errors.max_absolute), fmt::format("{:+.1f}%", errors.bias)});
+               fmt::format("{:.1f}%", errors.max_absolute), fmt::format("{:+.1f}%", errors.bias),
+               model.summary == &ValidationSummary::predicted
+                   ? fmt::format("{:.0f}%", summary.coverage_percent)
+                   : ""});
   }
   table.write(std::cout);
 }
@@ -146,6 +150,7 @@ nlohmann::ordered_json json_of(const ValidationSummary& summary) {
                        {"max_absolute_percent", errors.max_absolute},
                        {"bias_percent", errors.bias}};
   }
+  all["coverage_percent"] = summary.coverage_percent;
   return all;
 }
 
@@ -160,6 +165,7 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
                     {"error_percent", row.error_percent},
                     {"perfect_scaling_percent", row.perfect_scaling_percent},
                     {"no_overlap_percent", row.no_overlap_percent},
+                    {"in_interval", row.is_covered},
                     {"in_headline", row.in_headline}});
   }
   nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
