@@ -16,6 +16,10 @@ struct CallTimes {
   // The shortest time that any rank was in it: the transfer, without waiting for others.
   Seconds transfer;
   Seconds skew;  // from the first rank's start to the last one's
+
+  // From when the last rank has joined it until the last one is done. Ranks may leave a call, and
+  // join the next, at different times: more than `transfer` then.
+  [[nodiscard]] Seconds together() const { return end - start - skew; }
 };
 
 // Of every collective call, in the program's order.

@@ -12,8 +12,8 @@ namespace {
 
 using training::CollectiveCall;
 
-constexpr double measured_compute = 0.03, modelled_compute = 0.25, uncalibrated_call = 0.3,
-                 faster_step = 0.03, slower_step = 0.07;
+constexpr double measured_compute = 0.03, modelled_compute = 0.25, faster_step = 0.03,
+                 slower_step = 0.07;
 
 // The point with one rank of each class that the prediction found, and calls that take what they
 // took in it: it is composed without a network.
@@ -31,7 +31,7 @@ ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
   for (training::Operation& operation : point.program.operations) {
     auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
-    call->known_time = calls[next++].transfer;
+    call->known_time = calls[next++].together();
     call->root = Rank(0);
     call->options = {};
   }
@@ -60,7 +60,7 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto range_of = [&](training::OperationId id) {
     const auto found = prepared.call_ranges.find(id);
     if (found != prepared.call_ranges.end()) return found->second;
-    return RatioRange{1 / (1 + uncalibrated_call), 1 + uncalibrated_call};
+    return RatioRange{1 / (1 + prepared.simulated_call), 1 + prepared.simulated_call};
   };
   const auto as_it_is = [](training::OperationId) { return 1.0; };
   const auto low = [&](training::OperationId id) { return range_of(id).low; };

@@ -90,6 +90,7 @@ class Run {
       apply_calibration(calibration_of(scenario.calibration), made);
     }
     if (options_.as_measured) name_automatic_algorithms(made);
+    if (options_.call_uncertainty) made.simulated_call = *options_.call_uncertainty;
     return made;
   }
 

@@ -50,7 +50,10 @@ struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
   bool as_measured = false;  // algorithms that are to be chosen: as measure_scenario does
-  bool force = false;        // predict however many transfers it takes (effort.h)
+  // How sure simulated calls are: the ends of a 90 % interval lie this much apart from them, as a
+  // part of them. Absent: what is usual (interval.h).
+  std::optional<double> call_uncertainty = std::nullopt;
+  bool force = false;  // predict however many transfers it takes (effort.h)
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 

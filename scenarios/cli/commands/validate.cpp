@@ -13,7 +13,9 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/report/report.h"
 #include "scenarios/report/text_table.h"
+#include "scenarios/run/loop.h"
 #include "scenarios/run/validation.h"
 
 namespace paceline::cli {
@@ -21,7 +23,8 @@ namespace {
 
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
-  std::string json, calibration;
+  std::string json, calibration, loop;
+  std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
   std::optional<double> max_mean_error_percent;
   SharedOptions shared;
@@ -204,10 +207,41 @@ int check_mean(const char* what, double mean, const std::optional<double>& limit
   return exit_check_failed;
 }
 
+// Measures at few ranks, fits, predicts more, and measures those.
+int run_loop(const Options& options) {
+  const auto settings = options.shared.parsed_settings();
+  const LoopResult result =
+      validate_by_loop(options.loop, settings, {options.fitted, options.shared.run_options()});
+  const auto file = ScenarioFile::read(options.loop, settings);
+  if (options.json != "-") {
+    write_table(std::cout, file, result.outcomes);
+    fmt::print(std::cout, "\nfitted to {} measured calls, which it meets within {:.1f}%:\n",
+               result.fit.calls, 100 * result.fit.residual);
+    for (const auto& setting : result.fit.settings()) {
+      fmt::print(std::cout, "  --set {}={}\n", setting.path, setting.value);
+    }
+  }
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) {
+      paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
+    });
+  }
+  std::vector<double> errors;
+  for (const PointOutcome& outcome : result.outcomes) {
+    if (outcome.counts()) errors.push_back(*outcome.error_percent());
+  }
+  return check_mean("steps", stats::summarise(errors).mean_absolute,
+                    options.max_mean_error_percent);
+}
+
 int run(const Options& options) {
   const double limit = options.max_mean_error_percent.value_or(0);
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
+  }
+  if (!options.loop.empty()) return run_loop(options);
+  if (options.inputs.empty()) {
+    throw InputError({"validate", 0, 0}, "has nothing to check", "give scenarios, logs, or --loop");
   }
   const std::vector<ValidatedLog> logs = logs_of(options);
   std::vector<ValidationRow> rows;
@@ -245,9 +279,16 @@ int run(const Options& options) {
 
 Action attach_validate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("inputs", options->inputs,
-                 "scenario files with measured points; logs of collectives")
-      ->required();
+  auto* inputs = app.add_option("inputs", options->inputs,
+                                "scenario files with measured points; logs of collectives");
+  auto* loop = app.add_option("--loop", options->loop,
+                              "measure this scenario at few ranks, fit its network, predict more "
+                              "ranks and measure those");
+  loop->excludes(inputs);
+  app.add_option("--fit", options->fitted,
+                 "the loop's numbers of GPUs to fit; default: the two least above 1")
+      ->delimiter(',')
+      ->needs(loop);
   app.add_option("--calibration", options->calibration, "what predicts the logs");
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");

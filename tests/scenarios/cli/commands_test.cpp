@@ -22,8 +22,8 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   const Ended help = paceline({"--help"}, folder.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* command :
-       {"run", "measure", "compare", "buckets", "collective", "validate", "nccl", "doctor"}) {
+  for (const char* command : {"run", "measure", "compare", "buckets", "collective", "calibrate",
+                              "validate", "nccl", "doctor"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/run/run_scenario.h"
+
+namespace paceline {
+
+// A network as its collectives were found to see it: what a message costs beyond its bytes, and how
+// many of those a link carries, whatever a data sheet says.
+struct NetworkFit {
+  std::string section;  // cluster.network, or cluster.intra_node where all ranks share a node
+  Seconds latency;
+  BytesPerSecond bandwidth;
+  double residual = 0;    // of the calls, relative: a standard deviation
+  std::size_t calls = 0;  // that were fitted
+
+  // As settings of a scenario.
+  [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const;
+};
+
+struct LoopResult {
+  NetworkFit fit;
+  // Points with as many GPUs as were fitted, marked so, then the others: measured and predicted
+  // with the fitted network.
+  std::vector<PointOutcome> outcomes;
+};
+
+struct LoopOptions {
+  std::vector<std::uint32_t> fitted;  // numbers of GPUs of the sweep; empty: the two least above 1
+  RunOptions run;
+};
+
+// Measures a scenario's points with few GPUs, fits latency and bandwidth of its network to the
+// collective calls in them (a call counts by its logarithm; what the scenario says is a weak
+// prior), predicts the points with more, and measures those. Nothing of the latter is used before.
+//
+// Throws InputError when the sweep lacks numbers of GPUs to fit or to predict, or a measurement
+// makes no calls; and as run_scenario and measure_scenario do.
+[[nodiscard]] LoopResult validate_by_loop(const std::string& path,
+                                          const std::vector<ScenarioFile::Setting>& settings,
+                                          const LoopOptions& options);
+
+}  // namespace paceline

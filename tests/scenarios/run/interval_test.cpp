@@ -1,0 +1,102 @@
+// Intervals of steps, and calls that a calibration knows.
+
+#include "scenarios/run/interval.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "scenarios/calibration/calibration.h"
+#include "scenarios/loader/input_error.h"
+#include "scenarios/run/run_scenario.h"
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+// 100 ms of compute, then one all-reduce of 100 MB: nothing is hidden.
+constexpr const char* one_call = R"(schema: paceline/1
+name: one call
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers: [{name: a, forward: 30ms, backward: 70ms, parameters: [25000000]}]
+cluster:
+  nodes: 8
+  gpus_per_node: 4
+  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 1us}
+  network: {bandwidth: 1GBps, latency: 10us}
+training: {strategy: wait_free, optimizer: {time: 0ms}}
+gpus: 32
+)";
+
+PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
+                        RunOptions options = {}) {
+  const test::Folder folder;
+  const auto file = ScenarioFile::read(folder.write("scenario.yaml", one_call), settings);
+  auto outcomes = run_scenario(file, options);
+  EXPECT_TRUE(outcomes.front().predicted) << outcomes.front().failure;
+  return outcomes.front();
+}
+
+const std::string calibration =
+    std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/calibrations/abci-v100.yaml";
+
+// The three parts of interval.h: compute, calls, the whole.
+TEST(Interval, IsComposedOfItsParts) {
+  RunOptions options;
+  options.call_uncertainty = 0.1;
+  const PointOutcome one = outcome_of({}, options);
+  const double step = one.predicted->totals.step.value();
+  const double call = one.predicted->totals.communication.value();
+  const double compute = step - call;
+  const auto part = [&](double more) { return std::log1p(more / step); };
+  const double up = std::hypot(part(compute * 0.03), part(call * 0.1), std::log(1.07));
+  EXPECT_NEAR(std::log(one.interval->high.value() / step), up, 1e-6);
+  const double down =
+      std::hypot(part(compute * (1 / 1.03 - 1)), part(call * (1 / 1.1 - 1)), std::log(1.03));
+  EXPECT_NEAR(std::log(one.interval->low.value() / step), -down, 1e-6);
+}
+
+TEST(Interval, OfOneGpuIsThatOfItsCompute) {
+  const PointOutcome one = outcome_of({{"gpus", "1"}});
+  const double step = one.predicted->totals.step.value();
+  EXPECT_NEAR(one.interval->high.value() / step,
+              std::exp(std::hypot(std::log(1.03), std::log(1.07))), 1e-6);
+}
+
+TEST(Calibrated, CallsTakeWhatTheirFitSays) {
+  const PointOutcome one = outcome_of({{"cluster.calibration", calibration}});
+  const Calibration fit = read_calibration(calibration);
+  const cost::CollectiveShape shape{collectives::Collective::all_reduce, 8, 4};
+  const auto predicted = fit.find(shape.collective)->predict(shape, Bytes(100'000'000));
+  EXPECT_NEAR(one.predicted->totals.communication.value(), predicted.time.value(), 1e-9);
+  EXPECT_EQ(one.predicted->transfers, 0U);
+  const auto said = [&](const std::string& text) {
+    return std::any_of(one.assumptions.begin(), one.assumptions.end(),
+                       [&](const std::string& all) { return all.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(said("extrapolated to this number of GPUs"));
+}
+
+// Whatever executes a step, calls of a known time take that time.
+TEST(Calibrated, StepsAreTheSameInEveryFidelity) {
+  std::vector<double> steps;
+  for (const char* fidelity : {"flow", "folded", "closed"}) {
+    steps.push_back(outcome_of({{"cluster.calibration", calibration},
+                                {"simulation.fidelity", fidelity},
+                                {"ranks.jitter", "5%"}})
+                        .predicted->totals.step.value());
+  }
+  EXPECT_NEAR(steps[0], steps[1], 1e-9);
+  EXPECT_NEAR(steps[0], steps[2], 1e-9);
+}
+
+TEST(Calibrated, AFileThatIsNotThereIsBadInput) {
+  EXPECT_THROW((void)outcome_of({{"cluster.calibration", "absent.yaml"}}), InputError);
+}
+
+}  // namespace
+}  // namespace paceline
