@@ -13,7 +13,7 @@ namespace {
 using training::CollectiveCall;
 
 constexpr double measured_compute = 0.03, modelled_compute = 0.25, faster_step = 0.03,
-                 slower_step = 0.07;
+                 slower_step = 0.06;
 
 // The point with one rank of each class that the prediction found, and calls that take what they
 // took in it: it is composed without a network.

@@ -13,13 +13,12 @@ struct StepInterval {
 // - calls: their calibration's interval; simulated ones a factor of 1.3 either way, unless the
 // network
 //   was fitted (loop.h);
-// - the step as a whole: 3 % faster, 7 % slower, for what no part of the model has; stragglers and
+// - the step as a whole: 3 % faster, 6 % slower, for what no part of the model has; stragglers and
 //   other work only make it longer.
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
 // (calls err alike: they share a network), and the three are taken as independent.
-// The width of the third was chosen on the 84 measured points of scenarios/library, so that nine in
-// ten of them lie within; chosen on the 24 that were shipped first it is 5 %, which holds three in
-// four of the others.
+// The width of the third was chosen on the 84 measured points of scenarios/library, of which 77 lie
+// within. (Chosen on the 24 that were shipped first it is 5 %, and holds 48 of the other 60.)
 [[nodiscard]] StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted);
 
 }  // namespace paceline
