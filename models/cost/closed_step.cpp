@@ -89,7 +89,7 @@ class ClosedStep {
       end_[id] = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
                               Latency::counted);
     }
-    if (!shares_pipe) return;
+    if (!shares_pipe || call.known_time) return;
     lane.pipe_free = std::max(lane.pipe_free, *last) + cost.bandwidth_time;
     for (Seconds& end : end_[id]) end = std::max(end, lane.pipe_free);
   }
@@ -105,7 +105,6 @@ class ClosedStep {
     const auto without_latency =
         finish_times(plan, fabric_, call.element_size, together, Latency::none);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
-    if (call.known_time) cost.bandwidth_time = *call.known_time;
     return cost;
   }
 

@@ -26,15 +26,26 @@ constexpr double size_octaves = 1.5, across_alike = 0.4;
 
 constexpr auto parameter_count = static_cast<Eigen::Index>(Parameters::count);
 
-// Nodes' and a node's ring-tree switches, in bytes a rank.
+// A node's and nodes' ring-tree switches, in bytes a rank.
 struct Switches {
   double local = 0, remote = 0;
 };
 
-Pattern pattern_of(const CollectiveShape& shape, Bytes size, const Switches& switches) {
-  // Two ranks have no tree that is not a ring.
-  if (shape.collective != Collective::all_reduce || shape.ranks() == 2) return Pattern::ring;
+// Two ranks have no tree that is not a ring.
+bool has_a_choice(const CollectiveShape& shape) {
+  return shape.collective == Collective::all_reduce && shape.ranks() > 2;
+}
+
+Pattern pattern_of(const Parameters& parameters, const CollectiveShape& shape, Bytes size,
+                   const Switches& switches) {
+  if (!has_a_choice(shape)) return Pattern::ring;
   const double from = shape.nodes > 1 ? switches.remote : switches.local;
+  if (from == the_quicker) {
+    return structural_time(parameters, Pattern::tree, shape, size) <
+                   structural_time(parameters, Pattern::ring, shape, size)
+               ? Pattern::tree
+               : Pattern::ring;
+  }
   return static_cast<double>(size.value()) / shape.ranks() >= from ? Pattern::ring : Pattern::tree;
 }
 
@@ -102,7 +113,7 @@ class Regression {
     MatrixXd covariance(n, n);
     for (const CollectiveSample& sample : samples) {
       places_.push_back(
-          place_of(sample.shape, sample.size, pattern_of(sample.shape, sample.size, switches)));
+          place_of(sample.shape, sample.size, pattern_of({}, sample.shape, sample.size, switches)));
     }
     measured_.resize(n);
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -194,7 +205,13 @@ Explained explain(const Regression& regression, const Parameters& from) {
       break;
     }
   }
-  return {parameters_of(x), least + regression.log_determinant()};
+  // The evidence, by Laplace's approximation: the parameters are integrated out.
+  const MatrixXd slopes = regression.white(regression.slopes(parameters_of(x)));
+  MatrixXd normal = slopes.transpose() * slopes;
+  normal.diagonal() += precision;
+  const double parameters_log_determinant =
+      2 * Eigen::LLT<MatrixXd>(normal).matrixLLT().diagonal().array().log().sum();
+  return {parameters_of(x), least + regression.log_determinant() + parameters_log_determinant};
 }
 
 struct Candidate {
@@ -206,9 +223,9 @@ struct Candidate {
 // between nodes, then the other way round, twice.
 class Search {
  public:
-  Search(std::span<const CollectiveSample> samples, std::span<const double> noise,
+  Search(std::span<const CollectiveSample> samples, std::vector<double> noise,
          const ResidualScale& scale)
-      : samples_(samples), noise_(noise), scale_(scale) {}
+      : samples_(samples), noise_(std::move(noise)), scale_(scale) {}
 
   // The likeliest first.
   std::vector<Candidate> run() {
@@ -216,9 +233,18 @@ class Search {
     std::vector<double> grid{0};
     for (int octave = 8; octave <= 25; ++octave) grid.push_back(std::ldexp(1.0, octave));
     grid.push_back(never);
+    const auto tells = [&](bool remote) {
+      return std::any_of(samples_.begin(), samples_.end(), [&](const CollectiveSample& sample) {
+        return has_a_choice(sample.shape) && (sample.shape.nodes > 1) == remote;
+      });
+    };
+    const std::vector<double> unknown{the_quicker};
+    const auto& local = tells(false) ? grid : unknown;
+    const auto& remote = tells(true) ? grid : unknown;
+    best_ = {local.front(), remote.front()};
     for (int sweep = 0; sweep < 2; ++sweep) {
-      for (const double at : grid) look({at, best_.remote});
-      for (const double at : grid) look({best_.local, at});
+      for (const double at : local) look({at, best_.remote});
+      for (const double at : remote) look({best_.local, at});
     }
     std::sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
       return a.explained.surprise < b.explained.surprise;
@@ -230,7 +256,7 @@ class Search {
   void look(const Switches& switches) {
     std::vector<Pattern> patterns;
     for (const CollectiveSample& sample : samples_) {
-      patterns.push_back(pattern_of(sample.shape, sample.size, switches));
+      patterns.push_back(pattern_of({}, sample.shape, sample.size, switches));
     }
     if (!seen_.insert(patterns).second) return;
     const Regression regression(samples_, noise_, scale_, switches);
@@ -245,7 +271,7 @@ class Search {
   }
 
   std::span<const CollectiveSample> samples_;
-  std::span<const double> noise_;
+  std::vector<double> noise_;
   ResidualScale scale_;
   std::vector<Candidate> found_;
   std::set<std::vector<Pattern>> seen_;
@@ -254,6 +280,28 @@ class Search {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
+// Repetitions of a size as one sample, with their spread.
+std::vector<CollectiveSample> merged(const std::vector<CollectiveSample>& sorted) {
+  std::vector<CollectiveSample> all;
+  for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+    double sum = 0, squares = 0, spread = 0;
+    for (; last < sorted.size() && sorted[last].shape == sorted[first].shape &&
+           sorted[last].size == sorted[first].size;
+         ++last) {
+      sum += sorted[last].time.value();
+      squares += sorted[last].time.value() * sorted[last].time.value();
+      spread = std::max(spread, sorted[last].spread);
+    }
+    const auto n = static_cast<double>(last - first);
+    const double mean = sum / n;
+    const double variance = std::max(squares / n / (mean * mean) - 1, 0.0);
+    CollectiveSample& one = all.emplace_back(sorted[first]);
+    one.time = Seconds(mean);
+    one.spread = std::max(spread, std::sqrt(variance));
+  }
+  return all;
+}
+
 // Eight samples an octave of each shape.
 std::vector<CollectiveSample> thinned(std::vector<CollectiveSample> samples) {
   constexpr double an_octave = 8;
@@ -261,7 +309,7 @@ std::vector<CollectiveSample> thinned(std::vector<CollectiveSample> samples) {
     return std::pair(a.shape, a.size) < std::pair(b.shape, b.size);
   });
   std::vector<CollectiveSample> kept;
-  for (const CollectiveSample& sample : samples) {
+  for (const CollectiveSample& sample : merged(samples)) {
     const bool near =
         !kept.empty() && kept.back().shape == sample.shape && kept.back().size != sample.size &&
         std::log2(static_cast<double>(sample.size.value()) /
@@ -288,17 +336,20 @@ std::vector<CollectiveHypothesis> likely(const std::vector<Candidate>& candidate
   return likely;
 }
 
-std::vector<double> noise_of(std::span<const CollectiveSample> samples, double own) {
+// `doubts`: by how much more each sample is taken to be off, as it does not fit the others.
+std::vector<double> noise_of(std::span<const CollectiveSample> samples, double own,
+                             std::span<const double> doubts) {
   std::vector<double> noise;
-  for (const CollectiveSample& sample : samples) {
-    noise.push_back(std::hypot(own, sample.spread));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    noise.push_back(std::hypot(own, samples[i].spread, doubts[i]));
   }
   return noise;
 }
 
 // The scale that explains the samples best, with the switches of one that was guessed. A few
 // samples say little of it: what is usual of logs is weighed in.
-ResidualScale scale_of(std::span<const CollectiveSample> samples, const Candidate& guessed) {
+ResidualScale scale_of(std::span<const CollectiveSample> samples, std::span<const double> doubts,
+                       const Candidate& guessed) {
   const ResidualScale usual;
   const bool one_group = std::all_of(samples.begin(), samples.end(), [&](const auto& sample) {
     return sample.shape == samples.front().shape;
@@ -314,7 +365,8 @@ ResidualScale scale_of(std::span<const CollectiveSample> samples, const Candidat
     for (const double own : {0.005, 0.01, 0.02, 0.03, 0.05}) {
       for (const double octaves : {2.0, 4.0, 8.0, 16.0}) {
         const ResidualScale scale{shared, own, octaves};
-        const Regression regression(samples, noise_of(samples, own), scale, guessed.switches);
+        const Regression regression(samples, noise_of(samples, own, doubts), scale,
+                                    guessed.switches);
         const double surprise = explain(regression, guessed.explained.parameters).surprise +
                                 unusual(shared, usual.shared, 0.5) + unusual(own, usual.own, 1) +
                                 unusual(octaves, usual.group_octaves, 1);
@@ -327,21 +379,31 @@ ResidualScale scale_of(std::span<const CollectiveSample> samples, const Candidat
   return best;
 }
 
-// Gives samples that the others do not lead one to expect as much noise as they are off by. Whether
-// there were any.
+// Doubts samples that the others do not lead one to expect, the worst first, as an odd one makes
+// its neighbours look odd. Whether there were any.
 bool doubt_outliers(std::span<const CollectiveSample> samples, const ResidualScale& scale,
-                    const Candidate& best, std::vector<double>& noise) {
+                    const Candidate& best, std::vector<double>& doubts) {
   constexpr double too_far = 4;  // deviations, when left out
-  const Regression regression(samples, noise, scale, best.switches);
-  const VectorXd pulled = regression.solve(regression.residuals(best.explained.parameters));
-  const MatrixXd inverse = regression.inverse();
+  const std::size_t most = samples.size() / 10;
   bool any = false;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const auto at = static_cast<Eigen::Index>(i);
-    // Left-one-out residual and its deviation (Rasmussen and Williams, section 5.4.2).
-    const double off = pulled(at) / inverse(at, at), deviation = 1 / std::sqrt(inverse(at, at));
-    if (std::abs(off) <= too_far * deviation) continue;
-    noise[i] = std::hypot(noise[i], off);
+  for (std::size_t doubted = 0; doubted < most; ++doubted) {
+    const Regression regression(samples, noise_of(samples, scale.own, doubts), scale,
+                                best.switches);
+    const VectorXd pulled = regression.solve(regression.residuals(best.explained.parameters));
+    const MatrixXd inverse = regression.inverse();
+    std::size_t worst = 0;
+    double worst_deviations = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto at = static_cast<Eigen::Index>(i);
+      // Left-one-out residual over its deviation (Rasmussen and Williams, section 5.4.2).
+      const double deviations = std::abs(pulled(at)) / std::sqrt(inverse(at, at));
+      if (deviations <= worst_deviations) continue;
+      worst_deviations = deviations;
+      worst = i;
+    }
+    if (worst_deviations <= too_far) break;
+    const auto at = static_cast<Eigen::Index>(worst);
+    doubts[worst] = std::hypot(doubts[worst], pulled(at) / inverse(at, at));
     any = true;
   }
   return any;
@@ -369,7 +431,7 @@ struct CollectiveFit::Explanation {
   };
 
   [[nodiscard]] Normal predict(const CollectiveShape& shape, Bytes size) const {
-    const Pattern pattern = pattern_of(shape, size, switches);
+    const Pattern pattern = pattern_of(hypothesis.parameters, shape, size, switches);
     const Place place = place_of(shape, size, pattern);
     const auto places = regression.places();
     const double shared_variance = scale.shared * scale.shared;
@@ -453,15 +515,18 @@ bool are_enough(std::span<const CollectiveSample> samples) {
 CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
   PACELINE_EXPECTS(are_enough(samples));
   samples = thinned(std::move(samples));
+  // What stands out is found twice: an odd sample spoils the scale, and a scale tells what is odd.
   ResidualScale scale;
-  std::vector<double> noise = noise_of(samples, scale.own);
-  std::vector<Candidate> candidates = Search(samples, noise, scale).run();
-  scale = scale_of(samples, candidates.front());
-  noise = noise_of(samples, scale.own);
-  candidates = Search(samples, noise, scale).run();
-  if (doubt_outliers(samples, scale, candidates.front(), noise)) {
-    candidates = Search(samples, noise, scale).run();
-  }
+  std::vector<double> doubts(samples.size());
+  const auto search = [&] {
+    return Search(samples, noise_of(samples, scale.own, doubts), scale).run();
+  };
+  std::vector<Candidate> candidates = search();
+  if (doubt_outliers(samples, scale, candidates.front(), doubts)) candidates = search();
+  scale = scale_of(samples, doubts, candidates.front());
+  candidates = search();
+  if (doubt_outliers(samples, scale, candidates.front(), doubts)) candidates = search();
+  std::vector<double> noise = noise_of(samples, scale.own, doubts);
   return {std::move(samples), std::move(noise), scale, likely(candidates)};
 }
 

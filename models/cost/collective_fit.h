@@ -17,11 +17,14 @@ struct CollectiveSample {
   double spread = 0;  // of repetitions, relative: a standard deviation
 };
 
+// A switch of which no sample tells: what the structure has as the quicker runs.
+inline constexpr double the_quicker = -1;
+
 // One way to explain the samples: what the cluster is like, and from how many bytes a rank on
 // all-reduces run along rings instead of trees, within a node and between nodes.
 struct CollectiveHypothesis {
   StructureParameters parameters;
-  double local_switch = 0, remote_switch = 0;  // bytes a rank; infinity: never
+  double local_switch = 0, remote_switch = 0;  // bytes a rank; infinity: never; or the_quicker
   double weight = 1;                           // they add up to 1
 };
 

@@ -67,7 +67,7 @@ struct StructurePrior {
 //   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does
 //   one thing more than there are transfers: (1 + ring_stall / steps).
 // - tree (all-reduce only): up and down a chain in the node and a tree of depth log2(nodes); each
-//   link carries the buffer twice.
+//   link carries the buffer twice. (Between two nodes it could carry it once; NCCL counts twice.)
 // - broadcast and reduce: a chain of p - 1 hops, the whole buffer over each link.
 // Sources: NCCL src/graph/tuning.cc and src/device/all_reduce.h, 2.23 to 2.30; reference facts B1
 // to B6, B13. Precondition: two ranks or more, a size above 0, not an all-to-all.

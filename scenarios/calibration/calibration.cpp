@@ -23,7 +23,34 @@ bool Calibration::is_fitted(const cost::CollectiveShape& shape) const {
          });
 }
 
+namespace {
+
+void require_one_release(const std::vector<LogTable>& tables) {
+  const LogTable* known = nullptr;
+  for (const LogTable& table : tables) {
+    if (table.library_version.empty()) continue;
+    if (known != nullptr && known->library_version != table.library_version) {
+      throw InputError({table.file, 0, 0},
+                       fmt::format("is of NCCL {}, {} of {}", table.library_version, known->file,
+                                   known->library_version),
+                       "calibrate one release at a time");
+    }
+    known = &table;
+  }
+}
+
+std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
+  std::string files;
+  for (const LogTable& table : tables) {
+    if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
+  }
+  return files;
+}
+
+}  // namespace
+
 Calibration calibrate(const std::vector<LogTable>& tables) {
+  require_one_release(tables);
   Calibration calibration;
   std::map<Collective, std::vector<cost::CollectiveSample>> samples;
   for (const LogTable& table : tables) {
@@ -37,16 +64,18 @@ Calibration calibrate(const std::vector<LogTable>& tables) {
   }
   for (auto& [collective, all] : samples) {
     if (!cost::are_enough(all)) {
-      std::string files;
-      for (const LogTable& table : tables) {
-        if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
-      }
-      throw InputError({files, 0, 0},
+      throw InputError({files_of(tables, collective), 0, 0},
                        fmt::format("{} has too few rows to fit", to_text(collective)),
                        fmt::format("it takes at least {} sizes, the largest {} times the least",
                                    cost::samples_least, cost::span_least));
     }
-    calibration.fits.emplace(collective, cost::fit_collectives(std::move(all)));
+    auto fit = cost::fit_collectives(std::move(all));
+    if (fit.samples().size() > samples_most) {
+      throw InputError({files_of(tables, collective), 0, 0},
+                       fmt::format("{} has more than {} sizes", to_text(collective), samples_most),
+                       "calibrate fewer groups");
+    }
+    calibration.fits.emplace(collective, std::move(fit));
   }
   return calibration;
 }

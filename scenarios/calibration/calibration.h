@@ -10,9 +10,13 @@
 
 namespace paceline {
 
+// Of a collective in one calibration: a fit takes the cube of them.
+inline constexpr std::size_t samples_most = 2000;
+
 // What a cluster's collectives were found to take, and from what.
 struct Calibration {
-  // A table of a log; `used` of its rows were fitted.
+  // A table of a log; `used` of its rows went into the fit, which merges repetitions and takes
+  // eight an octave.
   struct Source {
     std::string file, sha256;
     cost::CollectiveShape shape;

@@ -33,8 +33,8 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) {
+      out += '?';  // a path may be any bytes
     } else {
       out += c;
     }
@@ -43,9 +43,11 @@ std::string quoted(const std::string& text) {
 }
 
 // All digits: what is read again predicts the same.
-std::string exact(double value) {
-  if (std::isinf(value)) return "never";
-  return fmt::format("{}", value);
+std::string exact(double value) { return fmt::format("{}", value); }
+
+std::string switch_text(double bytes) {
+  if (bytes == cost::the_quicker) return "the_quicker";
+  return std::isinf(bytes) ? "never" : exact(bytes);
 }
 
 void write_source(std::ostream& out, const Calibration::Source& source) {
@@ -69,8 +71,8 @@ void write_source(std::ostream& out, const Calibration::Source& source) {
 
 void write_hypothesis(std::ostream& out, const cost::CollectiveHypothesis& hypothesis) {
   fmt::print(out, "      - weight: {}\n        local_switch: {}\n        remote_switch: {}\n",
-             exact(hypothesis.weight), exact(hypothesis.local_switch),
-             exact(hypothesis.remote_switch));
+             exact(hypothesis.weight), switch_text(hypothesis.local_switch),
+             switch_text(hypothesis.remote_switch));
   fmt::print(out, "        parameters:\n");
   for (std::size_t i = 0; i < parameter_names.size(); ++i) {
     fmt::print(out, "          {}: {}\n", parameter_names[i], exact(hypothesis.parameters[i]));
@@ -108,9 +110,10 @@ Collective collective_of(const Field& field) {
 }
 
 cost::CollectiveShape shape_of(Reader& reader, Collective collective) {
-  constexpr std::uint64_t most = 1'000'000;
-  const auto nodes = reader.require("nodes", "2").count(1, most);
-  const auto ranks = reader.require("ranks_per_node", "8").count(1, most);
+  const auto nodes = reader.require("nodes", "2").count(1, ranks_most);
+  const Field each = reader.require("ranks_per_node", "8");
+  const auto ranks = each.count(1, ranks_most);
+  if (nodes * ranks > ranks_most) each.fail(fmt::format("makes more than {} GPUs", ranks_most), "");
   return {collective, static_cast<std::uint32_t>(nodes), static_cast<std::uint32_t>(ranks)};
 }
 
@@ -137,6 +140,7 @@ Calibration::Source read_source(Reader reader) {
 }
 
 double switch_of(const Field& field) {
+  if (field.text() == "the_quicker") return cost::the_quicker;
   return field.text() == "never" ? std::numeric_limits<double>::infinity() : field.number(0, 1e18);
 }
 
@@ -147,7 +151,7 @@ cost::CollectiveHypothesis read_hypothesis(Reader reader) {
   hypothesis.remote_switch = switch_of(reader.require("remote_switch", "never"));
   Reader parameters = reader.map("parameters");
   for (std::size_t i = 0; i < parameter_names.size(); ++i) {
-    constexpr double most = 100;  // e to that is beyond every machine
+    constexpr double most = 30;  // e to that is beyond every machine
     hypothesis.parameters[i] =
         parameters.require(std::string(parameter_names[i]), "0").number(-most, most);
   }
@@ -165,9 +169,14 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective) {
   scale.group_octaves = residual.require("group_octaves", "4").number(1e-2, 1e4);
   residual.finish();
   std::vector<cost::CollectiveHypothesis> hypotheses;
-  for (const Field& entry : reader.require("hypotheses", "").list()) {
+  const Field explanations = reader.require("hypotheses", "");
+  double sum = 0;
+  for (const Field& entry : explanations.list()) {
     hypotheses.push_back(read_hypothesis(Reader(entry, none)));
+    sum += hypotheses.back().weight;
   }
+  constexpr double rounding = 1e-6;
+  if (std::abs(sum - 1) > rounding) explanations.fail("have weights that do not add up to 1", "");
   (void)reader.find("covariance");
   std::vector<cost::CollectiveSample> samples;
   std::vector<double> noise;
@@ -183,8 +192,9 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective) {
     sample.finish();
     if (shape.ranks() < 2) list.fail("has a sample of one rank", "take that sample out");
   }
-  constexpr std::size_t most = 2000;  // a fit keeps eight an octave
-  if (samples.size() > most) list.fail(fmt::format("has more than {} samples", most), "");
+  if (samples.size() > samples_most) {
+    list.fail(fmt::format("has more than {} samples", samples_most), "");
+  }
   return {std::move(samples), std::move(noise), scale, std::move(hypotheses)};
 }
 

@@ -45,16 +45,31 @@ std::size_t first_line(const CollectiveLog& log) {
 
 cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
                                const Location& where) {
-  const auto collective = options.collective ? options.collective : log.collective;
+  const auto collective = log.collective ? log.collective : options.collective;
+  if (log.collective && options.collective && *log.collective != *options.collective) {
+    throw InputError(where, fmt::format("is of {}, as it says", to_text(*log.collective)),
+                     "leave out --collective, or take another log");
+  }
   if (!collective) {
     throw InputError(where, "does not say which collective was measured",
                      "add --collective all_reduce, or a line \"# collective: all_reduce\"");
   }
-  const std::uint32_t ranks = options.gpus > 0 ? options.gpus : log.ranks;
-  const std::uint32_t nodes = options.nodes > 0 ? options.nodes : log.nodes;
+  const auto differ = [](std::uint32_t said, std::uint32_t found) {
+    return said > 0 && found > 0 && said != found;
+  };
+  if (differ(options.gpus, log.ranks) || differ(options.nodes, log.nodes)) {
+    throw InputError(where,
+                     fmt::format("is of {} GPUs on {} nodes, as it says", log.ranks, log.nodes),
+                     "leave out --gpus and --nodes, or take another log");
+  }
+  const std::uint32_t ranks = log.ranks > 0 ? log.ranks : options.gpus;
+  const std::uint32_t nodes = log.nodes > 0 ? log.nodes : options.nodes;
   if (ranks == 0 || nodes == 0) {
     throw InputError(where, "does not list its GPUs and nodes",
                      "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\"");
+  }
+  if (ranks > ranks_most) {
+    throw InputError(where, fmt::format("has more than {} GPUs", ranks_most), "");
   }
   if (ranks % nodes != 0) {
     throw InputError(where, fmt::format("has {} GPUs on {} nodes", ranks, nodes),
@@ -101,17 +116,6 @@ std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
     for (CollectiveLog& log : logs) {
       tables.push_back(table_of(path, sha256, std::move(log), options));
     }
-  }
-  const LogTable* known = nullptr;
-  for (const LogTable& table : tables) {
-    if (table.library_version.empty()) continue;
-    if (known != nullptr && known->library_version != table.library_version) {
-      throw InputError({table.file, 0, 0},
-                       fmt::format("is of NCCL {}, {} of {}", table.library_version, known->file,
-                                   known->library_version),
-                       "calibrate one release at a time");
-    }
-    known = &table;
   }
   return tables;
 }

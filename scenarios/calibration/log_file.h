@@ -8,10 +8,13 @@
 
 namespace paceline {
 
+// GPUs of one log, at most.
+inline constexpr std::uint32_t ranks_most = 1'000'000;
+
 // What a user says of logs that do not say it themselves.
 struct LogOptions {
   std::optional<collectives::Collective> collective;
-  std::uint32_t gpus = 0, nodes = 0;  // 0: what the log says
+  std::uint32_t gpus = 0, nodes = 0;  // 0: not said
   Bytes least_size{1024};             // smaller rows are left out: they only repeat a latency
 };
 
@@ -27,7 +30,7 @@ struct LogTable {
 };
 
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
-// that does not say its collective or group, and for releases of a library that differ.
+// that does not say its collective or group, or says another than the options.
 [[nodiscard]] std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
                                                    const LogOptions& options);
 

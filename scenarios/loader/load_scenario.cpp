@@ -35,9 +35,9 @@ DataType parameter_type_of(Precision precision) {
 }
 
 // The keys of the maps that have required ones; of all strategies.
-constexpr std::array<std::string_view, 13> scenario_keys{
-    "other_jobs", "schema",     "name",  "workload", "cluster",  "training", "collective",
-    "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
+constexpr std::array<std::string_view, 14> scenario_keys{
+    "contention", "other_jobs", "schema",     "name",  "workload", "cluster",  "training",
+    "collective", "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
 constexpr std::array<std::string_view, 8> workload_keys{
     "model",     "layers",   "batch_per_gpu",     "device",
     "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
@@ -281,6 +281,15 @@ DdpSettings read_ddp(Reader& reader, std::vector<std::string>& assumptions) {
   return ddp;
 }
 
+training::MergeSettings read_merge(Reader& reader) {
+  training::MergeSettings merge;
+  if (const auto startup = reader.find("merge_startup")) merge.startup = startup->seconds();
+  if (const auto bandwidth = reader.find("merge_bandwidth")) {
+    merge.bandwidth = bandwidth->bandwidth();
+  }
+  return merge;
+}
+
 std::string read_strategy(Reader& training) {
   const Field field = training.require("strategy", "ddp");
   std::vector<std::string_view> known;
@@ -293,12 +302,7 @@ void read_training(Reader& reader, Scenario& scenario) {
   scenario.strategy = read_strategy(reader);
   TrainingSettings& training = scenario.training;
   if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
-  if (const auto startup = reader.find("merge_startup")) {
-    training.merge.startup = startup->seconds();
-  }
-  if (const auto bandwidth = reader.find("merge_bandwidth")) {
-    training.merge.bandwidth = bandwidth->bandwidth();
-  }
+  if (scenario.strategy == "merged_gradient") training.merge = read_merge(reader);
   if (const auto passes = reader.find("gradient_accumulation")) {
     training.gradient_accumulation = static_cast<std::uint32_t>(passes->count(1, 1'000'000));
   }
@@ -435,6 +439,22 @@ OtherJobs read_other_jobs(Reader reader) {
   return jobs;
 }
 
+// off, assumed, or a factor.
+Contention read_contention(Reader& file) {
+  const auto field = file.find("contention");
+  Contention contention;
+  if (!field || field->text() == "off") return contention;
+  contention.assumed = field->text() == "assumed";
+  if (!contention.assumed) {
+    try {
+      contention.slowdown = field->number(1, 100);
+    } catch (const InputError&) {
+      field->fail("is neither off, assumed nor a factor of 1 to 100", "write contention: 1.3");
+    }
+  }
+  return contention;
+}
+
 // What the formulas leave out, and what would not fit.
 void check_other_jobs(const Reader& section, const Scenario& scenario) {
   if (scenario.other_jobs.count == 0) return;
@@ -522,6 +542,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   read_ranks(file.map("ranks"), scenario);
   const Reader other_jobs = file.map("other_jobs");
   scenario.other_jobs = read_other_jobs(other_jobs);
+  scenario.contention = read_contention(file);
   read_simulation(file.map("simulation"), scenario);
   size_cluster(file, scenario);
   check_other_jobs(other_jobs, scenario);

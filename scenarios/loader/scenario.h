@@ -44,6 +44,12 @@ struct RealSettings {
   Seconds timeout{30.0};  // of every wait of one rank for another
 };
 
+// How compute slows down beside collectives (scenarios/run/contention.h).
+struct Contention {
+  bool assumed = false;  // by their memory traffic
+  double slowdown = 1;   // 1: it does not, or what is assumed
+};
+
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
@@ -53,6 +59,7 @@ struct Scenario {
   training::TrainingSettings training;
   CollectiveSettings collective;
   OtherJobs other_jobs;
+  Contention contention;
   RealSettings real;
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part

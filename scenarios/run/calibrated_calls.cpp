@@ -4,46 +4,93 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+
+#include "models/units/parse.h"
+#include "scenarios/loader/input_error.h"
 
 namespace paceline {
 
 using training::CollectiveCall;
 
-void apply_calibration(const Calibration& calibration, PreparedPoint& prepared) {
-  const topology::Cluster nodes = job_cluster(prepared.point);
-  if (nodes.ranks() < RankCount(2)) return;
+namespace {
+
+struct Applied {
   std::set<collectives::Collective> known, unknown;
-  bool extrapolated = false;
+  bool other_group = false, other_sizes = false;
+};
+
+bool is_beyond(const cost::CollectiveFit& fit, Bytes size) {
+  const auto [least, most] =
+      std::minmax_element(fit.samples().begin(), fit.samples().end(),
+                          [](const auto& a, const auto& b) { return a.size < b.size; });
+  return size < least->size || size > most->size;
+}
+
+Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
+              PreparedPoint& prepared) {
+  Applied applied;
   auto& operations = prepared.point.program.operations;
   for (training::OperationId id = 0; id < operations.size(); ++id) {
     auto* call = std::get_if<CollectiveCall>(&operations[id].work);
     if (call == nullptr || call->size() == Bytes(0)) continue;
     const cost::CollectiveFit* fit = calibration.find(call->collective);
     if (fit == nullptr) {
-      unknown.insert(call->collective);
+      applied.unknown.insert(call->collective);
       continue;
     }
     const cost::CollectiveShape shape{call->collective, nodes.nodes, nodes.gpus_per_node};
     const cost::Prediction predicted = fit->predict(shape, call->size());
+    // Of a calibration that somebody wrote.
+    constexpr Seconds least(1e-12), most(1e9);
+    if (!(predicted.low >= least && predicted.high <= most)) {
+      throw InputError({"cluster.calibration", 0, 0},
+                       fmt::format("has no possible time for a {} of {}", to_text(call->collective),
+                                   to_text(call->size())),
+                       "calibrate again");
+    }
     call->known_time = predicted.time;
     prepared.call_ranges[id] = {predicted.low / predicted.time, predicted.high / predicted.time};
     call->algorithm = "calibrated";
-    extrapolated = extrapolated || !calibration.is_fitted(shape);
-    known.insert(call->collective);
+    applied.other_group = applied.other_group || !calibration.is_fitted(shape);
+    applied.other_sizes = applied.other_sizes || is_beyond(*fit, call->size());
+    applied.known.insert(call->collective);
   }
-  const auto names = [](const std::set<collectives::Collective>& all) {
-    std::string text;
-    for (const auto one : all) text += (text.empty() ? "" : ", ") + std::string(to_text(one));
-    return text;
-  };
-  if (!known.empty()) {
-    prepared.assumptions.push_back(fmt::format(
-        "calibrated: {} takes what logs of {} tables say{}", names(known),
-        calibration.sources.size(), extrapolated ? "; extrapolated to this number of GPUs" : ""));
+  return applied;
+}
+
+std::string names(const std::set<collectives::Collective>& all) {
+  std::string text;
+  for (const auto one : all) text += (text.empty() ? "" : ", ") + std::string(to_text(one));
+  return text;
+}
+
+}  // namespace
+
+void apply_calibration(const Calibration& calibration, PreparedPoint& prepared) {
+  const topology::Cluster nodes = job_cluster(prepared.point);
+  if (nodes.ranks() < RankCount(2)) return;
+  const Applied applied = apply(calibration, nodes, prepared);
+  auto& said = prepared.assumptions;
+  if (!applied.unknown.empty()) {
+    said.push_back(
+        fmt::format("calibrated: no log of {}, which is simulated", names(applied.unknown)));
+  } else {
+    // What the library would have run is not simulated.
+    std::erase_if(said, [](const std::string& one) { return one.starts_with("nccl: ring"); });
   }
-  if (!unknown.empty()) {
-    prepared.assumptions.push_back(
-        fmt::format("calibrated: no log of {}, which is simulated", names(unknown)));
+  if (applied.known.empty()) return;
+  said.push_back(fmt::format(
+      "calibrated: {} takes what logs say, whatever algorithm and network the scenario names{}{}",
+      names(applied.known), applied.other_group ? "; extrapolated to this number of GPUs" : "",
+      applied.other_sizes ? "; beyond the sizes measured" : ""));
+  if (prepared.point.jobs.size() > 1) {
+    said.emplace_back("calibrated: calls do not feel the other jobs");
+  }
+  for (training::Lane& lane : prepared.point.program.lanes) {
+    if (lane.kind != training::LaneKind::communication || lane.in_flight == 1) continue;
+    lane.in_flight = 1;  // logs are of one call alone
+    said.emplace_back("calibrated: calls run one after another");
   }
 }
 

@@ -6,8 +6,9 @@
 namespace paceline {
 
 // Gives a point's calls the times that a calibration predicts for them, where it has their
-// collective: they are not simulated then. Says so among the assumptions, and where the point's
-// group is none of those that were measured. Nothing on one GPU.
+// collective: they are not simulated then, and run one at a time. Says so among the assumptions,
+// and where the point's group or its sizes are none of those that were measured. Nothing on one
+// GPU. Throws InputError for a calibration whose times are impossible.
 void apply_calibration(const Calibration& calibration, PreparedPoint& prepared);
 
 }  // namespace paceline

@@ -180,6 +180,10 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
             std::vector<std::uint32_t>& fitted, std::vector<std::uint32_t>& predicted) {
   const auto all = gpus_of(file);
   const Location where{file.path(), 0, 0};
+  if (!file.scenario(0).calibration.empty()) {
+    throw InputError(where, "has a calibration, and the loop makes its own",
+                     "leave out cluster.calibration");
+  }
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
   for (const std::uint32_t gpus : fitted) {
@@ -204,6 +208,11 @@ std::vector<ScenarioFile::Setting> NetworkFit::settings() const {
           {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
 }
 
+NetworkFit fit_network(const ScenarioFile& file, const RunOptions& options,
+                       const std::vector<PointOutcome>& measured) {
+  return NetworkSearch(file, options, measured).run();
+}
+
 LoopResult validate_by_loop(const std::string& path, const Settings& settings,
                             const LoopOptions& options) {
   std::vector<std::uint32_t> fitted, predicted;
@@ -221,7 +230,7 @@ LoopResult validate_by_loop(const std::string& path, const Settings& settings,
   LoopResult result;
   RunOptions quiet = as_measured;
   quiet.progress = nullptr;
-  result.fit = NetworkSearch(few, quiet, measured).run();
+  result.fit = fit_network(few, quiet, measured);
 
   constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
   as_measured.call_uncertainty =

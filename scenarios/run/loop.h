@@ -21,6 +21,12 @@ struct NetworkFit {
   [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const;
 };
 
+// Fits latency and bandwidth of a scenario's network to the calls that were measured at its points:
+// from when the last rank has joined a call until all are done, by logarithms; what the scenario
+// says is a weak prior. Precondition: `measured` are the file's points, in order, with calls.
+[[nodiscard]] NetworkFit fit_network(const ScenarioFile& file, const RunOptions& options,
+                                     const std::vector<PointOutcome>& measured);
+
 struct LoopResult {
   NetworkFit fit;
   // Points with as many GPUs as were fitted, marked so, then the others: measured and predicted
@@ -33,9 +39,8 @@ struct LoopOptions {
   RunOptions run;
 };
 
-// Measures a scenario's points with few GPUs, fits latency and bandwidth of its network to the
-// collective calls in them (a call counts by its logarithm; what the scenario says is a weak
-// prior), predicts the points with more, and measures those. Nothing of the latter is used before.
+// Measures a scenario's points with few GPUs, fits its network to the collective calls in them,
+// predicts the points with more, and measures those. Nothing of the latter is used before.
 //
 // Throws InputError when the sweep lacks numbers of GPUs to fit or to predict, or a measurement
 // makes no calls; and as run_scenario and measure_scenario do.

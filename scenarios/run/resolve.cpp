@@ -125,6 +125,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   PreparedPoint prepared{};
   prepared.assumptions = scenario.assumptions;
   add_once(prepared.assumptions, scenario.compute_assumption);
+  prepared.contention = scenario.contention;
+  prepared.device = scenario.workload.device;
   prepared.compute_is_measured = scenario.compute_assumption.empty();
   prepared.point.id = id;
   prepared.point.cluster = scenario.cluster;

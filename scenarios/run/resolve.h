@@ -19,7 +19,9 @@ struct PreparedPoint {
   double samples_per_step;  // of all ranks
   std::vector<std::string> assumptions;
   bool compute_is_measured = false;  // or given, not modelled
-  double simulated_call = 0.3;       // of calls that are simulated: how far the ends of theirs are
+  Contention contention;
+  workload::Device device;
+  double simulated_call = 0.3;  // of calls that are simulated: how far the ends of theirs are
   // Of calls whose time is calibrated, by operation: the ends of a 90 % interval, as parts of it.
   std::map<training::OperationId, RatioRange> call_ranges;
 };

@@ -1,11 +1,14 @@
 #include "scenarios/run/run_scenario.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "models/cost/closed_step.h"
 #include "scenarios/run/calibrated_calls.h"
+#include "scenarios/run/contention.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/simulator.h"
 
@@ -34,21 +37,20 @@ bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
   return true;
 }
 
-void take_reply(traces::Reply reply, const RunOptions& options, const std::string& path,
-                const PreparedPoint& prepared, PointOutcome& outcome) {
-  const bool keep_trace = options.keep_traces;
+void take_reply(traces::Reply reply, const std::string& path, const PreparedPoint& prepared,
+                PointOutcome& outcome) {
   if (auto* failure = std::get_if<traces::Failure>(&reply)) {
     if (failure->refused) throw_refusal(failure->what, {path, 0, 0});
     outcome.failure = std::move(failure->what);
   } else {
     outcome.predicted = std::move(std::get<Result>(reply));
     outcome.fidelity = outcome.predicted->fidelity;
+    outcome.assumptions = prepared.assumptions;
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
     outcome.interval = interval_of(prepared, *outcome.predicted);
     outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
-    if (!keep_trace) outcome.predicted->trace = {};
   }
 }
 
@@ -66,23 +68,30 @@ class Run {
 
   std::vector<PointOutcome> outcomes() {
     for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
-    SimulationQueue queue;
-    queue.count = waiting_.size();
-    queue.make = [&](std::size_t i) {
-      const auto& [point, limit] = waiting_[i];
-      Simulation simulation{prepared(point).point, limit};
-      simulation.point.force = options_.force;
-      return simulation;
-    };
-    queue.take = [&](std::size_t i, traces::Reply reply) {
-      take(std::move(reply), prepared(waiting_[i].point), waiting_[i].point);
-    };
-    simulate(queue, options_.jobs);
+    while (!waiting_.empty()) simulate_waiting();
     find_measured_one_gpu(outcomes_);
     return std::move(outcomes_);
   }
 
  private:
+  // Those whose compute slows down beside collectives wait again: contention.h.
+  void simulate_waiting() {
+    const std::vector<Waiting> now = std::exchange(waiting_, {});
+    SimulationQueue queue;
+    queue.count = now.size();
+    queue.make = [&](std::size_t i) {
+      const auto& [point, limit] = now[i];
+      Simulation simulation{prepared(point).point, limit};
+      simulation.point.force = options_.force;
+      return simulation;
+    };
+    queue.take = [&](std::size_t i, traces::Reply reply) {
+      const bool again = take(std::move(reply), now[i].point);
+      if (again) waiting_.push_back(now[i]);
+    };
+    simulate(queue, options_.jobs);
+  }
+
   PreparedPoint prepared(std::size_t point) {
     const Scenario scenario = file_.scenario(point);
     PreparedPoint made = resolve(scenario, point);
@@ -91,6 +100,11 @@ class Run {
     }
     if (options_.as_measured) name_automatic_algorithms(made);
     if (options_.call_uncertainty) made.simulated_call = *options_.call_uncertainty;
+    const auto contended = contended_.find(point);
+    if (contended != contended_.end()) {
+      set_compute_times(made.point.program, contended->second.times);
+      made.assumptions.push_back(contended->second.assumption);
+    }
     return made;
   }
 
@@ -105,16 +119,54 @@ class Run {
     outcomes_.push_back(outcome_of(file_, point, looked_at));
     const auto limit = simulation_limit(looked_at.point, options_.force, {file_.path(), 0, 0});
     if (looked_at.point.fidelity == Fidelity::closed) {
-      take(cost::predict_closed(looked_at.point), looked_at, point);
+      while (take(cost::predict_closed(prepared(point).point), point)) {
+      }
     } else {
       waiting_.push_back({point, limit});
     }
   }
 
-  void take(traces::Reply reply, const PreparedPoint& made, std::size_t point) {
-    take_reply(std::move(reply), options_, file_.path(), made, outcomes_[point]);
+  struct Contended {
+    double slowdown;
+    std::string assumption;
+    std::vector<Seconds> times;
+    int passes;
+  };
+
+  // Whether the point is to be predicted again, with compute slowed down beside collectives.
+  bool slow_down(const PreparedPoint& made, std::size_t point) {
+    const Contention& contention = made.contention;
+    const Result& predicted = *outcomes_[point].predicted;
+    if (!contention.assumed && contention.slowdown <= 1) return false;
+    const auto [entry, is_new] = contended_.try_emplace(point);
+    Contended& state = entry->second;
+    if (is_new) {
+      const RankCount ranks = job_cluster(made.point).ranks();
+      state.slowdown = contention.assumed ? assumed_slowdown(predicted, ranks, made.device)
+                                          : contention.slowdown;
+      state.assumption = fmt::format(
+          "contention: compute beside a collective takes {:.2f} times as "
+          "long{}",
+          state.slowdown, contention.assumed ? ", by the memory traffic of both" : "");
+    }
+    if (state.passes++ == contention_passes) return false;
+    const Scenario scenario = file_.scenario(point);
+    state.times =
+        contended_times(resolve(scenario, point).point.program, predicted.trace, state.slowdown);
+    return true;
+  }
+
+  // Whether the point is to be predicted again.
+  bool take(traces::Reply reply, std::size_t point) {
+    const PreparedPoint made = prepared(point);
+    PointOutcome& outcome = outcomes_[point];
+    take_reply(std::move(reply), file_.path(), made, outcome);
+    const bool again = outcome.predicted && slow_down(made, point);
+    if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
+    if (again) return true;
     ++done_;
     if (options_.progress) options_.progress(done_, file_.points().size());
+    return false;
   }
 
   const ScenarioFile& file_;
@@ -122,6 +174,7 @@ class Run {
   std::vector<PointOutcome> outcomes_;  // by point
   std::vector<Waiting> waiting_;
   std::map<std::string, Calibration> calibrations_;  // by path
+  std::map<std::size_t, Contended> contended_;       // by point
   std::size_t done_ = 0;
 };
 

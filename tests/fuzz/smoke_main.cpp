@@ -38,7 +38,9 @@ void run(const std::string& text) {
 std::vector<std::string> texts_of(const std::vector<fs::path>& folders) {
   std::vector<fs::path> paths;
   for (const fs::path& folder : folders) {
-    for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
   }
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> texts;

@@ -24,13 +24,15 @@ void DeviceList::tell(CollectiveLog& log, std::uint64_t gpus_each) const {
   log.devices = names_;
   log.ranks = log.nodes = 0;
   if (hosts_.empty() || contradicts_itself_ || groups_.size() > 1) return;
-  // Lists are cut short, by nccl-tests and by those who publish them: the last rank counts.
+  // Lists are cut short, by nccl-tests and by those who publish them: the last rank counts. How
+  // many hosts there were is not known then.
   const std::uint64_t ranks = hosts_.rbegin()->first + gpus_each;
   if (ranks > ranks_most) return;
   std::set<std::string_view> hosts;
   for (const auto& [rank, host] : hosts_) hosts.insert(host);
   log.ranks = static_cast<std::uint32_t>(ranks);
-  log.nodes = static_cast<std::uint32_t>(hosts.size());
+  const bool is_whole = hosts_.size() * gpus_each == ranks;
+  log.nodes = is_whole ? static_cast<std::uint32_t>(hosts.size()) : 0;
 }
 
 bool is_device_line(const std::vector<std::string_view>& words) {

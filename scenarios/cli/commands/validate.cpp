@@ -196,8 +196,20 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
     throw InputError({paths.front(), 0, 0}, "is a log, and there is no calibration to predict it",
                      "add --calibration FILE, as paceline calibrate writes it");
   }
-  return validate_logs(read_calibration(options.calibration),
-                       read_log_files(paths, options.log.parsed()));
+  const Calibration calibration = read_calibration(options.calibration);
+  const auto tables = read_log_files(paths, options.log.parsed());
+  for (const LogTable& table : tables) {
+    if (calibration.find(table.shape.collective) == nullptr) {
+      fmt::print(stderr, "paceline: {}: {} is not in {}, and passed over\n", table.file,
+                 to_text(table.shape.collective), options.calibration);
+    }
+  }
+  auto logs = validate_logs(calibration, tables);
+  if (options.max_mean_error_percent && summarise(unfitted(logs)).predicted.points == 0) {
+    throw InputError({paths.front(), 0, 0}, "has no row that was not fitted: no error to check",
+                     "give logs of other groups, or leave out --max-mean-error");
+  }
+  return logs;
 }
 
 // Exit code 1 and a line when the mean is above the limit.
@@ -244,6 +256,10 @@ int run(const Options& options) {
     throw InputError({"validate", 0, 0}, "has nothing to check", "give scenarios, logs, or --loop");
   }
   const std::vector<ValidatedLog> logs = logs_of(options);
+  if (logs.empty() && !options.calibration.empty()) {
+    throw InputError({"--calibration", 0, 0}, "predicts none of these",
+                     "give logs of its collectives; scenarios name theirs as cluster.calibration");
+  }
   std::vector<ValidationRow> rows;
   int exit_code = exit_done;
   for (const std::string& path : options.inputs) {

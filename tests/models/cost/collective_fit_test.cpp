@@ -108,6 +108,34 @@ TEST(CollectiveFit, IsNotLedAstrayByOneOddSample) {
     if (sample.shape == odd.shape && sample.size == odd.size) most = fit.noise()[i];
   }
   EXPECT_GT(most, 0.5);
+  // Nor is anything else: not what the others are taken to be off by, nor where they lead.
+  const auto without = fit_collectives(logs_of(few_nodes));
+  EXPECT_LE(fit.scale().shared, 2 * without.scale().shared);
+  EXPECT_LT(worst_error(fit, {Collective::all_reduce, 4, 8}), 0.25);
+}
+
+// One node tells nothing of where rings take over between nodes: the structure's quicker one runs.
+TEST(CollectiveFit, DoesNotTakeRingsForGrantedWhereItKnowsNothing) {
+  const auto fit = fit_collectives(logs_of({{Collective::all_reduce, 1, 8}}));
+  for (const auto& hypothesis : fit.hypotheses()) {
+    EXPECT_EQ(hypothesis.remote_switch, the_quicker);
+    EXPECT_NE(hypothesis.local_switch, the_quicker);
+  }
+  const CollectiveShape many{Collective::all_reduce, 128, 8};
+  const Seconds ring =
+      structural_time(fit.hypotheses().front().parameters, Pattern::ring, many, Bytes(1024));
+  EXPECT_LT(fit.predict(many, Bytes(1024)).time, ring * 0.5);
+}
+
+TEST(CollectiveFit, TakesRepetitionsForOneSample) {
+  auto samples = log_of({Collective::all_reduce, 1, 8});
+  const std::size_t sizes = samples.size();
+  auto again = samples;
+  for (CollectiveSample& sample : again) sample.time = sample.time * 1.1;
+  samples.insert(samples.end(), again.begin(), again.end());
+  const auto fit = fit_collectives(samples);
+  ASSERT_EQ(fit.samples().size(), sizes);
+  EXPECT_NEAR(fit.samples().front().spread, 0.05 / 1.05, 1e-9);
 }
 
 // What is saved and read again must predict the same.

@@ -62,6 +62,11 @@ TEST(MergedGradients, AreReducedWhenTheLastOfThemIsThere) {
     if (call == nullptr) continue;
     ++calls;
     EXPECT_EQ(call->count, ElementCount(1'000'000));
+    // After the copy that merges them, which follows the last backward.
+    ASSERT_EQ(operation.after.size(), 1U);
+    const Operation& merge = program.operations[operation.after.front()];
+    ASSERT_EQ(merge.kind, OperationKind::copy);
+    EXPECT_EQ(program.operations[merge.after.front()].name, "a");
   }
   EXPECT_EQ(calls, 1U);
 }

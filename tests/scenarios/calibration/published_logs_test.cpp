@@ -61,8 +61,10 @@ TEST_P(PublishedLogs, HaveTheirCalibrationShipped) {
   const auto now = validate_logs(made, tables), then = validate_logs(shipped, tables);
   ASSERT_EQ(now.size(), then.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
+    ASSERT_EQ(now[i].rows.size(), then[i].rows.size());
     for (std::size_t j = 0; j < now[i].rows.size(); ++j) {
       EXPECT_NEAR(now[i].rows[j].predicted.time / then[i].rows[j].predicted.time, 1, 1e-3);
+      EXPECT_NEAR(now[i].rows[j].predicted.low / then[i].rows[j].predicted.low, 1, 1e-3);
       EXPECT_NEAR(now[i].rows[j].predicted.high / then[i].rows[j].predicted.high, 1, 1e-3);
     }
   }

@@ -101,6 +101,31 @@ TEST_F(Calibrate, RefusesReleasesThatDiffer) {
   expect_refused({log("a.txt", "2.8.4"), log("b.txt", "2.18.1")}, "b.txt: is of NCCL 2.18.1");
 }
 
+TEST_F(Calibrate, RefusesOptionsThatALogContradicts) {
+  expect_refused({"--gpus", "8", logs + "abci-v100-4gpu.csv"}, "is of 4 GPUs on 1 nodes");
+  expect_refused({"--collective", "all_gather", logs + "abci-v100-4gpu.csv"}, "is of all_reduce");
+}
+
+TEST_F(Calibrate, ValidateHasNothingToCheckInWhatWasFitted) {
+  const Ended ended = paceline({"validate", "--calibration", calibrations + "abci-a100.yaml",
+                                "--max-mean-error", "0", logs + "abci-a100-4gpu.csv"},
+                               folder_.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("has no row that was not fitted"), std::string::npos) << ended.err;
+}
+
+TEST_F(Calibrate, RefusesWeightsThatDoNotAddUp) {
+  std::string text = text_of(calibrations + "rtx3090.yaml");
+  const auto at = text.find("weight: 1");
+  ASSERT_NE(at, std::string::npos);
+  const Ended ended =
+      paceline({"validate", "--calibration", file("w.yaml", text.replace(at, 9, "weight: 0")),
+                logs + "rtx3090-3node.csv"},
+               folder_.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("do not add up to 1"), std::string::npos) << ended.err;
+}
+
 TEST_F(Calibrate, RefusesACalibrationThatIsNone) {
   const Ended ended = paceline({"validate", "--calibration", file("c.yaml", "schema: paceline/1\n"),
                                 logs + "abci-a100-32gpu.csv"},

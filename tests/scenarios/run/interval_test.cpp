@@ -94,6 +94,20 @@ TEST(Calibrated, StepsAreTheSameInEveryFidelity) {
   EXPECT_NEAR(steps[0], steps[2], 1e-9);
 }
 
+// Logs are of one call alone.
+TEST(Calibrated, CallsRunOneAtATime) {
+  std::vector<double> steps;
+  for (const char* in_flight : {"1", "2"}) {
+    steps.push_back(outcome_of({{"cluster.calibration", calibration},
+                                {"workload.layers",
+                                 "[{name: a, forward: 1ms, backward: 1ms, "
+                                 "parameters: [5000000, 5000000]}]"},
+                                {"training.collectives_in_flight", in_flight}})
+                        .predicted->totals.step.value());
+  }
+  EXPECT_EQ(steps[0], steps[1]);
+}
+
 TEST(Calibrated, AFileThatIsNotThereIsBadInput) {
   EXPECT_THROW((void)outcome_of({{"cluster.calibration", "absent.yaml"}}), InputError);
 }

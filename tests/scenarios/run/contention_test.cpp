@@ -1,0 +1,119 @@
+#include "scenarios/run/contention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "scenarios/loader/input_error.h"
+#include "scenarios/run/run_scenario.h"
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+using training::OperationKind;
+
+constexpr double ms = 1e-3;
+
+// Two computes of 100 ms; a collective runs beside the last 40 of the first and 20 of the second.
+struct Beside {
+  training::StepProgram program;
+  StepTrace trace;
+
+  Beside() {
+    const auto compute = program.add_lane({"compute", training::LaneKind::compute});
+    const auto wire = program.add_lane({"wire", training::LaneKind::communication});
+    program.add({"a", OperationKind::backward, compute, {}, Seconds(100 * ms)});
+    program.add({"call",
+                 OperationKind::collective,
+                 wire,
+                 {},
+                 training::CollectiveCall{collectives::Collective::all_reduce, ElementCount(1),
+                                          ElementSize(4), Rank(0), "ring"}});
+    program.add({"b", OperationKind::backward, compute, {}, Seconds(100 * ms)});
+    trace.lanes = program.lanes;
+    trace.classes = {{{Rank(0), Rank(1)},
+                      {span("a", OperationKind::backward, 0, 100),
+                       span("call", OperationKind::collective, 60, 120),
+                       span("b", OperationKind::backward, 100, 200)}}};
+  }
+
+  static Span span(const char* name, OperationKind kind, double from_ms, double to_ms) {
+    Span span{};
+    span.name = name;
+    span.kind = kind;
+    span.start = Seconds(from_ms * ms);
+    span.end = Seconds(to_ms * ms);
+    return span;
+  }
+};
+
+// Of 40 ms beside a collective half would have been enough at a slowdown of 2: 20 ms more.
+TEST(Contention, LengthensWhatLiesBesideACollective) {
+  const Beside beside;
+  const auto times = contended_times(beside.program, beside.trace, 2);
+  ASSERT_EQ(times.size(), 3U);
+  EXPECT_NEAR(times[0].value(), 120 * ms, 1e-12);
+  EXPECT_NEAR(times[2].value(), 110 * ms, 1e-12);
+  EXPECT_EQ(contended_times(beside.program, beside.trace, 1)[0], Seconds(100 * ms));
+}
+
+TEST(Contention, IsTheMeanOverRanks) {
+  Beside beside;
+  beside.trace.classes.push_back(beside.trace.classes.front());
+  beside.trace.classes.back().ranks = {Rank(2), Rank(3)};
+  beside.trace.classes.back().spans[1] = Beside::span("call", OperationKind::collective, 100, 120);
+  const auto times = contended_times(beside.program, beside.trace, 2);
+  EXPECT_NEAR(times[0].value(), 110 * ms, 1e-12);
+}
+
+// 25 MB over a link of 1 GB/s, beside a backward of 100 ms after the first layer's gradient.
+constexpr const char* overlapped = R"(schema: paceline/1
+name: overlapped
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: first, forward: 10ms, backward: 100ms}
+    - {name: last, forward: 10ms, backward: 10ms, parameters: [6250000]}
+cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 1us}}
+training: {strategy: wait_free, optimizer: {time: 0ms}}
+gpus: 2
+)";
+
+PointOutcome outcome_of(const std::string& fidelity, const std::string& contention) {
+  const test::Folder folder;
+  const auto file =
+      ScenarioFile::read(folder.write("scenario.yaml", overlapped),
+                         {{"simulation.fidelity", fidelity}, {"contention", contention}});
+  return run_scenario(file, {}).front();
+}
+
+// The call takes 25 ms, all of them beside the backward, which lasts 25 (1 - 1/2) ms longer.
+TEST(Contention, LengthensAStepInEveryFidelity) {
+  for (const char* fidelity : {"flow", "folded", "closed"}) {
+    const double off = outcome_of(fidelity, "off").predicted->totals.step.value();
+    const PointOutcome slowed = outcome_of(fidelity, "2");
+    EXPECT_NEAR(slowed.predicted->totals.step.value() - off, 12.5 * ms, 0.01 * ms) << fidelity;
+    EXPECT_EQ(std::count_if(slowed.assumptions.begin(), slowed.assumptions.end(),
+                            [](const std::string& one) { return one.starts_with("contention: "); }),
+              1);
+  }
+}
+
+// 2.5 x 1 GB/s of 900 GB/s: 0.3 % of 25 ms.
+TEST(Contention, IsAssumedByMemoryTraffic) {
+  const double off = outcome_of("closed", "off").predicted->totals.step.value();
+  const double assumed = outcome_of("closed", "assumed").predicted->totals.step.value();
+  EXPECT_GT(assumed, off);
+  EXPECT_NEAR(assumed - off, 25 * ms * 2.5 / 900, 0.02 * 25 * ms * 2.5 / 900);
+}
+
+TEST(Contention, RefusesOtherWords) {
+  EXPECT_THROW((void)outcome_of("closed", "some"), InputError);
+  EXPECT_THROW((void)outcome_of("closed", "0.5"), InputError);
+}
+
+}  // namespace
+}  // namespace paceline
