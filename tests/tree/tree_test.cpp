@@ -244,7 +244,9 @@ TEST(Documentation, ShowsWhatTheFirstCommandPrints) {
 TEST(Documentation, ClaimsTheErrorsThatValidateFinds) {
   std::string scenarios;
   for (const Source& scenario : files({"scenarios/library"}, {".yaml"})) {
-    if (scenario.text.find("\nmeasured:") != std::string::npos) scenarios += " " + scenario.path;
+    const bool in_table = !scenario.below("scenarios/library/reported") &&
+                          scenario.text.find("\nmeasured:") != std::string::npos;
+    if (in_table) scenarios += " " + scenario.path;
   }
   const auto ended =
       test::run_program({"/bin/sh", "-c", PACELINE_BINARY " validate" + scenarios}, source_dir);
