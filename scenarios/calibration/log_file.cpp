@@ -81,6 +81,12 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
 LogTable table_of(const std::string& path, const std::string& sha256, CollectiveLog log,
                   const LogOptions& options) {
   const Location where{path, first_line(log), 0};
+  if (log.rows.empty()) {
+    throw InputError(where,
+                     fmt::format("none of the table's {} rows can be used: {}", log.skipped.size(),
+                                 log.skipped.front().why),
+                     "take another log");
+  }
   LogTable table;
   table.file = path;
   table.sha256 = sha256;

@@ -101,6 +101,13 @@ TEST_F(Calibrate, RefusesReleasesThatDiffer) {
   expect_refused({log("a.txt", "2.8.4"), log("b.txt", "2.18.1")}, "b.txt: is of NCCL 2.18.1");
 }
 
+TEST_F(Calibrate, RefusesATableOfWrongResults) {
+  const std::string row =
+      " 1048576 262144 float sum -1 100.0 10.49 10.49 17 100.0 10.49 10.49 17\n";
+  expect_refused({file("wrong.txt", "# GPUs: 2\n# nodes: 1\n" + row + row)},
+                 "wrong.txt:3: none of the table's 2 rows can be used: its results are wrong");
+}
+
 TEST_F(Calibrate, RefusesOptionsThatALogContradicts) {
   expect_refused({"--gpus", "8", logs + "abci-v100-4gpu.csv"}, "is of 4 GPUs on 1 nodes");
   expect_refused({"--collective", "all_gather", logs + "abci-v100-4gpu.csv"}, "is of all_reduce");
