@@ -27,6 +27,10 @@ PointOutcome outcome_of(const ScenarioFile& file, std::size_t point,
   outcome.samples_per_step = prepared.samples_per_step;
   outcome.assumptions = prepared.assumptions;
   outcome.measured = file.measured(point);
+  for (const training::Operation& operation : prepared.point.program.operations) {
+    const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
+    if (call != nullptr) outcome.collectives.push_back(call->collective);
+  }
   return outcome;
 }
 

@@ -5,11 +5,13 @@
 #include "traces/collective_log/lines.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/nccl_tests/nccl_tests.h"
+#include "traces/paceline_result/paceline_result.h"
 
 namespace paceline::traces {
 
 const std::vector<CollectiveLogFormat>& collective_log_formats() {
   static const std::vector<CollectiveLogFormat> formats{
+      {"paceline's own results", is_paceline_result, read_paceline_result},
       {"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
       {"nccl-tests text", is_nccl_tests_text, read_nccl_tests_text},
       {"table with a header", is_collective_table, read_collective_table},

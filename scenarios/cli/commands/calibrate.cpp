@@ -107,7 +107,9 @@ int run(const Options& options) {
 
 Action attach_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("logs", options->logs, "nccl-tests' output, text or JSON, or tables")->required();
+  app.add_option("logs", options->logs,
+                 "nccl-tests' output, text or JSON, tables, or paceline measure's JSON")
+      ->required();
   app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
       ->required();
   options->log.add_to(app);

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "traces/collective_log/collective_log.h"
+
+// What `paceline measure --json` wrote (paceline.result/1): the collective calls of measured steps,
+// each from when the last rank had joined it until all were done. A table a point and collective.
+namespace paceline::traces {
+
+[[nodiscard]] bool is_paceline_result(std::string_view text);
+[[nodiscard]] std::vector<CollectiveLog> read_paceline_result(std::string_view text);
+
+}  // namespace paceline::traces
