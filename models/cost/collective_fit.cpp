@@ -20,8 +20,8 @@ using Parameters = StructureParameters;
 using collectives::Collective;
 
 // Over how many octaves of size the shared residual stays alike, and how alike it is on one node
-// and on several. Chosen for the fitted parts of nccl-tests logs, not for what is reported as
-// predicted; factors of 1.5 either way change errors by a percent or two.
+// and on several: by judgement, not searched for. Factors of 1.5 either way change errors by a
+// percent or two.
 constexpr double size_octaves = 1.5, across_alike = 0.4;
 
 constexpr auto parameter_count = static_cast<Eigen::Index>(Parameters::count);

