@@ -19,6 +19,13 @@ std::string_view to_text(Collective collective) {
   return {};
 }
 
+std::optional<Collective> find_collective(std::string_view name) {
+  for (const Collective one : collectives_all) {
+    if (to_text(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
 Partition Partition::even(ElementRange whole, std::uint64_t chunks) {
   PACELINE_EXPECTS(chunks > 0);
   return {whole, chunks, std::nullopt};

@@ -14,7 +14,13 @@ namespace paceline::collectives {
 
 enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all };
 
+inline constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
+                                            Collective::all_gather, Collective::broadcast,
+                                            Collective::reduce,     Collective::all_to_all};
+
 [[nodiscard]] std::string_view to_text(Collective collective);
+// The one that to_text spells so; nothing when there is none.
+[[nodiscard]] std::optional<Collective> find_collective(std::string_view name);
 
 enum class Arrival { copy, reduce };
 

@@ -28,12 +28,12 @@ namespace {
 void require_one_release(const std::vector<LogTable>& tables) {
   const LogTable* known = nullptr;
   for (const LogTable& table : tables) {
-    if (table.library_version.empty()) continue;
-    if (known != nullptr && known->library_version != table.library_version) {
-      throw InputError({table.file, 0, 0},
-                       fmt::format("is of NCCL {}, {} of {}", table.library_version, known->file,
-                                   known->library_version),
-                       "calibrate one release at a time");
+    if (table.release.empty()) continue;
+    if (known != nullptr && known->release != table.release) {
+      throw InputError(
+          {table.file, 0, 0},
+          fmt::format("is of NCCL {}, {} of {}", table.release, known->file, known->release),
+          "calibrate one release at a time");
     }
     known = &table;
   }
@@ -55,7 +55,7 @@ Calibration calibrate(const std::vector<LogTable>& tables) {
   std::map<Collective, std::vector<cost::CollectiveSample>> samples;
   for (const LogTable& table : tables) {
     const bool fits = table.shape.collective != Collective::all_to_all && table.shape.ranks() > 1;
-    calibration.sources.push_back({table.file, table.sha256, table.shape, table.library_version,
+    calibration.sources.push_back({table.file, table.sha256, table.shape, table.release,
                                    table.devices, table.rows, fits ? table.samples.size() : 0,
                                    table.skipped});
     if (!fits) continue;

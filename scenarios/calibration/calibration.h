@@ -20,7 +20,7 @@ struct Calibration {
   struct Source {
     std::string file, sha256;
     cost::CollectiveShape shape;
-    std::string library_version;
+    std::string release;
     std::vector<std::string> devices;
     std::size_t rows = 0, used = 0;
     std::vector<traces::CollectiveLog::Skipped> skipped;

@@ -8,6 +8,7 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/document.h"
 #include "scenarios/loader/reader.h"
+#include "traces/collective_log/comments.h"
 
 namespace paceline {
 namespace {
@@ -24,9 +25,6 @@ constexpr std::array<std::string_view, cost::StructureParameters::count> paramet
     "base_ll",          "base_ll128", "base_simple",  "local_ll",      "local_ll128",
     "local_simple",     "remote_ll",  "remote_ll128", "remote_simple", "local_bandwidth",
     "remote_bandwidth", "ll_part",    "ll128_part",   "crossing_us",   "ring_stall"};
-
-constexpr std::array<std::string_view, 5> collective_names{"all_reduce", "reduce_scatter",
-                                                           "all_gather", "broadcast", "reduce"};
 
 // Strings of others, as YAML's double-quoted scalars: what JSON has, it has.
 std::string quoted(const std::string& text) {
@@ -55,8 +53,8 @@ void write_source(std::ostream& out, const Calibration::Source& source) {
              source.sha256, to_text(source.shape.collective));
   fmt::print(out, "    nodes: {}\n    ranks_per_node: {}\n    rows: {}\n    used: {}\n",
              source.shape.nodes, source.shape.ranks_per_node, source.rows, source.used);
-  if (!source.library_version.empty()) {
-    fmt::print(out, "    nccl: {}\n", quoted(source.library_version));
+  if (!source.release.empty()) {
+    fmt::print(out, "    nccl: {}\n", quoted(source.release));
   }
   if (!source.devices.empty()) {
     fmt::print(out, "    devices:\n");
@@ -106,14 +104,17 @@ void write_fit(std::ostream& out, Collective collective, const cost::CollectiveF
 }
 
 Collective collective_of(const Field& field) {
-  return static_cast<Collective>(field.word(collective_names));
+  const auto found = collectives::find_collective(field.text());
+  if (!found) field.fail("is not a collective", "write collective: all_reduce");
+  return *found;
 }
 
 cost::CollectiveShape shape_of(Reader& reader, Collective collective) {
-  const auto nodes = reader.require("nodes", "2").count(1, ranks_most);
+  const auto nodes = reader.require("nodes", "2").count(1, traces::ranks_most);
   const Field each = reader.require("ranks_per_node", "8");
-  const auto ranks = each.count(1, ranks_most);
-  if (nodes * ranks > ranks_most) each.fail(fmt::format("makes more than {} GPUs", ranks_most), "");
+  const auto ranks = each.count(1, traces::ranks_most);
+  if (nodes * ranks > traces::ranks_most)
+    each.fail(fmt::format("makes more than {} GPUs", traces::ranks_most), "");
   return {collective, static_cast<std::uint32_t>(nodes), static_cast<std::uint32_t>(ranks)};
 }
 
@@ -122,13 +123,11 @@ Calibration::Source read_source(Reader reader) {
   source.file = reader.require("file", "log.txt").text();
   source.sha256 = reader.require("sha256", "").text();
   const Field collective = reader.require("collective", "all_reduce");
-  // An all-to-all may have been read, though it is not fitted.
-  source.shape = shape_of(reader, collective.text() == "all_to_all" ? Collective::all_to_all
-                                                                    : collective_of(collective));
+  source.shape = shape_of(reader, collective_of(collective));
   constexpr std::uint64_t most = 100'000'000;
   source.rows = reader.require("rows", "24").count(0, most);
   source.used = reader.require("used", "24").count(0, most);
-  if (const auto version = reader.find("nccl")) source.library_version = version->text();
+  if (const auto version = reader.find("nccl")) source.release = version->text();
   if (const auto devices = reader.find("devices")) {
     for (const Field& device : devices->list()) source.devices.push_back(device.text());
   }
@@ -225,6 +224,7 @@ Calibration read_calibration(const std::string& path) {
     Reader fit(entry, none);
     const Field name = fit.require("collective", "all_reduce");
     const Collective collective = collective_of(name);
+    if (collective == Collective::all_to_all) name.fail("is not one that is fitted", "");
     auto read = read_fit(fit, collective);
     fit.finish();
     if (!calibration.fits.emplace(collective, std::move(read)).second) {

@@ -11,6 +11,7 @@
 
 #include "scenarios/loader/input_error.h"
 #include "scenarios/loader/sha256.h"
+#include "traces/collective_log/comments.h"
 
 namespace paceline {
 namespace {
@@ -68,8 +69,8 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
     throw InputError(where, "does not list its GPUs and nodes",
                      "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\"");
   }
-  if (ranks > ranks_most) {
-    throw InputError(where, fmt::format("has more than {} GPUs", ranks_most), "");
+  if (ranks > traces::ranks_most) {
+    throw InputError(where, fmt::format("has more than {} GPUs", traces::ranks_most), "");
   }
   if (ranks % nodes != 0) {
     throw InputError(where, fmt::format("has {} GPUs on {} nodes", ranks, nodes),
@@ -91,7 +92,7 @@ LogTable table_of(const std::string& path, const std::string& sha256, Collective
   table.file = path;
   table.sha256 = sha256;
   table.shape = shape_of(log, options, where);
-  table.library_version = std::move(log.library_version);
+  table.release = std::move(log.release);
   table.devices.assign(log.devices.begin(), log.devices.end());
   table.rows = log.rows.size() + log.skipped.size();
   table.skipped = std::move(log.skipped);

@@ -8,9 +8,6 @@
 
 namespace paceline {
 
-// GPUs of one log, at most.
-inline constexpr std::uint32_t ranks_most = 1'000'000;
-
 // What a user says of logs that do not say it themselves.
 struct LogOptions {
   std::optional<collectives::Collective> collective;
@@ -22,7 +19,7 @@ struct LogOptions {
 struct LogTable {
   std::string file, sha256;
   cost::CollectiveShape shape{};
-  std::string library_version;
+  std::string release;
   std::vector<std::string> devices;
   std::size_t rows = 0;                                 // in the table
   std::vector<cost::CollectiveSample> samples;          // those of at least the least size

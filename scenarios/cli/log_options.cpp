@@ -17,11 +17,10 @@ void LogCommandOptions::add_to(CLI::App& app) {
 }
 
 LogOptions LogCommandOptions::parsed() const {
-  const Words<Collective> known{{"all_reduce", Collective::all_reduce},
-                                {"reduce_scatter", Collective::reduce_scatter},
-                                {"all_gather", Collective::all_gather},
-                                {"broadcast", Collective::broadcast},
-                                {"reduce", Collective::reduce}};
+  Words<Collective> known;
+  for (const Collective one : collectives::collectives_all) {
+    if (one != Collective::all_to_all) known.emplace_back(to_text(one), one);  // is not fitted
+  }
   LogOptions options;
   if (!collective.empty()) options.collective = word("--collective", collective, known);
   options.gpus = gpus;

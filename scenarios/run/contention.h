@@ -28,7 +28,7 @@ inline constexpr int contention_passes = 4;
 // The slowdown that the memory traffic of its collectives suggests: NCCL moves some 2.5 times the
 // bus bandwidth through a device's memory (two to three times, as NCCL's author has it; reference
 // facts (f)), which compute bound by memory then lacks. Bus bandwidth is that of all calls of the
-// prediction together. 1 where there are none.
+// prediction together, as if they were all-reduces. 1 where there are none.
 [[nodiscard]] double assumed_slowdown(const Result& predicted, RankCount ranks,
                                       const workload::Device& device);
 

@@ -43,7 +43,7 @@ struct CollectiveLog {
 
   std::optional<collectives::Collective> collective;  // absent: not told
   std::uint32_t ranks = 0, nodes = 0;                 // 0: not told
-  std::string library_version;                        // such as 2.8.4; may be empty
+  std::string release;                                // such as 2.8.4; may be empty
   std::set<std::string> devices;                      // as the log names them; may be empty
   std::vector<Row> rows;
   std::vector<Skipped> skipped;  // lines that look like a row and cannot be one

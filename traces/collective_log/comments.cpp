@@ -12,13 +12,7 @@ Comment comment_of(const std::vector<std::string_view>& words) {
     if (words[1] == "GPUs:") said.ranks = number;
     if (words[1] == "nodes:") said.nodes = number;
   }
-  if (words[1] != "collective:") return said;
-  using collectives::Collective;
-  for (const auto collective :
-       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
-        Collective::broadcast, Collective::reduce, Collective::all_to_all}) {
-    if (words[2] == collectives::to_text(collective)) said.collective = collective;
-  }
+  if (words[1] == "collective:") said.collective = collectives::find_collective(words[2]);
   return said;
 }
 

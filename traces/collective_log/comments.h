@@ -21,6 +21,6 @@ struct Comment {
 [[nodiscard]] Comment comment_of(const std::vector<std::string_view>& words);
 
 // More are a slip: no such group was ever measured.
-constexpr std::uint32_t ranks_most = 1U << 20;
+inline constexpr std::uint32_t ranks_most = 1'000'000;
 
 }  // namespace paceline::traces

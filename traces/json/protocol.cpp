@@ -55,9 +55,6 @@ using topology::Transport;
 using training::LaneKind;
 using training::OperationKind;
 
-constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
-                                     Collective::all_gather, Collective::broadcast,
-                                     Collective::reduce,     Collective::all_to_all};
 constexpr std::array operation_kinds{OperationKind::input,     OperationKind::forward,
                                      OperationKind::backward,  OperationKind::copy,
                                      OperationKind::optimizer, OperationKind::collective};
@@ -260,12 +257,13 @@ training::Operation decode_operation(const json& in) {
     return operation;
   }
   const json& call = in.at("call");
-  training::CollectiveCall made{parse_word(call.at("collective"), collectives_all, by_text),
-                                call.at("count").get<ElementCount>(),
-                                call.at("element_size_bytes").get<ElementSize>(),
-                                call.at("root").get<Rank>(),
-                                call.at("algorithm").get<std::string>(),
-                                decode_options(call.at("options"))};
+  training::CollectiveCall made{
+      parse_word(call.at("collective"), collectives::collectives_all, by_text),
+      call.at("count").get<ElementCount>(),
+      call.at("element_size_bytes").get<ElementSize>(),
+      call.at("root").get<Rank>(),
+      call.at("algorithm").get<std::string>(),
+      decode_options(call.at("options"))};
   if (call.contains("known_time_s")) made.known_time = call.at("known_time_s").get<Seconds>();
   operation.work = std::move(made);
   return operation;

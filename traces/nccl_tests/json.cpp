@@ -129,7 +129,7 @@ bool is_nccl_tests_json(std::string_view text) {
 std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {
   const json in = parsed_json(text);
   CollectiveLog log;
-  log.library_version = version_of_code(whole_number_of(member(in, "nccl_version"), 0));
+  log.release = version_of_code(whole_number_of(member(in, "nccl_version"), 0));
   take_devices(member(in, "config"), log);
   const json& results = member(in, "results");
   std::vector<RowKind> kinds;

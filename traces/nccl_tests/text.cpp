@@ -139,7 +139,7 @@ class TextReader {
     devices_.tell(*open_, 1);
     if (open_->ranks == 0) open_->ranks = said_.ranks.value_or(0);
     if (open_->nodes == 0) open_->nodes = said_.nodes.value_or(0);
-    open_->library_version = version_;
+    open_->release = version_;
     open_->collective = program_ ? program_->collective : collective_of_kinds();
     logs_.push_back(std::move(*open_));
     open_.reset();

@@ -29,12 +29,7 @@ std::optional<std::uint32_t> count(const json& in, const char* key) {
 std::optional<Collective> collective_of(const json& call) {
   const auto name = call.find("collective");
   if (name == call.end() || !name->is_string()) return std::nullopt;
-  for (const Collective one :
-       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
-        Collective::broadcast, Collective::reduce, Collective::all_to_all}) {
-    if (name->get_ref<const std::string&>() == collectives::to_text(one)) return one;
-  }
-  return std::nullopt;
+  return collectives::find_collective(name->get_ref<const std::string&>());
 }
 
 void take_call(const json& call, std::size_t line, std::map<Collective, CollectiveLog>& tables) {

@@ -21,7 +21,7 @@ TEST(CollectiveTable, HasSizesTimesAndWhatCommentsSay) {
   EXPECT_EQ(logs[0].collective, Collective::reduce_scatter);
   EXPECT_EQ(logs[0].ranks, 8U);
   EXPECT_EQ(logs[0].nodes, 2U);
-  EXPECT_EQ(logs[0].library_version, "");
+  EXPECT_EQ(logs[0].release, "");
   ASSERT_EQ(logs[0].rows.size(), 2U);
   EXPECT_EQ(logs[0].rows[1].line, 6U);
   EXPECT_EQ(logs[0].rows[1].size, Bytes(8388608));

@@ -37,7 +37,7 @@ TEST(NcclTestsJson, HasSizesTimesAndTheGroup) {
   EXPECT_EQ(log.collective, Collective::all_reduce);  // not the program in -J's file name
   EXPECT_EQ(log.ranks, 8U);                           // two processes with four GPUs each
   EXPECT_EQ(log.nodes, 2U);
-  EXPECT_EQ(log.library_version, "2.28.9");
+  EXPECT_EQ(log.release, "2.28.9");
   EXPECT_EQ(log.devices, std::set<std::string>{"NVIDIA A100-SXM4-40GB"});
   EXPECT_TRUE(log.skipped.empty());
   ASSERT_EQ(log.rows.size(), 3U);

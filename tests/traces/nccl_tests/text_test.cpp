@@ -33,7 +33,7 @@ TEST(NcclTestsText, OfOldReleasesHasNoRoot) {
   EXPECT_EQ(log.collective, Collective::all_reduce);  // busbw / algbw = 16.10 / 10.73 = 2 * 3/4
   EXPECT_EQ(log.ranks, 4U);
   EXPECT_EQ(log.nodes, 2U);
-  EXPECT_EQ(log.library_version, "2.7.8");
+  EXPECT_EQ(log.release, "2.7.8");
   EXPECT_EQ(log.devices, std::set<std::string>{"Tesla P100-SXM2-16GB"});
   EXPECT_TRUE(log.skipped.empty());
   ASSERT_EQ(log.rows.size(), 4U);
@@ -60,7 +60,7 @@ TEST(NcclTestsText, HasEachTableWithItsOwnDevicesAndProgram) {
   EXPECT_EQ(logs[0].collective, Collective::all_gather);
   EXPECT_EQ(logs[0].ranks, 4U);
   EXPECT_EQ(logs[0].nodes, 2U);
-  EXPECT_EQ(logs[0].library_version, "2.28.7");
+  EXPECT_EQ(logs[0].release, "2.28.7");
   ASSERT_EQ(logs[0].rows.size(), 3U);  // the buffer of 0 bytes is neither row nor skipped
   EXPECT_TRUE(logs[0].skipped.empty());
   EXPECT_EQ(times_us(logs[0].rows[2]), (Times{640.25, 638.75}));
@@ -172,7 +172,7 @@ TEST(NcclTestsText, OfTwoVersionsIsAnErrorThatNamesTheSecond) {
 TEST(NcclTestsText, TellsItsVersionWhereOneStands) {
   const std::string table = new_header + start + half + "\n";
   const auto version = [&](const std::string& line) {
-    return only_log(line + "\n" + table).library_version;
+    return only_log(line + "\n" + table).release;
   };
   EXPECT_EQ(version("# nccl-tests version 2.17.9 nccl-headers=22903 nccl-library=22903"), "2.29.3");
   EXPECT_EQ(version("# NCCL version: v2.19.4-1 patched"), "2.19.4");

@@ -2,22 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
+
+#include "tests/traces/collective_log/fixture.h"
 
 namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
 
-std::string fixture() {
-  std::ifstream in(std::string(PACELINE_SOURCE_DIR) +
-                   "/tests/fixtures/collective_log/paceline_result.json");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+std::string fixture() { return test::fixture("paceline_result.json"); }
 
 std::string changed(const std::string& from, const std::string& to) {
   std::string text = fixture();
