@@ -18,8 +18,9 @@ using Actor = std::uint32_t;
 // How many bytes a transfer has at each repeat of its round.
 class TransferSize {
  public:
-  // What the rule says, to the element.
-  [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element);
+  // What the rule says, to the element; `on_wire` bytes for each, whole ones in all.
+  [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element,
+                                          double on_wire = 1);
   // The same number of bytes at each repeat at which the rule's chunk exists.
   [[nodiscard]] static TransferSize even(const collectives::ChunkRule& rule, double bytes);
 
@@ -34,12 +35,14 @@ class TransferSize {
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
  private:
-  TransferSize(const collectives::ChunkRule& rule, ElementSize element, double even_bytes)
-      : rule_(rule), element_(element), even_bytes_(even_bytes) {}
+  TransferSize(const collectives::ChunkRule& rule, ElementSize element, double on_wire,
+               double even_bytes)
+      : rule_(rule), element_(element), on_wire_(on_wire), even_bytes_(even_bytes) {}
   [[nodiscard]] bool exists_at(std::uint64_t repeat) const;
 
   collectives::ChunkRule rule_;
   ElementSize element_;
+  double on_wire_;
   double even_bytes_;  // below 0: what the rule says
 };
 
@@ -107,6 +110,7 @@ struct CallTable {
   // A call that was simulated apart: what it takes from when the last actor has joined until all
   // are done. Its channels are not followed.
   std::optional<Seconds> together;
+  Seconds start;  // of an actor, from joining to its first message
 
   void add_channel(std::vector<RoundShape> shapes, std::uint32_t window);
   // Transfers of at least a byte that the call stands for.

@@ -52,8 +52,8 @@ void FlowNetwork::build_platform() {
   star->seal();
 }
 
-PathId FlowNetwork::path(Rank from, Rank to) {
-  paths_.push_back(fabric_.path(from, to));
+PathId FlowNetwork::path(Rank from, Rank to, const topology::Wire& wire) {
+  paths_.push_back(fabric_.path(from, to, wire));
   return static_cast<PathId>(paths_.size() - 1);
 }
 

@@ -26,7 +26,7 @@ class FlowNetwork final : public Network {
   FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival);
 
   // The way between two endpoints, which differ.
-  [[nodiscard]] PathId path(Rank from, Rank to);
+  [[nodiscard]] PathId path(Rank from, Rank to, const topology::Wire& wire = {});
 
   [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
   void at(Seconds time, std::function<void()> action) override;

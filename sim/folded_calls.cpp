@@ -136,8 +136,9 @@ std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& si
 }
 
 // Two plans of one structure differ in sizes only (see collectives::Round).
-using Structure = std::tuple<collectives::Collective, std::string, collectives::AlgorithmOptions,
-                             Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
+using Structure =
+    std::tuple<collectives::Collective, std::string, collectives::AlgorithmOptions, topology::Wire,
+               Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   std::vector<std::uint64_t> rounds;
@@ -149,6 +150,7 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
   return {call.collective,
           call.algorithm,
           call.options,
+          call.wire,
           call.root,
           std::move(rounds),
           exact ? call.count : ElementCount(0),
@@ -173,8 +175,8 @@ bool met_if_it_matters(const topology::Path& path, const Round* before, Rank fro
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
-void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
-               std::uint64_t structure, const std::vector<Rank>& places,
+void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fabric& fabric,
+               Chunks chunks, std::uint64_t structure, const std::vector<Rank>& places,
                std::vector<SendRow>& rows) {
   const std::uint32_t endpoints = plan.endpoints().value();
   const bool even = chunks == Chunks::even;
@@ -186,7 +188,7 @@ void add_sends(const Plan& plan, const topology::Fabric& fabric, Chunks chunks,
     for (std::uint32_t from = 0; from < endpoints; ++from) {
       for (const Send& send : round.sends(Rank(from))) {
         const Rank sender = places[from], receiver = places[index(send.to)];
-        const topology::Path path = fabric.path(sender, receiver);
+        const topology::Path path = fabric.path(sender, receiver, wire);
         const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
         rows.push_back(
             {index(sender), index(receiver), path.out, path.in,
@@ -262,8 +264,8 @@ std::vector<SendRow> FoldedCalls::sends_of(const Plans& plans) const {
         structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
     if (!is_new) continue;
     for (const Job& job : jobs_) {
-      add_sends(plan, fabric_, chunks_, entry->second, places_of(point_, job, plan.endpoints()),
-                rows);
+      add_sends(plan, call.wire, fabric_, chunks_, entry->second,
+                places_of(point_, job, plan.endpoints()), rows);
     }
   }
   return rows;
@@ -308,6 +310,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
   const JobActors& actors = actors_[job];
   CallTable table;
   table.together = call.known_time;
+  table.start = call.wire.start;
   table.actors = static_cast<Actor>(actors.members.size());
   for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   std::vector<std::uint32_t> first_members, last_members;
@@ -326,8 +329,8 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
     collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
       std::vector<PlannedTransfer> transfers;
       for (const std::uint32_t first : first_members) {
-        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), before,
-                      call.element_size, sizes, transfers);
+        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), before, call, sizes,
+                      transfers);
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
     });
@@ -342,7 +345,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
 // What a class sends when its first member sends this: transfers of one size to one class over the
 // same classes of links are one.
 void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
-                                const Round* before, ElementSize element, const AlikeSizes& sizes,
+                                const Round* before, const Call& call, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
   struct Bundle {
     Actor to;
@@ -358,7 +361,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   const std::vector<Rank>& members = actors_[job].members[from];
   for (const Send& send : sends) {
     const topology::Path path = fabric_.path(place_of(point_, jobs_[job], members.front()),
-                                             place_of(point_, jobs_[job], send.to));
+                                             place_of(point_, jobs_[job], send.to), call.wire);
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
     const bool have_met = met_if_it_matters(path, before, members.front(), send);
@@ -373,12 +376,13 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
-    TransferSize size = TransferSize::exact(rule, element);
+    TransferSize size = TransferSize::exact(rule, call.element_size, call.wire.bytes);
     if (chunks_ == Chunks::even) {
       const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);
+      const double element = static_cast<double>(call.element_size.value()) * call.wire.bytes;
       const auto in_rule = static_cast<double>(rule.partition.chunk(0).count.value());
       count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)), element);
-      size = TransferSize::even(rule, elements * static_cast<double>(element.value()));
+      size = TransferSize::even(rule, elements * element);
     }
     transfers.push_back(
         {from, to, path, flows, size, reduction_of(send->arrival, point_.cluster), have_met});
@@ -386,8 +390,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
 }
 
 // How much longer the largest chunk takes, when the path's links are shared by its own flows only.
-void FoldedCalls::count_unevenness(PathId number, double elements, double largest,
-                                   ElementSize element) {
+void FoldedCalls::count_unevenness(PathId number, double elements, double largest, double element) {
   const FoldedPath& path = paths_[number];
   double rate = std::numeric_limits<double>::infinity();
   for (const std::uint32_t link : path.link_classes) {
@@ -395,7 +398,7 @@ void FoldedCalls::count_unevenness(PathId number, double elements, double larges
     const auto share = static_cast<double>(links) / static_cast<double>(path.flows);
     rate = std::min(rate, bandwidth.value() * share);
   }
-  const auto bytes = [&](double count) { return count * static_cast<double>(element.value()); };
+  const auto bytes = [&](double count) { return count * element; };
   const auto time_of = [&](double count) {
     return path.timing.latency_of(bytes(count)).value() + bytes(count) / rate;
   };

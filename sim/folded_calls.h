@@ -67,10 +67,10 @@ class FoldedCalls {
   void number_actors(RankCount endpoints);
   CallTable folded(std::size_t job, const Call& call, const collectives::Plan& plan);
   void add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
-                     const collectives::Round* before, ElementSize element, const AlikeSizes& sizes,
+                     const collectives::Round* before, const Call& call, const AlikeSizes& sizes,
                      std::vector<PlannedTransfer>& transfers);
   [[nodiscard]] bool pace_is_shared(const CallTable& table, std::size_t shape) const;
-  void count_unevenness(PathId path, double elements, double largest, ElementSize element);
+  void count_unevenness(PathId path, double elements, double largest, double element);
   [[nodiscard]] std::vector<std::uint32_t> link_classes_of(const topology::Path& path) const;
   PathId path_of(FoldedPath path);
 

@@ -60,12 +60,16 @@ void StepRun::start(Actor actor, OperationId id) {
                 [this, actor, id] { finish(actor, id); });
     return;
   }
+  const CallTable& table = table_of_(id);
   if (!runs_[id]) {
-    runs_[id] =
-        std::make_unique<CollectiveRun>(table_of_(id), network_, wires_ ? &*wires_ : nullptr,
-                                        [this, id](Actor done) { finish(done, id); });
+    runs_[id] = std::make_unique<CollectiveRun>(table, network_, wires_ ? &*wires_ : nullptr,
+                                                [this, id](Actor done) { finish(done, id); });
   }
-  runs_[id]->join(actor);
+  if (table.start > Seconds(0)) {
+    network_.at(network_.now() + table.start, [this, actor, id] { runs_[id]->join(actor); });
+  } else {
+    runs_[id]->join(actor);
+  }
 }
 
 void StepRun::finish(Actor actor, OperationId id) {

@@ -87,7 +87,7 @@ class ClosedStep {
       for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
     } else {
       end_[id] = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
-                              Latency::counted);
+                              Latency::counted, call.wire);
     }
     if (!shares_pipe || call.known_time) return;
     lane.pipe_free = std::max(lane.pipe_free, *last) + cost.bandwidth_time;
@@ -100,10 +100,11 @@ class ClosedStep {
     if (!is_new) return cost;
     const auto plan = planner_.plan_of(call);
     const std::vector<Seconds> together(ranks_);
-    cost.finish = finish_times(plan, fabric_, call.element_size, together, Latency::counted);
+    cost.finish =
+        finish_times(plan, fabric_, call.element_size, together, Latency::counted, call.wire);
     cost.transfers = transfer_count(plan);
     const auto without_latency =
-        finish_times(plan, fabric_, call.element_size, together, Latency::none);
+        finish_times(plan, fabric_, call.element_size, together, Latency::none, call.wire);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
     return cost;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <limits>
 
 #include "models/contract.h"
@@ -11,15 +12,6 @@ namespace paceline::cost::nccl {
 namespace {
 
 using collectives::Collective;
-
-constexpr std::array algorithms{Algorithm::tree,
-                                Algorithm::ring,
-                                Algorithm::collnet_direct,
-                                Algorithm::collnet_chain,
-                                Algorithm::nvls,
-                                Algorithm::nvls_tree,
-                                Algorithm::pat};
-constexpr std::array protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
 // GB/s as NCCL counts: 1000 bytes a microsecond.
 constexpr double gigabyte = 1e9, microsecond = 1e-6;
@@ -80,6 +72,16 @@ std::string_view to_text(Protocol protocol) {
 }
 
 Release Release::nearest(std::uint32_t minor) { return {std::clamp(minor, oldest, newest)}; }
+
+std::optional<std::uint32_t> Release::minor_of(std::string_view version) {
+  constexpr std::string_view major = "2.";
+  if (!version.starts_with(major)) return std::nullopt;
+  std::uint32_t minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [rest, error] = std::from_chars(version.data() + major.size(), end, minor);
+  if (error != std::errc() || (rest != end && *rest != '.')) return std::nullopt;
+  return minor;
+}
 
 Tuning::Tuning(const Group& group) : group_(group) {
   PACELINE_EXPECTS(group.nodes > 0 && group.ranks > RankCount(1));
@@ -280,7 +282,9 @@ std::optional<Seconds> Tuning::time(Collective collective, Algorithm algorithm, 
   return latency + size / bandwidth;
 }
 
-Choice Tuning::choose(Collective collective, Bytes size) const {
+std::optional<Choice> Tuning::choose_of(Collective collective, Bytes size,
+                                        std::span<const Algorithm> algorithms,
+                                        std::span<const Protocol> protocols) const {
   std::optional<Choice> best;
   for (const Algorithm algorithm : algorithms) {
     for (const Protocol protocol : protocols) {
@@ -288,8 +292,13 @@ Choice Tuning::choose(Collective collective, Bytes size) const {
       if (taken && (!best || *taken < best->time)) best = {algorithm, protocol, *taken, 0, 0};
     }
   }
+  if (best) set_channels(*best, size);
+  return best;
+}
+
+Choice Tuning::choose(Collective collective, Bytes size) const {
+  const auto best = choose_of(collective, size, algorithms_all, protocols_all);
   if (!best) PACELINE_UNREACHABLE("a ring does everything");
-  set_channels(*best, size);
   return *best;
 }
 

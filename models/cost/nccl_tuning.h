@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "models/collectives/plan.h"
@@ -28,6 +29,15 @@ enum class Algorithm : std::uint8_t {
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
 inline constexpr std::size_t algorithm_count = 7, protocol_count = 3;
+inline constexpr std::array<Algorithm, algorithm_count> algorithms_all{Algorithm::tree,
+                                                                       Algorithm::ring,
+                                                                       Algorithm::collnet_direct,
+                                                                       Algorithm::collnet_chain,
+                                                                       Algorithm::nvls,
+                                                                       Algorithm::nvls_tree,
+                                                                       Algorithm::pat};
+inline constexpr std::array<Protocol, protocol_count> protocols_all{Protocol::ll, Protocol::ll128,
+                                                                    Protocol::simple};
 
 [[nodiscard]] std::string_view to_text(Algorithm algorithm);  // as NCCL_ALGO spells it
 [[nodiscard]] std::string_view to_text(Protocol protocol);    // as NCCL_PROTO does
@@ -37,8 +47,11 @@ struct Release {
   std::uint32_t minor;
 
   static constexpr std::uint32_t oldest = 18, newest = 30;
+  static constexpr std::uint32_t unless_said = 28;
   // The nearest that is modelled.
   [[nodiscard]] static Release nearest(std::uint32_t minor);
+  // Of "2.21" and of "2.21.5" 21, modelled or not; nothing of what is no version of NCCL 2.
+  [[nodiscard]] static std::optional<std::uint32_t> minor_of(std::string_view version);
 
   friend auto operator<=>(const Release&, const Release&) = default;
 };
@@ -103,6 +116,10 @@ class Tuning {
                                             Protocol protocol, Bytes size) const;
   // The quickest; the first of equals.
   [[nodiscard]] Choice choose(collectives::Collective collective, Bytes size) const;
+  // The quickest of those that are allowed; absent where none is available.
+  [[nodiscard]] std::optional<Choice> choose_of(collectives::Collective collective, Bytes size,
+                                                std::span<const Algorithm> algorithms,
+                                                std::span<const Protocol> protocols) const;
 
  private:
   [[nodiscard]] const Graph& graph(Algorithm algorithm) const;

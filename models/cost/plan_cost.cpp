@@ -64,13 +64,15 @@ LinkLoads most_loads(const std::vector<const RoundTable*>& shapes, const Fabric&
 class ChannelCost {
  public:
   ChannelCost(const std::vector<RoundTable>& shapes, const std::vector<LinkLoads>& loads,
-              std::uint32_t window, const Fabric& fabric, ElementSize element_size, Latency latency)
+              std::uint32_t window, const Fabric& fabric, double element_size, Latency latency,
+              const topology::Wire& wire)
       : shapes_(shapes),
         loads_(loads),
         window_(window),
         fabric_(fabric),
         element_size_(element_size),
-        latency_(latency) {}
+        latency_(latency),
+        wire_(wire) {}
 
   std::vector<Seconds> run(std::span<const Seconds> starts) {
     starts_.assign(starts.begin(), starts.end());
@@ -103,27 +105,26 @@ class ChannelCost {
   }
 
   Timed timed(std::size_t shape, const RoundTable::Transfer& transfer) {
-    const auto path = fabric_.path(transfer.from, transfer.to);
+    const auto path = fabric_.path(transfer.from, transfer.to, wire_);
     const LinkLoads& loads = loads_[shape];
     double rate = std::numeric_limits<double>::infinity();
     for_each_link(fabric_, path, [&](topology::LinkId link) {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
     });
-    const auto element = static_cast<double>(element_size_.value());
     const auto& reduction = fabric_.cluster().reduction_bandwidth;
     const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction &&
                          latency_ == Latency::counted;
     return {&transfer,
             path,
-            element / rate,
-            reduces ? element / reduction->value() : 0,
+            element_size_ / rate,
+            reduces ? element_size_ / reduction->value() : 0,
             shape > 0 && have_met(shapes_[shape - 1], transfer.from, transfer.to),
             &last_ends_[{transfer.from, transfer.to}]};
   }
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
     if (latency_ == Latency::none) return Seconds(0);
-    return transfer.path.timing.latency_of(count * static_cast<double>(element_size_.value()));
+    return transfer.path.timing.latency_of(count * element_size_);
   }
 
   [[nodiscard]] const std::vector<Seconds>& done_before(std::uint64_t round) const {
@@ -142,7 +143,7 @@ class ChannelCost {
     const bool counted = latency_ == Latency::counted;
     const Seconds after = counted ? timing.latency_after() : Seconds(0);
     Seconds ready = posted[from];
-    if (!timing.starts_early(elements * static_cast<double>(element_size_.value()), acquainted)) {
+    if (!timing.starts_early(elements * element_size_, acquainted)) {
       ready = std::max(ready, posted[to]);
     }
     if (timing.needs_word(acquainted) && counted) {
@@ -191,8 +192,9 @@ class ChannelCost {
   const std::vector<LinkLoads>& loads_;  // by shape
   std::uint32_t window_;
   const Fabric& fabric_;
-  ElementSize element_size_;
+  double element_size_;  // bytes, on the wire
   Latency latency_;
+  const topology::Wire& wire_;
   std::vector<Seconds> starts_;
   std::deque<std::vector<Seconds>> said_ahead_;  // when the last rounds before this were posted
   std::vector<std::vector<Seconds>> done_;       // [i % window][r]: rank r with rounds up to i
@@ -202,7 +204,8 @@ class ChannelCost {
 }  // namespace
 
 std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
-                                  std::span<const Seconds> starts, Latency latency) {
+                                  std::span<const Seconds> starts, Latency latency,
+                                  const topology::Wire& wire) {
   PACELINE_EXPECTS(starts.size() == plan.ranks.value());
   std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
   std::vector<std::vector<const RoundTable*>> at_once;  // the channels' first shapes, second, ...
@@ -216,10 +219,14 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
   std::vector<LinkLoads> loads;
   for (const auto& of_channels : at_once) loads.push_back(most_loads(of_channels, fabric));
   std::vector<Seconds> ready(starts.begin(), starts.end());
+  if (latency == Latency::counted) {
+    for (Seconds& start : ready) start += wire.start;
+  }
+  std::vector<Seconds> finish = ready;
+  const double element = static_cast<double>(element_size.value()) * wire.bytes;
   ready.resize(plan.endpoints().value());
-  std::vector<Seconds> finish(starts.begin(), starts.end());
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element_size, latency);
+    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element, latency, wire);
     const auto of_channel = cost.run(ready);
     for (std::size_t r = 0; r < finish.size(); ++r) finish[r] = std::max(finish[r], of_channel[r]);
   }

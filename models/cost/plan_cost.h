@@ -21,10 +21,12 @@ enum class Latency { counted, none };
 // errs, mostly to the slow side. When messages leave and their ends are done is MessageTiming's.
 // What is reduced is done with at its receiver as much later as the cluster's reduction bandwidth
 // says. Latency::none leaves the time that bandwidth of links takes. Servers are ready at time 0.
-// Cost: O(transfers). Precondition: one start a rank.
+// Cost: O(transfers). A wire makes messages larger and slower, and ranks start later; without
+// latency only larger. Precondition: one start a rank.
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,
                                                 ElementSize element_size,
-                                                std::span<const Seconds> starts, Latency latency);
+                                                std::span<const Seconds> starts, Latency latency,
+                                                const topology::Wire& wire = {});
 
 }  // namespace paceline::cost

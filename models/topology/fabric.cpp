@@ -125,6 +125,13 @@ Path Fabric::path(Rank from, Rank to) const {
   return network_path(from.value(), to.value());
 }
 
+Path Fabric::path(Rank from, Rank to, const Wire& wire) const {
+  Path path = this->path(from, to);
+  const bool stays = machine_of(from.value()) == machine_of(to.value());
+  path.timing.latency += stays ? wire.local_hop : wire.remote_hop;
+  return path;
+}
+
 // The node of a rank; servers follow the nodes.
 std::uint32_t Fabric::machine_of(std::uint32_t endpoint) const {
   const std::uint32_t ranks = cluster_.ranks().value();

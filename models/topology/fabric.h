@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/topology/cluster.h"
+#include "models/topology/wire.h"
 
 namespace paceline::topology {
 
@@ -57,6 +58,8 @@ class Fabric {
 
   // Constant time. Precondition: the endpoints differ and exist.
   [[nodiscard]] Path path(Rank from, Rank to) const;
+  // The same for a message of a call that a protocol makes slower.
+  [[nodiscard]] Path path(Rank from, Rank to, const Wire& wire) const;
 
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }

@@ -1,6 +1,7 @@
 #include "models/training/step_program.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -69,6 +70,13 @@ std::string fault_of(const StepProgram& program, OperationId id) {
     const bool possible = std::isfinite(call.known_time->value()) && *call.known_time >= Seconds(0);
     return possible ? "" : "has no possible time";
   }
+  const topology::Wire& wire = call.wire;
+  const bool is_wire =
+      std::isfinite(wire.bytes) && wire.bytes > 0 &&
+      std::ranges::all_of(
+          std::array{wire.start, wire.local_hop, wire.remote_hop},
+          [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
+  if (!is_wire) return "has an impossible protocol";
   if (!collectives::find_algorithm(call.collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
            std::string(to_text(call.collective));

@@ -9,6 +9,7 @@
 
 #include "models/collectives/algorithm_options.h"
 #include "models/collectives/plan.h"
+#include "models/topology/wire.h"
 #include "models/units/units.h"
 
 namespace paceline::training {
@@ -37,6 +38,7 @@ struct CollectiveCall {
   // What it takes from when all ranks have joined it until all are done, where that is known: it is
   // not simulated then, and `algorithm` is only a name.
   std::optional<Seconds> known_time = std::nullopt;
+  topology::Wire wire = {};  // of the library that is simulated
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
 

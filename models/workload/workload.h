@@ -67,6 +67,7 @@ enum class Precision { fp32, tf32, amp, bf16, fp16 };
 
 struct Device {
   std::string name;
+  double compute_capability = 8.0;  // as NVIDIA numbers it
   BytesPerSecond memory_bandwidth;
   double attained_memory = 0;  // the part of it that training kernels attain
   // Likewise for arithmetic, by precision. A peak of 0: the device has no such arithmetic.

@@ -10,8 +10,9 @@ namespace paceline::loader {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> device_keys{
-    "schema", "name", "memory_bandwidth", "small_kernel_time", "peak", "attained", "assumed"};
+constexpr std::array<std::string_view, 8> device_keys{
+    "schema",   "name",   "compute_capability", "memory_bandwidth", "small_kernel_time", "peak",
+    "attained", "assumed"};
 constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
 constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
 
@@ -25,6 +26,9 @@ workload::Device load_device(const Field& name) {
   (void)file.find("schema");
   workload::Device device;
   device.name = file.require("name", "my-device").text();
+  if (const auto capability = file.find("compute_capability")) {
+    device.compute_capability = capability->number(1, 100);
+  }
   device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
   device.small_kernel_time = file.require("small_kernel_time", "2us").seconds();
   Reader peak = file.map("peak");

@@ -7,10 +7,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "models/collectives/hierarchical.h"
-#include "models/collectives/registry.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files.h"
+#include "scenarios/loader/load_collective.h"
 
 namespace paceline::loader {
 namespace {
@@ -62,10 +61,6 @@ constexpr std::array<std::string_view, 3> other_jobs_keys{"count", "start", "pla
 constexpr std::array<std::string_view, 5> real_keys{"backend", "mode", "steps", "warmup",
                                                     "timeout"};
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
-constexpr std::array<std::string_view, 8> collective_keys{
-    "library", "algorithm", "channels", "chunk_size",
-    "inner",   "outer",     "servers",  "server_placement"};
-
 constexpr std::array<std::string_view, 5> precision_words{"fp32", "tf32", "amp", "bf16", "fp16"};
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
 
@@ -313,30 +308,6 @@ void read_training(Reader& reader, Scenario& scenario) {
   if (const auto input = reader.find("input_time")) scenario.workload.input = input->seconds();
 }
 
-// A value under a key, unless it is left to the algorithm.
-std::optional<Field> find_unless_auto(Reader& reader, const char* key) {
-  auto field = reader.find(key);
-  if (field && field->text() == "auto") field.reset();
-  return field;
-}
-
-void read_algorithm_options(Reader& reader, collectives::AlgorithmOptions& options) {
-  if (const auto channels = find_unless_auto(reader, "channels")) {
-    options.channels = static_cast<std::uint32_t>(channels->count(1, 64));
-  }
-  if (const auto size = find_unless_auto(reader, "chunk_size")) options.chunk_size = size->bytes();
-  const auto inner = collectives::inner_algorithms(), outer = collectives::outer_algorithms();
-  if (const auto name = reader.find("inner")) options.inner = inner[name->word(inner)];
-  if (const auto name = reader.find("outer")) options.outer = outer[name->word(outer)];
-  if (const auto servers = find_unless_auto(reader, "servers")) {
-    options.servers = static_cast<std::uint32_t>(servers->count(1, 1'000'000));
-  }
-  constexpr std::array<std::string_view, 2> placements{"colocated", "separate"};
-  if (const auto placement = reader.find("server_placement")) {
-    options.separate_servers = placement->word(placements) == 1;
-  }
-}
-
 RealSettings read_real(Reader reader) {
   constexpr std::array<std::string_view, 2> modes{"native", "plan"};
   reader.expect_only(real_keys);
@@ -364,27 +335,6 @@ cost::Library library_of(const RealSettings& real) {
   }
   if (real.backend == "gloo") return cost::Library::gloo;
   return real.backend == "mpi" ? cost::Library::mpi : cost::Library::nccl;
-}
-
-CollectiveSettings read_collective(Reader reader, cost::Library unless_named) {
-  constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
-  reader.expect_only(collective_keys);
-  CollectiveSettings collective;
-  collective.library = unless_named;
-  if (const auto library = reader.find("library")) {
-    collective.library = cost::Library{static_cast<int>(library->word(libraries))};
-  }
-  const auto algorithm = reader.find("algorithm");
-  if (algorithm && algorithm->text() != "auto") {
-    std::vector<std::string_view> known;
-    for (const auto& row : collectives::algorithms()) {
-      if (row.collective == collectives::Collective::all_reduce) known.push_back(row.name);
-    }
-    collective.algorithm = std::string(known[algorithm->word(known)]);
-  }
-  read_algorithm_options(reader, collective.options);
-  reader.finish();
-  return collective;
 }
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
@@ -533,7 +483,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   scenario.calibration = calibration_of(cluster);
   scenario.cluster = load_cluster(std::move(cluster));
   scenario.real = read_real(file.map("real"));
-  scenario.collective = read_collective(
+  scenario.collective = load_collective(
       file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);
   wait_as_the_library(file, scenario);
   read_training(training, scenario);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/cost/library_choice.h"
+#include "models/cost/nccl_call.h"
 #include "models/run/resolved_point.h"
 #include "models/topology/cluster.h"
 #include "models/training/strategy.h"
@@ -21,6 +22,8 @@ struct CollectiveSettings {
   cost::Library library = cost::Library::nccl;
   std::string algorithm;  // for all-reduce; empty: what the library does
   collectives::AlgorithmOptions options = {};
+  std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
+  cost::nccl::Fixed nccl = {};
 };
 
 // How jobs that share a cluster have its nodes.

@@ -50,6 +50,7 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
                        "calibrate again");
     }
     call->known_time = predicted.time;
+    call->wire = {};
     prepared.call_ranges[id] = {predicted.low / predicted.time, predicted.high / predicted.time};
     call->algorithm = "calibrated";
     applied.other_group = applied.other_group || !calibration.is_fitted(shape);
@@ -77,7 +78,7 @@ void apply_calibration(const Calibration& calibration, PreparedPoint& prepared) 
         fmt::format("calibrated: no log of {}, which is simulated", names(applied.unknown)));
   } else {
     // What the library would have run is not simulated.
-    std::erase_if(said, [](const std::string& one) { return one.starts_with("nccl: ring"); });
+    std::erase_if(said, [](const std::string& one) { return one.starts_with("nccl"); });
   }
   if (applied.known.empty()) return;
   said.push_back(fmt::format(

@@ -60,7 +60,7 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto range_of = [&](training::OperationId id) {
     const auto found = prepared.call_ranges.find(id);
     if (found != prepared.call_ranges.end()) return found->second;
-    return RatioRange{1 / (1 + prepared.simulated_call), 1 + prepared.simulated_call};
+    return prepared.simulated_calls;
   };
   const auto as_it_is = [](training::OperationId) { return 1.0; };
   const auto low = [&](training::OperationId id) { return range_of(id).low; };

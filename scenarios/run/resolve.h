@@ -21,9 +21,9 @@ struct PreparedPoint {
   bool compute_is_measured = false;  // or given, not modelled
   Contention contention;
   workload::Device device;
-  double simulated_call = 0.3;  // of calls that are simulated: how far the ends of theirs are
   // Of calls whose time is calibrated, by operation: the ends of a 90 % interval, as parts of it.
   std::map<training::OperationId, RatioRange> call_ranges;
+  RatioRange simulated_calls;  // likewise of all the others
 };
 
 // Builds the step of the scenario's strategy (plain on one GPU) and names the algorithm of each

@@ -103,7 +103,9 @@ class Run {
       apply_calibration(calibration_of(scenario.calibration), made);
     }
     if (options_.as_measured) name_automatic_algorithms(made);
-    if (options_.call_uncertainty) made.simulated_call = *options_.call_uncertainty;
+    if (const auto part = options_.call_uncertainty) {
+      made.simulated_calls = {1 / (1 + *part), 1 + *part};
+    }
     const auto contended = contended_.find(point);
     if (contended != contended_.end()) {
       set_compute_times(made.point.program, contended->second.times);

@@ -22,7 +22,7 @@ cluster:
   intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}
   network: {bandwidth: 10Gbps, latency: 5us}
 training: {strategy: bulk_synchronous, optimizer: {kind: sgd, time: 1ms}}
-collective: {library: nccl}
+collective: {library: plan, algorithm: ring}
 simulation: {fidelity: closed}
 )";
 

@@ -244,6 +244,12 @@ json encode(const training::Operation& operation) {
                  {"algorithm", call.algorithm},
                  {"options", encode(call.options)}};
   if (call.known_time) out["call"]["known_time_s"] = *call.known_time;
+  if (call.wire != topology::Wire{}) {
+    out["call"]["wire"] = {{"bytes", call.wire.bytes},
+                           {"start_s", call.wire.start},
+                           {"local_hop_s", call.wire.local_hop},
+                           {"remote_hop_s", call.wire.remote_hop}};
+  }
   return out;
 }
 
@@ -265,6 +271,11 @@ training::Operation decode_operation(const json& in) {
       call.at("algorithm").get<std::string>(),
       decode_options(call.at("options"))};
   if (call.contains("known_time_s")) made.known_time = call.at("known_time_s").get<Seconds>();
+  if (call.contains("wire")) {
+    const json& wire = call.at("wire");
+    made.wire = {wire.at("bytes").get<double>(), wire.at("start_s").get<Seconds>(),
+                 wire.at("local_hop_s").get<Seconds>(), wire.at("remote_hop_s").get<Seconds>()};
+  }
   operation.work = std::move(made);
   return operation;
 }

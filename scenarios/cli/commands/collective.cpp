@@ -9,7 +9,6 @@
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/closed_step.h"
-#include "models/cost/library_choice.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
@@ -18,6 +17,7 @@
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
 #include "scenarios/run/effort.h"
+#include "scenarios/run/library_calls.h"
 #include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
 
@@ -28,6 +28,7 @@ using collectives::Collective;
 
 struct Options {
   std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
+  std::string version, protocol, device;
   std::string channels, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB", json;
   std::uint64_t factor = 2;
@@ -37,7 +38,7 @@ struct Options {
 struct Row {
   Bytes size;
   training::CollectiveCall call;
-  std::string assumption;
+  std::string protocol;  // of the library; may be empty
   Seconds time;
   std::uint64_t transfers = 0, simgrid_solves = 0;
   Fidelity fidelity = Fidelity::folded;  // that the prediction has
@@ -57,6 +58,9 @@ Scenario scenario_of(const Options& options) {
   text.set("gpus", options.gpus);
   if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
   text.set("collective.library", options.library);
+  text.set("collective.version", options.version);
+  text.set("collective.protocol", options.protocol);
+  text.set("workload.device", options.device);
   text.set("collective.channels", options.channels);
   text.set("collective.chunk_size", options.chunk_size);
   text.set("collective.inner", options.inner);
@@ -70,21 +74,17 @@ Scenario scenario_of(const Options& options) {
   return text.scenario();
 }
 
-Row row_of(const Scenario& scenario, Collective collective, Bytes size) {
-  training::CollectiveCall call{collective,
-                                ElementCount(size.value() / float_size.value()),
-                                float_size,
-                                Rank(0),
-                                scenario.collective.algorithm,
-                                scenario.collective.options};
-  std::string assumption;
-  if (call.algorithm.empty()) {
-    auto choice = cost::choose_algorithm(scenario.collective.library, collective, size,
-                                         scenario.cluster.ranks());
-    call.algorithm = std::move(choice.algorithm);
-    assumption = std::move(choice.assumption);
+// Of the algorithm, where one is named for what is no all-reduce.
+Row row_of(LibraryCalls& library, const std::string& algorithm, Collective collective, Bytes size) {
+  training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
+                                float_size, Rank(0), ""};
+  std::string protocol = library.name(call);
+  if (!algorithm.empty()) {
+    call.algorithm = algorithm;
+    call.wire = {};
+    protocol.clear();
   }
-  return {size, std::move(call), std::move(assumption), {}, 0};
+  return {size, std::move(call), std::move(protocol), {}, 0};
 }
 
 ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall& call,
@@ -98,17 +98,17 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   return point;
 }
 
-std::vector<Row> make_rows(const Options& options, const Scenario& scenario,
-                           Collective collective) {
+std::vector<Row> make_rows(const Options& options, LibraryCalls& library, Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
     throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2",
                      "write --min 4B --factor 2");
   }
+  const std::string algorithm = collective == Collective::all_reduce ? "" : options.algorithm;
   std::vector<Row> rows;
   for (Bytes size = least; size <= most; size = size * options.factor) {
-    rows.push_back(row_of(scenario, collective, size));
+    rows.push_back(row_of(library, algorithm, collective, size));
     if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
   if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
@@ -158,7 +158,8 @@ double bus_factor(Collective collective, double ranks) {
   return 0;
 }
 
-void write_table(const Scenario& scenario, Collective collective, const std::vector<Row>& rows) {
+void write_table(const Scenario& scenario, const LibraryCalls& library, Collective collective,
+                 const std::vector<Row>& rows) {
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
                    "busbw (GB/s)", "transfers"},
@@ -166,17 +167,17 @@ void write_table(const Scenario& scenario, Collective collective, const std::vec
   for (const Row& row : rows) {
     const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() * 1e-9 : 0;
     table.add({std::to_string(row.size.value()), std::to_string(row.call.count.value()), "float",
-               row.call.algorithm, fmt::format("{:.2f}", row.time.value() * 1e6),
-               fmt::format("{:.2f}", algbw), fmt::format("{:.2f}", algbw * factor),
-               std::to_string(row.transfers)});
+               row.call.algorithm + (row.protocol.empty() ? "" : " " + row.protocol),
+               fmt::format("{:.2f}", row.time.value() * 1e6), fmt::format("{:.2f}", algbw),
+               fmt::format("{:.2f}", algbw * factor), std::to_string(row.transfers)});
   }
   fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
              scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
   std::vector<std::string> assumptions = scenario.assumptions;
+  for (const std::string& one : library.assumptions()) assumptions.push_back(one);
   for (const Row& row : rows) {
-    assumptions.push_back(row.assumption);
     assumptions.insert(assumptions.end(), row.notes.begin(), row.notes.end());
   }
   write_assumptions(std::cout, assumptions);
@@ -190,6 +191,7 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
     const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() : 0;
     list.push_back({{"size_bytes", row.size.value()},
                     {"algorithm", row.call.algorithm},
+                    {"protocol", row.protocol},
                     {"time_s", row.time.value()},
                     {"algbw_bytes_per_s", algbw},
                     {"busbw_bytes_per_s", algbw * factor},
@@ -206,20 +208,19 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
 
 int run(const Options& options) {
   const Collective collective = word("--collective", options.collective, choices);
-  Scenario scenario = scenario_of(options);
-  if (collective != Collective::all_reduce && !options.algorithm.empty()) {
-    if (options.algorithm != collectives::automatic &&
-        collectives::find_algorithm(collective, options.algorithm) == nullptr) {
-      throw InputError(
-          {"--algorithm", 0, 0},
-          fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
-          "see models/collectives/ALGORITHMS.md");
-    }
-    scenario.collective.algorithm = options.algorithm;
+  const Scenario scenario = scenario_of(options);
+  if (collective != Collective::all_reduce && !options.algorithm.empty() &&
+      options.algorithm != collectives::automatic &&
+      collectives::find_algorithm(collective, options.algorithm) == nullptr) {
+    throw InputError(
+        {"--algorithm", 0, 0},
+        fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
+        "see models/collectives/ALGORITHMS.md");
   }
-  auto rows = make_rows(options, scenario, collective);
+  LibraryCalls library(scenario);
+  auto rows = make_rows(options, library, collective);
   predict(scenario, options.shared.run_options(), rows);
-  if (options.json != "-") write_table(scenario, collective, rows);
+  if (options.json != "-") write_table(scenario, library, collective, rows);
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, collective, rows); });
   }
@@ -236,6 +237,10 @@ Action attach_collective(CLI::App& app) {
                  "all_reduce, reduce_scatter, all_gather, broadcast, reduce or all_to_all");
   app.add_option("--algorithm", options->algorithm, "default: what the library does");
   app.add_option("--library", options->library, "nccl, gloo, mpi or plan");
+  app.add_option("--version", options->version, "of NCCL, as 2.18; 2.28 by default");
+  app.add_option("--protocol", options->protocol, "of NCCL: auto, ll, ll128 or simple");
+  app.add_option("--device", options->device,
+                 "the GPU, for NCCL's choice; a100-sxm4-40gb by default");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
   app.add_option("--chunk-size", options->chunk_size, "of chains and double trees, as 512KiB");
   app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,11 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/cost/nccl_tuning.h"
+#include "models/contract.h"
+#include "models/cost/nccl_call.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/loader/scenario_text.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/text_table.h"
 
@@ -25,19 +25,23 @@ namespace {
 
 using collectives::Collective;
 using cost::nccl::Algorithm;
+using cost::nccl::algorithms_all;
 using cost::nccl::Architecture;
 using cost::nccl::Choice;
+using cost::nccl::Graph;
 using cost::nccl::Group;
 using cost::nccl::LocalLink;
 using cost::nccl::Processor;
 using cost::nccl::Protocol;
+using cost::nccl::protocols_all;
 using cost::nccl::Release;
 using cost::nccl::Tuning;
 
 struct Options {
-  std::string version = "2.28", gpu = "ampere", processor = "intel", link = "nvlink";
-  std::string local, remote, network_latency = "0us";
-  std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0;
+  std::string version = fmt::format("2.{}", Release::unless_said), gpu = "ampere",
+              processor = "intel", link = "nvlink";
+  std::string cluster, gpus, local, remote, network_latency = "0us";
+  std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0, nvls_channels = 0, collnet_channels = 0;
   bool plain_tree = false, different_channels = false, no_ll128 = false;
   std::string collective = "all_reduce", min_size = "1KiB", max_size = "1GiB", json, tuner;
 };
@@ -59,30 +63,47 @@ const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
                                         {"all_gather", Collective::all_gather},
                                         {"reduce_scatter", Collective::reduce_scatter},
                                         {"all_reduce", Collective::all_reduce}};
-// Those that a description by one graph can have; the others need switches that reduce.
-constexpr std::array algorithms{Algorithm::tree, Algorithm::ring, Algorithm::pat};
-constexpr std::array protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
-
-// "2.21" and "2.21.5" are 21.
 std::uint32_t minor_of(const std::string& version) {
-  constexpr std::string_view major = "2.";
-  std::uint32_t minor = 0;
-  const char* const end = version.data() + version.size();
-  if (version.starts_with(major)) {
-    const auto [rest, error] = std::from_chars(version.data() + major.size(), end, minor);
-    if (error == std::errc() && (rest == end || *rest == '.')) return minor;
-  }
+  if (const auto minor = Release::minor_of(version)) return *minor;
   throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is no version of NCCL", version),
                    "write 2.18 to 2.30");
 }
 
-Group group_of(const Options& options) {
-  constexpr std::uint32_t most = 1U << 20, channels_max = 64;  // NCCL's MAXCHANNELS since 2.26
-  const auto refuse = [](const char* option, std::uint32_t value, const char* hint) {
-    throw InputError({option, 0, 0}, fmt::format("{} is out of range", value), hint);
-  };
-  if (options.nodes == 0 || options.nodes > most)
+constexpr std::uint32_t channels_max = 64;  // NCCL's MAXCHANNELS since 2.26
+
+void refuse(const char* option, std::uint32_t value, const char* hint) {
+  throw InputError({option, 0, 0}, fmt::format("{} is out of range", value), hint);
+}
+
+// Compute capabilities that stand for their architectures.
+double capability_of(Architecture gpu) {
+  switch (gpu) {
+    case Architecture::volta: return 7.0;
+    case Architecture::ampere: return 8.0;
+    case Architecture::hopper: return 9.0;
+    case Architecture::blackwell: return 10.0;
+  }
+  PACELINE_UNREACHABLE("an architecture outside the enumeration");
+}
+
+// A preset, or a file: what a scenario on it would take.
+Group group_on_cluster(const Options& options, Release release, Architecture gpu) {
+  ScenarioText text;
+  text.set("cluster.preset", options.cluster);
+  text.set("gpus", options.gpus);
+  const topology::Cluster cluster = text.scenario().cluster;
+  if (cluster.ranks() < RankCount(2)) {
+    throw InputError({"--gpus", 0, 0}, "one GPU sends nothing", "write 2 or more");
+  }
+  return cost::nccl::group_of(cluster, release, capability_of(gpu));
+}
+
+// As the other options describe it.
+Group described_group(const Options& options, Release release, Architecture gpu) {
+  constexpr std::uint32_t most = 1U << 20;
+  if (options.nodes == 0 || options.nodes > most) {
     refuse("--nodes", options.nodes, "write 1 or more");
+  }
   if (options.gpus_per_node == 0 || options.gpus_per_node > 1024) {
     refuse("--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
   }
@@ -91,16 +112,15 @@ Group group_of(const Options& options) {
                      "write 2 or more, or --nodes 2");
   }
   if (options.channels == 0 || options.channels > channels_max) {
-    refuse("--channels", options.channels, "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints");
+    refuse("--channels", options.channels,
+           "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a cluster");
   }
   Group group;
-  group.release = Release::nearest(minor_of(options.version));
+  group.release = release;
   group.nodes = options.nodes;
   group.ranks = RankCount(options.nodes * options.gpus_per_node);
-  group.gpu = word("--gpu", options.gpu, architectures);
-  group.processor = word("--processor", options.processor, processors);
+  group.gpu = gpu;
   group.link = word("--link", options.link, links);
-  group.network_latency = quantity("--network-latency", options.network_latency, parse_seconds);
   const auto local = quantity("--local", options.local, parse_bandwidth);
   const auto remote =
       options.remote.empty() ? local : quantity("--remote", options.remote, parse_bandwidth);
@@ -109,7 +129,32 @@ Group group_of(const Options& options) {
   }
   group.ring = group.tree = {options.channels, local, remote, options.plain_tree,
                              !options.different_channels};
-  group.has_ll128 = !options.no_ll128;
+  group.has_ll128 = group.link == LocalLink::nvlink || options.gpus_per_node == 1;
+  return group;
+}
+
+Graph with_channels(Graph graph, std::uint32_t channels) {
+  graph.channels = channels;
+  return graph;
+}
+
+Group group_of(const Options& options) {
+  const Release release = Release::nearest(minor_of(options.version));
+  const auto gpu = word("--gpu", options.gpu, architectures);
+  Group group = options.cluster.empty() ? described_group(options, release, gpu)
+                                        : group_on_cluster(options, release, gpu);
+  group.processor = word("--processor", options.processor, processors);
+  group.network_latency = quantity("--network-latency", options.network_latency, parse_seconds);
+  if (options.nvls_channels > channels_max) {
+    refuse("--nvls-channels", options.nvls_channels, "write 1 to 64");
+  }
+  if (options.collnet_channels > channels_max) {
+    refuse("--collnet-channels", options.collnet_channels, "write 1 to 64");
+  }
+  group.nvls = with_channels(group.ring, options.nvls_channels);
+  group.collnet = with_channels(group.ring, options.collnet_channels);
+  group.has_nvswitch = options.nvls_channels > 0 || options.collnet_channels > 0;
+  if (options.no_ll128) group.has_ll128 = false;
   return group;
 }
 
@@ -138,8 +183,8 @@ std::string cell(const Tuning& tuning, Collective collective, Algorithm algorith
 
 void write_costs(const Tuning& tuning) {
   std::vector<std::pair<Algorithm, Protocol>> columns;
-  for (const Algorithm algorithm : algorithms) {
-    for (const Protocol protocol : protocols) {
+  for (const Algorithm algorithm : algorithms_all) {
+    for (const Protocol protocol : protocols_all) {
       const bool is_any = std::ranges::any_of(all_collectives, [&](const auto& one) {
         return cell(tuning, one.second, algorithm, protocol) != none;
       });
@@ -177,7 +222,13 @@ void write_text(const Options& options, const Tuning& tuning, const std::vector<
   std::vector<std::string> assumed{
       "times: NCCL's own model, by which it selects; a measured small message takes several times "
       "as long",
-      "one graph for rings and trees; no SHARP, no NVLS"};
+      group.nvls.channels + group.collnet.channels == 0
+          ? "one graph for rings and trees; no SHARP, no NVLS"
+          : "one graph for rings and trees, and its bandwidths for NVLS and SHARP"};
+  if (!options.cluster.empty()) {
+    assumed.push_back(fmt::format("{} channels of {} as the cluster suggests", group.ring.channels,
+                                  to_text(group.ring.remote)));
+  }
   if (minor_of(options.version) != group.release.minor) {
     assumed.push_back(fmt::format("NCCL {} is not modelled: 2.{} stands for it", options.version,
                                   group.release.minor));
@@ -189,8 +240,8 @@ void write_json(std::ostream& out, const Options& options, const Tuning& tuning,
                 const std::vector<Row>& rows) {
   nlohmann::ordered_json costs = nlohmann::ordered_json::array();
   for (const auto& [name, collective] : all_collectives) {
-    for (const Algorithm algorithm : algorithms) {
-      for (const Protocol protocol : protocols) {
+    for (const Algorithm algorithm : algorithms_all) {
+      for (const Protocol protocol : protocols_all) {
         const auto cost = tuning.cost(collective, algorithm, protocol);
         if (cost.bandwidth <= BytesPerSecond(0)) continue;
         costs.push_back({{"collective", name},
@@ -270,14 +321,19 @@ int run(const Options& options) {
 
 Action attach_nccl(CLI::App& app) {
   auto options = std::make_shared<Options>();
+  app.add_option("cluster", options->cluster,
+                 "a cluster preset or file, in place of nodes, channels and bandwidths");
+  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");
   app.add_option("--version", options->version, "of NCCL: 2.18 to 2.30; 2.28 by default");
   app.add_option("--nodes", options->nodes, "1 by default");
   app.add_option("--gpus-per-node", options->gpus_per_node, "8 by default");
   app.add_option("--channels", options->channels,
-                 "of its rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints")
-      ->required();
-  app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps")
-      ->required();
+                 "of its rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints");
+  app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps");
+  app.add_option("--nvls-channels", options->nvls_channels,
+                 "where NVSwitches reduce (NVLS), with the rings' bandwidths; 0 by default");
+  app.add_option("--collnet-channels", options->collnet_channels,
+                 "where network switches reduce (SHARP), likewise");
   app.add_option("--remote", options->remote, "between nodes; default: the same");
   app.add_option("--gpu", options->gpu, "volta, ampere, hopper or blackwell");
   app.add_option("--processor", options->processor, "intel (and others) or amd");

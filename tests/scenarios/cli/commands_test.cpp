@@ -156,7 +156,7 @@ TEST(Run, NeitherAbortsNorPredictsInfinity) {
       {"latency: 5us", "latency: 5us, efficiency: nan%"},
       {"name: a, forward: 1ms, backward: 2ms", "name: a, forward: 1e308s, backward: 1e308s"},
       {"{strategy: bulk_synchronous,", "{strategy: bulk_synchronous, input_time: 1e308s,"},
-      {"library: nccl}", "library: nccl}\nranks: {jitter: nan%}"},
+      {"algorithm: ring}", "algorithm: ring}\nranks: {jitter: nan%}"},
   };
   for (const auto& [from, to] : edges) {
     for (const char* fidelity : {"fidelity: closed", "fidelity: flow"}) {
@@ -295,11 +295,17 @@ TEST(Buckets, CountTheBytesOfThePrecision) {
 TEST(Collective, PredictsTheTimeOfARing) {
   const Folder folder;
   for (const char* fidelity : {"flow", "closed"}) {
-    const Ended ended =
-        paceline({"collective", "flat", "--gpus", "4", "--set", "cluster.network.bandwidth=1GBps",
-                  "--set", "cluster.network.latency=10us", "--min", "1MiB", "--max", "1MiB",
-                  "--fidelity", fidelity, "--json", "-"},
-                 folder.path());
+    const Ended ended = paceline({"collective",  "flat",
+                                  "--gpus",      "4",
+                                  "--library",   "plan",
+                                  "--algorithm", "ring",
+                                  "--set",       "cluster.network.bandwidth=1GBps",
+                                  "--set",       "cluster.network.latency=10us",
+                                  "--min",       "1MiB",
+                                  "--max",       "1MiB",
+                                  "--fidelity",  fidelity,
+                                  "--json",      "-"},
+                                 folder.path());
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
     const json table = json::parse(ended.out);
     EXPECT_EQ(table.at("schema"), "paceline.collective/1");

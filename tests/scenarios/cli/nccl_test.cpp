@@ -64,6 +64,39 @@ TEST(Nccl, SaysWhichReleaseStandsForAnother) {
   EXPECT_NE(ended.out.find("NCCL 2.8.4 is not modelled: 2.18 stands for it"), std::string::npos);
 }
 
+// Two channels a NIC.
+TEST(Nccl, DescribesAClusterByItself) {
+  const Folder folder;
+  const Ended ended = paceline(
+      {"nccl", "dgx-h100", "--gpus", "24", "--gpu", "hopper", "--max", "1KiB"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out.rfind("NCCL 2.28, 24 ranks on 3 nodes, 16 channels\n", 0), 0U) << ended.out;
+  EXPECT_NE(ended.out.find("16 channels of 23.18GBps as the cluster suggests"), std::string::npos)
+      << ended.out;
+}
+
+TEST(Nccl, KnowsWhatSwitchesReduceWhereThereAreSuch) {
+  const Folder folder;
+  const Ended without = paceline(known_group({"--max", "1KiB"}), folder.path());
+  EXPECT_EQ(without.out.find("NVLS Simple"), std::string::npos) << without.out;
+  const Ended with =
+      paceline(known_group({"--max", "1KiB", "--nvls-channels", "16", "--collnet-channels", "8"}),
+               folder.path());
+  for (const char* column :
+       {"NVLS Simple", "NVLSTree Simple", "CollNetDirect Simple", "CollNetChain"}) {
+    EXPECT_NE(with.out.find(column), std::string::npos) << column << with.out;
+  }
+}
+
+// LL128 needs NVLink.
+TEST(Nccl, HasNoLl128OnPcie) {
+  const Folder folder;
+  const Ended ended =
+      paceline({"nccl", "--channels", "2", "--local", "6GBps", "--link", "pci", "--max", "1KiB"},
+               folder.path());
+  EXPECT_EQ(ended.out.find("LL128"), std::string::npos) << ended.out;
+}
+
 struct BadUse {
   std::vector<std::string> arguments;
   std::string line;
@@ -74,7 +107,8 @@ TEST(Nccl, SaysWhatIsWrong) {
       {{"--channels", "16", "--local", "12"},
        "--local: \"12\" has no unit; write 12Gbps or 12GBps"},
       {{"--channels", "0", "--local", "12GBps"},
-       "--channels: 0 is out of range; write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints"},
+       "--channels: 0 is out of range; write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a "
+       "cluster"},
       {{"--channels", "2", "--local", "0GBps"}, "--local: is not above zero"},
       {{"--channels", "2", "--local", "1GBps", "--version", "3.0"},
        "--version: \"3.0\" is no version of NCCL; write 2.18 to 2.30"},
@@ -88,6 +122,9 @@ TEST(Nccl, SaysWhatIsWrong) {
        "--gpus-per-node: 8192 is out of range; write 1 to 1024"},
       {{"--channels", "2", "--local", "1GBps", "--gpus-per-node", "1"},
        "--gpus-per-node: one GPU sends nothing; write 2 or more, or --nodes 2"},
+      {{"dgx-a100", "--gpus", "1"}, "--gpus: one GPU sends nothing; write 2 or more"},
+      {{"dgx-a100", "--gpus", "8", "--nvls-channels", "65"},
+       "--nvls-channels: 65 is out of range; write 1 to 64"},
       {{"--channels", "2", "--local", "1GBps", "--min", "2KiB", "--max", "1KiB"},
        "--max: is below --min"},
       {{"--channels", "2", "--local", "1GBps", "--collective", "all_to_all"},

@@ -52,16 +52,16 @@ TEST_P(BadScenarios, AreRefusedInOneLineThatPointsAtThem) {
 }
 
 const BadScenario algorithm_options[] = {
-    {"ChunkSizeWithoutAUnit", "library: nccl", "library: nccl, chunk_size: @512",
+    {"ChunkSizeWithoutAUnit", "library: plan", "library: plan, chunk_size: @512",
      "chunk_size \"512\" has no unit; write "},
-    {"InnerAlgorithmMisspelt", "library: nccl", "library: nccl, inner: @rign",
+    {"InnerAlgorithmMisspelt", "library: plan", "library: plan, inner: @rign",
      "inner \"rign\" is not known; did you mean ring?"},
-    {"InnerAlgorithmThatIsNoPairOfHalves", "library: nccl", "library: nccl, inner: @binomial_tree",
+    {"InnerAlgorithmThatIsNoPairOfHalves", "library: plan", "library: plan, inner: @binomial_tree",
      "inner \"binomial_tree\" is not known; "},
-    {"OuterAlgorithmMisspelt", "library: nccl", "library: nccl, outer: @halving_dubling",
+    {"OuterAlgorithmMisspelt", "library: plan", "library: plan, outer: @halving_dubling",
      "outer \"halving_dubling\" is not known; did you mean halving_doubling?"},
-    {"NoServers", "library: nccl", "library: nccl, servers: @0", "servers \"0\" is "},
-    {"ServerPlacementMisspelt", "library: nccl", "library: nccl, server_placement: @seperate",
+    {"NoServers", "library: plan", "library: plan, servers: @0", "servers \"0\" is "},
+    {"ServerPlacementMisspelt", "library: plan", "library: plan, server_placement: @seperate",
      "server_placement \"seperate\" is not known; did you mean separate?"},
 };
 
@@ -96,7 +96,7 @@ const BadScenario keys[] = {
      "unknown key \"cluster.intra_node.bandwith\"; did you mean bandwidth?"},
     {"MisspeltStrategy",
      "{strategy:", "{@stategy:", "unknown key \"training.stategy\"; did you mean strategy?"},
-    {"MisspeltAlgorithm", "{library: nccl}", "{library: plan, @algorthm: ring}",
+    {"MisspeltAlgorithm", "algorithm: ring", "@algorthm: ring",
      "unknown key \"collective.algorthm\"; did you mean algorithm?"},
     {"UnknownAxis", "", "sweep: {cluster.network.latnecy: [@1us, 2us]}\n",
      "unknown key \"cluster.network.latnecy\"; did you mean latency?"},
@@ -111,8 +111,8 @@ const BadScenario keys[] = {
      "schema \"paceline/9\" is not known; write schema: paceline/1"},
     {"NameWithAControlCharacter", "name: two nodes", "name: @\"two \\e[31m nodes\"",
      "name \"two ?[31m nodes\" has a control character"},
-    {"SectionThatIsAValue", "{library: nccl}", "@nccl",
-     "collective \"nccl\" is not a map; write keys with values below it"},
+    {"SectionThatIsAValue", "{library: plan, algorithm: ring}", "@plan",
+     "collective \"plan\" is not a map; write keys with values below it"},
 };
 
 const BadScenario quantities[] = {
@@ -258,9 +258,9 @@ const BadScenario fabrics[] = {
 };
 
 const BadScenario names[] = {
-    {"UnknownAlgorithm", "library: nccl", "algorithm: @rnig",
+    {"UnknownAlgorithm", "algorithm: ring", "algorithm: @rnig",
      "algorithm \"rnig\" is not known; did you mean ring? known: ring, "},
-    {"UnknownLibrary", "library: nccl", "library: @ncl",
+    {"UnknownLibrary", "library: plan", "library: @ncl",
      "library \"ncl\" is not known; did you mean nccl? known: nccl, gloo, mpi, plan"},
     {"UnknownModel",
      "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"

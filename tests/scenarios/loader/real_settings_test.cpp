@@ -19,7 +19,7 @@ Scenario loaded(const std::string& text) {
 }
 
 std::string with_real(const std::string& real) {
-  return changed(changed(small_scenario, "collective: {library: nccl}\n", ""), "",
+  return changed(changed(small_scenario, "collective: {library: plan, algorithm: ring}\n", ""), "",
                  "real: " + real + "\n");
 }
 
@@ -71,12 +71,14 @@ TEST(RealSettings, DecideHowMessagesWaitOverTcp) {
 }
 
 TEST(RealSettings, LeaveALibraryThatIsNamed) {
-  const auto text = changed(small_scenario, "", "real: {backend: gloo}\n");
+  const auto text =
+      changed(changed(small_scenario, "library: plan, algorithm: ring", "library: nccl"), "",
+              "real: {backend: gloo}\n");
   EXPECT_EQ(loaded(text).collective.library, cost::Library::nccl);
 }
 
 TEST(RealSettings, DecideNothingWhereTheyAreNot) {
-  const auto text = changed(small_scenario, "collective: {library: nccl}\n", "");
+  const auto text = changed(small_scenario, "collective: {library: plan, algorithm: ring}\n", "");
   EXPECT_EQ(loaded(text).collective.library, cost::Library::nccl);
 }
 

@@ -44,11 +44,11 @@ host link      1 GPU              12GBps     32
 NIC            2 GPUs           11.5GBps     16
 
 from GPU 0 to
-  GPU 1: same node, by NVLink, 1.9us, 22.5GBps alone
+  GPU 1: same node, by NVLink, 600ns, 22.5GBps alone
     NVLink lanes 22.5GBps
-  GPU 3: same node, by NVLink, 1.9us, 45GBps alone
+  GPU 3: same node, by NVLink, 600ns, 45GBps alone
     NVLink lanes 45GBps
-  GPU 5: same node, through the hosts, 1.9us, 12GBps alone
+  GPU 5: same node, through the hosts, 600ns, 12GBps alone
     host link 12GBps > host link 12GBps
   GPU 8: other node, 3us, 11.5GBps alone
     host link 12GBps > NIC 11.5GBps > NIC 11.5GBps > host link 12GBps

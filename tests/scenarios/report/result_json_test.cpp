@@ -143,9 +143,11 @@ TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
 }
 
 TEST_F(ResultJson, ListsWhatWasAssumed) {
-  const json assumed = result(std::string(small_scenario)).at("points").at(0).at("assumed");
-  ASSERT_EQ(assumed.size(), 1U);
-  EXPECT_NE(assumed.at(0).get<std::string>().find("nccl: ring at every size"), std::string::npos);
+  const auto text = changed(small_scenario, "library: plan, algorithm: ring", "library: nccl");
+  const json assumed = result(text).at("points").at(0).at("assumed");
+  ASSERT_EQ(assumed.size(), 2U);
+  EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
+  EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no NVLS, no CollNet");
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ workload:
     - {name: last, forward: 10ms, backward: 10ms, parameters: [6250000]}
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 1us}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
+collective: {library: plan, algorithm: ring}
 gpus: 2
 )";
 

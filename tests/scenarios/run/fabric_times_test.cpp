@@ -14,9 +14,10 @@ namespace {
 double seconds_of(const std::string& cluster, const char* fidelity, const char* size) {
   const Folder folder;
   folder.write("c.yaml", "schema: paceline.cluster/1\n" + cluster);
-  const Ended ended = paceline({"collective", "c.yaml", "--gpus", "4", "--min", size, "--max", size,
-                                "--fidelity", fidelity, "--json", "-", "--quiet"},
-                               folder.path());
+  const Ended ended =
+      paceline({"collective", "c.yaml", "--gpus", "4", "--library", "plan", "--algorithm", "ring",
+                "--min", size, "--max", size, "--fidelity", fidelity, "--json", "-", "--quiet"},
+               folder.path());
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   return nlohmann::json::parse(ended.out).at("rows").at(0).at("time_s").get<double>();
 }

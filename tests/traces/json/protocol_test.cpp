@@ -58,7 +58,9 @@ ResolvedPoint full_point() {
                                     ElementSize(2),
                                     Rank(4),
                                     "binomial_tree",
-                                    {6, Bytes(4096), "direct", "halving_doubling", 3, true}}});
+                                    {6, Bytes(4096), "direct", "halving_doubling", 3, true},
+                                    std::nullopt,
+                                    {1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)}}});
   point.slowdown = {1, 1.25, 1, 1, 1, 0.75};
   point.fidelity = Fidelity::closed;
   return point;
@@ -130,6 +132,7 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(call.algorithm, "binomial_tree");
   EXPECT_EQ(call.options,
             (collectives::AlgorithmOptions{6, Bytes(4096), "direct", "halving_doubling", 3, true}));
+  EXPECT_EQ(call.wire, (topology::Wire{1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)}));
   EXPECT_EQ(got.slowdown, sent.slowdown);
   EXPECT_EQ(got.fidelity, Fidelity::closed);
 }

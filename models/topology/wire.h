@@ -1,0 +1,17 @@
+#pragma once
+
+#include "models/units/units.h"
+
+namespace paceline::topology {
+
+// What a library's protocol makes of a call's messages, beside the plan that cuts them.
+struct Wire {
+  double bytes = 1;    // that links carry for each byte of a message; above 0
+  Seconds start;       // of a rank, from joining the call to its first message
+  Seconds local_hop;   // of a message within a node, on top of its path's latency
+  Seconds remote_hop;  // of one between two machines, likewise
+
+  friend auto operator<=>(const Wire&, const Wire&) = default;
+};
+
+}  // namespace paceline::topology

@@ -1,0 +1,167 @@
+#include "models/cost/nccl_call.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace paceline::cost::nccl {
+namespace {
+
+using collectives::Collective;
+using topology::Cluster;
+using topology::IntraNodeKind;
+
+constexpr Release release{28};
+
+// Nodes of eight behind a switch of 240 GB/s, eight NICs of 24 GB/s.
+Cluster switched(std::uint32_t nodes) {
+  Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = 8;
+  cluster.intra_node.bandwidth = BytesPerSecond(240e9);
+  cluster.intra_node.latency = Seconds(1e-6);
+  cluster.network.bandwidth = BytesPerSecond(24e9);
+  cluster.network.latency = Seconds(3e-6);
+  cluster.network.nics_per_node = 8;
+  return cluster;
+}
+
+Cluster lone(std::uint32_t nodes) {
+  Cluster cluster = switched(nodes);
+  cluster.gpus_per_node = cluster.network.nics_per_node = 1;
+  return cluster;
+}
+
+Call call_on(const Cluster& cluster, Bytes size, const Fixed& fixed = {},
+             Collective collective = Collective::all_reduce, double capability = 8.0) {
+  const Tuning tuning(group_of(cluster, release, capability));
+  return call_of(tuning, cluster, collective, size, fixed);
+}
+
+// 12 channels of 20 GB/s, as NCCL finds on eight A100; two a NIC between nodes, as in the log of
+// three nodes of eight H100 (16 of 12 GB/s).
+TEST(NcclGroup, HasTheChannelsThatLogsShow) {
+  const Group one = group_of(switched(1), release, 8.0);
+  EXPECT_EQ(one.ring.channels, 12U);
+  EXPECT_DOUBLE_EQ(one.ring.local.value(), 20e9);
+  const Group three = group_of(switched(3), release, 9.0);
+  EXPECT_EQ(three.ring.channels, 16U);
+  EXPECT_DOUBLE_EQ(three.ring.remote.value(), 12e9);
+  EXPECT_EQ(three.gpu, Architecture::hopper);
+  EXPECT_EQ(three.ranks, RankCount(24));
+}
+
+// What is scarcer on the way around: the node's links or its NICs.
+TEST(NcclGroup, IsLimitedByTheScarcerLinks) {
+  Cluster slow_inside = switched(2);
+  slow_inside.intra_node.kind = IntraNodeKind::pcie;
+  slow_inside.intra_node.bandwidth = BytesPerSecond(12e9);
+  const Group group = group_of(slow_inside, release, 8.0);
+  EXPECT_DOUBLE_EQ(group.ring.remote.value() * group.ring.channels, 12e9);
+  EXPECT_EQ(group.link, LocalLink::pci);
+}
+
+TEST(NcclGroup, TakesLl128ForSafeOnNvlinkAndRdma) {
+  EXPECT_TRUE(has_safe_ll128(switched(2), 7.0));
+  EXPECT_FALSE(has_safe_ll128(switched(2), 6.1));
+  Cluster other = switched(2);
+  other.network.transport = topology::Transport::tcp;
+  EXPECT_FALSE(has_safe_ll128(other, 8.0));
+  other = switched(1);
+  other.intra_node.kind = IntraNodeKind::pcie;
+  EXPECT_FALSE(has_safe_ll128(other, 8.0));
+  EXPECT_TRUE(has_safe_ll128(lone(2), 8.0));
+}
+
+TEST(NcclGroup, KnowsGpusByTheirComputeCapability) {
+  const std::array<std::pair<double, Architecture>, 6> cases{{{6.1, Architecture::volta},
+                                                              {7.5, Architecture::volta},
+                                                              {8.6, Architecture::ampere},
+                                                              {9.0, Architecture::hopper},
+                                                              {10.0, Architecture::blackwell},
+                                                              {12.0, Architecture::blackwell}}};
+  for (const auto& [capability, architecture] : cases) {
+    EXPECT_EQ(architecture_of(capability), architecture) << capability;
+  }
+}
+
+TEST(NcclCall, IsATreeForSmallBuffersOfManyAndARingForLargeOnes) {
+  const Call small = call_on(switched(8), Bytes(1 << 12));
+  EXPECT_EQ(small.algorithm, "double_binary_tree");
+  EXPECT_EQ(small.choice.protocol, Protocol::ll);
+  EXPECT_GT(small.chunk_size, Bytes(0));
+  const Call large = call_on(switched(8), Bytes(std::uint64_t{8} << 30));
+  EXPECT_EQ(large.algorithm, "ring");
+  EXPECT_EQ(large.chunk_size, Bytes(0));
+}
+
+// NCCL's figures for Simple on NVLink: a base of 8.4 us; hops of 3.4 and 14 us, where a ring with
+// LL has 0.6 and 2.7. All of the bandwidth.
+TEST(NcclCall, OfSimpleHasItsHops) {
+  const Call call = call_on(switched(8), Bytes(1 << 30), {Algorithm::ring, Protocol::simple});
+  EXPECT_NEAR(call.wire.start.value(), 8.4e-6, 1e-12);
+  EXPECT_NEAR(call.wire.local_hop.value(), 2.8e-6, 1e-12);
+  EXPECT_NEAR(call.wire.remote_hop.value(), 11.3e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(call.wire.bytes, 1);
+}
+
+// Half of LL's words are flags, where its largest bandwidth is not in the way; 8 of LL128's 128
+// bytes, which NCCL rounds to 8 %.
+TEST(NcclCall, OfFlagsSendsThemToo) {
+  const Bytes size(1 << 20);
+  const Cluster slow = lone(4);
+  const Call ll = call_on(slow, size, {Algorithm::ring, Protocol::ll});
+  EXPECT_NEAR(ll.wire.bytes, 2, 1e-12);
+  EXPECT_NEAR(ll.wire.start.value(), 6.6e-6, 1e-12);
+  // One rank a node: a tree's hop, 5.0 us, instead of a ring's 2.7.
+  EXPECT_NEAR(ll.wire.remote_hop.value(), 2.3e-6, 1e-12);
+  EXPECT_NEAR(call_on(slow, size, {Algorithm::ring, Protocol::ll128}).wire.bytes, 1 / 0.92, 1e-12);
+  // 192 GB/s of NICs: LL gets 20.4 at most of three nodes and more.
+  EXPECT_NEAR(call_on(switched(8), size, {Algorithm::ring, Protocol::ll}).wire.bytes, 192 / 20.4,
+              1e-9);
+}
+
+// A tree crosses each link twice: of its 192 GB/s NCCL counts on 92 % (less than 17.8 a channel).
+TEST(NcclCall, OfATreeIsMeasuredAgainstTwoCrossings) {
+  const Call call = call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple});
+  EXPECT_EQ(call.algorithm, "double_binary_tree");
+  EXPECT_NEAR(call.wire.bytes, 1 / 0.92, 1e-9);
+}
+
+// sqrt(S b h / (2 D - 1)) of one of 16 plan channels: 64 MiB / 16 at 12 GB/s x 0.92, a hop of 3 us
+// and 11.3 of Simple's tree, a depth of 7 + 3.
+TEST(NcclCall, OfATreeHasTheChunkThatIsBestForAPlan) {
+  const Call call = call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple});
+  const double share = (1 << 26) / 16.0, bandwidth = 12e9 * 0.92, hop = 3e-6 + 11.3e-6;
+  EXPECT_NEAR(static_cast<double>(call.chunk_size.value()), std::sqrt(share * bandwidth * hop / 19),
+              1);
+}
+
+// Whatever is asked for, all but an all-reduce is a ring or a chain.
+TEST(NcclCall, PassesOverWhatIsNotToBeHad) {
+  const Fixed tree{Algorithm::tree, Protocol::ll};
+  EXPECT_EQ(call_on(switched(2), Bytes(1 << 20), tree, Collective::all_gather).algorithm, "ring");
+  EXPECT_EQ(call_on(switched(2), Bytes(1 << 20), tree, Collective::broadcast).algorithm, "chain");
+  EXPECT_EQ(call_on(switched(2), Bytes(1 << 20), tree, Collective::broadcast).choice.protocol,
+            Protocol::ll);
+}
+
+// On PCIe LL128 is not taken for safe; a group that says otherwise gets it.
+TEST(NcclCall, TakesAProtocolThatTheGroupHas) {
+  Cluster cluster = switched(1);
+  cluster.intra_node.kind = IntraNodeKind::pcie;
+  Group group = group_of(cluster, release, 8.0);
+  const Fixed fixed{std::nullopt, Protocol::ll128};
+  EXPECT_NE(call_of(Tuning(group), cluster, Collective::all_reduce, Bytes(1 << 20), fixed)
+                .choice.protocol,
+            Protocol::ll128);
+  group.has_ll128 = true;
+  EXPECT_EQ(call_of(Tuning(group), cluster, Collective::all_reduce, Bytes(1 << 20), fixed)
+                .choice.protocol,
+            Protocol::ll128);
+}
+
+}  // namespace
+}  // namespace paceline::cost::nccl

@@ -1,0 +1,90 @@
+#include "scenarios/run/library_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/loader/scenario_text.h"
+
+namespace paceline {
+namespace {
+
+using collectives::Collective;
+using training::CollectiveCall;
+
+// Four nodes of eight A100.
+Scenario scenario_of(const std::vector<std::pair<const char*, const char*>>& settings) {
+  ScenarioText text;
+  text.set("cluster.preset", "dgx-a100");
+  text.set("gpus", "32");
+  for (const auto& [path, value] : settings) text.set(path, value);
+  return text.scenario();
+}
+
+CollectiveCall call_of(Collective collective, std::uint64_t bytes) {
+  return {collective, ElementCount(bytes / 4), ElementSize(4), Rank(0), ""};
+}
+
+TEST(LibraryCalls, AreWhatNcclChoosesForEachSize) {
+  const Scenario scenario = scenario_of({});
+  LibraryCalls library(scenario);
+  CollectiveCall small = call_of(Collective::all_reduce, 4096);
+  EXPECT_EQ(library.name(small), "LL");
+  EXPECT_EQ(small.algorithm, "double_binary_tree");
+  EXPECT_GT(small.wire.bytes, 2);
+  CollectiveCall large = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
+  EXPECT_EQ(library.name(large), "Simple");
+  EXPECT_EQ(large.algorithm, "ring");
+  EXPECT_EQ(
+      library.assumptions(),
+      (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
+                                "nccl: channels as the cluster suggests; no NVLS, no CollNet"}));
+}
+
+TEST(LibraryCalls, AreWhatTheScenarioFixes) {
+  const Scenario scenario = scenario_of({{"collective.version", "2.8"},
+                                         {"collective.algorithm", "ring"},
+                                         {"collective.protocol", "ll"},
+                                         {"collective.chunk_size", "64KiB"}});
+  LibraryCalls library(scenario);
+  CollectiveCall call = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
+  EXPECT_EQ(library.name(call), "LL");
+  EXPECT_EQ(call.options.chunk_size, Bytes(64 << 10));
+  ASSERT_EQ(library.assumptions().size(), 3U);
+  EXPECT_EQ(library.assumptions()[0], "nccl 2.18: all_reduce by Ring LL");
+  EXPECT_EQ(library.assumptions()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
+}
+
+// NCCL gets the same bandwidth from more channels, but each may carry only so much.
+TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
+  const auto bytes_of = [](const char* channels) {
+    const Scenario scenario = scenario_of({{"collective.channels", channels},
+                                           {"collective.algorithm", "tree"},
+                                           {"collective.protocol", "simple"}});
+    LibraryCalls library(scenario);
+    CollectiveCall call = call_of(Collective::all_reduce, 1 << 26);
+    (void)library.name(call);
+    return call.wire.bytes;
+  };
+  EXPECT_NEAR(bytes_of("16"), 1 / 0.92, 1e-9);
+  // 184 GB/s (8 NICs at 96 %) through 8 channels of 17.8 at most (an Ampere's tree on many nodes).
+  EXPECT_NEAR(bytes_of("8"), 192.0 / (8 * 17.8), 1e-9);
+}
+
+// What NCCL does not choose has no protocol, and an all-to-all is no collective of NCCL's.
+TEST(LibraryCalls, OfPlansHaveNoWire) {
+  const Scenario scenario = scenario_of({{"collective.algorithm", "hierarchical"}});
+  LibraryCalls library(scenario);
+  CollectiveCall call = call_of(Collective::all_reduce, 1 << 20);
+  EXPECT_EQ(library.name(call), "");
+  EXPECT_EQ(call.wire, topology::Wire{});
+  CollectiveCall all = call_of(Collective::all_to_all, 1 << 20);
+  EXPECT_EQ(library.name(all), "");
+  EXPECT_EQ(all.algorithm, "pairwise");
+  EXPECT_EQ(library.assumptions(), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace paceline
