@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cost/collective_fit.h"
+#include "scenarios/calibration/calibrated_link.h"
 #include "scenarios/calibration/log_file.h"
 
 namespace paceline {
@@ -28,6 +29,7 @@ struct Calibration {
 
   std::vector<Source> sources;
   std::map<collectives::Collective, cost::CollectiveFit> fits;
+  std::map<cost::LinkPlace, CalibratedLink> links;
 
   [[nodiscard]] const cost::CollectiveFit* find(collectives::Collective collective) const;
   // Whether samples of this very group were fitted.
@@ -40,11 +42,13 @@ struct Calibration {
 [[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables);
 
 // As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
-// noise they were given, hypotheses with parameters and weights, covariance of the likeliest.
+// noise they were given, hypotheses with parameters and weights, covariance of the likeliest; links
+// with their own sources.
 void write_calibration(std::ostream& out, const Calibration& calibration);
 
 // Reads what write_calibration wrote: the same predictions. Throws InputError, with file, line and
-// column. The covariance is not read: it follows from the rest.
+// column. The covariance of collectives is not read: it follows from the rest; nor is how links
+// were fitted.
 [[nodiscard]] Calibration read_calibration(const std::string& path);
 
 }  // namespace paceline

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/calibration/calibration.h"
+#include "scenarios/calibration/yaml_text.h"
 #include "scenarios/loader/document.h"
 #include "scenarios/loader/reader.h"
 #include "traces/collective_log/comments.h"
@@ -25,23 +26,6 @@ constexpr std::array<std::string_view, cost::StructureParameters::count> paramet
     "base_ll",          "base_ll128", "base_simple",  "local_ll",      "local_ll128",
     "local_simple",     "remote_ll",  "remote_ll128", "remote_simple", "local_bandwidth",
     "remote_bandwidth", "ll_part",    "ll128_part",   "crossing_us",   "ring_stall"};
-
-// Strings of others, as YAML's double-quoted scalars: what JSON has, it has.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) {
-      out += '?';  // a path may be any bytes
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-// All digits: what is read again predicts the same.
-std::string exact(double value) { return fmt::format("{}", value); }
 
 std::string switch_text(double bytes) {
   if (bytes == cost::the_quicker) return "the_quicker";
@@ -197,30 +181,9 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective) {
   return {std::move(samples), std::move(noise), scale, std::move(hypotheses)};
 }
 
-}  // namespace
-
-void write_calibration(std::ostream& out, const Calibration& calibration) {
-  fmt::print(out,
-             "# Written by paceline calibrate. Latencies are factors of NCCL's own constants, "
-             "as natural\n# logarithms; switches are bytes a rank from which rings take over "
-             "from trees.\n");
-  fmt::print(out, "schema: {}\nsources:\n", schema);
-  for (const auto& source : calibration.sources) write_source(out, source);
-  fmt::print(out, "collectives:\n");
-  for (const auto& [collective, fit] : calibration.fits) write_fit(out, collective, fit);
-}
-
-Calibration read_calibration(const std::string& path) {
+void read_fits(const Field& list, Calibration& calibration) {
   static const Overrides none;
-  const auto document = loader::read_document(path);
-  Reader reader(document, document->root, "", none);
-  const Field kind = reader.require("schema", schema);
-  if (kind.text() != schema) kind.fail(fmt::format("is not {}", schema), "");
-  Calibration calibration;
-  for (const Field& source : reader.require("sources", "").list()) {
-    calibration.sources.push_back(read_source(Reader(source, none)));
-  }
-  for (const Field& entry : reader.require("collectives", "").list()) {
+  for (const Field& entry : list.list()) {
     Reader fit(entry, none);
     const Field name = fit.require("collective", "all_reduce");
     const Collective collective = collective_of(name);
@@ -231,6 +194,40 @@ Calibration read_calibration(const std::string& path) {
       name.fail("is there twice", "");
     }
   }
+}
+
+}  // namespace
+
+void write_calibration(std::ostream& out, const Calibration& calibration) {
+  out << "# Written by paceline calibrate.";
+  if (!calibration.fits.empty()) {
+    out << " Latencies are factors of NCCL's own constants, as natural\n# logarithms; switches are "
+           "bytes a rank from which rings take over from trees.";
+  }
+  out << '\n';
+  fmt::print(out, "schema: {}\n", schema);
+  if (!calibration.sources.empty()) out << "sources:\n";
+  for (const auto& source : calibration.sources) write_source(out, source);
+  if (!calibration.fits.empty()) out << "collectives:\n";
+  for (const auto& [collective, fit] : calibration.fits) write_fit(out, collective, fit);
+  write_links(out, calibration.links);
+}
+
+Calibration read_calibration(const std::string& path) {
+  static const Overrides none;
+  const auto document = loader::read_document(path);
+  Reader reader(document, document->root, "", none);
+  const Field kind = reader.require("schema", schema);
+  if (kind.text() != schema) kind.fail(fmt::format("is not {}", schema), "");
+  Calibration calibration;
+  calibration.links = read_links(reader);
+  const bool links_only = !calibration.links.empty() && !reader.has("collectives");
+  if (!links_only || reader.has("sources")) {
+    for (const Field& source : reader.require("sources", "").list()) {
+      calibration.sources.push_back(read_source(Reader(source, none)));
+    }
+  }
+  if (!links_only) read_fits(reader.require("collectives", ""), calibration);
   reader.finish();
   return calibration;
 }

@@ -53,7 +53,8 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
   }
   if (!collective) {
     throw InputError(where, "does not say which collective was measured",
-                     "add --collective all_reduce, or a line \"# collective: all_reduce\"");
+                     "add --collective all_reduce, or a line \"# collective: all_reduce\", or "
+                     "\"# ping_pong: network\" where it is one");
   }
   const auto differ = [](std::uint32_t said, std::uint32_t found) {
     return said > 0 && found > 0 && said != found;
@@ -106,25 +107,68 @@ LogTable table_of(const std::string& path, const std::string& sha256, Collective
   return table;
 }
 
+LinkTable link_table_of(const std::string& path, const std::string& sha256,
+                        traces::PingPong ping_pong, const LogOptions& options) {
+  const Location where{
+      path, ping_pong.rows.empty() ? ping_pong.skipped.front().line : ping_pong.rows.front().line,
+      0};
+  if (ping_pong.rows.empty()) {
+    throw InputError(where,
+                     fmt::format("none of the table's {} rows can be used: {}",
+                                 ping_pong.skipped.size(), ping_pong.skipped.front().why),
+                     "take another table");
+  }
+  const auto place = ping_pong.between ? ping_pong.between : options.between;
+  if (!place) {
+    throw InputError(where, "does not say what lies between the two ranks",
+                     "add --between nodes or gpus, or a line \"# ping_pong: network\" or "
+                     "\"# ping_pong: intra_node\"");
+  }
+  if (options.between && *options.between != *place) {
+    throw InputError(where, fmt::format("is of {}, as it says", to_text(*place)),
+                     "leave out --between, or take another table");
+  }
+  LinkTable table{path, sha256, *place, {}, std::move(ping_pong.skipped)};
+  for (const auto& row : ping_pong.rows) table.samples.push_back({row.size, row.time});
+  return table;
+}
+
+// Reads one file, whatever it holds.
+void take_file(const std::string& path, const LogOptions& options, MeasuredFiles& files) {
+  const std::string text = text_of(path);
+  const std::string sha256 = loader::sha256_of(text);
+  try {
+    if (traces::is_ping_pong(traces::plain_text(text))) {
+      for (traces::PingPong& one : traces::read_ping_pongs(text)) {
+        files.links.push_back(link_table_of(path, sha256, std::move(one), options));
+      }
+      return;
+    }
+    for (CollectiveLog& log : traces::read_collective_logs(text)) {
+      files.logs.push_back(table_of(path, sha256, std::move(log), options));
+    }
+  } catch (const traces::FormatError& error) {
+    throw InputError({path, error.line(), 0}, error.what(), error.hint());
+  }
+}
+
 }  // namespace
+
+MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
+                                  const LogOptions& options) {
+  MeasuredFiles files;
+  for (const std::string& path : paths) take_file(path, options, files);
+  return files;
+}
 
 std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
                                      const LogOptions& options) {
-  std::vector<LogTable> tables;
-  for (const std::string& path : paths) {
-    const std::string text = text_of(path);
-    std::vector<CollectiveLog> logs;
-    try {
-      logs = traces::read_collective_logs(text);
-    } catch (const traces::FormatError& error) {
-      throw InputError({path, error.line(), 0}, error.what(), error.hint());
-    }
-    const std::string sha256 = loader::sha256_of(text);
-    for (CollectiveLog& log : logs) {
-      tables.push_back(table_of(path, sha256, std::move(log), options));
-    }
+  MeasuredFiles files = read_measured_files(paths, options);
+  if (!files.links.empty()) {
+    throw InputError({files.links.front().file, 0, 0}, "is a ping-pong, not a log of collectives",
+                     "paceline calibrate takes it");
   }
-  return tables;
+  return std::move(files.logs);
 }
 
 }  // namespace paceline

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "models/cost/collective_fit.h"
+#include "models/cost/link_fit.h"
 #include "traces/collective_log/collective_log.h"
+#include "traces/ping_pong/ping_pong.h"
 
 namespace paceline {
 
@@ -12,7 +14,8 @@ namespace paceline {
 struct LogOptions {
   std::optional<collectives::Collective> collective;
   std::uint32_t gpus = 0, nodes = 0;  // 0: not said
-  Bytes least_size{1024};             // smaller rows are left out: they only repeat a latency
+  Bytes least_size{1024};  // smaller rows of collectives are left out: they only repeat a latency
+  std::optional<cost::LinkPlace> between;  // of ping-pongs
 };
 
 // One table of a file, with its group known.
@@ -26,8 +29,26 @@ struct LogTable {
   std::vector<traces::CollectiveLog::Skipped> skipped;  // of the rows, or nothing but why
 };
 
+// One ping-pong of a file, with what lies between its ranks known.
+struct LinkTable {
+  std::string file, sha256;
+  cost::LinkPlace place{};
+  std::vector<cost::LinkSample> samples;  // one a row
+  std::vector<traces::PingPong::Skipped> skipped;
+};
+
+struct MeasuredFiles {
+  std::vector<LogTable> logs;
+  std::vector<LinkTable> links;
+};
+
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
-// that does not say its collective or group, or says another than the options.
+// that does not say its collective and group, or what lies between its ranks, or says another than
+// the options.
+[[nodiscard]] MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
+                                                const LogOptions& options);
+
+// The same, of collectives: throws InputError for ping-pongs too.
 [[nodiscard]] std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
                                                    const LogOptions& options);
 

@@ -13,7 +13,7 @@ void LogCommandOptions::add_to(CLI::App& app) {
                  "which one the logs are of, for those that do not say it");
   app.add_option("--gpus", gpus, "of a log that does not list them");
   app.add_option("--nodes", nodes, "of a log that does not list its hosts");
-  app.add_option("--min", least_size, "leave out smaller sizes; 1KiB by default");
+  app.add_option("--min", least_size, "leave out smaller sizes of collectives; 1KiB by default");
 }
 
 LogOptions LogCommandOptions::parsed() const {

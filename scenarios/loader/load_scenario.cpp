@@ -471,6 +471,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   (void)file.has("sweep");
   (void)file.has("measured");
   (void)file.find("gpus");
+  for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
   const auto section = [&](const char* key, const char* example) {
     if (!file.has(key)) (void)file.require(key, example);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -68,7 +69,8 @@ struct Scenario {
   double jitter = 0;                         // each rank slower or faster by up to this part
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
-  std::string calibration;  // the path of its file; empty: none
+  std::string calibration;          // the path of its file; empty: none
+  std::set<std::string> set_paths;  // what a sweep or a setting gives, and not the file
   std::vector<std::string> assumptions;
   std::string compute_assumption;  // empty: the compute is given or measured
 };

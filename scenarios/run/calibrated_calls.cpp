@@ -8,6 +8,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/loader/input_error.h"
+#include "scenarios/run/calibrated_cluster.h"
 
 namespace paceline {
 
@@ -66,11 +67,8 @@ std::string names(const std::set<collectives::Collective>& all) {
   return text;
 }
 
-}  // namespace
-
-void apply_calibration(const Calibration& calibration, PreparedPoint& prepared) {
-  const topology::Cluster nodes = job_cluster(prepared.point);
-  if (nodes.ranks() < RankCount(2)) return;
+void give_times(const Calibration& calibration, const topology::Cluster& nodes,
+                PreparedPoint& prepared) {
   const Applied applied = apply(calibration, nodes, prepared);
   auto& said = prepared.assumptions;
   if (!applied.unknown.empty()) {
@@ -93,6 +91,24 @@ void apply_calibration(const Calibration& calibration, PreparedPoint& prepared) 
     lane.in_flight = 1;  // logs are of one call alone
     said.emplace_back("calibrated: calls run one after another");
   }
+}
+
+bool simulates_calls(const training::StepProgram& program) {
+  return std::ranges::any_of(program.operations, [](const training::Operation& operation) {
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    return call != nullptr && !call->known_time && call->size() > Bytes(0);
+  });
+}
+
+}  // namespace
+
+void apply_calibration(const Calibration& calibration, const Scenario& scenario,
+                       PreparedPoint& prepared) {
+  const topology::Cluster nodes = job_cluster(prepared.point);
+  if (nodes.ranks() < RankCount(2)) return;
+  give_times(calibration, nodes, prepared);
+  if (!simulates_calls(prepared.point.program)) return;
+  take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
 }
 
 }  // namespace paceline

@@ -14,6 +14,7 @@
 #include "models/cost/auto_choice.h"
 #include "models/cost/closed_step.h"
 #include "models/stats/errors.h"
+#include "scenarios/run/calibrated_cluster.h"
 #include "scenarios/run/line_process.h"
 #include "scenarios/run/resolve.h"
 #include "traces/json/protocol.h"
@@ -205,6 +206,10 @@ class Measurer {
     PreparedPoint prepared = resolve(scenario, index);
     prepared.point.measure = scenario.real.measure;
     // As predicted: run_scenario names the same ones.
+    if (!scenario.calibration.empty()) {
+      take_links(read_calibration(scenario.calibration), scenario, prepared.point.cluster,
+                 prepared.assumptions);
+    }
     name_automatic_algorithms(prepared);
     return std::move(prepared.point);
   }

@@ -100,7 +100,7 @@ class Run {
     const Scenario scenario = file_.scenario(point);
     PreparedPoint made = resolve(scenario, point);
     if (!scenario.calibration.empty()) {
-      apply_calibration(calibration_of(scenario.calibration), made);
+      apply_calibration(calibration_of(scenario.calibration), scenario, made);
     }
     if (options_.as_measured) name_automatic_algorithms(made);
     if (const auto part = options_.call_uncertainty) {

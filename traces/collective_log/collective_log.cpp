@@ -19,7 +19,7 @@ const std::vector<CollectiveLogFormat>& collective_log_formats() {
   return formats;
 }
 
-std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
+std::string_view plain_text(std::string_view text) {
   const std::size_t odd = text.find('\0');
   if (odd != std::string_view::npos) {
     const auto before = text.substr(0, odd);
@@ -29,6 +29,11 @@ std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
   // What editors of another system put first.
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  return text;
+}
+
+std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
+  text = plain_text(text);
   for (const CollectiveLogFormat& format : collective_log_formats()) {
     if (format.is_one(text)) return format.read(text);
   }

@@ -49,6 +49,9 @@ struct CollectiveLog {
   std::vector<Skipped> skipped;  // lines that look like a row and cannot be one
 };
 
+// The text without a byte order mark. Throws FormatError where it has a zero byte.
+[[nodiscard]] std::string_view plain_text(std::string_view text);
+
 // Every table of a text, in the format that its content shows (formats() lists them). Throws
 // FormatError when it shows none, or is not text; tables have at least one row or one skipped line.
 [[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);

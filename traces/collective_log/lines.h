@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/units/units.h"
@@ -41,6 +42,32 @@ void for_each_line(std::string_view text, const Take& take) {
     at = line.find_first_not_of(blank, end);
   }
   return words;
+}
+
+// The first `most` cells of a line of comma-separated values, without blanks around them.
+[[nodiscard]] inline std::vector<std::string_view> cells_of(std::string_view line,
+                                                            std::size_t most) {
+  std::vector<std::string_view> cells;
+  while (cells.size() < most) {
+    const std::size_t comma = line.find(',');
+    std::string_view cell = line.substr(0, comma);
+    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
+    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
+    cells.push_back(cell);
+    if (comma == std::string_view::npos) break;
+    line.remove_prefix(comma + 1);
+  }
+  return cells;
+}
+
+// Seconds of a time column's unit, by its header; 0 for a column of something else.
+[[nodiscard]] inline double time_unit_of(std::string_view name) {
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
+  for (const auto& [known, seconds] : units) {
+    if (name == known) return seconds;
+  }
+  return 0;
 }
 
 // All of a word as a number; nothing when it is none.

@@ -10,31 +10,6 @@
 namespace paceline::traces {
 namespace {
 
-// The first `most` cells of a line.
-std::vector<std::string_view> cells_of(std::string_view line, std::size_t most) {
-  std::vector<std::string_view> cells;
-  while (cells.size() < most) {
-    const std::size_t comma = line.find(',');
-    std::string_view cell = line.substr(0, comma);
-    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
-    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
-    cells.push_back(cell);
-    if (comma == std::string_view::npos) break;
-    line.remove_prefix(comma + 1);
-  }
-  return cells;
-}
-
-// Seconds of a time column's unit; 0 for a column of something else.
-double unit_of(std::string_view name) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
-  for (const auto& [known, seconds] : units) {
-    if (name == known) return seconds;
-  }
-  return 0;
-}
-
 constexpr std::string_view size_column = "size(B)";
 
 // The header's cells; none of a line that is no header.
@@ -46,7 +21,7 @@ std::vector<std::string_view> header_of(std::string_view line) {
   auto cells = cells_of(line, columns_most);
   const bool has_size = std::find(cells.begin(), cells.end(), size_column) != cells.end();
   const bool has_time = std::any_of(cells.begin(), cells.end(),
-                                    [](std::string_view cell) { return unit_of(cell) > 0; });
+                                    [](std::string_view cell) { return time_unit_of(cell) > 0; });
   if (!has_size || !has_time) cells.clear();
   return cells;
 }
@@ -86,7 +61,7 @@ class TableReader {
     }
     columns_.clear();
     for (const std::string_view cell : header) {
-      columns_.push_back(cell == size_column ? -1 : unit_of(cell));
+      columns_.push_back(cell == size_column ? -1 : time_unit_of(cell));
     }
   }
 

@@ -2,6 +2,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
+#include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/text_table.h"
 
@@ -21,15 +23,31 @@ using P = cost::StructureParameters;
 
 struct Options {
   std::vector<std::string> logs;
-  std::string output;
+  std::string output, between;
   LogCommandOptions log;
+
+  [[nodiscard]] LogOptions parsed() const {
+    using cost::LinkPlace;
+    const Words<LinkPlace> known{{"nodes", LinkPlace::network}, {"gpus", LinkPlace::intra_node}};
+    LogOptions all = log.parsed();
+    if (!between.empty()) all.between = word("--between", between, known);
+    return all;
+  }
 };
 
 std::string plural(std::size_t count, const char* of) {
   return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
 }
 
+void write_skipped(const std::string& file,
+                   const std::vector<traces::CollectiveLog::Skipped>& all) {
+  for (const auto& skipped : all) {
+    fmt::print(std::cout, "{}:{}: skipped: {}\n", file, skipped.line, skipped.why);
+  }
+}
+
 void write_sources(const Calibration& calibration) {
+  if (calibration.sources.empty()) return;
   TextTable table({"log", "collective", "nodes", "ranks a node", "rows", "used", "skipped"}, 2);
   for (const auto& source : calibration.sources) {
     table.add({source.file, std::string(to_text(source.shape.collective)),
@@ -38,11 +56,7 @@ void write_sources(const Calibration& calibration) {
                std::to_string(source.skipped.size())});
   }
   table.write(std::cout);
-  for (const auto& source : calibration.sources) {
-    for (const auto& skipped : source.skipped) {
-      fmt::print(std::cout, "{}:{}: skipped: {}\n", source.file, skipped.line, skipped.why);
-    }
-  }
+  for (const auto& source : calibration.sources) write_skipped(source.file, source.skipped);
 }
 
 // A bandwidth with its 90 % interval; a dash where no link of the kind was measured.
@@ -86,16 +100,55 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   if (doubted > 0) fmt::print(std::cout, "  {} stand out\n", plural(doubted, "sample"));
 }
 
+// Geometric mean and maximum of how far times are from those measured.
+template <class TimeOf>
+std::string met_within(const cost::LinkFit& fit, const TimeOf& time_of) {
+  double sum = 0, most = 0;
+  for (const cost::LinkSample& sample : fit.samples) {
+    const double off = std::abs(std::log(sample.time / time_of(sample.size)));
+    sum += off;
+    most = std::max(most, off);
+  }
+  return fmt::format("{:.1f}% (largest {:.0f}%)",
+                     100 * std::expm1(sum / static_cast<double>(fit.samples.size())),
+                     100 * std::expm1(most));
+}
+
+void write_link(cost::LinkPlace place, const CalibratedLink& link) {
+  const cost::LinkFit& fit = link.fit;
+  const auto latency = fit.estimate.latency_range();
+  const auto bandwidth = fit.estimate.bandwidth_range();
+  fmt::print(std::cout, "{}: {} of {}\n", to_text(place), plural(fit.samples.size(), "size"),
+             link.files());
+  for (const auto& source : link.sources) write_skipped(source.file, source.skipped);
+  fmt::print(std::cout, "  latency {} ({} to {}), bandwidth {} ({} to {}), 90 % intervals\n",
+             to_text(fit.estimate.latency), to_text(latency.first), to_text(latency.second),
+             to_text(fit.estimate.bandwidth), to_text(bandwidth.first), to_text(bandwidth.second));
+  fmt::print(std::cout, "  these two alone, as simulated, meet what was measured within {}\n",
+             met_within(fit, [&](Bytes size) { return fit.estimate.time(size); }));
+  if (fit.pieces.size() == 1) return;
+  std::string switches;
+  for (std::size_t i = 0; i + 1 < fit.pieces.size(); ++i) {
+    switches += (i == 0 ? "" : " and ") + to_text(fit.pieces[i].up_to);
+  }
+  fmt::print(std::cout, "  with the switches of protocol seen above {}, within {}\n", switches,
+             met_within(fit, [&](Bytes size) { return fit.time(size); }));
+}
+
 int run(const Options& options) {
-  const auto tables = read_log_files(options.logs, options.log.parsed());
-  const Calibration calibration = calibrate(tables);
+  const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
+  const auto& tables = files.logs;
+  Calibration calibration = calibrate(tables);
+  calibration.links = calibrate_links(files.links);
   if (options.output != "-") {
     write_sources(calibration);
     for (const auto& [collective, fit] : calibration.fits) {
       write_fit(collective, fit, calibration, tables);
     }
+    if (!calibration.links.empty() && !calibration.sources.empty()) std::cout << '\n';
+    for (const auto& [place, link] : calibration.links) write_link(place, link);
   }
-  if (calibration.fits.empty()) {
+  if (calibration.fits.empty() && calibration.links.empty()) {
     throw InputError({options.logs.front(), 0, 0}, "has no collective that can be fitted",
                      "give all_reduce, reduce_scatter, all_gather, broadcast or reduce");
   }
@@ -108,10 +161,13 @@ int run(const Options& options) {
 Action attach_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("logs", options->logs,
-                 "nccl-tests' output, text or JSON, tables, or paceline measure's JSON")
+                 "nccl-tests' output, text or JSON, tables, or paceline measure's JSON; ping-pongs "
+                 "of osu_latency, IMB or tables")
       ->required();
   app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
       ->required();
+  app.add_option("--between", options->between,
+                 "nodes or gpus (of a node): of ping-pongs that do not say it");
   options->log.add_to(app);
   return [options] { return run(*options); };
 }

@@ -10,6 +10,7 @@
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/explain_cluster.h"
+#include "scenarios/run/calibrated_cluster.h"
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline::cli {
@@ -24,7 +25,12 @@ struct Options {
 };
 
 int explain_cluster(const ScenarioFile& file) {
-  const topology::Cluster cluster = file.scenario(0).cluster;
+  const Scenario scenario = file.scenario(0);
+  topology::Cluster cluster = scenario.cluster;
+  std::vector<std::string> said;
+  if (!scenario.calibration.empty()) {
+    take_links(read_calibration(scenario.calibration), scenario, cluster, said);
+  }
   write_to("-", [&](std::ostream& out) {
     fmt::print(out, "{}, {}\n", file.name(),
                cluster.name.empty() ? "a cluster without a name" : cluster.name);
@@ -36,6 +42,7 @@ int explain_cluster(const ScenarioFile& file) {
       }
       out << '\n';
     }
+    for (const std::string& sentence : said) fmt::print(out, "{}\n", sentence);
     out << '\n';
     write_cluster(out, cluster);
   });

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline::cost {
+
+// What lies between the two ends of a ping-pong: a node's own links, or the network.
+enum class LinkPlace : std::uint8_t { intra_node, network };
+
+[[nodiscard]] std::string_view to_text(LinkPlace place);  // as a scenario's keys
+[[nodiscard]] std::optional<LinkPlace> find_link_place(std::string_view name);
+
+// A message's time one way: half a round trip. The size may be 0.
+struct LinkSample {
+  Bytes size;
+  Seconds time;
+};
+
+// What a simulated link has: a message takes latency + bytes / bandwidth.
+struct LinkEstimate {
+  Seconds latency;
+  BytesPerSecond bandwidth;
+  // Of (log latency, log bandwidth).
+  std::array<std::array<double, 2>, 2> covariance{};
+
+  [[nodiscard]] Seconds time(Bytes size) const { return latency + size / bandwidth; }
+  // The ends of 90 % intervals.
+  [[nodiscard]] std::pair<Seconds, Seconds> latency_range() const;
+  [[nodiscard]] std::pair<BytesPerSecond, BytesPerSecond> bandwidth_range() const;
+};
+
+// Sizes that one protocol carries: startup + bytes x seconds_per_byte, which may be below 0 where
+// the other is not.
+struct LinkPiece {
+  Bytes up_to;  // the largest of its sizes
+  Seconds startup;
+  double seconds_per_byte = 0;
+};
+
+struct LinkFit {
+  LinkEstimate estimate;
+  std::vector<LinkPiece> pieces;    // by size; one where no switch of protocols shows
+  std::vector<LinkSample> samples;  // one a size, by size: the median of its repetitions
+  double deviation = 0;             // of a sample from the pieces, relative
+
+  [[nodiscard]] Seconds time(Bytes size) const;  // of the pieces
+  // By sample: the logarithm of measured over the pieces' time.
+  [[nodiscard]] std::vector<double> residuals() const;
+};
+
+// Why samples give no latency and bandwidth, and what to do.
+struct LinkFault {
+  std::string what, hint;
+};
+
+inline constexpr std::size_t link_sizes_least = 6, link_sizes_most = 2000;
+
+// Fits one to three straight pieces, so that a switch of protocols (eager to rendezvous: times jump
+// and grow at another rate) spoils neither end: the latency is the startup of the piece of the
+// smallest sizes, the bandwidth the inverse rate of the piece of the largest.
+//
+// Deviations are relative, with the long tails of Student's t with three degrees of freedom, which
+// lets outliers go (Lange, Little and Taylor, JASA 84, 1989). Assumed: protocols switch at powers
+// of two, and a piece has three sizes or more. How many pieces there are is decided by Schwarz's
+// criterion (BIC). The covariance is robust too, and takes the switches as known.
+//
+// Faults: fewer than link_sizes_least or more than link_sizes_most sizes; smallest sizes that are
+// mostly transfer, or largest that are mostly latency. Precondition: times above 0.
+[[nodiscard]] std::variant<LinkFit, LinkFault> fit_link(const std::vector<LinkSample>& samples);
+
+}  // namespace paceline::cost

@@ -1,0 +1,79 @@
+#include "traces/ping_pong/imb_ping_pong.h"
+
+#include <fmt/format.h>
+
+#include "traces/ping_pong/rows.h"
+
+namespace paceline::traces {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+bool is_title(const Words& words) {
+  return words.size() > 2 && words[0] == "#" && words[1] == "Benchmarking";
+}
+
+bool is_ping_pong_name(std::string_view name) {
+  return name == "PingPong" || name == "PingPongSpecificSource" || name == "PingPongAnySource";
+}
+
+// "#bytes #repetitions t[usec] Mbytes/sec"; -multi has other columns of time.
+bool is_header(const Words& words) {
+  return words.size() > 2 && words[0] == "#bytes" && words[1] == "#repetitions" &&
+         words[2] == "t[usec]";
+}
+
+class ImbReader {
+ public:
+  void take(std::size_t number, const Words& words) {
+    if (words.empty() || tables_.take_place(number, words)) return;
+    if (is_title(words)) {
+      tables_.close();
+      is_ping_pong_ = is_ping_pong_name(words[2]);
+      has_header_ = false;
+    } else if (is_ping_pong_ && words.size() > 3 && words[1] == "#processes" && words[2] == "=") {
+      if (words[3] != "2") {
+        throw FormatError(number, fmt::format("is of {} processes at a time", shown(words[3])),
+                          "give a PingPong of 2");
+      }
+    } else if (is_header(words)) {
+      has_header_ = is_ping_pong_;
+    } else if (has_header_ && is_whole_number(words[0])) {
+      take_row(number, words);
+    }
+  }
+  [[nodiscard]] std::vector<PingPong> tables() && { return std::move(tables_).tables(); }
+
+ private:
+  void take_row(std::size_t number, const Words& words) {
+    constexpr std::size_t columns = 4;
+    if (words.size() < columns) return tables_.skip(number, "the line breaks off");
+    constexpr double us = 1e-6;
+    tables_.take(number, words[0], words[2], us);
+  }
+
+  PingPongTables tables_;
+  bool is_ping_pong_ = false, has_header_ = false;
+};
+
+}  // namespace
+
+bool is_imb_ping_pong(std::string_view text) {
+  bool has_title = false, has_header = false;
+  for_each_line(text, [&](std::size_t, std::string_view line) {
+    const Words words = words_of(line);
+    has_title = has_title || is_title(words);
+    has_header = has_header || (words.size() > 1 && words[0] == "#bytes");
+  });
+  return has_title && has_header;
+}
+
+std::vector<PingPong> read_imb_ping_pong(std::string_view text) {
+  ImbReader reader;
+  for_each_line(text, [&](std::size_t number, std::string_view line) {
+    reader.take(number, words_of(line));
+  });
+  return std::move(reader).tables();
+}
+
+}  // namespace paceline::traces

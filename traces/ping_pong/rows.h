@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/collective_log/lines.h"
+#include "traces/ping_pong/ping_pong.h"
+
+// What the readers of ping-pongs share.
+namespace paceline::traces {
+
+// What "# ping_pong: network" says; nothing of any other line. Throws FormatError where it names
+// no place.
+[[nodiscard]] std::optional<cost::LinkPlace> place_said(std::size_t number,
+                                                        const std::vector<std::string_view>& words);
+
+// The size of a message, which may be 0.
+[[nodiscard]] inline std::optional<Bytes> message_size(std::string_view word) {
+  return word == "0" ? std::optional(Bytes(0)) : measured_size(word);
+}
+
+// Gathers rows into tables. What was said of one holds for the next until something else is said.
+class PingPongTables {
+ public:
+  // Takes the comment that says what lies between; whether the line is one.
+  bool take_place(std::size_t number, const std::vector<std::string_view>& words);
+  // A row, or why it is none.
+  void take(std::size_t number, std::string_view size, std::string_view time, double unit_s);
+  void skip(std::size_t number, std::string why);
+  void close();  // what comes next belongs to another table
+
+  // Throws FormatError when there are none.
+  [[nodiscard]] std::vector<PingPong> tables() &&;
+
+ private:
+  std::vector<PingPong> tables_;
+  PingPong open_;
+};
+
+}  // namespace paceline::traces
