@@ -31,11 +31,9 @@ AlgorithmChoice for_mpi(Collective collective, Bytes size, RankCount ranks) {
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
 
-AlgorithmChoice all_reduce_of(Library library) {
-  if (library == Library::nccl) {
-    return {"ring", "nccl: ring at every size; its choice by size and version is not modelled"};
-  }
-  return {library == Library::gloo ? "segmented_ring" : std::string(collectives::automatic), ""};
+std::string all_reduce_of(Library library) {
+  if (library == Library::nccl) return "ring";
+  return library == Library::gloo ? "segmented_ring" : std::string(collectives::automatic);
 }
 
 }  // namespace
@@ -44,7 +42,7 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
                                  RankCount ranks) {
   if (library == Library::mpi) return for_mpi(collective, size, ranks);
   switch (collective) {
-    case Collective::all_reduce: return all_reduce_of(library);
+    case Collective::all_reduce: return {all_reduce_of(library), ""};
     case Collective::broadcast:
     case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree", ""};
     case Collective::reduce_scatter:

@@ -389,17 +389,20 @@ OtherJobs read_other_jobs(Reader reader) {
   return jobs;
 }
 
-// off, assumed, or a factor.
+// off, assumed, measured, or a factor.
 Contention read_contention(Reader& file) {
   const auto field = file.find("contention");
   Contention contention;
   if (!field || field->text() == "off") return contention;
+  contention.where = field->location();
   contention.assumed = field->text() == "assumed";
-  if (!contention.assumed) {
+  contention.measured = field->text() == "measured";
+  if (!contention.assumed && !contention.measured) {
     try {
       contention.slowdown = field->number(1, 100);
     } catch (const InputError&) {
-      field->fail("is neither off, assumed nor a factor of 1 to 100", "write contention: 1.3");
+      field->fail("is neither off, assumed, measured nor a factor of 1 to 100",
+                  "write contention: 1.3");
     }
   }
   return contention;

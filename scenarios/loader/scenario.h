@@ -50,8 +50,10 @@ struct RealSettings {
 
 // How compute slows down beside collectives (scenarios/run/contention.h).
 struct Contention {
-  bool assumed = false;  // by their memory traffic
-  double slowdown = 1;   // 1: it does not, or what is assumed
+  bool assumed = false;   // by their memory traffic
+  bool measured = false;  // fitted to measured points that are marked for it
+  double slowdown = 1;    // 1: it does not, or what is assumed or fitted
+  Location where = {};    // the file says so
 };
 
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.

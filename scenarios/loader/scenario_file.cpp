@@ -127,8 +127,10 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
     } else if (names_sweep || (target == "gpus" && field.node().IsSequence())) {
       axes.push_back({target, values_of(field)});
     } else {
-      // What was measured is not this any more, whatever the value.
-      if (target.rfind("simulation.", 0) != 0) changes_the_measured = true;
+      // What was measured is not this any more, whatever the value; but for how it is predicted.
+      if (target.rfind("simulation.", 0) != 0 && target != "contention") {
+        changes_the_measured = true;
+      }
       settings.insert_or_assign(target, std::move(field));
     }
   }

@@ -44,7 +44,7 @@ class ScenarioFile {
   [[nodiscard]] const std::string& measured_source() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
-  // what was measured (any but simulation.*).
+  // what was measured (any but simulation.* and contention).
   [[nodiscard]] const std::vector<Location>& unmatched() const;
 
  private:

@@ -16,6 +16,11 @@ using training::CollectiveCall;
 
 namespace {
 
+// What was said of NCCL's choice.
+void forget_nccl(std::vector<std::string>& assumptions) {
+  std::erase_if(assumptions, [](const std::string& one) { return one.starts_with("nccl"); });
+}
+
 struct Applied {
   std::set<collectives::Collective> known, unknown;
   bool other_group = false, other_sizes = false;
@@ -74,9 +79,6 @@ void give_times(const Calibration& calibration, const topology::Cluster& nodes,
   if (!applied.unknown.empty()) {
     said.push_back(
         fmt::format("calibrated: no log of {}, which is simulated", names(applied.unknown)));
-  } else {
-    // What the library would have run is not simulated.
-    std::erase_if(said, [](const std::string& one) { return one.starts_with("nccl"); });
   }
   if (applied.known.empty()) return;
   said.push_back(fmt::format(
@@ -107,8 +109,14 @@ void apply_calibration(const Calibration& calibration, const Scenario& scenario,
   const topology::Cluster nodes = job_cluster(prepared.point);
   if (nodes.ranks() < RankCount(2)) return;
   give_times(calibration, nodes, prepared);
+  forget_nccl(prepared.assumptions);
   if (!simulates_calls(prepared.point.program)) return;
   take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
+  // Of what is still simulated: what the library runs depends on the links.
+  Scenario on_links = scenario;
+  on_links.cluster.network = prepared.point.cluster.network;
+  on_links.cluster.intra_node = prepared.point.cluster.intra_node;
+  name_calls(on_links, prepared);
 }
 
 }  // namespace paceline

@@ -9,7 +9,8 @@ namespace paceline {
 
 // Compute that a collective runs beside takes `slowdown` times as long as alone, as both want the
 // device's memory and its processors. (Users measured factors of 1.8 to 4 for single kernels on
-// A100s: nccl issues 338, 689, 1428, 1433; reference facts (f).)
+// A100s: nccl issues 338, 689, 1428, 1433; reference facts (f).) contention_fit.h finds it from
+// measured points.
 //
 // By operation of a program, the time of each compute span when it lies beside collectives as in
 // this trace; calls keep a time of 0 here. The mean over ranks, as a program is the same for all.

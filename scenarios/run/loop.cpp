@@ -184,6 +184,12 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
     throw InputError(where, "has a calibration, and the loop makes its own",
                      "leave out cluster.calibration");
   }
+  if (file.scenario(0).contention.measured) {
+    throw InputError(file.scenario(0).contention.where,
+                     "contention is fitted to what the file says was measured, which the loop "
+                     "leaves out",
+                     "write contention: off or a factor");
+  }
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
   for (const std::uint32_t gpus : fitted) {

@@ -86,18 +86,18 @@ RatioRange simulated_calls_of(cost::Library library) {
   return {1 / 1.3, 1.3};
 }
 
-void name_algorithms(const Scenario& scenario, PreparedPoint& prepared) {
+}  // namespace
+
+void name_calls(const Scenario& scenario, PreparedPoint& prepared) {
   LibraryCalls library(scenario);
   for (training::Operation& operation : prepared.point.program.operations) {
     auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call != nullptr) library.name(*call);
+    if (call != nullptr && !call->known_time) library.name(*call);
   }
   for (const std::string& assumption : library.assumptions()) {
     add_once(prepared.assumptions, assumption);
   }
 }
-
-}  // namespace
 
 void name_automatic_algorithms(PreparedPoint& prepared) {
   const auto chosen = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
@@ -143,7 +143,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   } else {
     prepared.point.program = plain_step(scenario.workload, scenario.training);
   }
-  name_algorithms(scenario, prepared);
+  name_calls(scenario, prepared);
   prepared.simulated_calls = simulated_calls_of(scenario.collective.library);
   prepared.point.cluster.servers = separate_servers(prepared.point);
   prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);

@@ -30,6 +30,10 @@ struct PreparedPoint {
 // call.
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id);
 
+// Names the algorithm and the wire of each call that has no known time, as the scenario's library
+// runs it on the scenario's cluster; says what was assumed.
+void name_calls(const Scenario& scenario, PreparedPoint& prepared);
+
 // Names the algorithms that are still to be chosen, by the closed formulas, so that a prediction
 // and a measurement take the same ones; says so among the assumptions.
 void name_automatic_algorithms(PreparedPoint& prepared);

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "models/cost/closed_step.h"
 #include "scenarios/run/calibrated_calls.h"
 #include "scenarios/run/contention.h"
+#include "scenarios/run/contention_fit.h"
 #include "scenarios/run/effort.h"
+#include "scenarios/run/line_process.h"
 #include "scenarios/run/simulator.h"
 
 namespace paceline {
@@ -72,6 +75,10 @@ class Run {
 
   std::vector<PointOutcome> outcomes() {
     for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
+    const std::vector<Waiting> to_fit = points_to_fit();
+    while (!waiting_.empty()) simulate_waiting();
+    if (!unfitted_.empty()) find_slowdown(to_fit);
+    for (const Waiting& one : std::exchange(unfitted_, {})) start(one);
     while (!waiting_.empty()) simulate_waiting();
     find_measured_one_gpu(outcomes_);
     return std::move(outcomes_);
@@ -106,10 +113,14 @@ class Run {
     if (const auto part = options_.call_uncertainty) {
       made.simulated_calls = {1 / (1 + *part), 1 + *part};
     }
+    if (made.contention.measured) {
+      made.contention.slowdown = fitted_slowdown_;
+      if (!fitted_assumption_.empty()) made.assumptions.push_back(fitted_assumption_);
+    }
     const auto contended = contended_.find(point);
     if (contended != contended_.end()) {
       set_compute_times(made.point.program, contended->second.times);
-      made.assumptions.push_back(contended->second.assumption);
+      if (!made.contention.measured) made.assumptions.push_back(contended->second.assumption);
     }
     return made;
   }
@@ -124,12 +135,71 @@ class Run {
     const PreparedPoint looked_at = prepared(point);
     outcomes_.push_back(outcome_of(file_, point, looked_at));
     const auto limit = simulation_limit(looked_at.point, options_.force, {file_.path(), 0, 0});
-    if (looked_at.point.fidelity == Fidelity::closed) {
-      while (take(cost::predict_closed(prepared(point).point), point)) {
+    if (looked_at.contention.measured) {
+      unfitted_.push_back({point, limit});
+    } else {
+      start({point, limit});
+    }
+  }
+
+  // Closed formulas are done at once.
+  void start(const Waiting& one) {
+    if (outcomes_[one.point].fidelity == Fidelity::closed) {
+      while (take(cost::predict_closed(prepared(one.point).point), one.point)) {
       }
     } else {
-      waiting_.push_back({point, limit});
+      waiting_.push_back(one);
     }
+  }
+
+  // Of the points that wait for a slowdown (contention_fit.h), those it is to be fitted to.
+  [[nodiscard]] std::vector<Waiting> points_to_fit() const {
+    std::vector<Waiting> marked;
+    for (const Waiting& one : unfitted_) {
+      const PointOutcome& outcome = outcomes_[one.point];
+      if (outcome.gpus > 1 && outcome.measured && outcome.measured->fitted) marked.push_back(one);
+    }
+    if (marked.empty() && !unfitted_.empty()) {
+      throw InputError(file_.scenario(unfitted_.front().point).contention.where,
+                       "contention is measured, but no measured point of the sweep with more than "
+                       "one GPU is to be fitted",
+                       "mark one in measured.points: {gpus: 8, throughput: .., fitted: true}");
+    }
+    return marked;
+  }
+
+  void find_slowdown(const std::vector<Waiting>& marked) {
+    is_fitting_ = true;
+    const auto fit = fit_contention([&](double slowdown) {
+      fitted_slowdown_ = slowdown;
+      for (const Waiting& one : marked) start(one);
+      while (!waiting_.empty()) simulate_waiting();
+      contended_.clear();
+      return log_errors(marked);
+    });
+    is_fitting_ = false;
+    if (!fit) {
+      throw InputError(file_.scenario(marked.front().point).contention.where,
+                       "contention is measured, but no factor moves a fitted point by 0.5%: too "
+                       "little of its compute is beside collectives",
+                       "mark a point that hides more communication, or write a factor");
+    }
+    std::vector<PointOutcome> given;
+    for (const Waiting& one : marked) given.push_back(outcomes_[one.point]);
+    fitted_slowdown_ = fit->slowdown;
+    fitted_assumption_ = to_assumption(*fit, given);
+  }
+
+  [[nodiscard]] std::vector<double> log_errors(const std::vector<Waiting>& marked) const {
+    std::vector<double> errors;
+    for (const Waiting& one : marked) {
+      const PointOutcome& outcome = outcomes_[one.point];
+      if (!outcome.predicted) {
+        throw BackendError("paceline-sim", "while contention was fitted: " + outcome.failure);
+      }
+      errors.push_back(std::log(outcome.predicted_throughput() / outcome.measured->throughput));
+    }
+    return errors;
   }
 
   struct Contended {
@@ -170,6 +240,7 @@ class Run {
     const bool again = outcome.predicted && slow_down(made, point);
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
     if (again) return true;
+    if (is_fitting_) return false;
     ++done_;
     if (options_.progress) options_.progress(done_, file_.points().size());
     return false;
@@ -179,6 +250,10 @@ class Run {
   const RunOptions& options_;
   std::vector<PointOutcome> outcomes_;  // by point
   std::vector<Waiting> waiting_;
+  std::vector<Waiting> unfitted_;  // until there is a slowdown for them
+  double fitted_slowdown_ = 1;     // of those, once found; while it is sought, what is tried
+  std::string fitted_assumption_;  // that says so
+  bool is_fitting_ = false;
   std::map<std::string, Calibration> calibrations_;  // by path
   std::map<std::size_t, Contended> contended_;       // by point
   std::size_t done_ = 0;
