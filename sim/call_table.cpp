@@ -1,19 +1,19 @@
 #include "sim/call_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace paceline::sim {
 
 using collectives::ChunkRule;
 
-TransferSize TransferSize::exact(const ChunkRule& rule, ElementSize element, double on_wire) {
-  return {rule, element, on_wire, -1};
+TransferSize TransferSize::exact(const ChunkRule& rule, ElementSize element,
+                                 const topology::Wire& wire) {
+  return {rule, element, wire, -1};
 }
 
 TransferSize TransferSize::even(const ChunkRule& rule, double bytes) {
-  return {rule, ElementSize(0), 1, bytes};
+  return {rule, ElementSize(0), {}, bytes};
 }
 
 bool TransferSize::exists_at(std::uint64_t repeat) const {
@@ -24,7 +24,7 @@ bool TransferSize::exists_at(std::uint64_t repeat) const {
 
 double TransferSize::bytes_at(std::uint64_t repeat) const {
   if (even_bytes_ >= 0) return exists_at(repeat) ? even_bytes_ : 0;
-  return std::ceil(static_cast<double>((rule_.at(repeat).count * element_).value()) * on_wire_);
+  return wire_.carried(static_cast<double>((rule_.at(repeat).count * element_).value()));
 }
 
 bool TransferSize::is_even() const {

@@ -8,6 +8,7 @@
 
 #include "models/collectives/plan.h"
 #include "models/topology/cluster.h"
+#include "models/topology/wire.h"
 #include "sim/network.h"
 
 namespace paceline::sim {
@@ -18,9 +19,9 @@ using Actor = std::uint32_t;
 // How many bytes a transfer has at each repeat of its round.
 class TransferSize {
  public:
-  // What the rule says, to the element; `on_wire` bytes for each, whole ones in all.
+  // What the rule says, to the element, as links carry it.
   [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element,
-                                          double on_wire = 1);
+                                          const topology::Wire& wire = {});
   // The same number of bytes at each repeat at which the rule's chunk exists.
   [[nodiscard]] static TransferSize even(const collectives::ChunkRule& rule, double bytes);
 
@@ -35,14 +36,14 @@ class TransferSize {
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
  private:
-  TransferSize(const collectives::ChunkRule& rule, ElementSize element, double on_wire,
+  TransferSize(const collectives::ChunkRule& rule, ElementSize element, const topology::Wire& wire,
                double even_bytes)
-      : rule_(rule), element_(element), on_wire_(on_wire), even_bytes_(even_bytes) {}
+      : rule_(rule), element_(element), wire_(wire), even_bytes_(even_bytes) {}
   [[nodiscard]] bool exists_at(std::uint64_t repeat) const;
 
   collectives::ChunkRule rule_;
   ElementSize element_;
-  double on_wire_;
+  topology::Wire wire_;
   double even_bytes_;  // below 0: what the rule says
 };
 
@@ -57,10 +58,12 @@ struct PlannedTransfer {
   bool have_met = false;  // the two ends, in the round before; may be false where it matters not
 };
 
-// How fast what arrives so is reduced.
+// How fast what arrives so is reduced, in bytes that links carried: flags are not reduced.
 [[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
-                                                                const topology::Cluster& cluster) {
-  return arrival == collectives::Arrival::reduce ? cluster.reduction_bandwidth : std::nullopt;
+                                                                const topology::Cluster& cluster,
+                                                                const topology::Wire& wire) {
+  if (arrival != collectives::Arrival::reduce || !cluster.reduction_bandwidth) return std::nullopt;
+  return *cluster.reduction_bandwidth * wire.bytes;
 }
 
 // One round written out for all actors, indexed from both ends.

@@ -21,7 +21,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
                    const collectives::Plan& plan, FlowNetwork& network) {
   CallTable table;
   table.together = call.known_time;
-  table.start = call.wire.start;
+  if (!call.known_time) table.start = call.wire.start;
   table.actors = plan.endpoints().value();
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
   for (const collectives::Channel& channel : plan.channels) {
@@ -33,8 +33,8 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
           const PathId path =
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to), call.wire);
           transfers.push_back({a, index(send.to), path, 1,
-                               TransferSize::exact(send.chunk, call.element_size, call.wire.bytes),
-                               reduction_of(send.arrival, point.cluster),
+                               TransferSize::exact(send.chunk, call.element_size, call.wire),
+                               reduction_of(send.arrival, point.cluster, call.wire),
                                collectives::have_met(before, Rank(a), send.to)});
         }
       }

@@ -162,7 +162,7 @@ std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, b
                       const topology::Cluster& cluster) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
-  const auto reduction = reduction_of(send.arrival, cluster);
+  const auto reduction = reduction_of(send.arrival, cluster, {});
   return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
                    static_cast<std::uint64_t>(timing.receives), acquainted ? 1U : 0U,
                    reduction ? 1U : 0U});
@@ -310,7 +310,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
   const JobActors& actors = actors_[job];
   CallTable table;
   table.together = call.known_time;
-  table.start = call.wire.start;
+  if (!call.known_time) table.start = call.wire.start;
   table.actors = static_cast<Actor>(actors.members.size());
   for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   std::vector<std::uint32_t> first_members, last_members;
@@ -376,16 +376,17 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
-    TransferSize size = TransferSize::exact(rule, call.element_size, call.wire.bytes);
+    TransferSize size = TransferSize::exact(rule, call.element_size, call.wire);
     if (chunks_ == Chunks::even) {
       const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);
-      const double element = static_cast<double>(call.element_size.value()) * call.wire.bytes;
+      const auto element = static_cast<double>(call.element_size.value());
       const auto in_rule = static_cast<double>(rule.partition.chunk(0).count.value());
-      count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)), element);
-      size = TransferSize::even(rule, elements * element);
+      count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)),
+                       element * call.wire.bytes);
+      size = TransferSize::even(rule, call.wire.carried(elements * element));
     }
-    transfers.push_back(
-        {from, to, path, flows, size, reduction_of(send->arrival, point_.cluster), have_met});
+    transfers.push_back({from, to, path, flows, size,
+                         reduction_of(send->arrival, point_.cluster, call.wire), have_met});
   }
 }
 

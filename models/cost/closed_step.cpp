@@ -17,6 +17,10 @@ using training::CollectiveCall;
 using training::Operation;
 using training::OperationId;
 
+bool is_pipelined(const std::string& algorithm) {
+  return algorithm == "double_binary_tree" || algorithm == "chain";
+}
+
 class ClosedStep {
  public:
   explicit ClosedStep(const ResolvedPoint& point)
@@ -103,6 +107,7 @@ class ClosedStep {
     cost.finish =
         finish_times(plan, fabric_, call.element_size, together, Latency::counted, call.wire);
     cost.transfers = transfer_count(plan);
+    has_pipelines_ = has_pipelines_ || is_pipelined(call.algorithm);
     const auto without_latency =
         finish_times(plan, fabric_, call.element_size, together, Latency::none, call.wire);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
@@ -122,6 +127,10 @@ class ClosedStep {
     result.trace = {point_.program.lanes, classes_of(std::move(spans))};
     result.totals = totals_of(result.trace);
     result.transfers = transfers_;
+    if (has_pipelines_) {
+      result.notes.emplace_back(
+          "closed: trees and chains are estimates, off by -15 to +50 % in the cases seen");
+    }
     return result;
   }
 
@@ -133,6 +142,7 @@ class ClosedStep {
   std::vector<std::vector<Seconds>> start_, end_;  // [operation][rank]
   std::map<CollectiveCall, CallCost> costs_;
   std::uint64_t transfers_ = 0;
+  bool has_pipelines_ = false;  // plans in whose rounds not every rank sends
 };
 
 }  // namespace
@@ -146,6 +156,7 @@ Result predict_closed(ResolvedPoint point) {
   auto chosen = choose_automatically(point, predict);
   PACELINE_EXPECTS(!find_fault(point.program));
   Result result = ClosedStep(point).run();
+  chosen.insert(chosen.end(), result.notes.begin(), result.notes.end());
   result.notes = std::move(chosen);
   return result;
 }

@@ -15,9 +15,7 @@ struct AlgorithmChoice {
 
 // What a library runs for a collective of `size` bytes a rank, mapped to the nearest algorithm
 // built.
-//   nccl: its rings, broadcast and reduce along them as a chain. What it chooses by size and
-//   version
-//         is nccl_call.h's.
+//   nccl: rings and chains. What it chooses by size and version on a cluster is nccl_call.h's.
 //   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree.
 //   mpi:  what Open MPI 4.1 runs for calls that a step overlaps with: non-blocking ones, into
 //         another buffer than they send (in place it would reduce along a tree at any size), of

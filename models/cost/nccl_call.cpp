@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "models/contract.h"
 #include "models/cost/nccl_constants.h"
+#include "models/topology/fabric.h"
 #include "models/topology/ring_orders.h"
 
 namespace paceline::cost::nccl {
@@ -15,92 +20,69 @@ namespace {
 using collectives::Collective;
 using topology::Cluster;
 using topology::IntraNodeKind;
+using Rings = std::vector<std::vector<Rank>>;
 
-constexpr double channel_speed = 20e9;  // B/s
-
-// What a ring over a node's GPUs gets of its links, all channels together.
-BytesPerSecond around_node(const Cluster& cluster) {
-  const topology::IntraNode& node = cluster.intra_node;
-  BytesPerSecond least = node.bandwidth;
-  if (node.kind == IntraNodeKind::nvlink_mesh) {
-    const auto one = cluster.with_gpus(cluster.gpus_per_node);
-    least = least * static_cast<double>(topology::ring_orders(*one).size());
-  }
-  if (node.pcie_tree) {
-    least = std::min(least, node.pcie_tree->switch_bandwidth);
-    if (node.pcie_tree->socket_bandwidth)
-      least = std::min(least, *node.pcie_tree->socket_bandwidth);
-  }
-  return least;
+// As a plan of so many channels has them (training::Planner).
+Rings rings_of(const Cluster& cluster, std::uint32_t channels) {
+  const Rings offered = topology::ring_orders(cluster);
+  if (channels == 0) return offered;
+  Rings rings;
+  for (std::size_t c = 0; c < channels; ++c) rings.push_back(offered[c % offered.size()]);
+  return rings;
 }
 
-BytesPerSecond through_nics(const Cluster& cluster) {
-  BytesPerSecond each = cluster.network.usable_bandwidth();
-  if (cluster.intra_node.host_bandwidth) each = std::min(each, *cluster.intra_node.host_bandwidth);
-  return each * cluster.network.nics_per_node;
-}
-
-Graph graph_of(const Cluster& cluster) {
-  std::uint32_t channels = 2 * cluster.network.nics_per_node;
-  BytesPerSecond all;
-  if (cluster.nodes == 1) {
-    all = around_node(cluster);
-    const double full = std::floor(all.value() / channel_speed);
-    channels = static_cast<std::uint32_t>(std::clamp(full, 2.0, 64.0));
-    if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh) {
-      channels = static_cast<std::uint32_t>(topology::ring_orders(cluster).size());
+template <class Visit>
+void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric, Visit visit) {
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    const topology::Path path = fabric.path(ring[i], ring[(i + 1) % ring.size()]);
+    for (const topology::Port& port : {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
+      visit(std::span(port.links).first(port.link_count));
     }
-  } else {
-    all = through_nics(cluster);
-    if (cluster.gpus_per_node > 1) all = std::min(all, around_node(cluster));
   }
-  const BytesPerSecond one = all / channels;
-  return {channels, one, one};
 }
 
-Seconds above_ring_ll(const Group& group, Hop hop, Algorithm algorithm, Protocol protocol) {
+// What rings carry together: each its scarcest hop, where all of them share links.
+BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
+  const topology::Fabric fabric(cluster);
+  std::vector<double> flows(fabric.links().size());
+  for (const auto& ring : rings) {
+    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
+      for (const topology::LinkId link : links) ++flows[link];
+    });
+  }
+  double all = 0;
+  for (const auto& ring : rings) {
+    double least = std::numeric_limits<double>::infinity();
+    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
+      for (const topology::LinkId link : links) {
+        least = std::min(least, fabric.links()[link].bandwidth.value() / flows[link]);
+      }
+    });
+    all += least;
+  }
+  return BytesPerSecond(all);
+}
+
+std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_t rings) {
+  if (cluster.nodes > 1) return 2 * cluster.network.nics_per_node;
+  if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh) {
+    return static_cast<std::uint32_t>(rings);
+  }
+  constexpr double channel_speed = 20e9, most = 64;  // NCCL's on NVLink of Volta and Ampere (B12)
+  return static_cast<std::uint32_t>(std::clamp(std::floor(all.value() / channel_speed), 2.0, most));
+}
+
+Hop local_hop(const Group& group) {
+  return group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
+}
+
+// How much longer than with LL, along a ring, or a tree where it makes rings no cheaper.
+Seconds above_ll(const Group& group, Hop hop, Algorithm algorithm, Algorithm with_ll,
+                 Protocol protocol) {
   const auto of = [&](Algorithm which, Protocol p) {
     return hop_latency(group.release, hop, which)[static_cast<std::size_t>(p)];
   };
-  const double more = of(algorithm, protocol) - of(Algorithm::ring, Protocol::ll);
-  return Seconds(std::max(0.0, more) * 1e-6);
-}
-
-topology::Wire wire_of(const Tuning& tuning, Collective collective, const Choice& choice) {
-  const Group& group = tuning.group();
-  const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
-  const Hop local = group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
-  // As in Tuning: one rank a node makes no hop cheaper than a tree's.
-  const bool lone = group.release.minor >= 23 && group.ranks_per_node() == 1;
-  topology::Wire wire;
-  wire.start =
-      Seconds(base_latency(group.release, algorithm)[static_cast<std::size_t>(protocol)] * 1e-6);
-  wire.local_hop = above_ring_ll(group, local, algorithm, protocol);
-  wire.remote_hop = above_ring_ll(group, Hop::net, lone ? Algorithm::tree : algorithm, protocol);
-  // What the links would give: to a ring its Simple protocol has all, a tree crosses them twice.
-  BytesPerSecond full = tuning.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
-  if (algorithm == Algorithm::tree) {
-    full = (group.nodes <= 2 ? group.ring.local : group.ring.remote) * (group.ring.channels * 0.5);
-  }
-  wire.bytes = std::max(1.0, full / tuning.cost(collective, algorithm, protocol).bandwidth);
-  return wire;
-}
-
-// In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes
-// (S / c + 2 D - 1) of them up and down a depth of D: least at c = sqrt(S b h / (2 D - 1)).
-Bytes tree_chunk(const Group& group, const Cluster& cluster, const topology::Wire& wire, Bytes size,
-                 std::size_t plan_channels) {
-  constexpr double least = 32 << 10, most = 4 << 20;
-  const double depth =
-      group.ranks_per_node() - 1 + std::max(1.0, std::ceil(std::log2(group.nodes)));
-  const Seconds hop = group.nodes > 1 ? cluster.network.latency + wire.remote_hop
-                                      : cluster.intra_node.latency + wire.local_hop;
-  const auto channels = static_cast<double>(plan_channels);
-  const double share = static_cast<double>(size.value()) / channels;
-  const double bandwidth =
-      (group.ring.remote * group.ring.channels).value() / channels / wire.bytes;
-  const double best = std::sqrt(share * bandwidth * hop.value() / (2 * depth - 1));
-  return Bytes(static_cast<std::uint64_t>(std::clamp(best, least, most)));
+  return Seconds(std::max(0.0, of(algorithm, protocol) - of(with_ll, Protocol::ll)) * 1e-6);
 }
 
 }  // namespace
@@ -111,45 +93,105 @@ Architecture architecture_of(double compute_capability) {
   return compute_capability >= 8 ? Architecture::ampere : Architecture::volta;
 }
 
-bool has_safe_ll128(const Cluster& cluster, double compute_capability) {
+bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capability) {
+  constexpr std::array of_21{7.0, 8.0, 9.0};
+  const bool gpu = release.minor == 21 ? std::ranges::find(of_21, compute_capability) != of_21.end()
+                                       : compute_capability >= 7;
   const bool nvlink = cluster.gpus_per_node == 1 || cluster.intra_node.kind != IntraNodeKind::pcie;
   const bool rdma = cluster.nodes == 1 || cluster.network.transport == topology::Transport::rdma;
-  return nvlink && rdma && compute_capability >= 7;
+  return gpu && nvlink && rdma;
 }
 
-Group group_of(const Cluster& cluster, Release release, double compute_capability) {
+Group group_of(const Cluster& cluster, Release release, double compute_capability,
+               std::uint32_t channels) {
+  const Rings rings = rings_of(cluster, channels);
+  const BytesPerSecond all = carried_by(rings, cluster);
+  if (channels == 0) channels = channels_of(cluster, all, rings.size());
+  channels = std::min(channels, release.channels_max());
   Group group;
   group.release = release;
   group.ranks = cluster.ranks();
   group.nodes = cluster.nodes;
   group.gpu = architecture_of(compute_capability);
   group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
-  group.ring = group.tree = graph_of(cluster);
-  group.has_ll128 = has_safe_ll128(cluster, compute_capability);
+  group.ring = group.tree = {channels, all / channels, all / channels};
+  group.has_ll128 = has_safe_ll128(cluster, release, compute_capability);
   return group;
 }
 
-Call call_of(const Tuning& tuning, const Cluster& cluster, Collective collective, Bytes size,
-             const Fixed& fixed) {
+namespace {
+
+Group with_fixed(Group group, const Chooser::Fixed& fixed) {
+  if (fixed.protocol == Protocol::ll128) group.has_ll128 = true;
+  return group;
+}
+
+}  // namespace
+
+Chooser::Chooser(const Cluster& cluster, Release release, double compute_capability,
+                 const Fixed& fixed)
+    : fixed_(fixed),
+      tuning_(with_fixed(group_of(cluster, release, compute_capability, fixed.channels), fixed)),
+      plan_rings_(static_cast<std::uint32_t>(rings_of(cluster, fixed.channels).size())),
+      local_latency_(cluster.intra_node.latency),
+      remote_latency_(cluster.network.latency) {}
+
+Call Chooser::choose(Collective collective, Bytes size) const {
   constexpr std::array built{Algorithm::tree, Algorithm::ring};
-  const std::array one_algorithm{fixed.algorithm.value_or(Algorithm::ring)};
-  const std::array one_protocol{fixed.protocol.value_or(Protocol::simple)};
+  const std::array one_algorithm{fixed_.algorithm.value_or(Algorithm::ring)};
+  const std::array one_protocol{fixed_.protocol.value_or(Protocol::simple)};
   const auto algorithms =
-      fixed.algorithm ? std::span<const Algorithm>(one_algorithm) : std::span(built);
+      fixed_.algorithm ? std::span<const Algorithm>(one_algorithm) : std::span(built);
   const auto protocols =
-      fixed.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
-  auto choice = tuning.choose_of(collective, size, algorithms, protocols);
-  if (!choice) choice = tuning.choose_of(collective, size, built, protocols);
-  if (!choice) choice = tuning.choose_of(collective, size, built, protocols_all);
-  PACELINE_EXPECTS(choice.has_value());
+      fixed_.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
+  auto choice = tuning_.choose_of(collective, size, algorithms, protocols);
+  if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
+  PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
   const bool is_rooted = collective == Collective::broadcast || collective == Collective::reduce;
-  Call call{*choice, is_rooted ? "chain" : "ring", Bytes(0), wire_of(tuning, collective, *choice)};
+  Call call{*choice, is_rooted ? "chain" : "ring", Bytes(0), wire_of(collective, *choice)};
   if (choice->algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
-    const std::size_t channels = 2 * topology::ring_orders(cluster).size();
-    call.chunk_size = tree_chunk(tuning.group(), cluster, call.wire, size, channels);
+    call.chunk_size = tree_chunk(size, call.wire);
   }
   return call;
+}
+
+topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) const {
+  const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
+  // As in Tuning: one rank a node makes no hop cheaper than a tree's.
+  const bool lone = group().release.minor >= 23 && group().ranks_per_node() == 1;
+  const Algorithm base = lone ? Algorithm::tree : Algorithm::ring;
+  topology::Wire wire;
+  wire.start =
+      Seconds(base_latency(group().release, algorithm)[static_cast<std::size_t>(protocol)] * 1e-6);
+  wire.local_hop = above_ll(group(), local_hop(group()), algorithm, Algorithm::ring, protocol);
+  wire.remote_hop = above_ll(group(), Hop::net, lone ? base : algorithm, base, protocol);
+  // What links would give: a ring has all of it with Simple, a tree crosses them twice.
+  BytesPerSecond full = tuning_.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
+  if (algorithm == Algorithm::tree) {
+    const Graph& ring = group().ring;
+    full = (group().nodes <= 2 ? ring.local : ring.remote) * (ring.channels * 0.5);
+  }
+  wire.bytes = std::max(1.0, full / tuning_.cost(collective, algorithm, protocol).bandwidth);
+  return wire;
+}
+
+// In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes
+// (S / c + 2 D - 1) of them up and down a depth of D: least at c = sqrt(S b h / (2 D - 1)). The
+// power of two below it, so that buffers of usual sizes have equal chunks, which are followed
+// faster; from 32 KiB, NCCL's least, to 4 MiB, its buffer.
+Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
+  constexpr double least = 32 << 10, most = 4 << 20;
+  const double depth =
+      group().ranks_per_node() - 1 + (group().nodes > 1 ? std::ceil(std::log2(group().nodes)) : 0);
+  const Seconds hop =
+      group().nodes > 1 ? remote_latency_ + wire.remote_hop : local_latency_ + wire.local_hop;
+  const double channels = 2.0 * plan_rings_;
+  const double share = static_cast<double>(size.value()) / channels;
+  const double all = (group().ring.remote * group().ring.channels).value();
+  const double best =
+      std::sqrt(share * all / channels / wire.bytes * hop.value() / (2 * depth - 1));
+  return Bytes(std::bit_floor(static_cast<std::uint64_t>(std::clamp(best, least, most))));
 }
 
 }  // namespace paceline::cost::nccl

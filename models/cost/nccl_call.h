@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "models/cost/nccl_tuning.h"
@@ -14,23 +13,20 @@ namespace paceline::cost::nccl {
 // Of a GPU's compute capability, such as 8.6, as NCCL groups them.
 [[nodiscard]] Architecture architecture_of(double compute_capability);
 
-// Whether NCCL takes LL128 for safe by default: NVLink inside nodes, RDMA between them, Volta or
-// newer (facts B8).
-[[nodiscard]] bool has_safe_ll128(const topology::Cluster& cluster, double compute_capability);
+// Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, Volta or newer
+// (2.21: V100, A100, H100 only). Between nodes it asks that NICs are near their GPUs; here, for
+// RDMA.
+[[nodiscard]] bool has_safe_ll128(const topology::Cluster& cluster, Release release,
+                                  double compute_capability);
 
-// A communicator of all GPUs of a cluster, about as NCCL's search would find it: as many channels
-// as share what the scarcest link on the way around carries. One node: channels of 20 GB/s or a
-// little more (its speed on NVLink of Volta and Ampere; facts B12), two at least, or one for each
-// ring of a mesh. Several: two for each NIC, as in the log of facts B16. No SHARP, no NVLS. Two
-// GPUs at least.
+// A communicator of all GPUs of a cluster, about as NCCL's search would find it. Its channels share
+// what a plan's rings carry on the cluster's links, all at a time; `channels` rings of a plan where
+// that is above 0. Else channels are, in one node, of 20 GB/s or a little more, two at least, or
+// one for each ring of a mesh; in several, two for each NIC, as in the log of facts B16. (NCCL
+// doubles its channels after this search, and the bandwidth of each stays: not counted, as links
+// have no more.) No SHARP, no NVLS. Two GPUs at least.
 [[nodiscard]] Group group_of(const topology::Cluster& cluster, Release release,
-                             double compute_capability);
-
-// What somebody fixed with NCCL_ALGO and NCCL_PROTO; what is absent NCCL chooses.
-struct Fixed {
-  std::optional<Algorithm> algorithm;  // ring or tree
-  std::optional<Protocol> protocol;
-};
+                             double compute_capability, std::uint32_t channels = 0);
 
 // How a call is simulated.
 struct Call {
@@ -40,18 +36,41 @@ struct Call {
   topology::Wire wire;
 };
 
-// By rings and trees only, as only those are built: rings and chains for all but all-reduces. What
-// is fixed and not to be had is passed over: a tree of another collective is a ring.
+// What NCCL runs on a cluster, as far as plans are built: rings and trees; rings and chains for all
+// but all-reduces. What is fixed and not to be had is passed over: a tree of another collective is
+// a ring.
 //
 // The wire: a call starts after NCCL's base latency. A hop takes as much more than the cluster's as
-// NCCL has it above a ring's with LL, as a cluster's latencies are those of small messages. Links
+// NCCL has it above a hop with LL, as a cluster's latencies are those of small messages. Links
 // carry as many bytes more as NCCL has bandwidth less. (NCCL, src/graph/tuning.cc; facts B2 to B5.)
 // Not taken over: what NCCL corrects trees by for each size, as plans have a pipeline of their own,
 // and its chunks of trees: of those it keeps eight under way, a plan's rounds each wait for a hop,
-// so the plan gets the chunk that is best for it.
-//
-// Precondition: not an all-to-all.
-[[nodiscard]] Call call_of(const Tuning& tuning, const topology::Cluster& cluster,
-                           collectives::Collective collective, Bytes size, const Fixed& fixed = {});
+// so the plan gets a chunk that suits it.
+class Chooser {
+ public:
+  // What somebody fixed with NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS; the rest NCCL chooses.
+  struct Fixed {
+    std::optional<Algorithm> algorithm;  // ring or tree
+    std::optional<Protocol> protocol;    // which it then takes for safe
+    std::uint32_t channels = 0;          // 0: as group_of
+  };
+
+  Chooser(const topology::Cluster& cluster, Release release, double compute_capability,
+          const Fixed& fixed);
+
+  [[nodiscard]] const Group& group() const { return tuning_.group(); }
+  // Precondition: not an all-to-all.
+  [[nodiscard]] Call choose(collectives::Collective collective, Bytes size) const;
+
+ private:
+  [[nodiscard]] topology::Wire wire_of(collectives::Collective collective,
+                                       const Choice& choice) const;
+  [[nodiscard]] Bytes tree_chunk(Bytes size, const topology::Wire& wire) const;
+
+  Fixed fixed_;
+  Tuning tuning_;
+  std::uint32_t plan_rings_;
+  Seconds local_latency_, remote_latency_;  // of the cluster
+};
 
 }  // namespace paceline::cost::nccl

@@ -80,6 +80,8 @@ std::optional<std::uint32_t> Release::minor_of(std::string_view version) {
   const char* const end = version.data() + version.size();
   const auto [rest, error] = std::from_chars(version.data() + major.size(), end, minor);
   if (error != std::errc() || (rest != end && *rest != '.')) return std::nullopt;
+  const std::string_view patch(rest, end);  // such as .5, or nothing
+  if (patch == "." || patch.find_first_not_of(".0123456789") != patch.npos) return std::nullopt;
   return minor;
 }
 

@@ -53,6 +53,9 @@ struct Release {
   // Of "2.21" and of "2.21.5" 21, modelled or not; nothing of what is no version of NCCL 2.
   [[nodiscard]] static std::optional<std::uint32_t> minor_of(std::string_view version);
 
+  // MAXCHANNELS (facts B9).
+  [[nodiscard]] constexpr std::uint32_t channels_max() const { return minor >= 26 ? 64 : 32; }
+
   friend auto operator<=>(const Release&, const Release&) = default;
 };
 

@@ -87,9 +87,9 @@ class ChannelCost {
   struct Timed {
     const RoundTable::Transfer* transfer;
     topology::Path path;
-    double seconds_per_element;
-    double reduction_per_element;  // s
-    bool have_met;                 // the two endpoints, in the round before
+    double seconds_per_byte;    // that links carry
+    double reduction_per_byte;  // s, of what is reduced
+    bool have_met;              // the two endpoints, in the round before
     // When the transfer before it between the same two ranks ended: they go in order, one at a
     // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
@@ -116,15 +116,15 @@ class ChannelCost {
                          latency_ == Latency::counted;
     return {&transfer,
             path,
-            element_size_ / rate,
-            reduces ? element_size_ / reduction->value() : 0,
+            1 / rate,
+            reduces ? 1 / reduction->value() : 0,
             shape > 0 && have_met(shapes_[shape - 1], transfer.from, transfer.to),
             &last_ends_[{transfer.from, transfer.to}]};
   }
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
     if (latency_ == Latency::none) return Seconds(0);
-    return transfer.path.timing.latency_of(count * element_size_);
+    return transfer.path.timing.latency_of(wire_.carried(count * element_size_));
   }
 
   [[nodiscard]] const std::vector<Seconds>& done_before(std::uint64_t round) const {
@@ -143,7 +143,8 @@ class ChannelCost {
     const bool counted = latency_ == Latency::counted;
     const Seconds after = counted ? timing.latency_after() : Seconds(0);
     Seconds ready = posted[from];
-    if (!timing.starts_early(elements * element_size_, acquainted)) {
+    const double message = elements * element_size_, carried = wire_.carried(message);
+    if (!timing.starts_early(carried, acquainted)) {
       ready = std::max(ready, posted[to]);
     }
     if (timing.needs_word(acquainted) && counted) {
@@ -155,8 +156,8 @@ class ChannelCost {
       ready = std::max(ready, said + timing.word());
     }
     const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
-                         Seconds(elements * t.seconds_per_element);
-    return {left, std::max(left + after, posted[to]) + Seconds(elements * t.reduction_per_element)};
+                         Seconds(carried * t.seconds_per_byte);
+    return {left, std::max(left + after, posted[to]) + Seconds(message * t.reduction_per_byte)};
   }
 
   void run_shape(std::size_t shape, std::uint64_t& round) {
@@ -192,7 +193,7 @@ class ChannelCost {
   const std::vector<LinkLoads>& loads_;  // by shape
   std::uint32_t window_;
   const Fabric& fabric_;
-  double element_size_;  // bytes, on the wire
+  double element_size_;  // bytes
   Latency latency_;
   const topology::Wire& wire_;
   std::vector<Seconds> starts_;
@@ -223,7 +224,7 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
     for (Seconds& start : ready) start += wire.start;
   }
   std::vector<Seconds> finish = ready;
-  const double element = static_cast<double>(element_size.value()) * wire.bytes;
+  const auto element = static_cast<double>(element_size.value());
   ready.resize(plan.endpoints().value());
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
     ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element, latency, wire);

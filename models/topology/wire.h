@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "models/units/units.h"
 
 namespace paceline::topology {
@@ -10,6 +12,11 @@ struct Wire {
   Seconds start;       // of a rank, from joining the call to its first message
   Seconds local_hop;   // of a message within a node, on top of its path's latency
   Seconds remote_hop;  // of one between two machines, likewise
+
+  // What links carry of a message: whole bytes, where there are more of them than it has.
+  [[nodiscard]] double carried(double message) const {
+    return bytes == 1 ? message : std::ceil(message * bytes);
+  }
 
   friend auto operator<=>(const Wire&, const Wire&) = default;
 };

@@ -66,10 +66,6 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   if (call.count.value() > bytes_max / call.element_size.value()) {
     return "is of more bytes than can be counted";
   }
-  if (call.known_time) {
-    const bool possible = std::isfinite(call.known_time->value()) && *call.known_time >= Seconds(0);
-    return possible ? "" : "has no possible time";
-  }
   const topology::Wire& wire = call.wire;
   const bool is_wire =
       std::isfinite(wire.bytes) && wire.bytes > 0 &&
@@ -77,6 +73,10 @@ std::string fault_of(const StepProgram& program, OperationId id) {
           std::array{wire.start, wire.local_hop, wire.remote_hop},
           [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
   if (!is_wire) return "has an impossible protocol";
+  if (call.known_time) {
+    const bool possible = std::isfinite(call.known_time->value()) && *call.known_time >= Seconds(0);
+    return possible ? "" : "has no possible time";
+  }
   if (!collectives::find_algorithm(call.collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
            std::string(to_text(call.collective));

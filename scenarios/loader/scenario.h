@@ -24,7 +24,7 @@ struct CollectiveSettings {
   std::string algorithm;  // for all-reduce; empty: what the library does
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
-  cost::nccl::Fixed nccl = {};
+  cost::nccl::Chooser::Fixed nccl = {};
 };
 
 // How jobs that share a cluster have its nodes.

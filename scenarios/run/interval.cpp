@@ -60,7 +60,8 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto range_of = [&](training::OperationId id) {
     const auto found = prepared.call_ranges.find(id);
     if (found != prepared.call_ranges.end()) return found->second;
-    return prepared.simulated_calls;
+    const auto& call = std::get<CollectiveCall>(prepared.point.program.operations[id].work);
+    return call.wire == topology::Wire{} ? prepared.simulated_calls : prepared.nccl_calls;
   };
   const auto as_it_is = [](training::OperationId) { return 1.0; };
   const auto low = [&](training::OperationId id) { return range_of(id).low; };

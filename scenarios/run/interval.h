@@ -10,16 +10,15 @@ struct StepInterval {
 
 // A 90 % interval of a predicted step, from how sure its parts are:
 // - compute: 3 % either way where it was measured or given, 25 % where it is modelled;
-// - calls: their calibration's interval; simulated ones of NCCL 0.88 to 2.12 times what is
-// predicted,
-//   as 112 measured ones (resolve.cpp), others a factor of 1.3 either way; what was left where
-//   their network was fitted (loop.h);
+// - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
+//   (resolve.cpp), others a factor of 1.3 either way; what was left where their network was fitted
+//   (loop.h);
 // - the step as a whole: 3 % faster, 6 % slower, for what no part of the model has; stragglers and
 //   other work only make it longer.
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
 // (calls err alike: they share a network), and the three are taken as independent.
-// The width of the third was chosen on the 84 measured points of scenarios/library, of which 77 lie
-// within. (Chosen on the 24 that were shipped first it is 5 %, and holds 48 of the other 60.)
+// The width of the third was chosen on the 84 measured points of scenarios/library, of which 77 lay
+// within; 74 do since calls that NCCL chose have their own range.
 [[nodiscard]] StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted);
 
 }  // namespace paceline

@@ -12,29 +12,15 @@ using collectives::Collective;
 using cost::nccl::Release;
 using training::CollectiveCall;
 
-namespace {
-
-cost::nccl::Tuning tuning_of(const Scenario& scenario, std::uint32_t minor) {
-  auto group = group_of(scenario.cluster, Release::nearest(minor),
-                        scenario.workload.device.compute_capability);
-  if (const std::uint32_t channels = scenario.collective.options.channels; channels > 0) {
-    const double wider = static_cast<double>(group.ring.channels) / channels;
-    group.ring = {channels, group.ring.local * wider, group.ring.remote * wider};
-    group.tree = group.ring;
-  }
-  // Who asks for it gets it, safe or not, as with NCCL_PROTO.
-  if (scenario.collective.nccl.protocol == cost::nccl::Protocol::ll128) group.has_ll128 = true;
-  return cost::nccl::Tuning(group);
-}
-
-}  // namespace
-
 LibraryCalls::LibraryCalls(const Scenario& scenario)
     : scenario_(scenario),
       nccl_minor_(scenario.collective.nccl_minor.value_or(Release::unless_said)) {
   const bool is_nccl = scenario.collective.library == cost::Library::nccl;
   if (is_nccl && scenario.cluster.ranks() > RankCount(1)) {
-    nccl_.emplace(tuning_of(scenario, nccl_minor_));
+    auto fixed = scenario.collective.nccl;
+    fixed.channels = scenario.collective.options.channels;
+    nccl_.emplace(scenario.cluster, Release::nearest(nccl_minor_),
+                  scenario.workload.device.compute_capability, fixed);
   }
 }
 
@@ -55,8 +41,7 @@ std::string LibraryCalls::name(CollectiveCall& call) {
 }
 
 std::string LibraryCalls::name_nccl(CollectiveCall& call) {
-  const auto made =
-      call_of(*nccl_, scenario_.cluster, call.collective, call.size(), scenario_.collective.nccl);
+  const auto made = nccl_->choose(call.collective, call.size());
   call.algorithm = made.algorithm;
   call.wire = made.wire;
   if (call.options.chunk_size == Bytes(0)) call.options.chunk_size = made.chunk_size;

@@ -29,8 +29,8 @@ class LibraryCalls {
   std::string name_nccl(training::CollectiveCall& call);
 
   const Scenario& scenario_;
-  std::uint32_t nccl_minor_;                // as the scenario has it, or else the one assumed
-  std::optional<cost::nccl::Tuning> nccl_;  // with two GPUs or more
+  std::uint32_t nccl_minor_;                 // as the scenario has it, or else the one assumed
+  std::optional<cost::nccl::Chooser> nccl_;  // with two GPUs or more
   std::map<collectives::Collective, std::set<std::string>> nccl_ways_;
   std::vector<std::string> stand_ins_;
 };

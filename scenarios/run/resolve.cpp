@@ -78,13 +78,10 @@ void add_once(std::vector<std::string>& list, const std::string& text) {
   }
 }
 
-// NCCL: where nine tenths of 112 all-reduces of 1 KiB to 32 MiB lie, measured over predicted, on
-// two machines that were only described (tests/bench/uncalibrated_calls.py). The others by
-// judgement.
-RatioRange simulated_calls_of(cost::Library library) {
-  if (library == cost::Library::nccl) return {0.88, 2.12};
-  return {1 / 1.3, 1.3};
-}
+// Of calls that NCCL chose: where nine tenths of 112 all-reduces of 1 KiB to 32 MiB lie, measured
+// over predicted, on two machines that were only described (tests/bench/uncalibrated_calls.py). Of
+// others by judgement.
+constexpr RatioRange nccl_range{0.99, 2.04}, simulated_range{1 / 1.3, 1.3};
 
 }  // namespace
 
@@ -144,7 +141,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
     prepared.point.program = plain_step(scenario.workload, scenario.training);
   }
   name_calls(scenario, prepared);
-  prepared.simulated_calls = simulated_calls_of(scenario.collective.library);
+  prepared.nccl_calls = nccl_range;
+  prepared.simulated_calls = simulated_range;
   prepared.point.cluster.servers = separate_servers(prepared.point);
   prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;

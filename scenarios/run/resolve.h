@@ -23,7 +23,8 @@ struct PreparedPoint {
   workload::Device device;
   // Of calls whose time is calibrated, by operation: the ends of a 90 % interval, as parts of it.
   std::map<training::OperationId, RatioRange> call_ranges;
-  RatioRange simulated_calls;  // likewise of all the others
+  // Likewise of calls that are simulated: as NCCL chose them, and others.
+  RatioRange nccl_calls, simulated_calls;
 };
 
 // Builds the step of the scenario's strategy (plain on one GPU) and names the algorithm of each

@@ -111,7 +111,7 @@ class Run {
     }
     if (options_.as_measured) name_automatic_algorithms(made);
     if (const auto part = options_.call_uncertainty) {
-      made.simulated_calls = {1 / (1 + *part), 1 + *part};
+      made.nccl_calls = made.simulated_calls = {1 / (1 + *part), 1 + *part};
     }
     if (made.contention.measured) {
       made.contention.slowdown = fitted_slowdown_;

@@ -3,7 +3,7 @@
 
 Prints, by log, the geometric mean of max(predicted/measured, measured/predicted) - 1 over sizes of
 1 KiB and more, with NCCL's choice and as one ring; then quantiles of measured over predicted, from
-which the interval of calls that no calibration covers is taken (scenarios/run/resolve.h).
+which the interval of calls that no calibration covers is taken (scenarios/run/resolve.cpp).
 
 Usage: tests/bench/uncalibrated_calls.py [--paceline build/release/bin/paceline]
 """
@@ -80,9 +80,10 @@ def main():
             for gpus in groups:
                 log = measured(ROOT / f"scenarios/library/logs/{name}-{gpus}gpu.csv")
                 ratios = []
-                for options in (["--device", device], ["--library", "plan", "--algorithm", "ring"]):
+                for options in (["--device", device, "--version", "2.8"], ["--library", "plan", "--algorithm", "ring"]):
                     of = predicted(paceline, cluster, gpus, log, options)
-                    ratios.append([time / of[size] for size, time in log.items() if size in of])
+                    assert set(log) <= set(of), log
+                    ratios.append([time / of[size] for size, time in log.items()])
                 every += ratios[0]
                 print(f"{name}-{gpus}gpu".ljust(18), f"{len(ratios[0]):7}",
                       f"{mean_error(ratios[0]):14.1%}", f"{mean_error(ratios[1]):9.1%}")

@@ -52,13 +52,20 @@ TEST(Wire, TellsHopsInANodeFromThoseBetweenNodes) {
   expect_step(one_call(node, call), 2 * (latency + 3e-6 + 200e3 / bandwidth));
 }
 
-// LL128 sends 128 bytes for 120: whole bytes where chunks are followed to the element.
+// LL128 sends 128 bytes for 120, and whole ones: 4 x 128/120 bytes, a float a rank, are 5.
 TEST(Wire, SendsWholeBytes) {
-  auto call = all_reduce("ring", 4);  // a float a rank: 4 x 128/120 bytes
+  auto call = all_reduce("ring", 4);
   call.wire.bytes = 128.0 / 120;
-  const auto steps = steps_of(one_call(flat(4, bandwidth, latency), call));
-  EXPECT_NEAR(steps[0], 6 * (latency + 5 / bandwidth), 1e-14);
-  EXPECT_NEAR(steps[1], steps[0], 1e-14);
+  expect_step(one_call(flat(4, bandwidth, latency), call), 6 * (latency + 5 / bandwidth));
+}
+
+// What is reduced is what was sent, without flags: 100 kB in three of the six rounds.
+TEST(Wire, IsNotReduced) {
+  topology::Cluster cluster = flat(4, bandwidth, latency);
+  cluster.reduction_bandwidth = BytesPerSecond(2e9);
+  auto call = all_reduce("ring", 100'000);
+  call.wire.bytes = 2;
+  expect_step(one_call(cluster, call), 6 * (latency + 2 * 100e3 / bandwidth) + 3 * 100e3 / 2e9);
 }
 
 // A tree whose chunks differ and a rank that comes late: the executors agree.

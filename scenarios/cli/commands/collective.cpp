@@ -2,6 +2,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -74,16 +75,13 @@ Scenario scenario_of(const Options& options) {
   return text.scenario();
 }
 
-// Of the algorithm, where one is named for what is no all-reduce.
-Row row_of(LibraryCalls& library, const std::string& algorithm, Collective collective, Bytes size) {
+// `algorithm` is one that is named for what is no all-reduce.
+Row row_of(LibraryCalls& library, const Scenario& scenario, const std::string& algorithm,
+           Collective collective, Bytes size) {
   training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
-                                float_size, Rank(0), ""};
-  std::string protocol = library.name(call);
-  if (!algorithm.empty()) {
-    call.algorithm = algorithm;
-    call.wire = {};
-    protocol.clear();
-  }
+                                float_size, Rank(0),
+                                algorithm,  scenario.collective.options};
+  std::string protocol = algorithm.empty() ? library.name(call) : "";
   return {size, std::move(call), std::move(protocol), {}, 0};
 }
 
@@ -98,7 +96,8 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   return point;
 }
 
-std::vector<Row> make_rows(const Options& options, LibraryCalls& library, Collective collective) {
+std::vector<Row> make_rows(const Options& options, const Scenario& scenario, LibraryCalls& library,
+                           Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
@@ -108,7 +107,7 @@ std::vector<Row> make_rows(const Options& options, LibraryCalls& library, Collec
   const std::string algorithm = collective == Collective::all_reduce ? "" : options.algorithm;
   std::vector<Row> rows;
   for (Bytes size = least; size <= most; size = size * options.factor) {
-    rows.push_back(row_of(library, algorithm, collective, size));
+    rows.push_back(row_of(library, scenario, algorithm, collective, size));
     if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
   if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
@@ -158,8 +157,8 @@ double bus_factor(Collective collective, double ranks) {
   return 0;
 }
 
-void write_table(const Scenario& scenario, const LibraryCalls& library, Collective collective,
-                 const std::vector<Row>& rows) {
+void write_table(const Options& options, const Scenario& scenario, const LibraryCalls& library,
+                 Collective collective, const std::vector<Row>& rows) {
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
                    "busbw (GB/s)", "transfers"},
@@ -177,6 +176,12 @@ void write_table(const Scenario& scenario, const LibraryCalls& library, Collecti
   table.write(std::cout);
   std::vector<std::string> assumptions = scenario.assumptions;
   for (const std::string& one : library.assumptions()) assumptions.push_back(one);
+  const bool by_nccl =
+      std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
+  if (by_nccl && options.device.empty()) {
+    assumptions.push_back("nccl: GPUs as " + scenario.workload.device.name +
+                          ", unless --device says otherwise");
+  }
   for (const Row& row : rows) {
     assumptions.insert(assumptions.end(), row.notes.begin(), row.notes.end());
   }
@@ -217,10 +222,14 @@ int run(const Options& options) {
         fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
         "see models/collectives/ALGORITHMS.md");
   }
+  if (collective != Collective::all_reduce && !options.algorithm.empty() &&
+      !options.protocol.empty()) {
+    throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
+  }
   LibraryCalls library(scenario);
-  auto rows = make_rows(options, library, collective);
+  auto rows = make_rows(options, scenario, library, collective);
   predict(scenario, options.shared.run_options(), rows);
-  if (options.json != "-") write_table(scenario, library, collective, rows);
+  if (options.json != "-") write_table(options, scenario, library, collective, rows);
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, collective, rows); });
   }

@@ -34,10 +34,11 @@ Cluster lone(std::uint32_t nodes) {
   return cluster;
 }
 
+using Fixed = Chooser::Fixed;
+
 Call call_on(const Cluster& cluster, Bytes size, const Fixed& fixed = {},
-             Collective collective = Collective::all_reduce, double capability = 8.0) {
-  const Tuning tuning(group_of(cluster, release, capability));
-  return call_of(tuning, cluster, collective, size, fixed);
+             Collective collective = Collective::all_reduce) {
+  return Chooser(cluster, release, 8.0, fixed).choose(collective, size);
 }
 
 // 12 channels of 20 GB/s, as NCCL finds on eight A100; two a NIC between nodes, as in the log of
@@ -63,16 +64,51 @@ TEST(NcclGroup, IsLimitedByTheScarcerLinks) {
   EXPECT_EQ(group.link, LocalLink::pci);
 }
 
+// Rings of a plan carry what their links do: one GPU pair below a PCIe switch does not cross the
+// sockets' link; a mesh whose lanes make no ring goes through the hosts.
+TEST(NcclGroup, CountsOnlyLinksThatAreCrossed) {
+  Cluster tree = switched(1);
+  tree.intra_node.kind = IntraNodeKind::pcie;
+  tree.intra_node.bandwidth = BytesPerSecond(12e9);
+  tree.intra_node.pcie_tree = topology::PcieTree{4, BytesPerSecond(12e9), 1, BytesPerSecond(5e9)};
+  const auto all = [](const Group& group) {
+    return group.ring.local.value() * group.ring.channels;
+  };
+  EXPECT_DOUBLE_EQ(all(group_of(*tree.with_gpus(4), release, 8.0)), 12e9);
+  EXPECT_DOUBLE_EQ(all(group_of(tree, release, 8.0)), 5e9);
+}
+
+// One ring leaves by one NIC of eight; twice as many rings as NICs carry no more than those.
+TEST(NcclGroup, CarriesWhatThePlansChannelsDo) {
+  const auto all = [](std::uint32_t channels) {
+    const Group group = group_of(switched(2), release, 8.0, channels);
+    EXPECT_EQ(group.ring.channels, channels);
+    return group.ring.remote.value() * group.ring.channels;
+  };
+  EXPECT_DOUBLE_EQ(all(1), 24e9);
+  EXPECT_DOUBLE_EQ(all(8), 192e9);
+  EXPECT_DOUBLE_EQ(all(16), 192e9);
+}
+
+TEST(NcclGroup, HasNoMoreChannelsThanItsRelease) {
+  Cluster wide = switched(2);
+  wide.gpus_per_node = wide.network.nics_per_node = 64;
+  EXPECT_EQ(group_of(wide, {24}, 8.0).ring.channels, 32U);
+  EXPECT_EQ(group_of(wide, {28}, 8.0).ring.channels, 64U);
+}
+
 TEST(NcclGroup, TakesLl128ForSafeOnNvlinkAndRdma) {
-  EXPECT_TRUE(has_safe_ll128(switched(2), 7.0));
-  EXPECT_FALSE(has_safe_ll128(switched(2), 6.1));
+  EXPECT_TRUE(has_safe_ll128(switched(2), release, 7.0));
+  EXPECT_FALSE(has_safe_ll128(switched(2), release, 6.1));
   Cluster other = switched(2);
   other.network.transport = topology::Transport::tcp;
-  EXPECT_FALSE(has_safe_ll128(other, 8.0));
+  EXPECT_FALSE(has_safe_ll128(other, release, 8.0));
   other = switched(1);
   other.intra_node.kind = IntraNodeKind::pcie;
-  EXPECT_FALSE(has_safe_ll128(other, 8.0));
-  EXPECT_TRUE(has_safe_ll128(lone(2), 8.0));
+  EXPECT_FALSE(has_safe_ll128(other, release, 8.0));
+  EXPECT_TRUE(has_safe_ll128(lone(2), release, 8.0));
+  EXPECT_TRUE(has_safe_ll128(switched(2), release, 8.6));
+  EXPECT_FALSE(has_safe_ll128(switched(2), {21}, 8.6));
 }
 
 TEST(NcclGroup, KnowsGpusByTheirComputeCapability) {
@@ -115,8 +151,7 @@ TEST(NcclCall, OfFlagsSendsThemToo) {
   const Call ll = call_on(slow, size, {Algorithm::ring, Protocol::ll});
   EXPECT_NEAR(ll.wire.bytes, 2, 1e-12);
   EXPECT_NEAR(ll.wire.start.value(), 6.6e-6, 1e-12);
-  // One rank a node: a tree's hop, 5.0 us, instead of a ring's 2.7.
-  EXPECT_NEAR(ll.wire.remote_hop.value(), 2.3e-6, 1e-12);
+  EXPECT_NEAR(ll.wire.remote_hop.value(), 0, 1e-12);
   EXPECT_NEAR(call_on(slow, size, {Algorithm::ring, Protocol::ll128}).wire.bytes, 1 / 0.92, 1e-12);
   // 192 GB/s of NICs: LL gets 20.4 at most of three nodes and more.
   EXPECT_NEAR(call_on(switched(8), size, {Algorithm::ring, Protocol::ll}).wire.bytes, 192 / 20.4,
@@ -131,12 +166,13 @@ TEST(NcclCall, OfATreeIsMeasuredAgainstTwoCrossings) {
 }
 
 // sqrt(S b h / (2 D - 1)) of one of 16 plan channels: 64 MiB / 16 at 12 GB/s x 0.92, a hop of 3 us
-// and 11.3 of Simple's tree, a depth of 7 + 3.
-TEST(NcclCall, OfATreeHasTheChunkThatIsBestForAPlan) {
-  const Call call = call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple});
-  const double share = (1 << 26) / 16.0, bandwidth = 12e9 * 0.92, hop = 3e-6 + 11.3e-6;
-  EXPECT_NEAR(static_cast<double>(call.chunk_size.value()), std::sqrt(share * bandwidth * hop / 19),
-              1);
+// and 11.3 of Simple's tree, a depth of 7 + 3; 177 kB, and 128 KiB the power of two below.
+TEST(NcclCall, OfATreeHasAChunkThatSuitsAPlan) {
+  const Fixed simple{Algorithm::tree, Protocol::simple};
+  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(128 << 10));
+  // Two trees share one NIC and carry all of the buffer: shares of 32 MiB, 12 GB/s each; 501 kB.
+  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple, 1}).chunk_size,
+            Bytes(256 << 10));
 }
 
 // Whatever is asked for, all but an all-reduce is a ring or a chain.
@@ -148,19 +184,15 @@ TEST(NcclCall, PassesOverWhatIsNotToBeHad) {
             Protocol::ll);
 }
 
-// On PCIe LL128 is not taken for safe; a group that says otherwise gets it.
-TEST(NcclCall, TakesAProtocolThatTheGroupHas) {
+// On PCIe LL128 is not taken for safe, unless somebody asks for it.
+TEST(NcclCall, TakesAProtocolThatIsAskedFor) {
   Cluster cluster = switched(1);
   cluster.intra_node.kind = IntraNodeKind::pcie;
-  Group group = group_of(cluster, release, 8.0);
-  const Fixed fixed{std::nullopt, Protocol::ll128};
-  EXPECT_NE(call_of(Tuning(group), cluster, Collective::all_reduce, Bytes(1 << 20), fixed)
-                .choice.protocol,
-            Protocol::ll128);
-  group.has_ll128 = true;
-  EXPECT_EQ(call_of(Tuning(group), cluster, Collective::all_reduce, Bytes(1 << 20), fixed)
-                .choice.protocol,
-            Protocol::ll128);
+  for (const std::uint64_t size : {1ULL << 12, 1ULL << 20, 1ULL << 28}) {
+    EXPECT_NE(call_on(cluster, Bytes(size)).choice.protocol, Protocol::ll128);
+    EXPECT_EQ(call_on(cluster, Bytes(size), {std::nullopt, Protocol::ll128}).choice.protocol,
+              Protocol::ll128);
+  }
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Nccl, DescribesAClusterByItself) {
       {"nccl", "dgx-h100", "--gpus", "24", "--gpu", "hopper", "--max", "1KiB"}, folder.path());
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(ended.out.rfind("NCCL 2.28, 24 ranks on 3 nodes, 16 channels\n", 0), 0U) << ended.out;
-  EXPECT_NE(ended.out.find("16 channels of 23.18GBps as the cluster suggests"), std::string::npos)
+  EXPECT_NE(ended.out.find("16 channels of 24GBps as the cluster suggests"), std::string::npos)
       << ended.out;
 }
 
@@ -122,6 +122,9 @@ TEST(Nccl, SaysWhatIsWrong) {
        "--gpus-per-node: 8192 is out of range; write 1 to 1024"},
       {{"--channels", "2", "--local", "1GBps", "--gpus-per-node", "1"},
        "--gpus-per-node: one GPU sends nothing; write 2 or more, or --nodes 2"},
+      {{"--gpus", "8", "--channels", "2", "--local", "1GBps"},
+       "--gpus requires cluster; see paceline --help"},
+      {{"dgx-a100", "--channels", "2"}, "cluster excludes --channels; see paceline --help"},
       {{"dgx-a100", "--gpus", "1"}, "--gpus: one GPU sends nothing; write 2 or more"},
       {{"dgx-a100", "--gpus", "8", "--nvls-channels", "65"},
        "--nvls-channels: 65 is out of range; write 1 to 64"},

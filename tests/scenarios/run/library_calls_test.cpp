@@ -69,8 +69,10 @@ TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
     return call.wire.bytes;
   };
   EXPECT_NEAR(bytes_of("16"), 1 / 0.92, 1e-9);
-  // 184 GB/s (8 NICs at 96 %) through 8 channels of 17.8 at most (an Ampere's tree on many nodes).
-  EXPECT_NEAR(bytes_of("8"), 192.0 / (8 * 17.8), 1e-9);
+  // 8 NICs of 24 GB/s through 8 channels of 17.8 at most (an Ampere's tree on many nodes).
+  EXPECT_NEAR(bytes_of("8"), 8 * 24 / (8 * 17.8), 1e-9);
+  // One channel is one NIC's, and no wider for being alone.
+  EXPECT_NEAR(bytes_of("1"), 24 / 17.8, 1e-9);
 }
 
 // What NCCL does not choose has no protocol, and an all-to-all is no collective of NCCL's.
