@@ -1,0 +1,34 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "traces/learn/matched_calls.h"
+#include "traces/learn/step_profile.h"
+
+namespace paceline {
+
+// What profilers saw of a training run: a file a rank.
+struct Import {
+  struct Refused {
+    std::string file, why;
+  };
+
+  std::vector<std::string> files;                       // by trace
+  std::vector<traces::DeviceTrace> traces;              // by rank, those that name none last
+  std::vector<std::vector<traces::StepProfile>> steps;  // by trace
+  traces::MatchedCalls matched;
+  std::vector<Refused> refused;
+};
+
+// Reads files, archives and folders of them, in the formats that their contents show. What cannot
+// be read is refused with a reason; when nothing is left, or two files are of one rank, throws
+// InputError.
+[[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
+
+// Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks.
+void write_summary(std::ostream& out, const Import& import);
+void write_json(std::ostream& out, const Import& import);
+
+}  // namespace paceline

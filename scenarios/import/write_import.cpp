@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <tuple>
+
+#include "models/units/parse.h"
+#include "scenarios/import/import.h"
+#include "scenarios/report/text_table.h"
+#include "traces/replay/replay.h"
+
+namespace paceline {
+namespace {
+
+using traces::DeviceTrace;
+using traces::ProfiledCall;
+using traces::StepProfile;
+using traces::TracedCollective;
+
+constexpr const char* none = "-";
+
+std::string rank_of(const DeviceTrace& trace) {
+  return trace.rank ? std::to_string(trace.rank->value()) : none;
+}
+
+std::string text_of(const std::optional<Seconds>& time) { return time ? to_text(*time) : none; }
+
+// What a program of the step takes, beside the step.
+std::string replay_error(const DeviceTrace& trace, const StepProfile& step) {
+  if (!step.length || *step.length <= Seconds(0)) return none;
+  const Seconds taken = traces::replayed(traces::replay_of(trace, step).program);
+  return fmt::format("{:+.1f}%", 100 * (taken / *step.length - 1));
+}
+
+void write_steps(std::ostream& out, const Import& import) {
+  TextTable table({"rank", "step", "length", "replayed", "compute", "communication", "exposed",
+                   "calls", "gradients"},
+                  2);
+  for (std::size_t t = 0; t < import.traces.size(); ++t) {
+    for (const StepProfile& step : import.steps[t]) {
+      table.add({rank_of(import.traces[t]), step.name, text_of(step.length),
+                 replay_error(import.traces[t], step), to_text(step.compute),
+                 to_text(step.communication), to_text(step.exposed),
+                 std::to_string(step.calls.size()), std::to_string(step.gradients)});
+    }
+  }
+  table.write(out);
+}
+
+// Calls that are alike: kind, elements, bytes an element, group.
+using Likeness = std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint32_t>;
+
+Likeness likeness_of(const TracedCollective& call) {
+  return {call.kind, call.count ? call.count->value() : 0,
+          call.element_size ? call.element_size->value() : 0, call.group_size};
+}
+
+struct Alike {
+  std::size_t calls = 0;
+  std::vector<Seconds> on_device;
+};
+
+std::string or_none(std::uint64_t number) { return number > 0 ? std::to_string(number) : none; }
+
+// Of the first rank, as its first step with calls makes them; a row for each kind and size.
+void write_calls(std::ostream& out, const Import& import) {
+  std::vector<Likeness> order;
+  std::map<Likeness, Alike> alike;
+  std::size_t steps = 0;
+  for (const StepProfile& step : import.steps.front()) {
+    if (!step.calls.empty()) ++steps;
+    for (const ProfiledCall& call : step.calls) {
+      const Likeness likeness = likeness_of(import.traces.front().collectives[call.collective]);
+      if (!alike.contains(likeness)) order.push_back(likeness);
+      Alike& of = alike[likeness];
+      ++of.calls;
+      if (call.start) of.on_device.push_back(*call.end - *call.start);
+    }
+  }
+  if (order.empty()) return;
+  fmt::print(out, "\ncollectives of rank {}, in {} step{}\n", rank_of(import.traces.front()), steps,
+             steps == 1 ? "" : "s");
+  TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
+  for (const Likeness& likeness : order) {
+    const auto& [kind, count, size, group] = likeness;
+    const Alike& of = alike.at(likeness);
+    const auto [least, most] = std::ranges::minmax_element(of.on_device);
+    const bool ran = !of.on_device.empty();
+    table.add({kind, or_none(count), or_none(size), or_none(group), std::to_string(of.calls),
+               ran ? to_text(*least) : none, ran ? to_text(*most) : none});
+  }
+  table.write(out);
+}
+
+void write_matched(std::ostream& out, const Import& import) {
+  if (import.matched.calls.empty()) return;
+  fmt::print(out,
+             "\nthe same collective on several ranks: transfer is the quickest rank's, the rest "
+             "waiting\n");
+  TextTable table({"kind", "elements", "ranks", "transfer", "skew", "last to begin"}, 1);
+  for (const traces::MatchedCall& call : import.matched.calls) {
+    const auto& first = call.ranks.front();
+    const TracedCollective& traced = import.traces[first.trace].collectives[first.collective];
+    const auto last = std::ranges::max_element(call.ranks, {}, &traces::MatchedCall::OnRank::late);
+    table.add({traced.kind, or_none(traced.count ? traced.count->value() : 0),
+               std::to_string(call.ranks.size()), to_text(call.transfer), to_text(call.skew),
+               "rank " + rank_of(import.traces[last->trace])});
+  }
+  table.write(out);
+}
+
+nlohmann::ordered_json seconds_or_null(const std::optional<Seconds>& time) {
+  return time ? nlohmann::ordered_json(time->value()) : nullptr;
+}
+
+nlohmann::ordered_json replayed_or_null(const DeviceTrace& trace, const StepProfile& step) {
+  if (!step.length) return nullptr;
+  return traces::replayed(traces::replay_of(trace, step).program).value();
+}
+
+nlohmann::ordered_json json_of(const TracedCollective& traced, const ProfiledCall& call) {
+  return {{"kind", traced.kind},
+          {"elements", traced.count ? nlohmann::ordered_json(traced.count->value()) : nullptr},
+          {"element_size_bytes",
+           traced.element_size ? nlohmann::ordered_json(traced.element_size->value()) : nullptr},
+          {"group_size", traced.group_size},
+          {"algorithm", traced.algorithm},
+          {"called_s", call.called.value()},
+          {"ready_s", seconds_or_null(call.ready)},
+          {"start_s", seconds_or_null(call.start)},
+          {"end_s", seconds_or_null(call.end)}};
+}
+
+nlohmann::ordered_json json_of(const DeviceTrace& trace, const StepProfile& step) {
+  auto calls = nlohmann::ordered_json::array();
+  for (const ProfiledCall& call : step.calls) {
+    calls.push_back(json_of(trace.collectives[call.collective], call));
+  }
+  return {{"name", step.name},
+          {"length_s", seconds_or_null(step.length)},
+          {"replayed_s", replayed_or_null(trace, step)},
+          {"compute_s", step.compute.value()},
+          {"communication_s", step.communication.value()},
+          {"exposed_communication_s", step.exposed.value()},
+          {"gradients", step.gradients},
+          {"calls", std::move(calls)}};
+}
+
+nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& call) {
+  const auto& first = call.ranks.front();
+  auto ranks = nlohmann::ordered_json::array();
+  for (const auto& at : call.ranks) {
+    ranks.push_back(
+        {{"trace", at.trace}, {"waited_s", at.waited.value()}, {"late_s", at.late.value()}});
+  }
+  return {{"kind", import.traces[first.trace].collectives[first.collective].kind},
+          {"transfer_s", call.transfer.value()},
+          {"skew_s", call.skew.value()},
+          {"ranks", std::move(ranks)}};
+}
+
+}  // namespace
+
+void write_summary(std::ostream& out, const Import& import) {
+  std::size_t steps = 0;
+  for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
+  fmt::print(out, "{} rank{}, {} step{}{}\n\n", import.traces.size(),
+             import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
+             import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+  write_steps(out, import);
+  write_calls(out, import);
+  write_matched(out, import);
+  if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
+  for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
+}
+
+void write_json(std::ostream& out, const Import& import) {
+  nlohmann::ordered_json all{{"schema", "paceline.import/1"}};
+  auto& traces = all["traces"] = nlohmann::ordered_json::array();
+  for (std::size_t t = 0; t < import.traces.size(); ++t) {
+    const DeviceTrace& trace = import.traces[t];
+    auto steps = nlohmann::ordered_json::array();
+    for (const StepProfile& step : import.steps[t]) steps.push_back(json_of(trace, step));
+    traces.push_back({{"file", import.files[t]},
+                      {"rank", trace.rank ? nlohmann::ordered_json(trace.rank->value()) : nullptr},
+                      {"world_size", trace.world_size},
+                      {"device", trace.device},
+                      {"events", trace.events},
+                      {"skipped_events", trace.skipped},
+                      {"steps", std::move(steps)}});
+  }
+  auto& matched = all["matched"] = nlohmann::ordered_json::array();
+  for (const traces::MatchedCall& call : import.matched.calls) {
+    matched.push_back(json_of(import, call));
+  }
+  auto& refused = all["refused"] = nlohmann::ordered_json::array();
+  for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
+  out << all.dump(1) << '\n';
+}
+
+}  // namespace paceline

@@ -1,0 +1,115 @@
+// `paceline import` through the built program.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline::test {
+namespace {
+
+using nlohmann::json;
+
+json event(const char* category, const std::string& name, double start, double length,
+           json arguments = json::object()) {
+  return {{"ph", "X"}, {"cat", category}, {"name", name},  {"pid", 1},
+          {"tid", 2},  {"ts", start},     {"dur", length}, {"args", std::move(arguments)}};
+}
+
+// Two steps of 100 us on the host; in each a kernel of 60 us and an all-reduce of 1000 floats
+// behind it, on the device for `reduce` us from `late` us on.
+std::string trace_of_rank(int rank, double clock, double late, double reduce) {
+  json events = json::array();
+  for (int step = 0; step < 2; ++step) {
+    const double at = clock + 100.0 * step;
+    const int id = 10 * step;
+    events.push_back(event("user_annotation", fmt::format("ProfilerStep#{}", step + 1), at, 99));
+    events.push_back(
+        event("cuda_runtime", "cudaLaunchKernel", at + 5, 2, {{"correlation", id + 1}}));
+    events.push_back(
+        event("kernel", "gemm", at + 10, 60, {{"correlation", id + 1}, {"stream", 7}}));
+    events.push_back(event("cpu_op", "record_param_comms", at + 20, 8,
+                           {{"External id", id + 2},
+                            {"Collective name", "allreduce"},
+                            {"In msg nelems", 1000},
+                            {"Out msg nelems", 1000},
+                            {"Group size", 2},
+                            {"dtype", "Float"},
+                            {"Process Group Name", "0"},
+                            {"Process Group Ranks", "[0, 1]"}}));
+    events.push_back(
+        event("cuda_runtime", "cudaLaunchKernelExC", at + 24, 2, {{"correlation", id + 3}}));
+    events.push_back(event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+                           at + late, reduce,
+                           {{"External id", id + 2}, {"correlation", id + 3}, {"stream", 9}}));
+  }
+  const json trace{{"schemaVersion", 1},
+                   {"deviceProperties", json::array({{{"id", 0}, {"name", "A device"}}})},
+                   {"distributedInfo", {{"backend", "nccl"}, {"rank", rank}, {"world_size", 2}}},
+                   {"traceEvents", events}};
+  return trace.dump();
+}
+
+// Rank 1's clock is 5,000 us ahead; it joins 10 us late, so rank 0 waits as long.
+TEST(Import, FindsStepsAndPartsWaitingFromTransfer) {
+  const Folder folder;
+  folder.write("0.json", trace_of_rank(0, 1000, 70, 30));
+  folder.write("1.json", trace_of_rank(1, 6000, 80, 20));
+  const Ended ended = paceline({"import", "1.json", "0.json", "--json", "-"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json all = json::parse(ended.out);
+  ASSERT_EQ(all["traces"].size(), 2U);
+  EXPECT_EQ(all["traces"][0]["rank"], 0);
+  EXPECT_EQ(all["traces"][0]["device"], "A device");
+  const json& steps = all["traces"][0]["steps"];
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_NEAR(steps[1]["length_s"], 100e-6, 1e-12);
+  EXPECT_NEAR(steps[1]["replayed_s"], 100e-6, 1e-12);
+  EXPECT_TRUE(steps[0]["length_s"].is_null());
+  EXPECT_NEAR(steps[0]["compute_s"], 60e-6, 1e-12);
+  EXPECT_NEAR(steps[0]["exposed_communication_s"], 30e-6, 1e-12);
+  ASSERT_EQ(steps[0]["calls"].size(), 1U);
+  EXPECT_EQ(steps[0]["calls"][0]["elements"], 1000);
+  EXPECT_EQ(steps[0]["calls"][0]["element_size_bytes"], 4);
+  EXPECT_NEAR(steps[0]["calls"][0]["ready_s"], 70e-6, 1e-12);
+  ASSERT_EQ(all["matched"].size(), 2U);
+  EXPECT_NEAR(all["matched"][0]["transfer_s"], 20e-6, 1e-12);
+  EXPECT_NEAR(all["matched"][0]["skew_s"], 10e-6, 1e-12);
+}
+
+TEST(Import, ReadsWhatIsPacked) {
+  const Folder folder;
+  folder.write("0.json", trace_of_rank(0, 1000, 70, 30));
+  ASSERT_EQ(
+      run_program({"/bin/sh", "-c", "gzip -k 0.json && tar cf all.tar 0.json.gz && rm 0.json"},
+                  folder.path())
+          .exit_code,
+      0);
+  const Ended gzip = paceline({"import", "0.json.gz"}, folder.path());
+  EXPECT_EQ(gzip.exit_code, 0) << gzip.err;
+  EXPECT_EQ(gzip.out.rfind("1 rank, 2 steps, A device\n", 0), 0U) << gzip.out;
+}
+
+TEST(Import, RefusesWhatIsNoTrace) {
+  const Folder folder;
+  folder.write("no.txt", "no trace\n");
+  folder.write("0.json", trace_of_rank(0, 1000, 70, 30));
+  const Ended none = paceline({"import", "nowhere"}, folder.path());
+  EXPECT_EQ(none.exit_code, 2);
+  const Ended alone = paceline({"import", "no.txt"}, folder.path());
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "paceline: no.txt: is in no known format; known: kineto\n");
+  const Ended beside = paceline({"import", "."}, folder.path());
+  EXPECT_EQ(beside.exit_code, 0) << beside.err;
+  EXPECT_NE(beside.out.find("no.txt: is in no known format; known: kineto"), std::string::npos);
+  folder.write("again.json", trace_of_rank(0, 1000, 70, 30));
+  const Ended twice = paceline({"import", "0.json", "again.json"}, folder.path());
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_NE(twice.err.find("is of rank 0, as "), std::string::npos) << twice.err;
+}
+
+}  // namespace
+}  // namespace paceline::test

@@ -1,0 +1,78 @@
+#include "traces/kineto/nccl_names.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace paceline::traces::kineto {
+namespace {
+
+using collectives::Collective;
+
+TEST(CollectiveNames, AreThoseOfAllReleases) {
+  const std::pair<const char*, Collective> names[] = {
+      {"allreduce", Collective::all_reduce},
+      {"all_reduce", Collective::all_reduce},
+      {"AllReduce", Collective::all_reduce},
+      {"allreduce_coalesced", Collective::all_reduce},
+      {"_allgather_base", Collective::all_gather},
+      {"all_gather_into_tensor_coalesced", Collective::all_gather},
+      {"reduce_scatter_tensor_coalesced", Collective::reduce_scatter},
+      {"_reduce_scatter_base", Collective::reduce_scatter},
+      {"broadcast", Collective::broadcast},
+      {"_broadcast_oop", Collective::broadcast},
+      {"reduce", Collective::reduce},
+      {"_reduce_oop", Collective::reduce},
+      {"all_to_allv", Collective::all_to_all},
+      {"alltoall_base", Collective::all_to_all}};
+  for (const auto& [name, collective] : names) EXPECT_EQ(collective_of(name), collective) << name;
+  for (const char* none : {"", "wait", "barrier", "send 0->1", "recv", "gather", "scatter"}) {
+    EXPECT_FALSE(collective_of(none)) << none;
+  }
+}
+
+TEST(KernelNames, TellKindAndAlgorithm) {
+  struct Row {
+    const char *name, *kind, *algorithm;
+  };
+  // NCCL 2.10 and 2.19; NVLS of 2.18, PAT of 2.23, CollNet; one kernel for all of 2.19 and RCCL.
+  const Row rows[] = {
+      {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long)", "AllReduce",
+       "RING_LL"},
+      {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "AllReduce",
+       "RING_LL"},
+      {"ncclDevKernel_AllReduce_Sum_bf16_TREE_LL128(ncclDevComm*)", "AllReduce", "TREE_LL128"},
+      {"ncclDevKernel_AllReduce_Sum_f16_NVLS_TREE_SIMPLE", "AllReduce", "NVLS_TREE_SIMPLE"},
+      {"ncclKernel_AllReduce_COLLNET_CHAIN_SIMPLE_Sum_half", "AllReduce", "COLLNET_CHAIN_SIMPLE"},
+      {"ncclDevKernel_ReduceScatter_Sum_f32_PAT_SIMPLE", "ReduceScatter", "PAT_SIMPLE"},
+      {"ncclDevKernel_SendRecv(ncclDevComm*)", "SendRecv", ""},
+      {"ncclDevKernel_Generic(ncclDevComm*)", "", ""},
+      {"ncclDevKernel_Generic_4(ncclDevComm*)", "", ""},
+      {"nccl", "", ""}};
+  for (const Row& row : rows) {
+    EXPECT_TRUE(is_collective_kernel(row.name));
+    EXPECT_EQ(kernel_kind(row.name), row.kind) << row.name;
+    EXPECT_EQ(algorithm_of(row.name), row.algorithm) << row.name;
+  }
+  EXPECT_TRUE(is_collective_kernel("rcclGenericKernel<4, false>"));
+  EXPECT_FALSE(is_collective_kernel("void at::native::nccl_like_kernel"));
+}
+
+TEST(KernelNames, TellWhatTheyMayRun) {
+  TracedCollective call;
+  for (const char* kernel : {"", "AllReduce", "SendRecv"}) EXPECT_TRUE(may_run(call, kernel));
+  call.collective = Collective::all_to_all;
+  EXPECT_TRUE(may_run(call, "SendRecv"));
+  EXPECT_FALSE(may_run(call, "AllReduce"));
+  call.collective = Collective::all_gather;
+  for (const char* kernel : {"AllGather", "Broadcast", ""}) EXPECT_TRUE(may_run(call, kernel));
+  EXPECT_FALSE(may_run(call, "Reduce"));
+  call.collective = std::nullopt;
+  call.kind = "send 0->1";
+  EXPECT_TRUE(may_run(call, "SendRecv"));
+  EXPECT_FALSE(may_run(call, "AllGather"));
+}
+
+}  // namespace
+}  // namespace paceline::traces::kineto

@@ -1,0 +1,106 @@
+#include "traces/archive/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+namespace paceline::traces {
+namespace {
+
+struct Close {
+  void operator()(archive* opened) const { archive_read_free(opened); }
+};
+using Reader = std::unique_ptr<archive, Close>;
+
+std::string why(archive* reader) {
+  const char* text = archive_error_string(reader);
+  return text == nullptr ? "cannot be read" : text;
+}
+
+// `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
+Reader opened(const std::string& path, bool raw) {
+  Reader reader(archive_read_new());
+  archive_read_support_filter_all(reader.get());
+  if (raw) {
+    archive_read_support_format_raw(reader.get());
+    archive_read_support_format_empty(reader.get());
+  } else {
+    archive_read_support_format_tar(reader.get());
+    archive_read_support_format_zip(reader.get());
+  }
+  constexpr std::size_t block = 1 << 20;
+  if (archive_read_open_filename(reader.get(), path.c_str(), block) == ARCHIVE_OK) return reader;
+  // What is wrong with a file that is no archive is said when it is opened as what it is.
+  if (raw) throw ArchiveError(why(reader.get()));
+  return nullptr;
+}
+
+std::string text_of(archive* reader) {
+  std::string text;
+  const void* part = nullptr;
+  std::size_t size = 0;
+  la_int64_t offset = 0;
+  for (;;) {
+    const int status = archive_read_data_block(reader, &part, &size, &offset);
+    if (status == ARCHIVE_EOF) return text;
+    if (status < ARCHIVE_WARN) throw ArchiveError(why(reader));
+    if (text.size() + size > unpacked_most) throw ArchiveError("unpacks to more than 16 GiB");
+    text.append(static_cast<const char*>(part), size);
+  }
+}
+
+// Nothing when it is no archive.
+bool take_archive(const std::string& path, const std::function<void(UnpackedFile)>& take) {
+  const Reader reader = opened(path, false);
+  if (!reader) return false;
+  archive_entry* entry = nullptr;
+  for (bool is_first = true;; is_first = false) {
+    const int status = archive_read_next_header(reader.get(), &entry);
+    if (status == ARCHIVE_EOF) return !is_first;
+    if (status < ARCHIVE_WARN) {
+      if (is_first) return false;
+      throw ArchiveError(why(reader.get()));
+    }
+    if (archive_entry_filetype(entry) != AE_IFREG) continue;
+    std::string name = path + ":" + archive_entry_pathname(entry);
+    take({std::move(name), text_of(reader.get())});
+  }
+}
+
+void take_file(const std::string& path, const std::function<void(UnpackedFile)>& take) {
+  if (take_archive(path, take)) return;
+  const Reader reader = opened(path, true);
+  archive_entry* entry = nullptr;
+  const int status = archive_read_next_header(reader.get(), &entry);
+  if (status == ARCHIVE_EOF) return take({path, ""});
+  if (status < ARCHIVE_WARN) throw ArchiveError(why(reader.get()));
+  take({path, text_of(reader.get())});
+}
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take) {
+  try {
+    if (!std::filesystem::is_directory(path)) return take_file(path, take);
+    for (const std::string& file : files_below(path)) take_file(file, take);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw ArchiveError(error.code().message());
+  }
+}
+
+}  // namespace paceline::traces

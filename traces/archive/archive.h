@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace paceline::traces {
+
+// A file or an archive that cannot be read, and why.
+class ArchiveError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct UnpackedFile {
+  std::string name;  // the path; in an archive, its path there behind a colon: a.tar.gz:run/0.json
+  std::string text;
+};
+
+inline constexpr std::uint64_t unpacked_most = std::uint64_t{16} << 30;  // bytes, of one file
+
+// Calls `take` for each regular file of a path, unpacked: a plain file, one that is compressed
+// (gzip, zstd and what else libarchive reads), each of an archive (tar, compressed or not; zip),
+// and those in a folder and the folders in it, by name. What a path is shows its content, not its
+// name. Several at a time are never held. Links and devices are passed over.
+//
+// Throws ArchiveError for what is missing, unreadable, cut off, or unpacks to more than
+// unpacked_most.
+void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take);
+
+}  // namespace paceline::traces

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "models/units/units.h"
+
+namespace paceline::traces {
+
+// Nanoseconds since the earliest event of a trace. Profilers count in parts of a microsecond since
+// an epoch, which no double keeps; hosts' clocks do not agree, so nothing compares those of two
+// ranks.
+using TraceTime = std::int64_t;
+
+inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(time) * 1e-9); }
+
+// One collective as the host asked for it, with as much of it as the trace tells.
+struct TracedCollective {
+  std::string kind;  // as the trace spells it: allreduce, all_to_allv, send
+  std::optional<collectives::Collective> collective;  // when it is one of ours
+  std::optional<ElementCount> count;  // of the larger of its two buffers: of the whole array
+  std::optional<ElementSize> element_size;
+  std::uint32_t group_size = 0;           // 0: not told
+  std::string group;                      // its name; may be empty
+  std::vector<Rank> ranks;                // of the group, as far as they are listed
+  std::optional<std::uint64_t> sequence;  // in its group, when the trace counts them
+  std::string algorithm;                  // such as RING_LL, from the kernel's name: a hint
+  TraceTime called = 0, returned = 0;     // on the host
+  // On the device; absent where nothing ran there (a group of one) or it was cut off.
+  struct OnDevice {
+    TraceTime start, end;
+  };
+  std::optional<OnDevice> device;
+};
+
+// What a profiler saw of one rank. Lists are in the order of their starts.
+struct DeviceTrace {
+  enum class Work : std::uint8_t { kernel, copy, set };
+  // What ran on the device, but for collectives.
+  struct Task {
+    TraceTime start, end;
+    std::uint32_t stream;
+    Work work;
+    std::optional<TraceTime> launched;  // when the host asked for it; some are before (CUPTI)
+    std::uint32_t name;                 // in `names`
+  };
+  // What the host said it does: ProfilerStep#4, DistributedDataParallel.forward, Optimizer.step.
+  struct Range {
+    TraceTime start, end;
+    std::uint64_t thread;
+    std::uint32_t name;
+  };
+  // A gradient became ready on the host (its AccumulateGrad), and was copied to its bucket.
+  struct Gradient {
+    TraceTime ready;
+  };
+
+  std::optional<Rank> rank;
+  std::uint32_t world_size = 0;  // 0: not told
+  std::string device;            // its name; may be empty
+  std::vector<std::string> names;
+  std::vector<Task> tasks;
+  std::vector<Range> ranges;
+  std::vector<Gradient> gradients;
+  std::vector<TracedCollective> collectives;
+  std::uint64_t events = 0, skipped = 0;  // of the file; those that could not be read
+};
+
+}  // namespace paceline::traces

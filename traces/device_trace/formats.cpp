@@ -1,0 +1,29 @@
+#include "traces/device_trace/formats.h"
+
+#include <array>
+#include <string>
+
+#include "traces/collective_log/collective_log.h"
+#include "traces/kineto/kineto.h"
+
+namespace paceline::traces {
+namespace {
+
+constexpr std::array rows{
+    DeviceTraceFormat{"kineto", is_kineto, read_kineto},
+};
+
+}  // namespace
+
+std::span<const DeviceTraceFormat> device_trace_formats() { return rows; }
+
+DeviceTrace read_device_trace(std::string_view text) {
+  std::string known;
+  for (const DeviceTraceFormat& row : rows) {
+    if (row.is_one(text)) return row.read(text);
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw FormatError(0, "is in no known format", "known: " + known);
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces {
+
+struct DeviceTraceFormat {
+  std::string_view name;
+  bool (*is_one)(std::string_view text);
+  DeviceTrace (*read)(std::string_view text);  // throws FormatError
+};
+
+// A row a format; the first that takes a text reads it.
+[[nodiscard]] std::span<const DeviceTraceFormat> device_trace_formats();
+
+// In the format that its content shows. Throws FormatError when it shows none, or is cut off.
+[[nodiscard]] DeviceTrace read_device_trace(std::string_view text);
+
+}  // namespace paceline::traces

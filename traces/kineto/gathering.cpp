@@ -1,0 +1,183 @@
+#include "traces/kineto/gathering.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "traces/collective_log/lines.h"
+#include "traces/kineto/nccl_names.h"
+#include "traces/kineto/scalars.h"
+
+namespace paceline::traces::kineto {
+namespace {
+
+std::uint64_t number_or_0(std::string_view text) {
+  return number_of<std::uint64_t>(text).value_or(0);
+}
+
+// Early profilers wrote "stream 7".
+std::uint64_t thread_of(std::string_view text) {
+  const std::size_t space = text.rfind(' ');
+  return number_or_0(space == std::string_view::npos ? text : text.substr(space + 1));
+}
+
+// Profilers that know no operation of a kernel repeat its correlation, which counts something else.
+std::optional<std::uint64_t> operation_of(const Arguments& arguments) {
+  if (arguments.external_id == arguments.correlation) return std::nullopt;
+  return number_of<std::uint64_t>(arguments.external_id);
+}
+
+template <class T, class Start>
+void sort_by(std::vector<T>& list, const Start& start) {
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const T& a, const T& b) { return start(a) < start(b); });
+}
+
+}  // namespace
+
+void Gathering::take(const Event& event) {
+  ++trace_.events;
+  if (event.phase != "X") return;
+  const auto start = nanoseconds_of(event.start_us), length = nanoseconds_of(event.duration_us);
+  if (!start || !length || *length < 0 || *start + *length > furthest_time) {
+    ++trace_.skipped;
+    return;
+  }
+  earliest_ = std::min(earliest_, *start);
+  const TraceTime end = *start + *length;
+  switch (const Category category = category_of(event.category)) {
+    case Category::kernel:
+    case Category::copy:
+    case Category::set: return take_device_work(event, category, *start, end);
+    case Category::launch:
+      if (const auto correlation = number_or_0(event.arguments.correlation)) {
+        launches_.try_emplace(correlation,
+                              CollectiveKernel::Launch{*start, thread_of(event.thread)});
+      }
+      return;
+    case Category::annotation: return take_annotation(event, *start, end);
+    case Category::operation: return take_operation(event, *start, end);
+    case Category::other: return;
+  }
+}
+
+void Gathering::take_device_work(const Event& event, Category category, TraceTime start,
+                                 TraceTime end) {
+  const Arguments& arguments = event.arguments;
+  if (!device_ && !arguments.device.empty()) device_ = arguments.device;
+  if (category == Category::kernel && is_collective_kernel(event.name)) {
+    return take_collective_kernel(event, start, end);
+  }
+  using Work = DeviceTrace::Work;
+  const Work work = category == Category::kernel ? Work::kernel
+                    : category == Category::copy ? Work::copy
+                                                 : Work::set;
+  const auto stream =
+      thread_of(arguments.stream.empty() ? event.thread : arguments.stream) & 0xffffffffU;
+  tasks_.push_back({{start, end, static_cast<std::uint32_t>(stream), work, std::nullopt,
+                     name_number(event.name)},
+                    number_or_0(arguments.correlation)});
+}
+
+void Gathering::take_collective_kernel(const Event& event, TraceTime start, TraceTime end) {
+  LaunchedKernel launched{{}, number_or_0(event.arguments.correlation)};
+  CollectiveKernel& kernel = launched.kernel;
+  kernel.start = start;
+  kernel.end = end;
+  kernel.kind = kernel_kind(event.name);
+  kernel.told = described(event.arguments);
+  kernel.told.algorithm = algorithm_of(event.name);
+  kernel.external_id = operation_of(event.arguments);
+  kernels_.push_back(std::move(launched));
+}
+
+void Gathering::take_operation(const Event& event, TraceTime start, TraceTime end) {
+  if (event.name == gradient_ready) trace_.gradients.push_back({start});
+  if (event.name != recorded_call) return;
+  TracedCollective call = described(event.arguments);
+  if (call.kind == "wait") return;  // for one that was called before
+  take_call(std::move(call), event, start, end);
+}
+
+void Gathering::take_annotation(const Event& event, TraceTime start, TraceTime end) {
+  trace_.ranges.push_back({start, end, thread_of(event.thread), name_number(event.name)});
+  if (!event.name.starts_with(annotated_call)) return;
+  take_call(annotated(event.name, event.arguments), event, start, end);
+}
+
+void Gathering::take_call(TracedCollective call, const Event& event, TraceTime start,
+                          TraceTime end) {
+  call.called = start;
+  call.returned = end;
+  calls_.push_back({std::move(call), thread_of(event.thread),
+                    number_of<std::uint64_t>(event.arguments.external_id)});
+}
+
+std::uint32_t Gathering::name_number(std::string_view name) {
+  const auto [found, is_new] =
+      name_numbers_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
+  if (is_new) trace_.names.emplace_back(name);
+  return found->second;
+}
+
+void Gathering::take_rank(std::string_view rank, std::string_view world_size) {
+  if (const auto number = number_of<std::uint32_t>(rank)) trace_.rank = Rank(*number);
+  trace_.world_size = number_of<std::uint32_t>(world_size).value_or(0);
+}
+
+void Gathering::take_device(std::string_view number, std::string_view name) {
+  device_names_.try_emplace(std::string(number), name);
+}
+
+void Gathering::join() {
+  const auto launch_of = [&](std::uint64_t correlation) {
+    const auto found = launches_.find(correlation);
+    return found == launches_.end() ? std::optional<CollectiveKernel::Launch>() : found->second;
+  };
+  for (Launched& launched : tasks_) {
+    if (const auto launch = launch_of(launched.correlation)) launched.task.launched = launch->at;
+    trace_.tasks.push_back(launched.task);
+  }
+  std::vector<CollectiveKernel> kernels;
+  for (LaunchedKernel& launched : kernels_) {
+    launched.kernel.launch = launch_of(launched.correlation);
+    kernels.push_back(std::move(launched.kernel));
+  }
+  trace_.collectives = joined_calls(std::move(calls_), std::move(kernels));
+}
+
+void Gathering::count_from_the_earliest() {
+  for (auto& task : trace_.tasks) {
+    task.start -= earliest_;
+    task.end -= earliest_;
+    if (task.launched) *task.launched -= earliest_;
+  }
+  for (auto& range : trace_.ranges) {
+    range.start -= earliest_;
+    range.end -= earliest_;
+  }
+  for (auto& gradient : trace_.gradients) gradient.ready -= earliest_;
+  for (auto& call : trace_.collectives) {
+    call.called -= earliest_;
+    call.returned -= earliest_;
+    if (call.device) call.device = {call.device->start - earliest_, call.device->end - earliest_};
+  }
+}
+
+std::string Gathering::device_name() const {
+  // Containers number the devices they see, and profilers all of a machine: any is as good.
+  const auto found = device_ ? device_names_.find(*device_) : device_names_.find("0");
+  if (found != device_names_.end()) return found->second;
+  return device_names_.empty() ? "" : device_names_.begin()->second;
+}
+
+DeviceTrace Gathering::trace() {
+  join();
+  count_from_the_earliest();
+  sort_by(trace_.tasks, [](const auto& task) { return task.start; });
+  sort_by(trace_.ranges, [](const auto& range) { return range.start; });
+  sort_by(trace_.gradients, [](const auto& gradient) { return gradient.ready; });
+  trace_.device = device_name();
+  return std::move(trace_);
+}
+
+}  // namespace paceline::traces::kineto

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/device_trace/device_trace.h"
+#include "traces/kineto/event.h"
+#include "traces/kineto/joined_calls.h"
+
+namespace paceline::traces::kineto {
+
+// Turns events, in any order, into a trace. What events have stays where it is until the end.
+class Gathering {
+ public:
+  void take(const Event& event);
+  void take_broken() { ++trace_.events, ++trace_.skipped; }  // an element that is no event
+  void take_rank(std::string_view rank, std::string_view world_size);
+  void take_device(std::string_view number, std::string_view name);
+
+  // Precondition: once.
+  [[nodiscard]] DeviceTrace trace();
+
+ private:
+  struct Launched {
+    DeviceTrace::Task task;
+    std::uint64_t correlation;  // 0: none
+  };
+  struct LaunchedKernel {
+    CollectiveKernel kernel;
+    std::uint64_t correlation;
+  };
+
+  void take_device_work(const Event& event, Category category, TraceTime start, TraceTime end);
+  void take_collective_kernel(const Event& event, TraceTime start, TraceTime end);
+  void take_operation(const Event& event, TraceTime start, TraceTime end);
+  void take_annotation(const Event& event, TraceTime start, TraceTime end);
+  void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
+  std::uint32_t name_number(std::string_view name);
+
+  void join();
+  void count_from_the_earliest();
+  [[nodiscard]] std::string device_name() const;
+
+  DeviceTrace trace_;
+  TraceTime earliest_ = std::numeric_limits<TraceTime>::max();
+  std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
+  std::unordered_map<std::uint64_t, CollectiveKernel::Launch> launches_;  // by correlation
+  std::vector<Launched> tasks_;
+  std::vector<LaunchedKernel> kernels_;
+  std::vector<HostCall> calls_;
+  std::map<std::string, std::string, std::less<>> device_names_;
+  std::optional<std::string> device_;  // that of the first kernel
+};
+
+}  // namespace paceline::traces::kineto

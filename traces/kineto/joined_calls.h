@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces::kineto {
+
+// One event of a collective's call on the host; a call may have several, one inside another.
+struct HostCall {
+  TracedCollective call;
+  std::uint64_t thread;
+  std::optional<std::uint64_t> external_id;
+};
+
+struct CollectiveKernel {
+  TraceTime start, end;
+  std::string_view kind;  // by its name; may be empty
+  TracedCollective told;
+  std::optional<std::uint64_t> external_id;  // of the operation that launched it
+  struct Launch {
+    TraceTime at;
+    std::uint64_t thread;
+  };
+  std::optional<Launch> launch;
+};
+
+// Events that overlap on a thread are one call. Each kernel goes to the call of its external id;
+// or the one in which it was launched; or else the first of its kind that waits for one. Kernels
+// without a call become calls, and calls of no name without a kernel are none.
+[[nodiscard]] std::vector<TracedCollective> joined_calls(std::vector<HostCall> calls,
+                                                         std::vector<CollectiveKernel> kernels);
+
+}  // namespace paceline::traces::kineto

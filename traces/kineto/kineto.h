@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+#include "traces/collective_log/collective_log.h"
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces {
+
+// Whether a text looks like what PyTorch's profiler (Kineto) writes: an object that begins with
+// keys of its traces. Chrome timelines of others do too: those are read, and have nothing in them.
+[[nodiscard]] bool is_kineto(std::string_view json);
+
+// One rank's trace. Throws FormatError, with the byte in its message, for what is not JSON, is cut
+// off or has no traceEvents. Events that lack a time are counted in `skipped`.
+//
+// A collective's host call is found by `record_param_comms`, or in older files by "nccl:...";
+// README.md tells how its kernel is found.
+[[nodiscard]] DeviceTrace read_kineto(std::string_view json);
+
+}  // namespace paceline::traces

@@ -1,0 +1,142 @@
+#include "traces/kineto/scalars.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "traces/collective_log/lines.h"
+
+namespace paceline::traces::kineto {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Python writes 1e-06; no time with an exponent is large enough to lose digits in a double.
+std::optional<TraceTime> with_exponent(std::string_view microseconds) {
+  const auto value = number_of<double>(microseconds);
+  if (!value || !(std::abs(*value) < static_cast<double>(furthest_time) / 1e3)) return std::nullopt;
+  return std::llround(*value * 1e3);
+}
+
+// The innermost lists of [[8, 16], []], each without its brackets.
+std::vector<std::string_view> inner_lists(std::string_view text) {
+  std::vector<std::string_view> lists;
+  std::size_t open = std::string_view::npos;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') open = i + 1;
+    if (text[i] != ']' || open == std::string_view::npos) continue;
+    lists.push_back(text.substr(open, i - open));
+    open = std::string_view::npos;
+  }
+  return lists;
+}
+
+// The strings of ["float", "Scalar"].
+std::vector<std::string_view> strings_of(std::string_view text) {
+  std::vector<std::string_view> all;
+  while (true) {
+    const std::size_t open = text.find('"');
+    if (open == std::string_view::npos) return all;
+    const std::size_t close = text.find('"', open + 1);
+    if (close == std::string_view::npos) return all;
+    all.push_back(text.substr(open + 1, close - open - 1));
+    text.remove_prefix(close + 1);
+  }
+}
+
+std::optional<std::uint64_t> product_of(std::string_view dims) {
+  std::uint64_t product = 1;
+  if (dims.find_first_not_of(' ') == std::string_view::npos) return product;  // of no dimension
+  for (const std::string_view cell : cells_of(dims, 64)) {
+    const auto length = number_of<std::uint64_t>(cell);
+    if (!length || (*length > 0 && product > elements_most / *length)) return std::nullopt;
+    product *= *length;
+  }
+  return product;
+}
+
+}  // namespace
+
+std::optional<TraceTime> nanoseconds_of(std::string_view microseconds) {
+  std::string_view rest = microseconds;
+  const bool negative = rest.starts_with('-');
+  if (negative) rest.remove_prefix(1);
+  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
+  TraceTime value = 0;
+  const auto take = [&](int digit) { value = value * 10 + digit; };
+  std::size_t i = 0;
+  for (; i < rest.size() && is_digit(rest[i]); ++i) {
+    if (value > furthest_time / 10'000) return std::nullopt;  // three digits more follow
+    take(rest[i] - '0');
+  }
+  int decimals = 0;
+  if (i < rest.size() && rest[i] == '.') {
+    for (++i; i < rest.size() && is_digit(rest[i]); ++i) {
+      if (decimals < 3) take(rest[i] - '0');
+      if (decimals == 3 && rest[i] >= '5') ++value;
+      ++decimals;
+    }
+  }
+  if (i < rest.size()) {
+    return rest[i] == 'e' || rest[i] == 'E' ? with_exponent(microseconds) : std::nullopt;
+  }
+  for (; decimals < 3; ++decimals) take(0);
+  if (value > furthest_time) return std::nullopt;
+  return negative ? -value : value;
+}
+
+std::optional<ElementSize> element_size_of(std::string_view type) {
+  constexpr std::string_view scope = "c10::";
+  if (type.starts_with(scope)) type.remove_prefix(scope.size());
+  std::string name(type.substr(0, 32));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (name.starts_with("float8")) return ElementSize(1);
+  // c10::toString(ScalarType), and the names of C++ types that older profilers wrote.
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> sizes{
+      {{"float", 4},       {"half", 2},          {"bfloat16", 2},     {"double", 8},
+       {"long", 8},        {"long int", 8},      {"int", 4},          {"short", 2},
+       {"short int", 2},   {"char", 1},          {"byte", 1},         {"bool", 1},
+       {"signed char", 1}, {"unsigned char", 1}, {"complexfloat", 8}, {"complexdouble", 16},
+       {"uint16", 2},      {"uint32", 4},        {"uint64", 8},       {"complexhalf", 4}}};
+  for (const auto& [known, bytes] : sizes) {
+    if (name == known) return ElementSize(bytes);
+  }
+  return std::nullopt;
+}
+
+std::vector<Rank> ranks_of(std::string_view list) {
+  std::vector<Rank> ranks;
+  if (list.starts_with('[')) list.remove_prefix(1);
+  if (list.ends_with(']')) list.remove_suffix(1);
+  for (const std::string_view cell : cells_of(list, std::numeric_limits<std::size_t>::max())) {
+    const auto rank = number_of<std::uint32_t>(cell);
+    if (!rank) break;
+    ranks.emplace_back(*rank);
+  }
+  return ranks;
+}
+
+std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types) {
+  const auto shapes = inner_lists(dims);
+  const auto names = strings_of(types);
+  std::optional<Tensors> sum;
+  for (std::size_t i = 0; i < std::min(shapes.size(), names.size()); ++i) {
+    const auto size = element_size_of(names[i]);
+    if (!size) continue;  // a Scalar, or none
+    const auto elements = product_of(shapes[i]);
+    if (!elements) return std::nullopt;
+    if (!sum) {
+      sum = Tensors{0, *size};
+    } else if (sum->element_size != *size) {
+      return std::nullopt;
+    }
+    sum->elements += *elements;
+  }
+  return sum;
+}
+
+}  // namespace paceline::traces::kineto

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "models/units/units.h"
+#include "traces/device_trace/device_trace.h"
+
+// What the spellings of values in a trace mean.
+namespace paceline::traces::kineto {
+
+// 126 years: no sum or difference of two such times overflows.
+inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
+
+// Nanoseconds of a decimal number of microseconds, to the nearest. Nothing for what is no number or
+// lies further than that.
+[[nodiscard]] std::optional<TraceTime> nanoseconds_of(std::string_view microseconds);
+
+// Of one element; nothing for types unknown here: "Float", "c10::BFloat16", "long int".
+[[nodiscard]] std::optional<ElementSize> element_size_of(std::string_view type);
+
+// The numbers of "[0, 1]"; those before the dots of "[0, 1, ..., 63]".
+[[nodiscard]] std::vector<Rank> ranks_of(std::string_view list);
+
+inline constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
+
+// Elements of all tensors of "Input Dims" and "Input type", and the type if they share it: [[8,
+// 16],
+// []] and ["float", "Scalar"] are 128 of 4 bytes.
+struct Tensors {
+  std::uint64_t elements;
+  ElementSize element_size;
+};
+[[nodiscard]] std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types);
+
+}  // namespace paceline::traces::kineto

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces {
+
+// One collective on all ranks whose traces have it.
+struct MatchedCall {
+  struct OnRank {
+    std::size_t trace;       // of those given
+    std::size_t collective;  // in its list
+    Seconds waited;          // of its time on the device, what it took longer than on the quickest
+    // How much later it began there than on the first, by clocks that collectives have set.
+    Seconds late;
+  };
+  std::vector<OnRank> ranks;  // by trace; two at least
+  // The least time that any rank took: a rank's kernel waits for the last one to join, which itself
+  // waits for nobody.
+  Seconds transfer;
+  Seconds skew;  // the most that one was late
+};
+
+struct MatchedCalls {
+  std::vector<MatchedCall> calls;  // in the order of the first trace that has each
+  std::size_t alone = 0;           // collectives on a device that no other trace has
+  // What is to be added to each trace's times so that the ends of its collectives are those of the
+  // first trace, in the median; absent where none is shared. Hosts' clocks play no part.
+  std::vector<std::optional<TraceTime>> clocks;
+};
+
+// Collectives with a time on the device are the same where group, kind and number agree: the
+// trace's own count (sequence), or else the how-manieth of its group and kind it is on its rank, so
+// that traces must begin at the same collective. Sizes are not compared: in an all-to-all they may
+// differ. Ranks of one group end it together, which sets their clocks.
+[[nodiscard]] MatchedCalls match_calls(std::span<const DeviceTrace> traces);
+
+}  // namespace paceline::traces

@@ -1,0 +1,168 @@
+#include "traces/learn/step_profile.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace paceline::traces {
+namespace {
+
+using Task = DeviceTrace::Task;
+using OnDevice = TracedCollective::OnDevice;
+
+constexpr std::string_view step_prefix = "ProfilerStep#";
+
+std::vector<StepProfile> named_steps(const DeviceTrace& trace) {
+  std::vector<StepProfile> steps;
+  for (const DeviceTrace::Range& range : trace.ranges) {
+    const std::string& name = trace.names[range.name];
+    if (!name.starts_with(step_prefix)) continue;
+    StepProfile& step = steps.emplace_back();
+    step.name = name;
+    step.host_start = range.start;
+    step.host_end = range.end;
+  }
+  std::ranges::sort(steps, {}, &StepProfile::host_start);
+  // Some profilers repeat the annotation on the device, or on each thread.
+  const auto same = [](const StepProfile& a, const StepProfile& b) { return a.name == b.name; };
+  steps.erase(std::unique(steps.begin(), steps.end(), same), steps.end());
+  return steps;
+}
+
+// The step that the host was in at a time; the last that had begun.
+std::optional<std::size_t> step_at(const std::vector<StepProfile>& steps, TraceTime time) {
+  const auto after = std::ranges::upper_bound(steps, time, {}, &StepProfile::host_start);
+  if (after == steps.begin()) return std::nullopt;
+  return static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+// Intervals that overlap or touch made one; in order.
+std::vector<OnDevice> joined(std::vector<OnDevice> all) {
+  std::ranges::sort(all, {}, &OnDevice::start);
+  std::vector<OnDevice> joined;
+  for (const OnDevice& one : all) {
+    if (!joined.empty() && one.start <= joined.back().end) {
+      joined.back().end = std::max(joined.back().end, one.end);
+    } else {
+      joined.push_back(one);
+    }
+  }
+  return joined;
+}
+
+Seconds total(const std::vector<OnDevice>& apart) {
+  TraceTime sum = 0;
+  for (const OnDevice& one : apart) sum += one.end - one.start;
+  return seconds_of(sum);
+}
+
+// What two lists of intervals, each in order and apart, have in common.
+Seconds in_both(const std::vector<OnDevice>& a, const std::vector<OnDevice>& b) {
+  TraceTime sum = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    sum += std::max<TraceTime>(0, std::min(a[i].end, b[j].end) - std::max(a[i].start, b[j].start));
+    if (a[i].end < b[j].end) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return seconds_of(sum);
+}
+
+// Of one step, on the device.
+struct DeviceWork {
+  std::vector<OnDevice> tasks, calls;
+  std::vector<const Task*> launched;  // in order of their launches, where known
+};
+
+std::vector<DeviceWork> work_of(const DeviceTrace& trace, std::vector<StepProfile>& steps) {
+  std::vector<DeviceWork> work(steps.size());
+  for (const Task& task : trace.tasks) {
+    const auto step = step_at(steps, task.launched.value_or(task.start));
+    if (!step) continue;
+    work[*step].tasks.push_back({task.start, task.end});
+    if (task.launched) work[*step].launched.push_back(&task);
+  }
+  for (std::size_t i = 0; i < trace.collectives.size(); ++i) {
+    const TracedCollective& call = trace.collectives[i];
+    const auto step = step_at(steps, call.called);
+    if (!step) continue;
+    ProfiledCall profiled;
+    profiled.collective = i;
+    profiled.called = seconds_of(call.called - steps[*step].host_start);
+    steps[*step].calls.push_back(profiled);
+    if (call.device) work[*step].calls.push_back(*call.device);
+  }
+  return work;
+}
+
+// When the tasks launched before each call of the step are done; of the streams together, as which
+// of them computes is not told.
+void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& step) {
+  std::ranges::sort(work.launched, {}, [](const Task* task) { return *task->launched; });
+  std::ranges::sort(step.calls, {}, &ProfiledCall::called);
+  std::optional<TraceTime> done;
+  auto next = work.launched.begin();
+  for (ProfiledCall& call : step.calls) {
+    const TracedCollective& traced = trace.collectives[call.collective];
+    for (; next != work.launched.end() && *(*next)->launched < traced.called; ++next) {
+      done = std::max(done.value_or((*next)->end), (*next)->end);
+    }
+    if (done) call.ready = seconds_of(*done - step.host_start);
+    if (!traced.device) continue;
+    call.start = seconds_of(traced.device->start - step.host_start);
+    call.end = seconds_of(traced.device->end - step.host_start);
+  }
+}
+
+void count_gradients(const DeviceTrace& trace, std::vector<StepProfile>& steps) {
+  for (const DeviceTrace::Gradient& gradient : trace.gradients) {
+    const auto at = step_at(steps, gradient.ready);
+    if (!at) continue;
+    StepProfile& step = steps[*at];
+    const Seconds since = seconds_of(gradient.ready - step.host_start);
+    ++step.gradients;
+    step.first_gradient = std::min(step.first_gradient.value_or(since), since);
+    step.last_gradient = std::max(step.last_gradient.value_or(since), since);
+  }
+}
+
+}  // namespace
+
+std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
+  std::vector<StepProfile> steps = named_steps(trace);
+  std::vector<DeviceWork> work = work_of(trace, steps);
+  std::optional<TraceTime> before;
+  if (steps.size() == 1) before = steps.front().host_start;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    find_ready_times(trace, work[i], steps[i]);
+    const auto tasks = joined(std::move(work[i].tasks)), calls = joined(std::move(work[i].calls));
+    steps[i].compute = total(tasks);
+    steps[i].communication = total(calls);
+    steps[i].exposed = steps[i].communication - in_both(tasks, calls);
+    std::optional<TraceTime> end;
+    for (const auto* list : {&tasks, &calls}) {
+      if (!list->empty()) end = std::max(end.value_or(list->back().end), list->back().end);
+    }
+    TraceTime done = end.value_or(steps[i].host_end);
+    if (steps.size() == 1) done = std::max(done, steps[i].host_end);
+    if (before) steps[i].length = seconds_of(done - *before);
+    steps[i].end = done;
+    before = done;
+  }
+  count_gradients(trace, steps);
+  return steps;
+}
+
+std::optional<Seconds> median_length(const std::vector<StepProfile>& steps) {
+  std::vector<Seconds> lengths;
+  for (const StepProfile& step : steps) {
+    if (step.length) lengths.push_back(*step.length);
+  }
+  if (lengths.empty()) return std::nullopt;
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::ranges::nth_element(lengths, middle);
+  return *middle;
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces {
+
+// A collective of a step. Times are from the start of the step.
+struct ProfiledCall {
+  std::size_t collective = 0;  // in the trace's list
+  Seconds called;              // on the host
+  // When the device's other work that was asked for before the call was done: a gradient bucket is
+  // ready then. (A collective waits for the stream that computes.) Absent without such work.
+  std::optional<Seconds> ready;
+  std::optional<Seconds> start, end;  // on the device
+};
+
+// One training step of one rank.
+struct StepProfile {
+  std::string name;
+  TraceTime host_start = 0, host_end = 0;
+  // From the end of the step before to its own, on the device where it did anything: the host may
+  // run ahead. Of an only step from its start on the host; absent for the first of several.
+  std::optional<Seconds> length;
+  TraceTime end = 0;                // of its work
+  std::vector<ProfiledCall> calls;  // in the order in which the host made them
+  Seconds compute;                  // the device is busy with anything but collectives
+  Seconds communication;            // a collective is on the device
+  Seconds exposed;                  // the part of it in which nothing else is
+  std::size_t gradients = 0;        // that became ready
+  std::optional<Seconds> first_gradient, last_gradient;  // on the host, from its start
+};
+
+// The steps of a trace: the ranges that PyTorch's profiler names ProfilerStep#N. What the device
+// did belongs to the step in which the host asked for it, or, where that is not known, in which it
+// ran. None when the trace has no such ranges.
+[[nodiscard]] std::vector<StepProfile> profile_steps(const DeviceTrace& trace);
+
+// The median length of those that have one; of two the lower. Nothing without any.
+[[nodiscard]] std::optional<Seconds> median_length(const std::vector<StepProfile>& steps);
+
+}  // namespace paceline::traces
