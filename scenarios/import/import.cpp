@@ -25,7 +25,12 @@ std::string reason(const traces::FormatError& error) {
 
 void take(traces::UnpackedFile file, Import& import) {
   try {
-    import.traces.push_back(traces::read_device_trace(file.text));
+    DeviceTrace trace = traces::read_device_trace(file.text);
+    if (trace.tasks.empty() && trace.collectives.empty()) {
+      import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
+      return;
+    }
+    import.traces.push_back(std::move(trace));
     import.files.push_back(std::move(file.name));
   } catch (const traces::FormatError& error) {
     import.refused.push_back({std::move(file.name), reason(error)});
@@ -65,12 +70,11 @@ void refuse_one_rank_twice(const Import& import) {
 Import import_traces(const std::vector<std::string>& paths) {
   Import import;
   for (const std::string& path : paths) {
-    try {
-      traces::for_each_file(path,
-                            [&](traces::UnpackedFile file) { take(std::move(file), import); });
-    } catch (const traces::ArchiveError& error) {
-      throw InputError({path, 0, 0}, std::string("cannot be read: ") + error.what(), "");
-    }
+    traces::for_each_file(
+        path, [&](traces::UnpackedFile file) { take(std::move(file), import); },
+        [&](std::string file, const std::string& why) {
+          import.refused.push_back({std::move(file), "cannot be read: " + why});
+        });
   }
   if (import.traces.empty()) {
     if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");

@@ -7,11 +7,18 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
 namespace paceline::traces {
 namespace {
+
+// A file or an archive that cannot be read, and why.
+class ArchiveError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 struct Close {
   void operator()(archive* opened) const { archive_read_free(opened); }
@@ -94,12 +101,20 @@ std::vector<std::string> files_below(const std::string& folder) {
 
 }  // namespace
 
-void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take) {
+void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take,
+                   const std::function<void(std::string, std::string)>& refuse) {
+  std::vector<std::string> files{path};
   try {
-    if (!std::filesystem::is_directory(path)) return take_file(path, take);
-    for (const std::string& file : files_below(path)) take_file(file, take);
+    if (std::filesystem::is_directory(path)) files = files_below(path);
   } catch (const std::filesystem::filesystem_error& error) {
-    throw ArchiveError(error.code().message());
+    return refuse(path, error.code().message());
+  }
+  for (const std::string& file : files) {
+    try {
+      take_file(file, take);
+    } catch (const ArchiveError& error) {
+      refuse(file, error.what());
+    }
   }
 }
 

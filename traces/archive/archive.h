@@ -2,16 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 
 namespace paceline::traces {
-
-// A file or an archive that cannot be read, and why.
-class ArchiveError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct UnpackedFile {
   std::string name;  // the path; in an archive, its path there behind a colon: a.tar.gz:run/0.json
@@ -25,8 +18,10 @@ inline constexpr std::uint64_t unpacked_most = std::uint64_t{16} << 30;  // byte
 // and those in a folder and the folders in it, by name. What a path is shows its content, not its
 // name. Several at a time are never held. Links and devices are passed over.
 //
-// Throws ArchiveError for what is missing, unreadable, cut off, or unpacks to more than
-// unpacked_most.
-void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take);
+// Calls `refuse` with the path and a reason for what is missing, unreadable, cut off, or unpacks to
+// more than unpacked_most; of an archive that is cut off, files before have been taken. Throws only
+// what the two throw.
+void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take,
+                   const std::function<void(std::string path, std::string why)>& refuse);
 
 }  // namespace paceline::traces

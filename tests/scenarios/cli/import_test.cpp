@@ -105,6 +105,9 @@ TEST(Import, RefusesWhatIsNoTrace) {
   const Ended beside = paceline({"import", "."}, folder.path());
   EXPECT_EQ(beside.exit_code, 0) << beside.err;
   EXPECT_NE(beside.out.find("no.txt: is in no known format; known: kineto"), std::string::npos);
+  folder.write("empty.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
+  EXPECT_EQ(paceline({"import", "empty.json"}, folder.path()).err,
+            "paceline: empty.json: has nothing that ran on a device\n");
   folder.write("again.json", trace_of_rank(0, 1000, 70, 30));
   const Ended twice = paceline({"import", "0.json", "again.json"}, folder.path());
   EXPECT_EQ(twice.exit_code, 2);
