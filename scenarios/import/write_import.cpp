@@ -12,7 +12,6 @@
 #include "models/units/parse.h"
 #include "scenarios/import/import.h"
 #include "scenarios/report/text_table.h"
-#include "traces/replay/replay.h"
 
 namespace paceline {
 namespace {
@@ -30,21 +29,12 @@ std::string rank_of(const DeviceTrace& trace) {
 
 std::string text_of(const std::optional<Seconds>& time) { return time ? to_text(*time) : none; }
 
-// What a program of the step takes, beside the step.
-std::string replay_error(const DeviceTrace& trace, const StepProfile& step) {
-  if (!step.length || *step.length <= Seconds(0)) return none;
-  const Seconds taken = traces::replayed(traces::replay_of(trace, step).program);
-  return fmt::format("{:+.1f}%", 100 * (taken / *step.length - 1));
-}
-
 void write_steps(std::ostream& out, const Import& import) {
-  TextTable table({"rank", "step", "length", "replayed", "compute", "communication", "exposed",
-                   "calls", "gradients"},
-                  2);
+  TextTable table(
+      {"rank", "step", "length", "compute", "communication", "exposed", "calls", "gradients"}, 2);
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     for (const StepProfile& step : import.steps[t]) {
-      table.add({rank_of(import.traces[t]), step.name, text_of(step.length),
-                 replay_error(import.traces[t], step), to_text(step.compute),
+      table.add({rank_of(import.traces[t]), step.name, text_of(step.length), to_text(step.compute),
                  to_text(step.communication), to_text(step.exposed),
                  std::to_string(step.calls.size()), std::to_string(step.gradients)});
     }
@@ -118,11 +108,6 @@ nlohmann::ordered_json seconds_or_null(const std::optional<Seconds>& time) {
   return time ? nlohmann::ordered_json(time->value()) : nullptr;
 }
 
-nlohmann::ordered_json replayed_or_null(const DeviceTrace& trace, const StepProfile& step) {
-  if (!step.length) return nullptr;
-  return traces::replayed(traces::replay_of(trace, step).program).value();
-}
-
 nlohmann::ordered_json json_of(const TracedCollective& traced, const ProfiledCall& call) {
   return {{"kind", traced.kind},
           {"elements", traced.count ? nlohmann::ordered_json(traced.count->value()) : nullptr},
@@ -143,7 +128,6 @@ nlohmann::ordered_json json_of(const DeviceTrace& trace, const StepProfile& step
   }
   return {{"name", step.name},
           {"length_s", seconds_or_null(step.length)},
-          {"replayed_s", replayed_or_null(trace, step)},
           {"compute_s", step.compute.value()},
           {"communication_s", step.communication.value()},
           {"exposed_communication_s", step.exposed.value()},

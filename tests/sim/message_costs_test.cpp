@@ -7,6 +7,7 @@
 #include "models/cost/closed_step.h"
 #include "sim/flow_step.h"
 #include "sim/folded_step.h"
+#include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
@@ -27,22 +28,6 @@ Cluster with_reduction(std::uint32_t ranks) {
   Cluster cluster = flat(ranks, bandwidth, latency);
   cluster.reduction_bandwidth = BytesPerSecond(reduction);
   return cluster;
-}
-
-// What flow, folded with either kind of chunks, and the closed form predict.
-std::array<double, 4> steps_of(const ResolvedPoint& point) {
-  const auto step = [](const Result& result) { return result.totals.step.value(); };
-  return {isolated([&] { return step(simulate_flow(point)); }),
-          isolated([&] { return step(simulate_folded(point, Chunks::exact)); }),
-          isolated([&] { return step(simulate_folded(point, Chunks::even)); }),
-          step(cost::predict_closed(point))};
-}
-
-void expect_step(const ResolvedPoint& point, double seconds) {
-  const auto steps = steps_of(point);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    EXPECT_NEAR(steps[i], seconds, 1e-9 * seconds) << "executor " << i;
-  }
 }
 
 // When each of two ranks is done with the only call.

@@ -4,33 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-
-#include "models/cost/closed_step.h"
-#include "sim/flow_step.h"
-#include "sim/folded_step.h"
-#include "tests/sim/isolated.h"
+#include "tests/sim/executors.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
 namespace {
 
 constexpr double bandwidth = 1e9, latency = 1e-5;
-
-std::array<double, 4> steps_of(const ResolvedPoint& point) {
-  const auto step = [](const Result& result) { return result.totals.step.value(); };
-  return {isolated([&] { return step(simulate_flow(point)); }),
-          isolated([&] { return step(simulate_folded(point, Chunks::exact)); }),
-          isolated([&] { return step(simulate_folded(point, Chunks::even)); }),
-          step(cost::predict_closed(point))};
-}
-
-void expect_step(const ResolvedPoint& point, double seconds) {
-  const auto steps = steps_of(point);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    EXPECT_NEAR(steps[i], seconds, 1e-9 * seconds) << "executor " << i;
-  }
-}
 
 // Four nodes of one GPU: 2 (p - 1) = 6 rounds, each a hop of 10 us and 4 us more, and 100 kB that
 // are twice as many on the link; after a start of 7 us.
