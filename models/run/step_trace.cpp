@@ -42,13 +42,11 @@ double end_of(const RankClass& members) {
 
 Span span_of(const training::Operation& operation, Seconds start, Seconds end) {
   const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
-  return {operation.name,
-          operation.kind,
-          operation.lane,
-          start,
-          end,
-          call ? call->size() : Bytes(0),
-          call ? call->algorithm : ""};
+  if (call == nullptr) {
+    return {operation.name, operation.kind, operation.lane, start, end, Bytes(0), ""};
+  }
+  return {operation.name,  operation.kind,   operation.lane,    start, end, call->size(),
+          call->algorithm, call->collective, call->element_size};
 }
 
 StepTotals totals_of(const StepTrace& trace) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct Span {
   Seconds end;
   Bytes size;             // of a collective's buffer; 0 for compute
   std::string algorithm;  // of a collective; empty for compute
+  // Of a collective, where they are known; an import may not tell.
+  std::optional<collectives::Collective> collective = std::nullopt;
+  ElementSize element_size{0};
+  // Of compute: of each gradient that is ready when it ends, the elements, 0 where they are not
+  // told. Only imported runs have them.
+  std::vector<ElementCount> gradients = {};
+
+  friend bool operator==(const Span&, const Span&) = default;
 };
 
 [[nodiscard]] Span span_of(const training::Operation& operation, Seconds start, Seconds end);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collectives/plan.h"
@@ -36,6 +37,9 @@ struct TracedCollective {
   std::optional<OnDevice> device;
 };
 
+// Ranges of this name, a number behind it, are steps.
+inline constexpr std::string_view step_prefix = "ProfilerStep#";
+
 // What a profiler saw of one rank. Lists are in the order of their starts.
 struct DeviceTrace {
   enum class Work : std::uint8_t { kernel, copy, set };
@@ -53,9 +57,16 @@ struct DeviceTrace {
     std::uint64_t thread;
     std::uint32_t name;
   };
+  // A tensor whose gradients are reduced.
+  struct Parameter {
+    std::string name;
+    ElementCount count;
+    ElementSize element_size;
+  };
   // A gradient became ready on the host (its AccumulateGrad), and was copied to its bucket.
   struct Gradient {
     TraceTime ready;
+    std::optional<std::uint32_t> parameter = std::nullopt;  // in `parameters`
   };
 
   std::optional<Rank> rank;
@@ -64,6 +75,7 @@ struct DeviceTrace {
   std::vector<std::string> names;
   std::vector<Task> tasks;
   std::vector<Range> ranges;
+  std::vector<Parameter> parameters;  // in the order of registration; empty where not told
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
   std::uint64_t events = 0, skipped = 0;  // of the file; those that could not be read

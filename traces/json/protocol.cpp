@@ -281,17 +281,27 @@ training::Operation decode_operation(const json& in) {
 }
 
 json encode(const Span& span) {
-  return {{"name", span.name},          {"kind", to_text(span.kind)}, {"lane", span.lane},
-          {"start_s", span.start},      {"end_s", span.end},          {"size_bytes", span.size},
-          {"algorithm", span.algorithm}};
+  json out{{"name", span.name},          {"kind", to_text(span.kind)}, {"lane", span.lane},
+           {"start_s", span.start},      {"end_s", span.end},          {"size_bytes", span.size},
+           {"algorithm", span.algorithm}};
+  if (span.collective) out["collective"] = to_text(*span.collective);
+  if (span.element_size > ElementSize(0)) out["element_size_bytes"] = span.element_size;
+  if (!span.gradients.empty()) out["gradients"] = span.gradients;
+  return out;
 }
 
 Span decode_span(const json& in) {
-  return {
+  Span span{
       in.at("name").get<std::string>(),       parse_word(in.at("kind"), operation_kinds, by_text),
       whole<training::LaneId>(in.at("lane")), in.at("start_s").get<Seconds>(),
       in.at("end_s").get<Seconds>(),          in.at("size_bytes").get<Bytes>(),
       in.at("algorithm").get<std::string>()};
+  if (in.contains("collective")) {
+    span.collective = parse_word(in.at("collective"), collectives::collectives_all, by_text);
+  }
+  if (in.contains("element_size_bytes")) in.at("element_size_bytes").get_to(span.element_size);
+  if (in.contains("gradients")) in.at("gradients").get_to(span.gradients);
+  return span;
 }
 
 json encode(const std::vector<Span>& spans) {

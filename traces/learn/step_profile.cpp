@@ -9,8 +9,6 @@ namespace {
 using Task = DeviceTrace::Task;
 using OnDevice = TracedCollective::OnDevice;
 
-constexpr std::string_view step_prefix = "ProfilerStep#";
-
 std::vector<StepProfile> named_steps(const DeviceTrace& trace) {
   std::vector<StepProfile> steps;
   for (const DeviceTrace::Range& range : trace.ranges) {

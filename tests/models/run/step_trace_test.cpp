@@ -27,7 +27,7 @@ StepTotals totals(std::vector<Span> spans) {
   return totals_of({two_lanes, {{{Rank(0)}, std::move(spans)}}});
 }
 
-TEST(SpanOf, CarriesSizeAndAlgorithmOfACollective) {
+TEST(SpanOf, TellsWhatACollectiveIs) {
   const training::Operation call{"bucket 0",
                                  OperationKind::collective,
                                  1,
@@ -42,6 +42,8 @@ TEST(SpanOf, CarriesSizeAndAlgorithmOfACollective) {
   EXPECT_EQ(span.end, Seconds(3));
   EXPECT_EQ(span.size, Bytes(100));
   EXPECT_EQ(span.algorithm, "ring");
+  EXPECT_EQ(span.collective, collectives::Collective::all_reduce);
+  EXPECT_EQ(span.element_size, ElementSize(4));
 }
 
 TEST(SpanOf, CarriesNeitherForCompute) {

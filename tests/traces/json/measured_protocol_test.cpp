@@ -112,15 +112,20 @@ TEST(Spans, TravelAlone) {
   const std::vector<Span> spans{
       {"forward", OperationKind::forward, 0, Seconds(0), Seconds(1.0 / 7), Bytes(0), ""},
       {"bucket", OperationKind::collective, 1, Seconds(0.2), Seconds(0.4), Bytes(1ULL << 53),
-       "ring"}};
-  const auto got = spans_from_text(to_text(spans));
-  ASSERT_EQ(got.size(), 2U);
-  EXPECT_EQ(got[0].end, Seconds(1.0 / 7));
-  EXPECT_EQ(got[1].name, "bucket");
-  EXPECT_EQ(got[1].kind, OperationKind::collective);
-  EXPECT_EQ(got[1].lane, 1U);
-  EXPECT_EQ(got[1].size, Bytes(1ULL << 53));
-  EXPECT_EQ(got[1].algorithm, "ring");
+       "ring"},
+      {"all-gather", OperationKind::collective, 1, Seconds(0.4), Seconds(0.5), Bytes(8), "ring",
+       collectives::Collective::all_gather, ElementSize(2)},
+      {"layer",
+       OperationKind::backward,
+       0,
+       Seconds(0.5),
+       Seconds(0.7),
+       Bytes(0),
+       "",
+       std::nullopt,
+       ElementSize(0),
+       {ElementCount(3), ElementCount(1ULL << 60)}}};
+  EXPECT_EQ(spans_from_text(to_text(spans)), spans);
   EXPECT_TRUE(spans_from_text(to_text(std::vector<Span>{})).empty());
   for (const char* bad : {"", "{", "3", "[3]", R"([{"name": "x"}])"}) {
     EXPECT_THROW((void)spans_from_text(bad), std::runtime_error) << bad;
