@@ -202,7 +202,8 @@ class StepRunner::Pass {
   // Called with the lock, which it gives up meanwhile.
   void carry_out(OperationId id, std::unique_lock<std::mutex>& lock) {
     if (const auto* time = std::get_if<Seconds>(&operations()[id].work)) {
-      compute(id, *time * slowdown_of(runner_.point_, runner_.communicator_.rank()), lock);
+      const Rank rank = runner_.communicator_.rank();
+      compute(id, *time * slowdown_of(runner_.point_, operations()[id], rank), lock);
     } else {
       communicate(id, lock);
     }

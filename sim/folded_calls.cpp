@@ -281,8 +281,12 @@ std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
     const auto job_ranks = static_cast<std::uint32_t>(jobs_[job].nodes.size()) * gpus;
     for (std::uint32_t r = 0; r < job_ranks; ++r) {
       const double slowdown = job == 0 ? slowdown_of(point_, Rank(r)) : 1.0;
-      colours[index(place_of(point_, jobs_[job], Rank(r)))] =
-          combined({job, r % gpus, std::bit_cast<std::uint64_t>(slowdown)});
+      std::uint64_t colour = combined({job, r % gpus, std::bit_cast<std::uint64_t>(slowdown)});
+      for (const training::Operation& operation : point_.program.operations) {
+        if (operation.rank_parts.empty()) continue;
+        colour = combined({colour, std::bit_cast<std::uint64_t>(operation.part_of(Rank(r)))});
+      }
+      colours[index(place_of(point_, jobs_[job], Rank(r)))] = colour;
     }
   }
   colours.resize(ranks + servers, combined({0, 1, 2}));

@@ -56,7 +56,8 @@ void StepRun::start(Actor actor, OperationId id) {
   states_[actor].start[id] = network_.now();
   const Operation& operation = program_.operations[id];
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
-    network_.at(network_.now() + *time * actors_[actor].slowdown,
+    const StepActor& who = actors_[actor];
+    network_.at(network_.now() + *time * who.slowdown * operation.part_of(who.ranks.front()),
                 [this, actor, id] { finish(actor, id); });
     return;
   }

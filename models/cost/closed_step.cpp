@@ -72,7 +72,7 @@ class ClosedStep {
     }
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {
       for (std::uint32_t r = 0; r < ranks_; ++r) {
-        end_[id][r] = start_[id][r] + *time * slowdown_of(point_, Rank(r));
+        end_[id][r] = start_[id][r] + *time * slowdown_of(point_, operation, Rank(r));
       }
     } else {
       run_call(id, std::get<CollectiveCall>(operation.work), lane, in_flight > 1);

@@ -61,6 +61,17 @@ std::string slowdown_fault(const ResolvedPoint& point) {
   return possible ? "" : "a rank has no possible slowdown";
 }
 
+std::string parts_fault(const ResolvedPoint& point) {
+  const std::uint32_t ranks = job_cluster(point).ranks().value();
+  for (const training::Operation& operation : point.program.operations) {
+    const auto& parts = operation.rank_parts;
+    if (!parts.empty() && parts.size() != ranks) {
+      return operation.name + " is not given for every rank";
+    }
+  }
+  return {};
+}
+
 std::string calls_fault(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
@@ -83,7 +94,7 @@ std::string calls_fault(const ResolvedPoint& point) {
 
 std::optional<std::string> find_fault(const ResolvedPoint& point) {
   if (auto fault = topology::find_fault(point.cluster)) return fault;
-  for (const auto& fault_of : {jobs_fault, slowdown_fault, calls_fault}) {
+  for (const auto& fault_of : {jobs_fault, slowdown_fault, parts_fault, calls_fault}) {
     if (const std::string fault = fault_of(point); !fault.empty()) return fault;
   }
   return std::nullopt;
@@ -91,6 +102,10 @@ std::optional<std::string> find_fault(const ResolvedPoint& point) {
 
 double slowdown_of(const ResolvedPoint& point, Rank rank) {
   return point.slowdown.empty() ? 1.0 : point.slowdown.at(index(rank));
+}
+
+double slowdown_of(const ResolvedPoint& point, const training::Operation& operation, Rank rank) {
+  return slowdown_of(point, rank) * operation.part_of(rank);
 }
 
 std::vector<Job> jobs_of(const ResolvedPoint& point) {

@@ -62,6 +62,10 @@ struct Result {
 // Rank r's factor.
 [[nodiscard]] double slowdown_of(const ResolvedPoint& point, Rank rank);
 
+// The same of one operation that computes: with the rank's part of it.
+[[nodiscard]] double slowdown_of(const ResolvedPoint& point, const training::Operation& operation,
+                                 Rank rank);
+
 // The point's jobs: at least one.
 [[nodiscard]] std::vector<Job> jobs_of(const ResolvedPoint& point);
 

@@ -35,6 +35,10 @@ OperationId StepProgram::add(Operation operation) {
   return static_cast<OperationId>(operations.size() - 1);
 }
 
+double Operation::part_of(Rank rank) const {
+  return rank_parts.empty() ? 1.0 : rank_parts.at(index(rank));
+}
+
 StepProgram one_call_program(CollectiveCall call) {
   StepProgram program;
   const LaneId lane = program.add_lane({"communication", LaneKind::communication});
@@ -59,8 +63,11 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   }
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
     if (!std::isfinite(time->value()) || *time < Seconds(0)) return "has no possible time";
-    return {};
+    const bool possible = std::ranges::all_of(
+        operation.rank_parts, [](double part) { return std::isfinite(part) && part >= 0; });
+    return possible ? "" : "has no possible part of a rank";
   }
+  if (!operation.rank_parts.empty()) return "is a call that ranks have parts of";
   const auto& call = std::get<CollectiveCall>(operation.work);
   if (call.element_size == ElementSize(0)) return "has elements of no size";
   if (call.count.value() > bytes_max / call.element_size.value()) {

@@ -55,10 +55,15 @@ struct Operation {
   LaneId lane;
   std::vector<OperationId> after;  // earlier operations of the same rank that must be done
   std::variant<Seconds, CollectiveCall> work;
+  // Of compute: how much of `work` each rank takes, by rank; empty: all take all of it.
+  std::vector<double> rank_parts = {};
+
+  // Precondition: of a rank that `rank_parts` has, if it has any.
+  [[nodiscard]] double part_of(Rank rank) const;
 };
 
-// One training step, the same for every rank but for the factor by which a rank's compute is
-// slower. Operations are listed so that everything an operation waits for comes before it.
+// One training step, the same for every rank but for how long its compute takes. Operations are
+// listed so that everything an operation waits for comes before it.
 struct StepProgram {
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
@@ -71,8 +76,8 @@ struct StepProgram {
 [[nodiscard]] StepProgram one_call_program(CollectiveCall call);
 
 // Nothing when the program keeps its rules, else one sentence about the first operation that does
-// not: lanes exist, `after` points back, times are finite and not negative, algorithms are named
-// and known.
+// not: lanes exist, `after` points back, times and parts are finite and not negative, algorithms
+// are named and known.
 [[nodiscard]] std::optional<std::string> find_fault(const StepProgram& program);
 
 }  // namespace paceline::training

@@ -29,6 +29,13 @@ ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
   const auto calls = calls_of(predicted.trace);
   std::size_t next = 0;
   for (training::Operation& operation : point.program.operations) {
+    if (!operation.rank_parts.empty()) {
+      std::vector<double> parts;
+      for (const RankClass& members : predicted.trace.classes) {
+        parts.push_back(operation.part_of(members.ranks.front()));
+      }
+      operation.rank_parts = std::move(parts);
+    }
     auto* call = std::get_if<CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
     call->known_time = calls[next++].together();

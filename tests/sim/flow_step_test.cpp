@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/cost/closed_step.h"
+#include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
@@ -159,6 +160,22 @@ TEST(Step, WaitsForTheSlowRank) {
   auto point = overlapped_step(flat(4, 1e9, 0), 2e-3, 3e-3, 1'000'000);
   point.slowdown = {1, 2, 1, 1};
   EXPECT_NEAR(isolated([&] { return simulate_flow(point).totals.step.value(); }), 18e-3, 1e-12);
+}
+
+// Passes of 4 and 2 ms of which ranks take parts: they join the ring after 4 + 1, 1 + 2, 0 + 2 and
+// 4 + 2 ms. Nobody can finish it without the last: 6 + 6 = 12 ms.
+TEST(Step, ComputesEachRanksPart) {
+  ResolvedPoint point;
+  point.cluster = flat(4, 1e9, 0);
+  const auto compute = point.program.add_lane({"compute", LaneKind::compute});
+  const auto network = point.program.add_lane({"communication", LaneKind::communication});
+  point.program.add(
+      {"forward", OperationKind::forward, compute, {}, Seconds(4e-3), {1, 0.25, 0, 1}});
+  const auto ready = point.program.add(
+      {"backward", OperationKind::backward, compute, {}, Seconds(2e-3), {0.5, 1, 1, 1}});
+  point.program.add(
+      {"bucket", OperationKind::collective, network, {ready}, all_reduce("ring", 1'000'000)});
+  expect_step(point, 12e-3);
 }
 
 // One rank late by 1 s, recursive halving on 4 ranks: the others wait at their first or second

@@ -193,6 +193,9 @@ ResolvedPoint random_point(std::uint64_t seed) {
                                       std::string(row.name), options}});
   }
   point.slowdown = random_slowdown(random, point.cluster);
+  if (random.below(4) == 0) {
+    point.program.operations.front().rank_parts = random_slowdown(random, point.cluster);
+  }
   return point;
 }
 

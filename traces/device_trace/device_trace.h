@@ -63,10 +63,12 @@ struct DeviceTrace {
     ElementCount count;
     ElementSize element_size;
   };
-  // A gradient became ready on the host (its AccumulateGrad), and was copied to its bucket.
+  // A gradient became ready on the host (its AccumulateGrad began), and was copied to its bucket,
+  // whose collective may have been called meanwhile.
   struct Gradient {
     TraceTime ready;
     std::optional<std::uint32_t> parameter = std::nullopt;  // in `parameters`
+    TraceTime copied = ready;
   };
 
   std::optional<Rank> rank;

@@ -234,6 +234,7 @@ json encode(const training::Operation& operation) {
            {"after", operation.after}};
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
     out["time_s"] = *time;
+    if (!operation.rank_parts.empty()) out["rank_parts"] = operation.rank_parts;
     return out;
   }
   const auto& call = std::get<training::CollectiveCall>(operation.work);
@@ -260,6 +261,7 @@ training::Operation decode_operation(const json& in) {
       in.at("after").get<std::vector<training::OperationId>>(), Seconds(0)};
   if (in.contains("time_s")) {
     operation.work = in.at("time_s").get<Seconds>();
+    if (in.contains("rank_parts")) in.at("rank_parts").get_to(operation.rank_parts);
     return operation;
   }
   const json& call = in.at("call");

@@ -91,7 +91,7 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
 }
 
 void Gathering::take_operation(const Event& event, TraceTime start, TraceTime end) {
-  if (event.name == gradient_ready) trace_.gradients.push_back({start});
+  if (event.name == gradient_ready) trace_.gradients.push_back({start, std::nullopt, end});
   if (event.name != recorded_call) return;
   TracedCollective call = described(event.arguments);
   if (call.kind == "wait") return;  // for one that was called before
@@ -155,7 +155,10 @@ void Gathering::count_from_the_earliest() {
     range.start -= earliest_;
     range.end -= earliest_;
   }
-  for (auto& gradient : trace_.gradients) gradient.ready -= earliest_;
+  for (auto& gradient : trace_.gradients) {
+    gradient.ready -= earliest_;
+    gradient.copied -= earliest_;
+  }
   for (auto& call : trace_.collectives) {
     call.called -= earliest_;
     call.returned -= earliest_;

@@ -1,0 +1,346 @@
+#include "traces/learn/traced_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "traces/collective_log/collective_log.h"
+
+namespace paceline::traces {
+namespace {
+
+using training::LaneKind;
+using training::OperationKind;
+using Task = DeviceTrace::Task;
+
+constexpr training::LaneId compute_lane = 0, communication_lane = 1;
+
+// A kernel that begins this soon after another on its stream came right behind it: more than a
+// device takes from one to the next.
+constexpr TraceTime right_behind = 20'000;  // ns
+
+// One step of one rank, times as its trace counts them.
+struct RankStep {
+  const DeviceTrace* trace = nullptr;
+  const StepProfile* step = nullptr;
+  TraceTime begin = 0, end = 0;
+  std::vector<const Task*> launched;  // of the step, by launch
+  // What the host did, in its order: a gradient or a collective.
+  struct Item {
+    TraceTime at;
+    const DeviceTrace::Gradient* gradient = nullptr;
+    const TracedCollective* call = nullptr;
+  };
+  std::vector<Item> items;
+};
+
+std::vector<std::vector<const StepProfile*>> steps_on_all(
+    std::span<const std::vector<StepProfile>> steps) {
+  std::map<std::string, std::vector<const StepProfile*>> by_name;
+  for (const auto& of_rank : steps) {
+    for (const StepProfile& step : of_rank) {
+      if (step.length) by_name[step.name].push_back(&step);
+    }
+  }
+  std::vector<std::vector<const StepProfile*>> all;
+  for (auto& [name, ranks] : by_name) {
+    if (ranks.size() == steps.size()) all.push_back(std::move(ranks));
+  }
+  return all;
+}
+
+Seconds longest(const std::vector<const StepProfile*>& ranks) {
+  Seconds most;
+  for (const StepProfile* step : ranks) most = std::max(most, *step->length);
+  return most;
+}
+
+std::vector<const StepProfile*> median_step(std::span<const std::vector<StepProfile>> steps) {
+  auto all = steps_on_all(steps);
+  if (all.empty()) {
+    throw FormatError(0, "no step of the traces is on every rank with a known length",
+                      "record several steps with torch.profiler, calling its step() after each");
+  }
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+  std::ranges::nth_element(all, middle, {}, longest);
+  return *middle;
+}
+
+RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
+  RankStep made{&trace, &step, 0, step.end, {}, {}};
+  made.begin = step.end - static_cast<TraceTime>(step.length->value() * 1e9 + 0.5);
+  const auto is_within = [&](TraceTime host) {
+    return host >= step.host_start && host < step.host_end;
+  };
+  for (const Task& task : trace.tasks) {
+    if (task.launched && is_within(*task.launched)) made.launched.push_back(&task);
+  }
+  std::ranges::sort(made.launched, {}, [](const Task* task) { return *task->launched; });
+  for (const auto& gradient : trace.gradients) {
+    if (is_within(gradient.ready)) made.items.push_back({gradient.ready, &gradient, nullptr});
+  }
+  for (const ProfiledCall& call : step.calls) {
+    const TracedCollective& traced = trace.collectives[call.collective];
+    if (traced.device && traced.device->end > step.end) continue;
+    made.items.push_back({traced.called, nullptr, &traced});
+  }
+  std::ranges::stable_sort(made.items, {}, &RankStep::Item::at);
+  return made;
+}
+
+bool is_all_reduce(const TracedCollective& call) {
+  return call.collective == collectives::Collective::all_reduce;
+}
+
+bool same_order(const RankStep& a, const RankStep& b) {
+  return std::ranges::equal(
+      a.items, b.items, {}, [](const auto& item) { return !item.call; },
+      [](const auto& item) { return !item.call; });
+}
+
+void drop_gradients(RankStep& rank) {
+  std::erase_if(rank.items, [](const RankStep::Item& item) { return item.call == nullptr; });
+}
+
+void expect_same_calls(const RankStep& first, const RankStep& other) {
+  const auto calls_of = [](const RankStep& rank) {
+    std::vector<const TracedCollective*> calls;
+    for (const auto& item : rank.items) {
+      if (item.call != nullptr) calls.push_back(item.call);
+    }
+    return calls;
+  };
+  const auto a = calls_of(first), b = calls_of(other);
+  if (a.size() != b.size()) {
+    throw FormatError(0,
+                      fmt::format("{} makes {} collectives on one rank and {} on another",
+                                  first.step->name, a.size(), b.size()),
+                      "give the traces of ranks that train the same model, or one of them");
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i]->kind == b[i]->kind) continue;
+    throw FormatError(0,
+                      fmt::format("collective {} of {} is {} on one rank and {} on another", i,
+                                  first.step->name, a[i]->kind, b[i]->kind),
+                      "give the traces of ranks that train the same model, or one of them");
+  }
+}
+
+// Of the tasks that the host asked for before a time, when the last is done.
+class Done {
+ public:
+  explicit Done(const RankStep& rank) : rank_(rank), done_(rank.begin) {}
+
+  // Precondition: times do not go back.
+  TraceTime before(TraceTime asked) {
+    if (rank_.launched.empty()) return asked;
+    for (; next_ < rank_.launched.size() && *rank_.launched[next_]->launched < asked; ++next_) {
+      done_ = std::max(done_, rank_.launched[next_]->end);
+    }
+    return done_;
+  }
+
+ private:
+  const RankStep& rank_;
+  std::size_t next_ = 0;
+  TraceTime done_;
+};
+
+// When the device began on what the host asked for after a call.
+std::optional<TraceTime> first_after(const RankStep& rank, const TracedCollective& call) {
+  const auto later = std::ranges::upper_bound(rank.launched, call.returned, {},
+                                              [](const Task* task) { return *task->launched; });
+  std::optional<TraceTime> first;
+  for (auto task = later; task != rank.launched.end(); ++task) {
+    first = std::min(first.value_or((*task)->start), (*task)->start);
+  }
+  return first;
+}
+
+// By item: whether it is a collective that compute goes on after, on every rank.
+std::vector<bool> waited_for(const std::vector<RankStep>& ranks) {
+  std::vector<bool> waits(ranks.front().items.size(), true);
+  for (const RankStep& rank : ranks) {
+    bool gradients_follow = false;
+    for (std::size_t i = rank.items.size(); i-- > 0;) {
+      const auto& item = rank.items[i];
+      if (item.call == nullptr) {
+        gradients_follow = true;
+        waits[i] = false;
+        continue;
+      }
+      const auto next = first_after(rank, *item.call);
+      const bool after = item.call->device && next && *next >= item.call->device->end;
+      if (!after || (gradients_follow && is_all_reduce(*item.call))) waits[i] = false;
+    }
+  }
+  return waits;
+}
+
+// One rank's list.
+class Listing {
+ public:
+  Listing(const RankStep& rank, TraceTime clock, TraceTime origin)
+      : rank_(rank), shift_(clock - origin), cursor_(rank.begin), done_(rank) {}
+
+  std::vector<Span> spans(const std::vector<bool>& waits) && {
+    add("late", OperationKind::input, compute_lane, -shift_, rank_.begin);
+    for (std::size_t i = 0; i < rank_.items.size(); ++i) {
+      const auto& item = rank_.items[i];
+      if (item.call != nullptr) {
+        add_call(*item.call, waits[i]);
+      } else {
+        add_gradient(*item.gradient);
+      }
+    }
+    add_rest();
+    return std::move(spans_);
+  }
+
+ private:
+  Span& add(std::string name, OperationKind kind, training::LaneId lane, TraceTime from,
+            TraceTime to) {
+    return spans_.emplace_back(Span{std::move(name), kind, lane, seconds_of(from + shift_),
+                                    seconds_of(to + shift_), Bytes(0), ""});
+  }
+
+  Span& add_compute(const std::string& name, TraceTime until) {
+    const TraceTime from = std::exchange(cursor_, std::max(cursor_, until));
+    const auto kind = has_gradients_ ? OperationKind::backward : OperationKind::forward;
+    return add(name, kind, compute_lane, from, cursor_);
+  }
+
+  void add_gradient(const DeviceTrace::Gradient& gradient) {
+    const auto& parameters = rank_.trace->parameters;
+    const bool is_known = gradient.parameter && *gradient.parameter < parameters.size();
+    const TraceTime ready =
+        std::min(done_.before(std::max(gradient.copied, gradient.ready)), rank_.end);
+    Span& span = add_compute(is_known ? parameters[*gradient.parameter].name : "gradient", ready);
+    span.gradients = {is_known ? parameters[*gradient.parameter].count : ElementCount(0)};
+    has_gradients_ = true;
+  }
+
+  void add_call(const TracedCollective& call, bool compute_waits) {
+    const TraceTime ready = ready_at(call);
+    add_compute("to " + call.kind, ready);
+    const auto device = call.device.value_or(TracedCollective::OnDevice{cursor_, cursor_});
+    Span& span =
+        add(call.kind, OperationKind::collective, communication_lane, device.start, device.end);
+    span.algorithm = call.algorithm;
+    span.collective = call.collective;
+    if (call.count && call.element_size) {
+      span.element_size = *call.element_size;
+      span.size = *call.count * *call.element_size;
+    }
+    last_end_ = std::max(last_end_, device.end);
+    if (compute_waits) cursor_ = std::max(cursor_, device.end);
+  }
+
+  // A collective that began right behind another may have been ready before. One that did not
+  // waited for its gradients, or for the host.
+  TraceTime ready_at(const TracedCollective& call) {
+    const TraceTime done = std::min(done_.before(call.called), rank_.end);
+    if (!call.device) return done;
+    const TraceTime start = call.device->start;
+    if (last_end_ < start - right_behind) return start;
+    return std::clamp(done, std::min(cursor_, start), start);
+  }
+
+  void add_rest() {
+    const TraceTime waited = std::max(last_end_, cursor_);
+    TraceTime before = cursor_;
+    for (const Task* task : rank_.launched) {
+      if (task->start < waited) before = std::max(before, std::min(task->end, waited));
+    }
+    if (rank_.launched.empty()) before = waited;
+    add_compute("before the last wait", before);
+    cursor_ = waited;
+    has_gradients_ = true;
+    add_compute("optimizer", std::max(rank_.end, waited)).kind = OperationKind::optimizer;
+  }
+
+  const RankStep& rank_;
+  TraceTime shift_;   // to the step's own time
+  TraceTime cursor_;  // up to where compute has been told
+  Done done_;
+  TraceTime last_end_ = std::numeric_limits<TraceTime>::min() / 2;
+  bool has_gradients_ = false;
+  std::vector<Span> spans_;
+};
+
+// What to add to each rank's times; all begin at once where they share no collective.
+std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const MatchedCalls& matched,
+                                 std::vector<std::string>& assumptions) {
+  std::vector<TraceTime> clocks;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (const auto& clock = matched.clocks[r]) clocks.push_back(*clock);
+  }
+  if (ranks.size() == 1) return {0};
+  if (clocks.size() == ranks.size()) return clocks;
+  assumptions.emplace_back("clocks: ranks share no collective; all are taken to begin at once");
+  clocks.clear();
+  for (const RankStep& rank : ranks) clocks.push_back(-rank.begin);
+  return clocks;
+}
+
+}  // namespace
+
+TracedStep traced_step(std::span<const DeviceTrace> traces,
+                       std::span<const std::vector<StepProfile>> steps,
+                       const MatchedCalls& matched) {
+  TracedStep made;
+  std::vector<RankStep> ranks;
+  const auto chosen = median_step(steps);
+  for (std::size_t r = 0; r < traces.size(); ++r) ranks.push_back(rank_step(traces[r], *chosen[r]));
+  made.name = chosen.front()->name;
+  for (const RankStep& rank : ranks) expect_same_calls(ranks.front(), rank);
+  const auto in_order = [&](const RankStep& rank) { return same_order(ranks.front(), rank); };
+  if (!std::ranges::all_of(ranks, in_order)) {
+    std::ranges::for_each(ranks, drop_gradients);
+    made.assumptions.emplace_back(
+        "gradients: their order differs between ranks; only collectives are replayed");
+  }
+  const auto clocks = clocks_of(ranks, matched, made.assumptions);
+  TraceTime origin = std::numeric_limits<TraceTime>::max();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    origin = std::min(origin, ranks[r].begin + clocks[r]);
+  }
+  const auto waits = waited_for(ranks);
+  made.trace.lanes = {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}};
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const Rank number = traces.size() == 1 ? Rank(0) : traces[r].rank.value_or(Rank(r));
+    made.trace.classes.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
+  }
+  return made;
+}
+
+void share_among_gradients(TracedStep& step) {
+  bool shared = false;
+  for (RankClass& members : step.trace.classes) {
+    std::vector<ElementCount*> open;
+    for (Span& span : members.spans) {
+      for (ElementCount& gradient : span.gradients) {
+        if (gradient == ElementCount(0)) open.push_back(&gradient);
+      }
+      if (span.collective != collectives::Collective::all_reduce || open.empty()) continue;
+      if (span.element_size == ElementSize(0)) continue;
+      const std::uint64_t count = span.size.value() / span.element_size.value();
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        *open[i] = ElementCount(count * (i + 1) / open.size() - count * i / open.size());
+      }
+      open.clear();
+      shared = true;
+    }
+  }
+  if (shared) {
+    step.assumptions.emplace_back(
+        "gradients: the trace does not tell their elements; each bucket's are shared evenly among "
+        "those that came before it");
+  }
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/run/step_trace.h"
+#include "traces/learn/matched_calls.h"
+#include "traces/learn/step_profile.h"
+
+namespace paceline::traces {
+
+// A step of a run as a StepTrace, over the ranks whose traces there are.
+struct TracedStep {
+  std::string name;  // as the traces name the step
+  StepTrace trace;   // a class a rank, all of the same operations
+  std::vector<std::string> assumptions;
+};
+
+// Of the steps that all traces have with a length, the one of median length: of the longest of its
+// ranks. Times are from the first rank's start.
+//
+// A rank's list: what it is late at the start (an operation of kind input), and then in the host's
+// order
+// - compute up to where each gradient is ready, with the elements of the gradient,
+// - compute up to where each collective could begin, and the collective,
+// and the rest of the compute, in two parts around the end of the last collective that the device
+// idled for. What the device or its host did nothing in counts as compute, but for waiting: after a
+// call from which nothing that was asked for later began before its end, on any rank, compute goes
+// on at its end. Backward does not wait for all-reduces: where gradients follow, it is not asked.
+// A collective that took no time on the device, as in a group of one, is where it was ready.
+//
+// Elements of gradients are those of the trace's parameters, or else 0.
+//
+// Throws FormatError when no step is on all ranks with a length, and when ranks do not make the
+// same collectives in the same order.
+[[nodiscard]] TracedStep traced_step(std::span<const DeviceTrace> traces,
+                                     std::span<const std::vector<StepProfile>> steps,
+                                     const MatchedCalls& matched);
+
+// Gives gradients without elements their share: of each all-reduce, evenly, those that became ready
+// since the one before. Says so, if there were any.
+void share_among_gradients(TracedStep& step);
+
+}  // namespace paceline::traces
