@@ -14,15 +14,15 @@ namespace paceline::cli {
 
 // Where the commands that run the points of a scenario leave what they found.
 struct OutcomeOutput {
-  std::string json, csv, timeline;  // files; - is standard output; empty: not asked for
-  bool all_calls = false;           // in the JSON, however many they are
+  std::string json, csv, timeline, trace;  // files; - is standard output; empty: not asked for
+  bool all_calls = false;                  // in the JSON, however many they are
 
-  // Returns the options of --json, --csv and --timeline.
+  // Returns the options of --json, --csv, --timeline and --trace.
   std::vector<CLI::Option*> add_to(CLI::App& app);
 
   // Throws InputError when standard output would take two of them.
   void check() const;
-  [[nodiscard]] bool keeps_traces() const { return !timeline.empty(); }
+  [[nodiscard]] bool keeps_traces() const { return !timeline.empty() || !trace.empty(); }
 
   // Writes the table, unless standard output is taken, and the files. Returns the exit code: says
   // on standard error which point failed, when one did.

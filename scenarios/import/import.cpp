@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -25,6 +26,12 @@ std::string reason(const traces::FormatError& error) {
 
 void take(traces::UnpackedFile file, Import& import) {
   try {
+    if (traces::is_step_traces(file.text)) {
+      auto runs = traces::read_step_traces(file.text);
+      if (runs.empty()) import.refused.push_back({std::move(file.name), "has no runs"});
+      std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
+      return;
+    }
     DeviceTrace trace = traces::read_device_trace(file.text);
     if (trace.tasks.empty() && trace.collectives.empty()) {
       import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
@@ -76,7 +83,7 @@ Import import_traces(const std::vector<std::string>& paths) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });
   }
-  if (import.traces.empty()) {
+  if (import.traces.empty() && import.runs.empty()) {
     if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
     throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
   }

@@ -6,10 +6,12 @@
 
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
+#include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline {
 
-// What profilers saw of a training run: a file a rank.
+// What files say of training runs: what profilers saw, a file a rank, and runs as paceline keeps
+// them.
 struct Import {
   struct Refused {
     std::string file, why;
@@ -19,6 +21,7 @@ struct Import {
   std::vector<traces::DeviceTrace> traces;              // by rank, those that name none last
   std::vector<std::vector<traces::StepProfile>> steps;  // by trace
   traces::MatchedCalls matched;
+  std::vector<traces::TraceRun> runs;  // of files of step traces, in the order given
   std::vector<Refused> refused;
 };
 
@@ -27,7 +30,8 @@ struct Import {
 // InputError.
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
-// Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks.
+// Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks;
+// of runs the totals of their steps and their calls.
 void write_summary(std::ostream& out, const Import& import);
 void write_json(std::ostream& out, const Import& import);
 

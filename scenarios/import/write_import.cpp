@@ -11,6 +11,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/import/import.h"
+#include "scenarios/import/runs_summary.h"
 #include "scenarios/report/text_table.h"
 
 namespace paceline {
@@ -148,9 +149,7 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
           {"ranks", std::move(ranks)}};
 }
 
-}  // namespace
-
-void write_summary(std::ostream& out, const Import& import) {
+void write_profiles(std::ostream& out, const Import& import) {
   std::size_t steps = 0;
   for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
   fmt::print(out, "{} rank{}, {} step{}{}\n\n", import.traces.size(),
@@ -159,6 +158,16 @@ void write_summary(std::ostream& out, const Import& import) {
   write_steps(out, import);
   write_calls(out, import);
   write_matched(out, import);
+}
+
+}  // namespace
+
+void write_summary(std::ostream& out, const Import& import) {
+  if (!import.traces.empty()) write_profiles(out, import);
+  if (!import.runs.empty()) {
+    if (!import.traces.empty()) out << '\n';
+    write_runs(out, import.runs);
+  }
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
 }
@@ -182,9 +191,10 @@ void write_json(std::ostream& out, const Import& import) {
   for (const traces::MatchedCall& call : import.matched.calls) {
     matched.push_back(json_of(import, call));
   }
+  all["runs"] = json_of(import.runs);
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
-  out << all.dump(1) << '\n';
+  out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace paceline

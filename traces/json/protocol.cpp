@@ -1,67 +1,31 @@
 #include "traces/json/protocol.h"
 
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
+
+#include "traces/json/spans.h"
+#include "traces/json/values.h"
 
 namespace paceline {
 
 using nlohmann::json;
 
-// The library converts -1, 1.5 and 1e300 to some whole number; here they are errors.
-template <class Whole>
-Whole whole(const json& in) {
-  if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<Whole>::max()) {
-    throw std::runtime_error("not a whole number that fits: " + in.dump());
-  }
-  return in.get<Whole>();
-}
-
-// Quantities are written as their number; the key names the unit.
-template <class Tag, class Rep>
-void to_json(json& out, const Quantity<Tag, Rep>& quantity) {
-  out = quantity.value();
-}
-template <class Tag, class Rep>
-void from_json(const json& in, Quantity<Tag, Rep>& quantity) {
-  if constexpr (std::is_integral_v<Rep>) {
-    quantity = Quantity<Tag, Rep>(whole<Rep>(in));
-  } else {
-    quantity = Quantity<Tag, Rep>(in.get<Rep>());
-  }
-}
-
 namespace {
 
-// Enumerations travel as words: `from` must list every value, with the word that `text` gives it.
-template <class Enum, std::size_t n, class Text>
-Enum parse_word(const json& in, const std::array<Enum, n>& from, Text text) {
-  const auto word = in.get<std::string>();
-  for (const Enum value : from) {
-    if (text(value) == word) return value;
-  }
-  throw std::runtime_error("unknown word \"" + word + "\"");
-}
-
-using collectives::Collective;
 using topology::Framing;
 using topology::IntraNodeKind;
 using topology::Placement;
 using topology::Receives;
 using topology::Transport;
-using training::LaneKind;
-using training::OperationKind;
+using traces::decode_lanes;
+using traces::parse_word;
+using traces::whole;
 
-constexpr std::array operation_kinds{OperationKind::input,     OperationKind::forward,
-                                     OperationKind::backward,  OperationKind::copy,
-                                     OperationKind::optimizer, OperationKind::collective};
 constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::closed,
                                 Fidelity::measured};
 constexpr std::array collective_modes{CollectiveMode::native, CollectiveMode::plan};
-constexpr std::array lane_kinds{LaneKind::compute, LaneKind::communication};
 constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
                                 IntraNodeKind::pcie};
 constexpr std::array placements{Placement::packed, Placement::spread};
@@ -71,9 +35,6 @@ constexpr std::array receives_all{Receives::ready, Receives::announced, Receives
                                   Receives::announced_to_strangers};
 
 // Words that stand in these lines only.
-std::string_view word(LaneKind kind) {
-  return kind == LaneKind::compute ? "compute" : "communication";
-}
 std::string_view word(IntraNodeKind kind) {
   if (kind == IntraNodeKind::nvswitch) return "nvswitch";
   return kind == IntraNodeKind::nvlink_mesh ? "nvlink_mesh" : "pcie";
@@ -197,24 +158,6 @@ topology::Cluster decode_cluster(const json& in) {
   return cluster;
 }
 
-json encode(const std::vector<training::Lane>& lanes) {
-  json out = json::array();
-  for (const auto& lane : lanes) {
-    out.push_back({{"name", lane.name}, {"kind", word(lane.kind)}, {"in_flight", lane.in_flight}});
-  }
-  return out;
-}
-
-std::vector<training::Lane> decode_lanes(const json& in) {
-  std::vector<training::Lane> lanes;
-  for (const json& lane : in) {
-    lanes.push_back({lane.at("name").get<std::string>(),
-                     parse_word(lane.at("kind"), lane_kinds, by_word),
-                     whole<std::uint32_t>(lane.at("in_flight"))});
-  }
-  return lanes;
-}
-
 json encode(const collectives::AlgorithmOptions& options) {
   return {{"channels", options.channels}, {"chunk_size_bytes", options.chunk_size},
           {"inner", options.inner},       {"outer", options.outer},
@@ -256,7 +199,7 @@ json encode(const training::Operation& operation) {
 
 training::Operation decode_operation(const json& in) {
   training::Operation operation{
-      in.at("name").get<std::string>(), parse_word(in.at("kind"), operation_kinds, by_text),
+      in.at("name").get<std::string>(), traces::decode_operation_kind(in.at("kind")),
       whole<training::LaneId>(in.at("lane")),
       in.at("after").get<std::vector<training::OperationId>>(), Seconds(0)};
   if (in.contains("time_s")) {
@@ -280,42 +223,6 @@ training::Operation decode_operation(const json& in) {
   }
   operation.work = std::move(made);
   return operation;
-}
-
-json encode(const Span& span) {
-  json out{{"name", span.name},          {"kind", to_text(span.kind)}, {"lane", span.lane},
-           {"start_s", span.start},      {"end_s", span.end},          {"size_bytes", span.size},
-           {"algorithm", span.algorithm}};
-  if (span.collective) out["collective"] = to_text(*span.collective);
-  if (span.element_size > ElementSize(0)) out["element_size_bytes"] = span.element_size;
-  if (!span.gradients.empty()) out["gradients"] = span.gradients;
-  return out;
-}
-
-Span decode_span(const json& in) {
-  Span span{
-      in.at("name").get<std::string>(),       parse_word(in.at("kind"), operation_kinds, by_text),
-      whole<training::LaneId>(in.at("lane")), in.at("start_s").get<Seconds>(),
-      in.at("end_s").get<Seconds>(),          in.at("size_bytes").get<Bytes>(),
-      in.at("algorithm").get<std::string>()};
-  if (in.contains("collective")) {
-    span.collective = parse_word(in.at("collective"), collectives::collectives_all, by_text);
-  }
-  if (in.contains("element_size_bytes")) in.at("element_size_bytes").get_to(span.element_size);
-  if (in.contains("gradients")) in.at("gradients").get_to(span.gradients);
-  return span;
-}
-
-json encode(const std::vector<Span>& spans) {
-  json out = json::array();
-  for (const Span& span : spans) out.push_back(encode(span));
-  return out;
-}
-
-std::vector<Span> decode_spans(const json& in) {
-  std::vector<Span> spans;
-  for (const json& span : in) spans.push_back(decode_span(span));
-  return spans;
 }
 
 json encode(const MeasureSettings& settings) {
@@ -348,10 +255,6 @@ Measurement decode_measurement(const json& in) {
 }
 
 json encode(const Result& result) {
-  json classes = json::array();
-  for (const RankClass& members : result.trace.classes) {
-    classes.push_back({{"ranks", members.ranks}, {"spans", encode(members.spans)}});
-  }
   json out{{"id", result.id},
            {"fidelity", to_text(result.fidelity)},
            {"totals",
@@ -359,7 +262,7 @@ json encode(const Result& result) {
              {"compute_s", result.totals.compute},
              {"communication_s", result.totals.communication},
              {"exposed_communication_s", result.totals.exposed_communication}}},
-           {"trace", {{"lanes", encode(result.trace.lanes)}, {"classes", std::move(classes)}}},
+           {"trace", traces::encode_step_trace(result.trace)},
            {"transfers", result.transfers},
            {"simgrid_solves", result.simgrid_solves},
            {"notes", result.notes}};
@@ -376,12 +279,7 @@ Result decode_result(const json& in) {
   totals.at("compute_s").get_to(result.totals.compute);
   totals.at("communication_s").get_to(result.totals.communication);
   totals.at("exposed_communication_s").get_to(result.totals.exposed_communication);
-  result.trace.lanes = decode_lanes(in.at("trace").at("lanes"));
-  for (const json& members : in.at("trace").at("classes")) {
-    RankClass& decoded = result.trace.classes.emplace_back();
-    members.at("ranks").get_to(decoded.ranks);
-    decoded.spans = decode_spans(members.at("spans"));
-  }
+  result.trace = traces::decode_step_trace(in.at("trace"));
   result.transfers = whole<std::uint64_t>(in.at("transfers"));
   result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));
   in.at("notes").get_to(result.notes);
@@ -408,15 +306,15 @@ std::string to_line(const ResolvedPoint& point) {
   for (const auto& operation : point.program.operations) operations.push_back(encode(operation));
   json jobs = json::array();
   for (const Job& job : point.jobs) jobs.push_back({{"nodes", job.nodes}, {"start_s", job.start}});
-  json out{
-      {"schema", "paceline.point/1"},
-      {"id", point.id},
-      {"cluster", encode(point.cluster)},
-      {"program", {{"lanes", encode(point.program.lanes)}, {"operations", std::move(operations)}}},
-      {"slowdown", point.slowdown},
-      {"jobs", std::move(jobs)},
-      {"fidelity", to_text(point.fidelity)},
-      {"force", point.force}};
+  json out{{"schema", "paceline.point/1"},
+           {"id", point.id},
+           {"cluster", encode(point.cluster)},
+           {"program",
+            {{"lanes", encode_lanes(point.program.lanes)}, {"operations", std::move(operations)}}},
+           {"slowdown", point.slowdown},
+           {"jobs", std::move(jobs)},
+           {"fidelity", to_text(point.fidelity)},
+           {"force", point.force}};
   if (point.measure) out["measure"] = encode(*point.measure);
   return out.dump();
 }
@@ -477,7 +375,7 @@ std::optional<Progress> progress_from_line(std::string_view line) {
   });
 }
 
-std::string to_text(const std::vector<Span>& spans) { return encode(spans).dump(); }
+std::string to_text(const std::vector<Span>& spans) { return encode_spans(spans).dump(); }
 
 std::vector<Span> spans_from_text(std::string_view text) { return decoded(text, decode_spans); }
 

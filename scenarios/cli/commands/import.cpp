@@ -14,14 +14,25 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string json;
+  std::string json, output;
 };
 
 int run(const Options& options) {
+  if (options.json == "-" && options.output == "-") {
+    throw InputError({"-", 0, 0}, "standard output takes one of --json, -o",
+                     "write the other to a file");
+  }
   const Import import = import_traces(options.paths);
-  if (options.json != "-") write_summary(std::cout, import);
+  if (!options.output.empty() && import.runs.empty()) {
+    throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
+                     "give a file that --trace wrote");
+  }
+  if (options.json != "-" && options.output != "-") write_summary(std::cout, import);
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
+  }
+  if (!options.output.empty()) {
+    write_to(options.output, [&](std::ostream& out) { write_step_traces(out, import.runs); });
   }
   return exit_done;
 }
@@ -31,10 +42,12 @@ int run(const Options& options) {
 Action attach_import(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
-                 "traces of PyTorch's profiler (Kineto), a file a rank; compressed, packed or in "
-                 "folders as they come")
+                 "traces of PyTorch's profiler (Kineto), a file a rank, or what --trace wrote; "
+                 "compressed, packed or in folders as they come")
       ->required();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_option("-o,--output", options->output,
+                 "write the runs as one trace; - is standard output");
   return [options] { return run(*options); };
 }
 

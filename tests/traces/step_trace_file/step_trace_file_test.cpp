@@ -1,0 +1,219 @@
+#include "traces/step_trace_file/step_trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace paceline::traces {
+namespace {
+
+using collectives::Collective;
+using training::LaneKind;
+using training::OperationKind;
+
+std::string text_of(const std::vector<TraceRun>& runs) {
+  std::ostringstream out;
+  write_step_traces(out, runs);
+  return out.str();
+}
+
+StepTrace two_classes() {
+  const Span work{"layer 1",
+                  OperationKind::backward,
+                  0,
+                  Seconds(0.1),
+                  Seconds(1.0 / 3),
+                  Bytes(0),
+                  "",
+                  std::nullopt,
+                  {},
+                  {}};
+  Span call{"bucket 0",       OperationKind::collective, 1,
+            Seconds(1.0 / 3), Seconds(5e-324 + 2.0 / 3), Bytes(4096),
+            "ring",           Collective::all_reduce,    ElementSize(4)};
+  Span late = work, joined = call;
+  late.gradients = {ElementCount(1000), ElementCount(0)};
+  late.end = Seconds(0.5);
+  joined.start = Seconds(0.5);
+  return {{{"compute", LaneKind::compute}, {"communication", LaneKind::communication, 2}},
+          {{{Rank(0), Rank(2)}, {work, call}}, {{Rank(1)}, {late, joined}}}};
+}
+
+std::vector<TraceRun> three_runs() {
+  return {{"2 GPUs", Origin::predicted, two_classes(), 32},
+          {"2 GPUs", Origin::measured, two_classes(), std::nullopt},
+          {"\"quoted\" \xc2\xb5", Origin::imported, {{}, {{{Rank(7)}, {}}}}, 1}};
+}
+
+void expect_equal(const StepTrace& a, const StepTrace& b) {
+  ASSERT_EQ(a.lanes.size(), b.lanes.size());
+  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
+    EXPECT_EQ(a.lanes[i].name, b.lanes[i].name);
+    EXPECT_EQ(a.lanes[i].kind, b.lanes[i].kind);
+    EXPECT_EQ(a.lanes[i].in_flight, b.lanes[i].in_flight);
+  }
+  ASSERT_EQ(a.classes.size(), b.classes.size());
+  for (std::size_t i = 0; i < a.classes.size(); ++i) {
+    EXPECT_EQ(a.classes[i].ranks, b.classes[i].ranks);
+    EXPECT_EQ(a.classes[i].spans, b.classes[i].spans);
+  }
+}
+
+TEST(StepTraceFile, IsReadAsItWasWritten) {
+  const auto runs = three_runs();
+  const auto got = read_step_traces(text_of(runs));
+  ASSERT_EQ(got.size(), runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(got[i].name, runs[i].name);
+    EXPECT_EQ(got[i].origin, runs[i].origin);
+    EXPECT_EQ(got[i].batch_per_gpu, runs[i].batch_per_gpu);
+    expect_equal(got[i].trace, runs[i].trace);
+  }
+  EXPECT_EQ(text_of(got), text_of(runs));
+}
+
+// Of random exponents from the smallest times to the longest.
+TEST(StepTraceFile, KeepsEveryBitOfATime) {
+  std::mt19937_64 random(11);
+  StepTrace trace{{{"compute", LaneKind::compute}}, {{{Rank(0)}, {}}}};
+  for (int i = 0; i < 10'000; ++i) {
+    const double fraction = std::generate_canonical<double, 53>(random);
+    const double start = std::ldexp(fraction, -static_cast<int>(random() % 1074));
+    trace.classes[0].spans.push_back({"x", OperationKind::forward, 0, Seconds(start),
+                                      Seconds(std::nextafter(start, 2.0)), Bytes(0), ""});
+  }
+  const auto got = read_step_traces(text_of({{"r", Origin::measured, trace, std::nullopt}}));
+  for (std::size_t i = 0; i < trace.classes[0].spans.size(); ++i) {
+    const Span &was = trace.classes[0].spans[i], &is = got.at(0).trace.classes.at(0).spans.at(i);
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(is.start.value()),
+              std::bit_cast<std::uint64_t>(was.start.value()));
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(is.end.value()),
+              std::bit_cast<std::uint64_t>(was.end.value()));
+  }
+}
+
+TEST(StepTraceFile, IsKnownByItsFirstKey) {
+  const std::string text = text_of(three_runs());
+  EXPECT_TRUE(is_step_traces(text));
+  EXPECT_TRUE(is_step_traces("\xef\xbb\xbf { \"schema\" :\n\"paceline.trace/2\"}"));
+  for (const char* other : {"", "{", "{}", "[]", "{\"schema\": \"paceline.result/1\"}",
+                            "{\"runs\": [], \"schema\": \"paceline.trace/1\"}",
+                            "{\"traceEvents\": [{\"name\": \"paceline.trace/1\"}]}"}) {
+    EXPECT_FALSE(is_step_traces(other)) << other;
+  }
+  EXPECT_TRUE(read_step_traces(text_of({})).empty());
+}
+
+// The error of a text that must have one.
+std::string error_of(const std::string& text) {
+  try {
+    (void)read_step_traces(text);
+  } catch (const FormatError& error) {
+    EXPECT_FALSE(error.hint().empty());
+    return error.what();
+  }
+  ADD_FAILURE() << "is read: " << text.substr(0, 200);
+  return "";
+}
+
+// One run of one rank with two spans, with one place changed.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = R"({"schema": "paceline.trace/1", "runs": [{"name": "r", "origin": "imported",
+"lanes": [{"name": "compute", "kind": "compute", "in_flight": 1}],
+"classes": [{"ranks": [0, 1], "spans": [
+  {"name": "a", "kind": "forward", "lane": 0, "start_s": 0, "end_s": 1, "size_bytes": 0, "algorithm": ""},
+  {"name": "b", "kind": "copy", "lane": 0, "start_s": 1.5, "end_s": 2, "size_bytes": 0, "algorithm": ""}]},
+ {"ranks": [4], "spans": [
+  {"name": "a", "kind": "forward", "lane": 0, "start_s": 0, "end_s": 3, "size_bytes": 0, "algorithm": ""},
+  {"name": "b", "kind": "copy", "lane": 0, "start_s": 3, "end_s": 4, "size_bytes": 0, "algorithm": ""}]}]}]})";
+  const auto place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
+  const std::string first = "runs: [0]: classes: [0]: ", second = "runs: [0]: classes: [1]: ";
+  const struct {
+    const char *from, *to;
+    std::string error;
+  } cases[] = {
+      {"trace/1", "trace/2", "schema: is paceline.trace/2, and paceline.trace/1 can be read"},
+      {"\"runs\"", "\"run\"", "has no \"runs\""},
+      {"\"name\": \"r\"", "\"name\": 5", "runs: [0]: name: type must be string, but is number"},
+      {"imported", "found", "runs: [0]: origin: unknown word \"found\""},
+      {"\"origin\"", "\"batch_per_gpu\": 0, \"origin\"", "runs: [0]: batch_per_gpu: is 0"},
+      {"\"origin\"", "\"batch_per_gpu\": -1, \"origin\"",
+       "runs: [0]: batch_per_gpu: not a whole number that fits: -1"},
+      {"\"in_flight\": 1", "\"in_flight\": 0", "runs: [0]: lanes: [0]: in_flight: is 0"},
+      {"\"start_s\": 1.5", "\"start_s\": -1.5",
+       first + "spans: [1]: start_s: is negative, or no number"},
+      {"\"start_s\": 1.5", "\"start_s\": null",
+       first + "spans: [1]: start_s: type must be number, but is null"},
+      {"\"start_s\": 1.5, ", "", first + "spans: [1]: has no \"start_s\""},
+      {"\"start_s\": 1.5", "\"start_s\": true", first + "spans: [1]: start_s: is no number"},
+      {"\"end_s\": 2", "\"end_s\": 1",
+       first + "spans: [1]: end_s: is before start_s, or no number"},
+      {"\"end_s\": 2", "\"end_s\": 1e12", first + "spans: [1]: end_s: is beyond 1e9 s"},
+      {"\"lane\": 0", "\"lane\": 1", first + "spans: [0]: lane: there is none of that number"},
+      {"\"kind\": \"copy\"", "\"kind\": \"move\"",
+       first + "spans: [1]: kind: unknown word \"move\""},
+      {"[0, 1]", "[0, 0]", first + "ranks: has 0 twice"},
+      {"[0, 1]", "[1, 0]", first + "ranks: are not ascending"},
+      {"[0, 1]", "[]", first + "ranks: has none"},
+      {"[0, 1]", "[0, 100000]",
+       first + "ranks: has 100000, more than the 65536 that a run may have"},
+      {"[4]", "[1]", second + "ranks: has 1 twice"},
+      {"[0, 1]", "[5]", second + "ranks: classes are not in the order of their first ranks"},
+      {"\"name\": \"b\"", "\"name\": \"c\"",
+       second + "spans: [1]: is another operation than in the first class"},
+      {"\"size_bytes\": 0", "\"size_bytes\": 8",
+       second + "spans: [0]: is another operation than in the first class"},
+  };
+  for (const auto& [from, to, error] : cases) EXPECT_EQ(error_of(changed(from, to)), error) << to;
+}
+
+TEST(StepTraceFile, ClassesListAsManySpans) {
+  std::string text = changed("", "");
+  const auto last = text.rfind(",\n  {");
+  text.replace(last, text.rfind("]}]}]}") - last, "");
+  EXPECT_EQ(error_of(text), "runs: [0]: classes: [1]: spans: are 1, those of the first class 2");
+}
+
+TEST(StepTraceFile, WithANumberBeyondADoubleIsRefused) {
+  EXPECT_EQ(error_of(changed("\"end_s\": 2", "\"end_s\": 1e999")),
+            "has a number beyond all bounds");
+}
+
+TEST(StepTraceFile, CutAnywhereNamesTheByte) {
+  std::string text = text_of(three_runs());
+  text.pop_back();
+  for (std::size_t end = 0; end < text.size(); ++end) {
+    const std::string error = error_of(text.substr(0, end));
+    EXPECT_EQ(error.rfind("is not JSON, or cut off, at byte ", 0), 0U) << error;
+  }
+}
+
+TEST(StepTraceFile, NestedAsDeepAsItLikesIsRefused) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_NE(error_of(changed("\"lane\": 0", "\"lane\": " + deep)), "");
+  EXPECT_NE(error_of(changed("[0, 1]", deep)), "");
+}
+
+TEST(StepTraceFile, IsNotWrittenWhenItCouldNotBeRead) {
+  StepTrace trace = two_classes();
+  trace.classes[0].spans[0].end = Seconds(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THROW(text_of({{"r", Origin::predicted, trace, std::nullopt}}), FormatError);
+  std::vector<Rank> many;
+  for (std::uint32_t rank = 0; rank <= 65'536; ++rank) many.emplace_back(rank);
+  const StepTrace large{{}, {{many, {}}}};
+  EXPECT_THROW(text_of({{"r", Origin::predicted, large, std::nullopt}}), FormatError);
+}
+
+}  // namespace
+}  // namespace paceline::traces

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/run/step_trace.h"
+#include "traces/collective_log/collective_log.h"
+
+namespace paceline::traces {
+
+enum class Origin { predicted, measured, imported };
+
+[[nodiscard]] std::string_view to_text(Origin origin);
+
+// A run of which one step is known.
+struct TraceRun {
+  std::string name;
+  Origin origin = Origin::predicted;
+  StepTrace trace;
+  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // samples of a step; nothing: unknown
+};
+
+// Runs as JSON, schema paceline.trace/1, a line a run; README.md has the keys. Times keep every
+// bit, names keep what of them is UTF-8.
+// Throws FormatError for what read_step_traces would refuse.
+void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs);
+
+// An object whose first key is its schema, paceline.trace of any version.
+[[nodiscard]] bool is_step_traces(std::string_view text);
+
+// Throws FormatError, with the byte or the place and the key in its message, for what is not JSON
+// or is cut off, for another version, for a run without ranks, with more than traced_ranks_most
+// (traces/device_trace/limits.h) or with one of them twice, for times that are negative, reversed
+// or beyond 1e9 s, and for classes of ranks that do not list the same operations on its lanes.
+[[nodiscard]] std::vector<TraceRun> read_step_traces(std::string_view text);
+
+}  // namespace paceline::traces
