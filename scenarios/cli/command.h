@@ -42,5 +42,6 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 [[nodiscard]] Action attach_calibrate(CLI::App& app);
 [[nodiscard]] Action attach_nccl(CLI::App& app);
 [[nodiscard]] Action attach_import(CLI::App& app);
+Action attach_replay(CLI::App& app);
 
 }  // namespace paceline::cli

@@ -10,6 +10,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files.h"
 #include "scenarios/loader/load_collective.h"
+#include "scenarios/loader/load_trace.h"
 
 namespace paceline::loader {
 namespace {
@@ -37,9 +38,16 @@ DataType parameter_type_of(Precision precision) {
 constexpr std::array<std::string_view, 14> scenario_keys{
     "contention", "other_jobs", "schema",     "name",  "workload", "cluster",  "training",
     "collective", "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
-constexpr std::array<std::string_view, 8> workload_keys{
-    "model",     "layers",   "batch_per_gpu",     "device",
-    "precision", "sequence", "pretraining_heads", "single_gpu_throughput"};
+constexpr std::array<std::string_view, 10> workload_keys{"model",
+                                                         "layers",
+                                                         "batch_per_gpu",
+                                                         "device",
+                                                         "trace",
+                                                         "calls",
+                                                         "precision",
+                                                         "sequence",
+                                                         "pretraining_heads",
+                                                         "single_gpu_throughput"};
 constexpr std::array<std::string_view, 6> layer_keys{"name",     "repeat",     "forward",
                                                      "backward", "parameters", "type"};
 constexpr std::array<std::string_view, 15> training_keys{"strategy",
@@ -169,6 +177,10 @@ std::string compute_assumption(const Device& device, Precision precision) {
 
 void read_workload(Reader& reader, const Overrides& overrides, Scenario& scenario) {
   reader.expect_only(workload_keys);
+  if (const auto trace = reader.find("trace")) {
+    scenario.training.wire_type = read_precision(reader).gradient;
+    return load_trace(*trace, reader, scenario);
+  }
   Workload& workload = scenario.workload;
   workload.batch_per_gpu =
       static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
@@ -199,9 +211,11 @@ void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& s
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /
                        field->throughput().value());
+  const Seconds before = scenario.workload.one_gpu_step(passes);
   if (!rescale(scenario.workload, passes, target, optimizer_modelled)) {
     field->fail("leaves no time for the layers", "check input_time and optimizer.time");
   }
+  if (scenario.traced) scale_compute(scenario.traced->program, target / before);
   scenario.assumptions.push_back(fmt::format("compute: scaled to {} on one GPU", field->text()));
 }
 
@@ -213,8 +227,13 @@ Bytes parameter_bytes(const Workload& workload) {
   return total;
 }
 
-// Returns whether the time was modelled rather than given.
-bool read_optimizer(Reader reader, Workload& workload) {
+// Returns whether the time was modelled rather than given, or traced.
+bool read_optimizer(Reader reader, Scenario& scenario) {
+  Workload& workload = scenario.workload;
+  if (scenario.traced && !reader.has("time")) {
+    reader.finish();
+    return false;
+  }
   constexpr std::array<std::string_view, 3> kinds{"sgd", "sgd_momentum", "adam"};
   auto kind = workload::OptimizerKind::sgd_momentum;
   if (const auto field = reader.find("kind")) {
@@ -285,16 +304,19 @@ training::MergeSettings read_merge(Reader& reader) {
   return merge;
 }
 
-std::string read_strategy(Reader& training) {
+std::string read_strategy(Reader& training, const Scenario& scenario) {
   const Field field = training.require("strategy", "ddp");
   std::vector<std::string_view> known;
   for (const auto& row : training::strategies()) known.push_back(row.name);
-  return std::string(known[field.word(known)]);
+  known.push_back(strategy_traced);
+  const std::string strategy(known[field.word(known)]);
+  check_strategy(field, strategy, scenario);
+  return strategy;
 }
 
 void read_training(Reader& reader, Scenario& scenario) {
   reader.expect_only(training_keys);
-  scenario.strategy = read_strategy(reader);
+  scenario.strategy = read_strategy(reader, scenario);
   TrainingSettings& training = scenario.training;
   if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
   if (scenario.strategy == "merged_gradient") training.merge = read_merge(reader);
@@ -491,7 +513,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
       file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);
   wait_as_the_library(file, scenario);
   read_training(training, scenario);
-  const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario.workload);
+  const bool optimizer_modelled = read_optimizer(training.map("optimizer"), scenario);
   rescale_to_measurement(workload, optimizer_modelled, scenario);
   read_ranks(file.map("ranks"), scenario);
   const Reader other_jobs = file.map("other_jobs");
@@ -500,6 +522,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   read_simulation(file.map("simulation"), scenario);
   size_cluster(file, scenario);
   check_other_jobs(other_jobs, scenario);
+  check_traced_ranks(workload, scenario);
   workload.finish();
   training.finish();
   if (scenario.workload.one_gpu_step(1) == Seconds(0)) {

@@ -56,12 +56,23 @@ struct Contention {
   Location where = {};    // the file says so
 };
 
+// A step that was run, from `workload.trace`.
+struct TracedWork {
+  std::uint32_t ranks = 1;        // that it is of
+  training::StepProgram program;  // for as many; calls take what they took
+  std::size_t untold_calls = 0;   // that can take nothing else: their kind or size is not known
+  bool calls_as_traced = false;   // none is to be predicted
+  bool has_gradients = false;     // of known sizes, so that buckets can be filled anew
+  std::vector<double> slowdown;   // by rank, of compute; beside that of Scenario::workload
+};
+
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
   topology::Cluster cluster;    // sized to the point's GPUs
-  std::string strategy;
+  std::string strategy;         // of models/training; or traced: what `traced` did
+  std::optional<TracedWork> traced;
   training::TrainingSettings training;
   CollectiveSettings collective;
   OtherJobs other_jobs;

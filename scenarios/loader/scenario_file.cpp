@@ -259,10 +259,24 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
   auto state = std::make_unique<State>();
   state->document = loader::read_document(path);
   state->path = path;
+  return of_state(std::move(state), settings);
+}
+
+ScenarioFile ScenarioFile::of_text(const std::string& name, std::string_view text,
+                                   const std::vector<Setting>& settings) {
+  auto state = std::make_unique<State>();
+  state->document = loader::parse_document(name, text);
+  state->path = name;
+  return of_state(std::move(state), settings);
+}
+
+ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
+                                    const std::vector<Setting>& settings) {
   state->sha256 = loader::sha256_of(state->document->text);
   state->given_settings = settings;
   if (!state->document->root.IsMap()) {
-    throw InputError({path, 0, 0}, "is not a scenario", "write schema: paceline/1 and its keys");
+    throw InputError({state->path, 0, 0}, "is not a scenario",
+                     "write schema: paceline/1 and its keys");
   }
   state->read_sweep();
   state->apply(settings);

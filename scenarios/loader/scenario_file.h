@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ class ScenarioFile {
   // `settings` stand in for values of the file; a setting of `sweep.gpus` or of a path that is an
   // axis replaces that axis.
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
+  // The same of a text, which messages call `name`; its relative paths are the working directory's.
+  static ScenarioFile of_text(const std::string& name, std::string_view text,
+                              const std::vector<Setting>& settings);
 
   ScenarioFile(ScenarioFile&&) noexcept;
   ScenarioFile& operator=(ScenarioFile&&) noexcept;
@@ -50,6 +54,7 @@ class ScenarioFile {
  private:
   struct State;
   explicit ScenarioFile(std::unique_ptr<State> state);
+  static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings);
   std::unique_ptr<State> state_;
 };
 

@@ -13,7 +13,9 @@
 #include "models/cost/closed_step.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
+#include "scenarios/loader/load_trace.h"
 #include "scenarios/run/library_calls.h"
+#include "scenarios/run/traced_step.h"
 
 namespace paceline {
 namespace {
@@ -56,12 +58,16 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
 }
 
 std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
-  if (scenario.slowdown.empty() && scenario.jitter <= 0) return {};
+  // The strategy traced has each rank's own compute in its program.
+  const bool keeps_stragglers = scenario.traced && scenario.strategy != loader::strategy_traced &&
+                                scenario.traced->ranks == scenario.cluster.ranks().value();
+  if (scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   std::vector<double> factors(ranks, 1.0);
+  if (keeps_stragglers) factors = scenario.traced->slowdown;
   for (const auto& [rank, factor] : scenario.slowdown) {
     if (rank < ranks) {
-      factors[rank] = factor;
+      factors[rank] *= factor;
     } else {
       assumptions.push_back(fmt::format("ranks: no rank {} at this point", rank));
     }
@@ -133,7 +139,9 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
   prepared.point.jobs = jobs_of(scenario);
   prepared.point.fidelity = scenario.fidelity;
-  if (scenario.cluster.ranks() > RankCount(1)) {
+  if (scenario.strategy == loader::strategy_traced) {
+    prepared.point.program = traced_step(scenario, prepared.assumptions);
+  } else if (scenario.cluster.ranks() > RankCount(1)) {
     const auto* strategy = training::find_strategy(scenario.strategy);
     PACELINE_EXPECTS(strategy != nullptr);
     prepared.point.program = strategy->build(scenario.workload, scenario.training);

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/outcome_output.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/import/traced_run.h"
+#include "scenarios/run/measure_scenario.h"
+
+namespace paceline::cli {
+namespace {
+
+struct Options {
+  std::string trace;
+  OutcomeOutput output;
+  SharedOptions shared;
+};
+
+using Settings = std::vector<ScenarioFile::Setting>;
+
+// Whether a setting is of a path, of something below it, or an axis of such.
+bool touches(const Settings& settings, std::string_view path) {
+  constexpr std::string_view axis = "sweep.";
+  return std::ranges::any_of(settings, [&](const ScenarioFile::Setting& setting) {
+    std::string_view set = setting.path;
+    if (set.starts_with(axis)) set.remove_prefix(axis.size());
+    return set == path || (set.starts_with(path) && set[path.size()] == '.');
+  });
+}
+
+bool touches_any(const Settings& settings, std::initializer_list<std::string_view> paths) {
+  return std::ranges::any_of(paths, [&](auto path) { return touches(settings, path); });
+}
+
+std::string quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The scenario of a trace as it was, but for what the settings are going to change: they decide
+// whether its collectives are predicted, and whether its buckets are filled anew.
+std::string scenario_of(const std::string& path, const TracedRun& traced,
+                        const Settings& settings) {
+  const bool refills = touches_any(settings, {"training", "workload.precision"});
+  const bool predicts =
+      refills || touches_any(settings, {"cluster", "collective", "gpus", "simulation", "real"});
+  std::size_t ranks = 0;
+  for (const RankClass& members : traced.run.trace.classes) ranks += members.ranks.size();
+  std::string text =
+      fmt::format("schema: paceline/1\nname: {}\nworkload:\n  trace: {}\n  calls: {}\n",
+                  quoted(traced.run.name), quoted(path), predicts ? "predicted" : "as_traced");
+  text += fmt::format("training: {{strategy: {}}}\n", refills ? "ddp" : "traced");
+  if (!touches(settings, "cluster.preset")) {
+    text += fmt::format("cluster: {{nodes: {}, gpus_per_node: 1{}}}\n", ranks,
+                        predicts ? "" : ", network: {bandwidth: 1GBps}");
+  } else {
+    text += "cluster: {}\n";
+  }
+  if (!predicts) text += "simulation: {fidelity: closed}\n";
+  return text + fmt::format("measured:\n  source: the trace\n  points: [{{step: {:.17g}s}}]\n",
+                            traced.step.value());
+}
+
+int run(const Options& options) {
+  options.output.check();
+  const auto settings = options.shared.parsed_settings();
+  const auto traced = read_traced_run(options.trace);
+  const auto file =
+      ScenarioFile::of_text(options.trace, scenario_of(options.trace, *traced, settings), settings);
+  RunOptions run_options = options.shared.run_options();
+  run_options.keep_traces = options.output.keeps_traces();
+  return options.output.write(file, run_scenario(file, run_options));
+}
+
+}  // namespace
+
+Action attach_replay(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option(
+         "trace", options->trace,
+         "a run: profilers' traces (a file, an archive or a folder, a file a rank), or what "
+         "import -o and --trace wrote")
+      ->required();
+  options->output.add_to(app);
+  options->shared.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,99 @@
+#include "scenarios/loader/load_trace.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+#include <variant>
+
+#include "scenarios/import/traced_run.h"
+#include "traces/replay/replay.h"
+
+namespace paceline::loader {
+namespace {
+
+void refuse_what_a_trace_gives(Reader& workload) {
+  for (const char* key : {"model", "layers", "device", "sequence", "pretraining_heads"}) {
+    if (const auto field = workload.find(key)) {
+      throw InputError(field->location(), fmt::format("{} stands beside trace", key),
+                       "keep one of them: a trace has the compute of its own device");
+    }
+  }
+}
+
+void read_batch(Reader& workload, const TracedRun& traced, Scenario& scenario) {
+  if (const auto batch = workload.find("batch_per_gpu")) {
+    scenario.workload.batch_per_gpu = static_cast<std::uint32_t>(batch->count(1, 100'000'000));
+  } else if (traced.run.batch_per_gpu) {
+    scenario.workload.batch_per_gpu = *traced.run.batch_per_gpu;
+  } else {
+    scenario.assumptions.emplace_back(
+        "batch: the trace does not tell it; taken as 1, so that throughput counts ranks' steps");
+  }
+}
+
+std::uint32_t ranks_of(const StepTrace& trace) {
+  std::size_t ranks = 0;
+  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
+  return static_cast<std::uint32_t>(ranks);
+}
+
+}  // namespace
+
+void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
+  refuse_what_a_trace_gives(workload);
+  const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
+  const auto traced = read_traced_run(path.string());
+  traces::TracedProgram program = traces::traced_program(traced->run.trace);
+  traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
+  scenario.workload = std::move(compute.workload);
+  scenario.workload.name = traced->run.name;
+  TracedWork& work = scenario.traced.emplace();
+  work.ranks = ranks_of(traced->run.trace);
+  work.program = std::move(program.program);
+  work.untold_calls = program.untold_calls;
+  work.has_gradients = compute.gradients > 0;
+  work.slowdown = std::move(compute.slowdown);
+  constexpr std::array<std::string_view, 2> calls{"predicted", "as_traced"};
+  if (const auto field = workload.find("calls")) work.calls_as_traced = field->word(calls) == 1;
+  read_batch(workload, *traced, scenario);
+  scenario.assumptions.insert(scenario.assumptions.end(), traced->assumptions.begin(),
+                              traced->assumptions.end());
+}
+
+void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario) {
+  if (strategy == strategy_traced) {
+    if (!scenario.traced) field.fail("does what a trace did", "write workload: {trace: FILE}");
+    if (scenario.training.wire_type) {
+      field.fail("sends what the trace sent, of its type", "take strategy: ddp");
+    }
+    return;
+  }
+  if (!scenario.traced) return;
+  if (scenario.traced->calls_as_traced) {
+    field.fail("makes collectives of its own", "take strategy: traced, or calls: predicted");
+  }
+  if (!scenario.traced->has_gradients) {
+    field.fail("fills buckets with gradients, and the trace does not tell them",
+               "take strategy: traced");
+  }
+}
+
+void check_traced_ranks(const Reader& workload, const Scenario& scenario) {
+  if (!scenario.traced || !scenario.traced->calls_as_traced) return;
+  const std::uint32_t ranks = scenario.cluster.ranks().value();
+  if (ranks == scenario.traced->ranks) return;
+  throw InputError(workload.location(),
+                   fmt::format("calls as traced are of {} ranks, and the cluster has {}",
+                               scenario.traced->ranks, ranks),
+                   "leave out calls: as_traced");
+}
+
+void scale_compute(training::StepProgram& program, double factor) {
+  for (training::Operation& operation : program.operations) {
+    if (auto* time = std::get_if<Seconds>(&operation.work)) *time = *time * factor;
+  }
+}
+
+}  // namespace paceline::loader

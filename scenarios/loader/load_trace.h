@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scenarios/loader/reader.h"
+#include "scenarios/loader/scenario.h"
+
+namespace paceline::loader {
+
+// The strategy that does what a trace did: its collectives, of the sizes that they had.
+inline constexpr std::string_view strategy_traced = "traced";
+
+// Fills the scenario's workload and `traced` from `workload.trace`, a file of profilers' or of
+// paceline's own traces, relative to the folder of its document; and reads what else stands in a
+// workload that has one. Throws InputError.
+void load_trace(const Field& trace, Reader& workload, Scenario& scenario);
+
+// All throw InputError for what a trace cannot give: `field` names a strategy.
+void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario);
+// Precondition: the cluster has its size.
+void check_traced_ranks(const Reader& workload, const Scenario& scenario);
+
+// Makes compute longer by a factor.
+void scale_compute(training::StepProgram& program, double factor);
+
+}  // namespace paceline::loader
