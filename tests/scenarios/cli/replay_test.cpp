@@ -1,0 +1,234 @@
+// `paceline replay`, and `workload.trace` of scenarios, through the built program.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "traces/step_trace_file/step_trace_file.h"
+
+namespace paceline::test {
+namespace {
+
+using collectives::Collective;
+using nlohmann::json;
+using training::LaneKind;
+using training::OperationKind;
+
+Span compute(const char* name, OperationKind kind, double from_ms, double to_ms,
+             std::vector<ElementCount> gradients = {}) {
+  Span span{name, kind, 0, Seconds(from_ms * 1e-3), Seconds(to_ms * 1e-3), Bytes(0), ""};
+  span.gradients = std::move(gradients);
+  return span;
+}
+
+Span bucket(std::uint64_t elements, double from_ms, double to_ms) {
+  return {"allreduce",           OperationKind::collective, 1,  Seconds(from_ms * 1e-3),
+          Seconds(to_ms * 1e-3), Bytes(4 * elements),       "", Collective::all_reduce,
+          ElementSize(4)};
+}
+
+std::string file_of(std::vector<std::vector<Span>> ranks) {
+  traces::TraceRun run{"a run", traces::Origin::imported, {}, 8};
+  run.trace.lanes = {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}};
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    run.trace.classes.push_back({{Rank(r)}, std::move(ranks[r])});
+  }
+  std::ostringstream text;
+  traces::write_step_traces(text, {run});
+  return text.str();
+}
+
+constexpr std::uint64_t million = 1'000'000;
+
+// Gradients of a million elements each at 15 and 20 ms, in one bucket that took no time, and 2 ms
+// of optimizer.
+std::string one_gpu() {
+  return file_of(
+      {{compute("b", OperationKind::backward, 0, 15, {ElementCount(million)}),
+        compute("a", OperationKind::backward, 15, 20, {ElementCount(million)}),
+        bucket(2 * million, 20, 20), compute("optimizer", OperationKind::optimizer, 20, 22)}});
+}
+
+// Rank 1 is ready at 30 ms, rank 0 at 20; 10 ms of transfer, 2 of optimizer.
+std::string two_ranks() {
+  const auto rank = [](double ready) {
+    return std::vector{compute("a", OperationKind::backward, 0, ready, {ElementCount(million)}),
+                       bucket(million, ready, 40),
+                       compute("optimizer", OperationKind::optimizer, 40, 42)};
+  };
+  return file_of({rank(20), rank(30)});
+}
+
+json points_of(const std::vector<std::string>& arguments, const Folder& folder) {
+  auto all = arguments;
+  all.insert(all.end(), {"--json", "-"});
+  const Ended ended = paceline(all, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return ended.exit_code == 0 ? json::parse(ended.out)["points"] : json::array();
+}
+
+double step_ms(const json& point) { return point["predicted"]["step_s"].get<double>() * 1e3; }
+
+const std::vector<std::string> ring_at_1_gb{"--set", "collective={library: plan, algorithm: ring}",
+                                            "--set", "cluster.network={bandwidth: 1GBps}"};
+
+std::vector<std::string> with_ring(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), ring_at_1_gb.begin(), ring_at_1_gb.end());
+  return arguments;
+}
+
+TEST(Replay, TakesWhatTheTraceTook) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  const json points = points_of({"replay", "two.trace"}, folder);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0]["gpus"], 2);
+  EXPECT_NEAR(step_ms(points[0]), 42, 1e-9);
+  EXPECT_NEAR(points[0]["measured"]["step_s"], 42e-3, 1e-12);
+  EXPECT_NEAR(points[0]["error_percent"], 0, 1e-9);
+  EXPECT_NEAR(points[0]["predicted"]["throughput_per_s"], 2 * 8 / 42e-3, 1e-6);
+}
+
+// Rank 0 is ready at 50 ms then: 10 ms of transfer and 5 of its optimizer.
+TEST(Replay, MakesOneRankSlower) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  const json points = points_of({"replay", "two.trace", "--set", "ranks.slowdown.0=2.5"}, folder);
+  EXPECT_NEAR(step_ms(points.at(0)), 50 + 10 + 5, 1e-9);
+  EXPECT_TRUE(points[0]["measured"].is_null());
+}
+
+// A ring of p on 1 GB/s takes 2(p-1)/p of 8 ms: 8 and 12 ms behind 20, and 2 ms.
+TEST(Replay, SendsTheTracesBucketsOnAnotherCluster) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const json points =
+      points_of(with_ring({"replay", "one.trace", "--set", "sweep.gpus=[1, 2, 4]"}), folder);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_NEAR(step_ms(points[0]), 22, 1e-9);
+  EXPECT_NEAR(step_ms(points[1]), 30, 1e-9);
+  EXPECT_NEAR(step_ms(points[2]), 34, 1e-9);
+  EXPECT_NEAR(points[2]["predicted"]["speedup"], 4 * 22.0 / 34, 1e-9);
+}
+
+// With a bucket a gradient, of 4 ms on two ranks: 15 + 4 = 19, then 20 + 4 and 2.
+TEST(Replay, FillsBucketsAnew) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const json points = points_of(with_ring({"replay", "one.trace", "--set", "gpus=2", "--set",
+                                           "sweep.training.bucket_cap=[1KiB, 100MiB]", "--set",
+                                           "training.first_bucket=100MiB"}),
+                                folder);
+  ASSERT_EQ(points.size(), 2U);
+  const json small = points_of(
+      with_ring({"replay", "one.trace", "--set", "gpus=2", "--set", "training.bucket_cap=1KiB"}),
+      folder);
+  EXPECT_NEAR(step_ms(points[1]), 30, 1e-9);
+  EXPECT_NEAR(step_ms(small.at(0)), 26, 1e-9);
+}
+
+// 16-bit gradients take half as long: 20 + 4 + 2.
+TEST(Replay, SendsGradientsOfAnotherType) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const json points = points_of(
+      with_ring({"replay", "one.trace", "--set", "gpus=2", "--set",
+                 "workload.precision={gradient: fp16}", "--set", "training.first_bucket=100MiB"}),
+      folder);
+  EXPECT_NEAR(step_ms(points.at(0)), 26, 1e-9);
+}
+
+// Rank 1's compute is 32 of rank 0's 22 ms: it is as much slower when buckets are filled anew. The
+// median of two is the quicker: 20 * 32 / 22 + 4 + 2 * 32 / 22.
+TEST(Replay, KeepsStragglersWhenBucketsAreFilledAnew) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  const json points =
+      points_of(with_ring({"replay", "two.trace", "--set", "training.strategy=ddp"}), folder);
+  EXPECT_NEAR(step_ms(points.at(0)), 22 * 32.0 / 22 + 4, 1e-9);
+}
+
+std::string scenario(const std::string& workload, const std::string& strategy) {
+  return "schema: paceline/1\nname: traced\nworkload: {" + workload +
+         "}\ncluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps}}\n"
+         "collective: {library: plan, algorithm: ring}\ntraining: {strategy: " +
+         strategy + "}\n";
+}
+
+TEST(WorkloadTrace, IsFoundBesideTheScenario) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  folder.write("traced.yaml", scenario("trace: one.trace", "traced"));
+  const json points = points_of({"run", (folder.path() / "traced.yaml").string()}, Folder());
+  EXPECT_NEAR(step_ms(points.at(0)), 30, 1e-9);
+  EXPECT_NEAR(points[0]["predicted"]["throughput_per_s"], 2 * 8 / 30e-3, 1e-6);
+}
+
+// 8 samples in 11 ms on one GPU: everything takes half as long.
+TEST(WorkloadTrace, IsRescaledToAMeasurement) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const std::string workload =
+      "trace: one.trace, single_gpu_throughput: 727.2727272727273 samples/s";
+  for (const char* strategy : {"traced", "bulk_synchronous"}) {
+    folder.write("traced.yaml", scenario(workload, strategy));
+    EXPECT_NEAR(step_ms(points_of({"run", "traced.yaml"}, folder).at(0)), 10 + 8 + 1, 1e-6)
+        << strategy;
+  }
+}
+
+void expect_refused(const Folder& folder, const std::vector<std::string>& arguments,
+                    const std::string& said) {
+  const Ended ended = paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find(said), std::string::npos) << ended.err;
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+}
+
+TEST(WorkloadTrace, RefusesWhatATraceCannotGive) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const auto refused = [&](const std::string& workload, const std::string& strategy,
+                           const std::string& said) {
+    folder.write("traced.yaml", scenario(workload, strategy));
+    expect_refused(folder, {"run", "traced.yaml"}, said);
+  };
+  refused("trace: one.trace, device: v100-sxm2-16gb", "traced",
+          "traced.yaml:3:38: device stands beside trace");
+  refused("model: resnet50, device: v100-sxm2-16gb, batch_per_gpu: 32", "traced",
+          "does what a trace did");
+  refused("trace: one.trace, calls: as_traced", "ddp", "makes collectives of its own");
+  refused("trace: one.trace, calls: as_traced", "traced",
+          "calls as traced are of 1 ranks, and the cluster has 2");
+  refused("trace: one.trace, precision: {gradient: fp16}", "traced", "of its type");
+  refused("trace: none.trace", "traced", "none.trace");
+  folder.write("empty.trace", "");
+  refused("trace: empty.trace", "traced", "empty.trace");
+}
+
+TEST(Replay, AsksForTheNetworkOfAnotherWorld) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  expect_refused(folder, {"replay", "one.trace", "--set", "gpus=4"},
+                 "cluster.network.bandwidth is missing");
+}
+
+TEST(Replay, CannotFillBucketsWithoutGradients) {
+  const Folder folder;
+  folder.write("bare.trace",
+               file_of({{compute("a", OperationKind::forward, 0, 1), bucket(million, 1, 2),
+                         compute("b", OperationKind::optimizer, 2, 3)}}));
+  expect_refused(
+      folder,
+      with_ring({"replay", "bare.trace", "--set", "gpus=2", "--set", "training.bucket_cap=1MiB"}),
+      "the trace does not tell them");
+}
+
+}  // namespace
+}  // namespace paceline::test

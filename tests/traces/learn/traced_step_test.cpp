@@ -1,0 +1,227 @@
+#include "traces/learn/traced_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/collective_log/collective_log.h"
+
+namespace paceline::traces {
+namespace {
+
+constexpr TraceTime us = 1000;
+
+// Traces built by hand; times in microseconds.
+struct Traced {
+  DeviceTrace trace;
+
+  std::uint32_t name(const std::string& text) {
+    trace.names.push_back(text);
+    return static_cast<std::uint32_t>(trace.names.size() - 1);
+  }
+  void kernel(TraceTime launched, TraceTime start, TraceTime end) {
+    trace.tasks.push_back(
+        {start * us, end * us, 7, DeviceTrace::Work::kernel, launched * us, name("gemm")});
+  }
+  // Its collective is called before it is all copied, as DDP does.
+  void gradient(TraceTime ready) {
+    trace.gradients.push_back({ready * us, std::nullopt, (ready + 2) * us});
+  }
+  TracedCollective& call(const std::string& kind, TraceTime called, TraceTime start,
+                         TraceTime end) {
+    TracedCollective& one = trace.collectives.emplace_back();
+    one.kind = kind;
+    one.collective = kind == "allreduce" ? collectives::Collective::all_reduce
+                                         : collectives::Collective::all_to_all;
+    one.count = ElementCount(100);
+    one.element_size = ElementSize(4);
+    one.group_size = 2;
+    one.called = called * us;
+    one.returned = called * us + 1;
+    one.device = {start * us, end * us};
+    return one;
+  }
+  void step(int number, TraceTime start, TraceTime end) {
+    trace.ranges.push_back(
+        {start * us, end * us, 1, name(std::string(step_prefix) + std::to_string(number))});
+  }
+};
+
+// Two steps of 120 us of two buckets, the second ready behind the first. Rank 1's clock is 1000
+// us ahead, and its passes take 70 and 25 us instead of 60 and 20.
+Traced two_steps(std::uint32_t rank) {
+  Traced made;
+  made.trace.rank = Rank(rank);
+  const TraceTime clock = rank == 0 ? 0 : 1000;
+  for (int i = 0; i < 2; ++i) {
+    const TraceTime t = clock + 120 * i, first = t + (rank == 0 ? 60 : 70),
+                    second = t + (rank == 0 ? 80 : 95);
+    made.step(i + 1, t, t + 120);
+    made.kernel(t + 5, t, first);
+    made.gradient(t + 10);
+    made.call("allreduce", t + 11, first, t + 90);
+    made.kernel(t + 15, first, second);
+    made.gradient(t + 20);
+    made.call("allreduce", t + 21, rank == 0 ? t + 90 : t + 95, t + 110);
+    made.kernel(t + 30, t + 110, t + 120);
+  }
+  return made;
+}
+
+TracedStep learned(std::vector<DeviceTrace> traces) {
+  std::vector<std::vector<StepProfile>> steps;
+  for (const DeviceTrace& trace : traces) steps.push_back(profile_steps(trace));
+  return traced_step(traces, steps, match_calls(traces));
+}
+
+std::string told(const Span& span) {
+  return span.name + " " + std::to_string(std::llround(span.start.value() * 1e6)) + ".." +
+         std::to_string(std::llround(span.end.value() * 1e6));
+}
+
+std::vector<std::string> told(const TracedStep& step, std::size_t rank) {
+  std::vector<std::string> lines;
+  for (const Span& span : step.trace.classes.at(rank).spans) lines.push_back(told(span));
+  return lines;
+}
+
+// The first bucket waits for rank 1 at 70, the second for its gradient at 95; on rank 0 it was
+// ready at 80. The optimizer goes on when both are done.
+TEST(TracedStep, CutsComputeWhereGradientsAndBucketsAreReady) {
+  const auto step = learned({two_steps(0).trace, two_steps(1).trace});
+  EXPECT_EQ(step.name, "ProfilerStep#2");
+  EXPECT_EQ(told(step, 0),
+            (std::vector<std::string>{"late 0..0", "gradient 0..60", "to allreduce 60..60",
+                                      "allreduce 60..90", "gradient 60..80", "to allreduce 80..80",
+                                      "allreduce 90..110", "before the last wait 110..110",
+                                      "optimizer 110..120"}));
+  EXPECT_EQ(told(step, 1),
+            (std::vector<std::string>{"late 0..0", "gradient 0..70", "to allreduce 70..70",
+                                      "allreduce 70..90", "gradient 70..95", "to allreduce 95..95",
+                                      "allreduce 95..110", "before the last wait 110..110",
+                                      "optimizer 110..120"}));
+  const Span& bucket = step.trace.classes[0].spans[3];
+  EXPECT_EQ(bucket.size, Bytes(400));
+  EXPECT_EQ(bucket.collective, collectives::Collective::all_reduce);
+  EXPECT_TRUE(step.assumptions.empty());
+}
+
+TEST(TracedStep, SaysHowLateARankBegan) {
+  auto late = two_steps(1);
+  // Its first step ended 7 us later by the clock that the collectives set.
+  for (auto& task : late.trace.tasks) {
+    if (task.end == (1000 + 120) * us) task.end += 7 * us;
+  }
+  const auto step = learned({two_steps(0).trace, late.trace});
+  EXPECT_EQ(told(step, 0).front(), "late 0..0");
+  EXPECT_EQ(told(step, 1).front(), "late 0..7");
+  EXPECT_EQ(told(step, 1).at(1), "gradient 7..70");
+}
+
+// Forward from 0 to 30, an all-to-all from 30 to 50 that the rest waits for, on both ranks.
+TEST(TracedStep, LeavesWaitingForACollectiveOutOfCompute) {
+  std::vector<DeviceTrace> traces;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    Traced made;
+    made.trace.rank = Rank(r);
+    for (int i = 0; i < 2; ++i) {
+      const TraceTime t = 100 * i;
+      made.step(i + 1, t, t + 100);
+      made.kernel(t + 1, t, t + 30);
+      made.call("all_to_all", t + 2, t + 30, t + 50);
+      made.kernel(t + 3, t + 55, t + 100);
+    }
+    traces.push_back(made.trace);
+  }
+  const auto step = learned(traces);
+  EXPECT_EQ(told(step, 0),
+            (std::vector<std::string>{"late 0..0", "to all_to_all 0..30", "all_to_all 30..50",
+                                      "before the last wait 50..50", "optimizer 50..100"}));
+}
+
+// What runs beside the collective until 80, and then nothing until it ends at 90.
+TEST(TracedStep, FindsTheLastWait) {
+  Traced made;
+  for (int i = 0; i < 2; ++i) {
+    const TraceTime t = 100 * i;
+    made.step(i + 1, t, t + 100);
+    made.kernel(t + 1, t, t + 30);
+    made.call("allreduce", t + 2, t + 30, t + 90);
+    made.kernel(t + 3, t + 30, t + 80);
+    made.kernel(t + 4, t + 90, t + 100);
+  }
+  EXPECT_EQ(told(learned({made.trace}), 0),
+            (std::vector<std::string>{"late 0..0", "to allreduce 0..30", "allreduce 30..90",
+                                      "before the last wait 30..80", "optimizer 90..100"}));
+}
+
+// In a group of one nothing runs on the device.
+TEST(TracedStep, PutsACollectiveThatTookNoTimeWhereItWasReady) {
+  auto alone = two_steps(0);
+  for (auto& call : alone.trace.collectives) call.device.reset();
+  const auto lines = told(learned({alone.trace}), 0);
+  EXPECT_EQ(lines.at(3), "allreduce 60..60");
+  EXPECT_EQ(lines.at(6), "allreduce 80..80");
+  EXPECT_EQ(lines.back(), "optimizer 80..120");
+}
+
+TEST(TracedStep, TakesElementsFromTheTracesParameters) {
+  auto known = two_steps(0);
+  known.trace.parameters = {{"weight", ElementCount(96), ElementSize(4)},
+                            {"bias", ElementCount(4), ElementSize(4)}};
+  for (std::size_t i = 0; i < 4; ++i) known.trace.gradients[i].parameter = i % 2 == 0 ? 1 : 0;
+  const auto step = learned({known.trace});
+  EXPECT_EQ(told(step, 0).at(1), "bias 0..60");
+  EXPECT_EQ(step.trace.classes[0].spans[1].gradients, std::vector{ElementCount(4)});
+  EXPECT_EQ(step.trace.classes[0].spans[4].gradients, std::vector{ElementCount(96)});
+}
+
+TEST(TracedStep, SharesABucketAmongGradientsOfUnknownSize) {
+  auto three = two_steps(0);
+  three.gradient(127);  // of step 2, before its first bucket
+  std::swap(three.trace.gradients[2], three.trace.gradients[4]);
+  std::swap(three.trace.gradients[3], three.trace.gradients[4]);
+  auto step = learned({three.trace});
+  share_among_gradients(step);
+  std::vector<std::uint64_t> elements;
+  for (const Span& span : step.trace.classes[0].spans) {
+    for (const ElementCount count : span.gradients) elements.push_back(count.value());
+  }
+  EXPECT_EQ(elements, (std::vector<std::uint64_t>{50, 50, 100}));
+  ASSERT_EQ(step.assumptions.size(), 1U);
+  EXPECT_EQ(step.assumptions[0].find("gradients: the trace does not tell"), 0U);
+}
+
+TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {
+  auto other = two_steps(1);
+  std::erase_if(other.trace.gradients, [](const auto& gradient) {
+    return gradient.ready > 1100 * us && gradient.ready < 1135 * us;
+  });
+  const auto step = learned({two_steps(0).trace, other.trace});
+  for (const RankClass& members : step.trace.classes) {
+    for (const Span& span : members.spans) EXPECT_TRUE(span.gradients.empty());
+  }
+  EXPECT_EQ(step.assumptions.size(), 1U);
+}
+
+TEST(TracedStep, RefusesRanksThatMakeOtherCollectives) {
+  auto other = two_steps(1);
+  other.trace.collectives[3].kind = "broadcast";
+  EXPECT_THROW((void)learned({two_steps(0).trace, other.trace}), FormatError);
+  auto fewer = two_steps(1);
+  fewer.trace.collectives.pop_back();
+  EXPECT_THROW((void)learned({two_steps(0).trace, fewer.trace}), FormatError);
+}
+
+TEST(TracedStep, RefusesTracesWithoutAWholeStep) {
+  auto without = two_steps(0);
+  without.trace.ranges.clear();
+  EXPECT_THROW((void)learned({without.trace}), FormatError);
+}
+
+}  // namespace
+}  // namespace paceline::traces
