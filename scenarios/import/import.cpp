@@ -94,4 +94,16 @@ Import import_traces(const std::vector<std::string>& paths) {
   return import;
 }
 
+std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths) {
+  Import import = import_traces(paths);
+  if (!import.refused.empty()) {
+    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+  }
+  if (!import.files.empty()) {
+    throw InputError({import.files.front(), 0, 0}, "is a profiler's trace, not a run",
+                     "give what --trace or import -o wrote");
+  }
+  return std::move(import.runs);
+}
+
 }  // namespace paceline

@@ -30,6 +30,9 @@ struct Import {
 // InputError.
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
+// The runs of files that hold nothing else. Throws InputError for what is not one of them.
+[[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
+
 // Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks;
 // of runs the totals of their steps and their calls.
 void write_summary(std::ostream& out, const Import& import);
