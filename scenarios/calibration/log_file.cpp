@@ -12,6 +12,7 @@
 #include "scenarios/loader/input_error.h"
 #include "scenarios/loader/sha256.h"
 #include "traces/collective_log/comments.h"
+#include "traces/nccl_inspector/nccl_inspector.h"
 
 namespace paceline {
 namespace {
@@ -97,6 +98,7 @@ LogTable table_of(const std::string& path, const std::string& sha256, Collective
   table.devices.assign(log.devices.begin(), log.devices.end());
   table.rows = log.rows.size() + log.skipped.size();
   table.skipped = std::move(log.skipped);
+  table.notes = std::move(log.notes);
   if (table.shape.ranks() < 2) {
     table.skipped.push_back({where.line, "a table of a single GPU"});
     return table;
@@ -133,11 +135,36 @@ LinkTable link_table_of(const std::string& path, const std::string& sha256,
   return table;
 }
 
+// What NCCL's inspector wrote, a file a rank.
+struct InspectedFiles {
+  std::vector<std::string> paths;
+  std::vector<traces::InspectedFile> files;
+  std::string sha256s;
+
+  // Their calls as tables of one log.
+  void join(const LogOptions& options, MeasuredFiles& measured) const {
+    if (files.empty()) return;
+    std::string name = paths.front();
+    if (paths.size() > 1) name += fmt::format(" and {} more", paths.size() - 1);
+    const std::string sha256 = paths.size() == 1 ? sha256s : loader::sha256_of(sha256s);
+    for (CollectiveLog& log : traces::joined_logs(files)) {
+      measured.logs.push_back(table_of(name, sha256, std::move(log), options));
+    }
+  }
+};
+
 // Reads one file, whatever it holds.
-void take_file(const std::string& path, const LogOptions& options, MeasuredFiles& files) {
+void take_file(const std::string& path, const LogOptions& options, InspectedFiles& inspected,
+               MeasuredFiles& files) {
   const std::string text = text_of(path);
   const std::string sha256 = loader::sha256_of(text);
   try {
+    if (traces::is_nccl_inspector(traces::plain_text(text))) {
+      inspected.files.push_back(traces::parse_nccl_inspector(text));
+      inspected.paths.push_back(path);
+      inspected.sha256s += sha256;
+      return;
+    }
     if (traces::is_ping_pong(traces::plain_text(text))) {
       for (traces::PingPong& one : traces::read_ping_pongs(text)) {
         files.links.push_back(link_table_of(path, sha256, std::move(one), options));
@@ -157,7 +184,9 @@ void take_file(const std::string& path, const LogOptions& options, MeasuredFiles
 MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
                                   const LogOptions& options) {
   MeasuredFiles files;
-  for (const std::string& path : paths) take_file(path, options, files);
+  InspectedFiles inspected;
+  for (const std::string& path : paths) take_file(path, options, inspected, files);
+  inspected.join(options, files);
   return files;
 }
 

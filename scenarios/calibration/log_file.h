@@ -27,6 +27,7 @@ struct LogTable {
   std::size_t rows = 0;                                 // in the table
   std::vector<cost::CollectiveSample> samples;          // those of at least the least size
   std::vector<traces::CollectiveLog::Skipped> skipped;  // of the rows, or nothing but why
+  std::vector<std::string> notes = {};                  // on what its times may hold
 };
 
 // One ping-pong of a file, with what lies between its ranks known.
@@ -42,6 +43,8 @@ struct MeasuredFiles {
   std::vector<LinkTable> links;
 };
 
+// Files of NCCL's inspector, a file a rank, are joined: their tables name the first.
+//
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
 // that does not say its collective and group, or what lies between its ranks, or says another than
 // the options.

@@ -10,14 +10,13 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/cli/timeline_output.h"
+#include "scenarios/import/import.h"
 #include "scenarios/report/report.h"
-#include "traces/perfetto/perfetto.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::cli {
 namespace {
-
-constexpr std::size_t timeline_ranks_max = 64;
 
 std::string point_name(const PointOutcome& outcome) {
   std::string name = fmt::format("{} GPUs", outcome.gpus);
@@ -25,20 +24,6 @@ std::string point_name(const PointOutcome& outcome) {
     if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
   }
   return name;
-}
-
-void write_timeline(const std::string& path, const std::vector<PointOutcome>& outcomes) {
-  std::vector<traces::NamedTrace> runs;
-  for (const PointOutcome& outcome : outcomes) {
-    const bool both = outcome.predicted && outcome.measurement;
-    if (outcome.predicted) {
-      runs.push_back({point_name(outcome) + (both ? ", predicted" : ""), outcome.predicted->trace});
-    }
-    if (outcome.measurement) {
-      runs.push_back({point_name(outcome) + ", measured", outcome.measurement->trace});
-    }
-  }
-  write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, timeline_ranks_max); });
 }
 
 // Every point's predicted and measured steps.
@@ -79,6 +64,11 @@ std::vector<CLI::Option*> OutcomeOutput::add_to(CLI::App& app) {
   auto* to_csv = app.add_option("--csv", csv, "write the result as CSV");
   auto* to_timeline =
       app.add_option("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
+  app.add_option("--beside", beside,
+                 "runs that --trace wrote, or import -o, for the same timeline; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->needs(to_timeline);
   auto* to_trace = app.add_option("--trace", trace,
                                   "write the step of every point as a trace, for paceline import");
   app.add_flag("--calls", all_calls,
@@ -86,11 +76,12 @@ std::vector<CLI::Option*> OutcomeOutput::add_to(CLI::App& app) {
   return {to_json, to_csv, to_timeline, to_trace};
 }
 
-void OutcomeOutput::check() const {
+void OutcomeOutput::check() {
   if ((json == "-") + (csv == "-") + (timeline == "-") + (trace == "-") > 1) {
     throw InputError({"-", 0, 0}, "standard output takes one of --json, --csv, --timeline, --trace",
                      "write the others to files");
   }
+  if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
 
 int OutcomeOutput::write(const ScenarioFile& file,
@@ -103,7 +94,11 @@ int OutcomeOutput::write(const ScenarioFile& file,
     write_to(json, [&](std::ostream& out) { write_json(out, file, outcomes, calls); });
   }
   if (!csv.empty()) write_to(csv, [&](std::ostream& out) { write_csv(out, outcomes); });
-  if (!timeline.empty()) write_timeline(timeline, outcomes);
+  if (!timeline.empty()) {
+    auto runs = runs_of(outcomes);
+    runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
+    write_timeline(timeline, runs);
+  }
   if (!trace.empty()) write_trace(trace, outcomes);
   const auto failed = std::find_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& one) {
     return !why_failed(one).empty();

@@ -10,8 +10,8 @@
 
 #include "scenarios/loader/input_error.h"
 #include "traces/archive/archive.h"
-#include "traces/collective_log/collective_log.h"
 #include "traces/device_trace/formats.h"
+#include "traces/nccl_inspector/nccl_inspector.h"
 
 namespace paceline {
 namespace {
@@ -24,23 +24,73 @@ std::string reason(const traces::FormatError& error) {
   return error.hint().empty() ? text : text + "; " + error.hint();
 }
 
-void take(traces::UnpackedFile file, Import& import) {
+// Files of NCCL's inspector, which are joined when all are known.
+struct InspectedFiles {
+  std::string first;
+  std::vector<traces::InspectedFile> files;
+};
+
+void take_runs(const traces::UnpackedFile& file, Import& import) {
+  auto runs = traces::read_step_traces(file.text);
+  if (runs.empty()) import.refused.push_back({file.name, "has no runs"});
+  std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
+}
+
+void take_device_trace(traces::UnpackedFile file, Import& import) {
+  DeviceTrace trace = traces::read_device_trace(file.text);
+  if (trace.tasks.empty() && trace.collectives.empty()) {
+    import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
+    return;
+  }
+  import.traces.push_back(std::move(trace));
+  import.files.push_back(std::move(file.name));
+}
+
+void add_log(const std::string& file, traces::CollectiveLog log, Import& import) {
+  if (log.rows.empty()) {
+    const auto& [line, why] = log.skipped.front();
+    import.refused.push_back({file, fmt::format("line {}: {}", line, why)});
+    return;
+  }
+  import.logs.push_back({file, std::move(log)});
+}
+
+void take_log(const traces::UnpackedFile& file, InspectedFiles& inspected, Import& import) {
+  if (traces::is_nccl_inspector(traces::plain_text(file.text))) {
+    inspected.files.push_back(traces::parse_nccl_inspector(file.text));
+    if (inspected.first.empty()) inspected.first = file.name;
+    return;
+  }
+  for (traces::CollectiveLog& log : traces::read_collective_logs(file.text)) {
+    add_log(file.name, std::move(log), import);
+  }
+}
+
+std::string known_formats() {
+  std::string known = "paceline.trace";
+  for (const auto& format : traces::device_trace_formats())
+    known += ", " + std::string(format.name);
+  for (const auto& format : traces::collective_log_formats()) {
+    known += ", " + std::string(format.name);
+  }
+  return known;
+}
+
+void take(traces::UnpackedFile file, InspectedFiles& inspected, Import& import) {
+  const std::string name = file.name;
+  const auto is_device_trace = [&](const auto& format) { return format.is_one(file.text); };
   try {
     if (traces::is_step_traces(file.text)) {
-      auto runs = traces::read_step_traces(file.text);
-      if (runs.empty()) import.refused.push_back({std::move(file.name), "has no runs"});
-      std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
-      return;
+      take_runs(file, import);
+    } else if (std::ranges::any_of(traces::device_trace_formats(), is_device_trace)) {
+      take_device_trace(std::move(file), import);
+    } else if (traces::is_collective_log(file.text)) {
+      take_log(file, inspected, import);
+    } else {
+      import.refused.push_back({name, "is in no known format; known: " + known_formats()});
     }
-    DeviceTrace trace = traces::read_device_trace(file.text);
-    if (trace.tasks.empty() && trace.collectives.empty()) {
-      import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
-      return;
-    }
-    import.traces.push_back(std::move(trace));
-    import.files.push_back(std::move(file.name));
   } catch (const traces::FormatError& error) {
-    import.refused.push_back({std::move(file.name), reason(error)});
+    import.refused.push_back({name, reason(error)});
   }
 }
 
@@ -76,14 +126,20 @@ void refuse_one_rank_twice(const Import& import) {
 
 Import import_traces(const std::vector<std::string>& paths) {
   Import import;
+  InspectedFiles inspected;
   for (const std::string& path : paths) {
     traces::for_each_file(
-        path, [&](traces::UnpackedFile file) { take(std::move(file), import); },
+        path, [&](traces::UnpackedFile file) { take(std::move(file), inspected, import); },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });
   }
-  if (import.traces.empty() && import.runs.empty()) {
+  if (!inspected.files.empty()) {
+    for (traces::CollectiveLog& log : traces::joined_logs(inspected.files)) {
+      add_log(inspected.first, std::move(log), import);
+    }
+  }
+  if (import.traces.empty() && import.runs.empty() && import.logs.empty()) {
     if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
     throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
   }
@@ -92,6 +148,19 @@ Import import_traces(const std::vector<std::string>& paths) {
   for (const DeviceTrace& trace : import.traces) import.steps.push_back(profile_steps(trace));
   import.matched = match_calls(import.traces);
   return import;
+}
+
+std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths) {
+  Import import = import_traces(paths);
+  if (!import.refused.empty()) {
+    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+  }
+  if (!import.files.empty() || !import.logs.empty()) {
+    const auto& file = import.files.empty() ? import.logs.front().file : import.files.front();
+    throw InputError({file, 0, 0}, "holds no runs as paceline keeps them",
+                     "give what --trace or import -o wrote");
+  }
+  return std::move(import.runs);
 }
 
 }  // namespace paceline

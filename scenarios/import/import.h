@@ -4,14 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "traces/collective_log/collective_log.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline {
 
-// What files say of training runs: what profilers saw, a file a rank, and runs as paceline keeps
-// them.
+// What files say of training runs: what profilers saw, a file a rank; runs as paceline keeps them;
+// logs of collectives, which paceline calibrate fits.
 struct Import {
   struct Refused {
     std::string file, why;
@@ -22,6 +23,12 @@ struct Import {
   std::vector<std::vector<traces::StepProfile>> steps;  // by trace
   traces::MatchedCalls matched;
   std::vector<traces::TraceRun> runs;  // of files of step traces, in the order given
+  // Tables of logs of collectives. Files of NCCL's inspector are joined: the first is named.
+  struct Log {
+    std::string file;
+    traces::CollectiveLog table;
+  };
+  std::vector<Log> logs;
   std::vector<Refused> refused;
 };
 
@@ -30,8 +37,12 @@ struct Import {
 // InputError.
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
+// The runs of files that hold nothing else. Throws InputError for what is not one of them.
+[[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
+
 // Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks;
-// of runs the totals of their steps and their calls.
+// of runs the totals of their steps and their calls;
+// of logs their rows.
 void write_summary(std::ostream& out, const Import& import);
 void write_json(std::ostream& out, const Import& import);
 

@@ -11,6 +11,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/import/import.h"
+#include "scenarios/import/logs_summary.h"
 #include "scenarios/import/runs_summary.h"
 #include "scenarios/report/text_table.h"
 
@@ -168,6 +169,10 @@ void write_summary(std::ostream& out, const Import& import) {
     if (!import.traces.empty()) out << '\n';
     write_runs(out, import.runs);
   }
+  if (!import.logs.empty()) {
+    if (!import.traces.empty() || !import.runs.empty()) out << '\n';
+    write_logs(out, import.logs);
+  }
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
 }
@@ -192,6 +197,7 @@ void write_json(std::ostream& out, const Import& import) {
     matched.push_back(json_of(import, call));
   }
   all["runs"] = json_of(import.runs);
+  all["logs"] = json_of(import.logs);
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
   out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

@@ -46,7 +46,8 @@ struct CollectiveLog {
   std::string release;                                // such as 2.8.4; may be empty
   std::set<std::string> devices;                      // as the log names them; may be empty
   std::vector<Row> rows;
-  std::vector<Skipped> skipped;  // lines that look like a row and cannot be one
+  std::vector<Skipped> skipped;         // lines that look like a row and cannot be one
+  std::vector<std::string> notes = {};  // sentences on what its times may hold
 };
 
 // The text without a byte order mark. Throws FormatError where it has a zero byte.
@@ -55,6 +56,9 @@ struct CollectiveLog {
 // Every table of a text, in the format that its content shows (formats() lists them). Throws
 // FormatError when it shows none, or is not text; tables have at least one row or one skipped line.
 [[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);
+
+// Whether one of the formats takes a text.
+[[nodiscard]] bool is_collective_log(std::string_view text);
 
 struct CollectiveLogFormat {
   std::string_view name;

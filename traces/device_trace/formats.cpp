@@ -5,6 +5,7 @@
 
 #include "traces/collective_log/collective_log.h"
 #include "traces/kineto/kineto.h"
+#include "traces/perfetto/perfetto.h"
 
 namespace paceline::traces {
 namespace {
@@ -18,6 +19,10 @@ constexpr std::array rows{
 std::span<const DeviceTraceFormat> device_trace_formats() { return rows; }
 
 DeviceTrace read_device_trace(std::string_view text) {
+  if (is_own_timeline(text)) {
+    throw FormatError(0, "is a timeline that paceline wrote for viewers, not a profiler's trace",
+                      "give what --trace wrote beside --timeline");
+  }
   std::string known;
   for (const DeviceTraceFormat& row : rows) {
     if (row.is_one(text)) return row.read(text);

@@ -16,7 +16,8 @@ struct DeviceTraceFormat {
 // A row a format; the first that takes a text reads it.
 [[nodiscard]] std::span<const DeviceTraceFormat> device_trace_formats();
 
-// In the format that its content shows. Throws FormatError when it shows none, or is cut off.
+// In the format that its content shows. Throws FormatError when it shows none, or is cut off, or is
+// a timeline of ours, which looks like Kineto's.
 [[nodiscard]] DeviceTrace read_device_trace(std::string_view text);
 
 }  // namespace paceline::traces

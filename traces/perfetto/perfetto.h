@@ -1,21 +1,25 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "models/run/step_trace.h"
+#include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::traces {
 
-struct NamedTrace {
-  std::string name;
-  StepTrace trace;
-};
+// Writes runs side by side as Chrome/Perfetto JSON: a process a rank, named by run, origin and
+// rank; a thread a lane; several operations in flight on one lane get threads of their own, since
+// slices of one track must not overlap. Of each run the first `ranks_max` ranks are written. Times
+// are microseconds from the start of the step, to the last bit of a double.
+//
+// An arrow leads to a collective from the compute of its rank that it had to wait for: what is
+// listed before it on a lane of compute and ended last at or before its start. None leads to or
+// from a slice of less than 2 ns: viewers, which count in ns, find an arrow's slice by its time.
+void write_perfetto(std::ostream& out, const std::vector<TraceRun>& runs, std::size_t ranks_max);
 
-// Writes runs as Chrome/Perfetto JSON: a process a rank, a thread a lane; several operations in
-// flight on one lane get threads of their own, since slices of one track must not overlap. Of each
-// run the first `ranks_max` ranks are written. Times are microseconds from the start of the step.
-void write_perfetto(std::ostream& out, const std::vector<NamedTrace>& runs, std::size_t ranks_max);
+// Whether a text is what write_perfetto wrote.
+[[nodiscard]] bool is_own_timeline(std::string_view text);
 
 }  // namespace paceline::traces

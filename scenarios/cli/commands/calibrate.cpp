@@ -142,6 +142,11 @@ int run(const Options& options) {
   calibration.links = calibrate_links(files.links);
   if (options.output != "-") {
     write_sources(calibration);
+    for (const LogTable& table : tables) {
+      for (const std::string& note : table.notes) {
+        fmt::print(std::cout, "{}: {}: {}\n", table.file, to_text(table.shape.collective), note);
+      }
+    }
     for (const auto& [collective, fit] : calibration.fits) {
       write_fit(collective, fit, calibration, tables);
     }
@@ -160,9 +165,10 @@ int run(const Options& options) {
 
 Action attach_calibrate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("logs", options->logs,
-                 "nccl-tests' output, text or JSON, tables, or paceline measure's JSON; ping-pongs "
-                 "of osu_latency, IMB or tables")
+  app.add_option(
+         "logs", options->logs,
+         "nccl-tests' output, text or JSON, what NCCL's inspector wrote, tables, or paceline "
+         "measure's JSON; ping-pongs of osu_latency, IMB or tables")
       ->required();
   app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
       ->required();

@@ -8,32 +8,41 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/cli/timeline_output.h"
 
 namespace paceline::cli {
 namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string json, output;
+  std::string json, output, timeline;
 };
 
-int run(const Options& options) {
-  if (options.json == "-" && options.output == "-") {
-    throw InputError({"-", 0, 0}, "standard output takes one of --json, -o",
-                     "write the other to a file");
+// Whether standard output is left to the summary.
+bool says_summary(const Options& options) {
+  const int taken = (options.json == "-") + (options.output == "-") + (options.timeline == "-");
+  if (taken > 1) {
+    throw InputError({"-", 0, 0}, "standard output takes one of --json, -o, --timeline",
+                     "write the others to files");
   }
+  return taken == 0;
+}
+
+int run(const Options& options) {
+  const bool summary = says_summary(options);
   const Import import = import_traces(options.paths);
-  if (!options.output.empty() && import.runs.empty()) {
+  if (import.runs.empty() && !(options.output.empty() && options.timeline.empty())) {
     throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
                      "give a file that --trace wrote");
   }
-  if (options.json != "-" && options.output != "-") write_summary(std::cout, import);
+  if (summary) write_summary(std::cout, import);
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
   }
   if (!options.output.empty()) {
     write_to(options.output, [&](std::ostream& out) { write_step_traces(out, import.runs); });
   }
+  if (!options.timeline.empty()) write_timeline(options.timeline, import.runs);
   return exit_done;
 }
 
@@ -41,13 +50,15 @@ int run(const Options& options) {
 
 Action attach_import(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths,
-                 "traces of PyTorch's profiler (Kineto), a file a rank, or what --trace wrote; "
-                 "compressed, packed or in folders as they come")
+  app.add_option(
+         "paths", options->paths,
+         "traces of PyTorch's profiler (Kineto), a file a rank; what --trace wrote; logs of "
+         "collectives, as calibrate takes them; compressed, packed or in folders")
       ->required();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   app.add_option("-o,--output", options->output,
                  "write the runs as one trace; - is standard output");
+  app.add_option("--timeline", options->timeline, "write a Chrome/Perfetto trace of the runs");
   return [options] { return run(*options); };
 }
 

@@ -37,7 +37,7 @@ struct Options {
   }
 };
 
-int measure(const Options& options) {
+int measure(Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.settings());
   const auto launched = join_launched_ranks(file);

@@ -49,7 +49,7 @@ int explain_cluster(const ScenarioFile& file) {
   return exit_done;
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   if (options.explain_cluster) return explain_cluster(file);

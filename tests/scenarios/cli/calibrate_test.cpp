@@ -144,5 +144,37 @@ TEST_F(Calibrate, RefusesACalibrationThatIsNone) {
   EXPECT_NE(none.err.find("--calibration"), std::string::npos) << none.err;
 }
 
+// Sizes that double from 64 KiB, on two ranks: each call takes 10 us and its bytes at 10 GB/s, on
+// rank 1, and 30 us longer on rank 0, which waited.
+TEST(CalibrateInspector, JoinsTheFilesOfRanks) {
+  const Folder folder;
+  for (const int rank : {0, 1}) {
+    std::string text;
+    for (int i = 0; i < 12; ++i) {
+      const std::uint64_t size = std::uint64_t{65'536} << i;
+      const double us = 10 + static_cast<double>(size) / 1e4 + (rank == 0 ? 30 : 0);
+      text += json{{"header", {{"id", "0x1"}, {"rank", rank}, {"n_ranks", 2}, {"nnodes", 1}}},
+                   {"coll_perf",
+                    {{"coll", "AllReduce"},
+                     {"coll_sn", i},
+                     {"coll_msg_size_bytes", size},
+                     {"coll_exec_time_us", us},
+                     {"coll_algobw_gbs", static_cast<double>(size) / us / 1e3}}}}
+                  .dump() +
+              "\n";
+    }
+    folder.write("rank" + std::to_string(rank), text);
+  }
+  const Ended ended = paceline({"calibrate", "rank0", "rank1", "-o", "c.yaml"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("rank0 and 1 more"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("lack ranks"), std::string::npos) << ended.out;
+  const std::string fitted = text_of(folder.path() / "c.yaml");
+  EXPECT_NE(fitted.find("size: 65536B, time: 1.65536e-05s"), std::string::npos)
+      << fitted.substr(0, 2000);
+  const Ended alone = paceline({"calibrate", "rank0", "-o", "c.yaml"}, folder.path());
+  EXPECT_NE(alone.out.find("12 of 12 calls lack ranks"), std::string::npos) << alone.out;
+}
+
 }  // namespace
 }  // namespace paceline::test

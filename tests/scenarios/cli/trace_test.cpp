@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
@@ -65,6 +66,46 @@ TEST(Trace, HoldsEveryPointAndItsSummaryTheirTotals) {
     EXPECT_NE(imported.out.find(words), std::string::npos) << words << '\n' << imported.out;
   }
   EXPECT_EQ(paceline({"import", "step.trace", "-o", "-"}, folder.path()).out, ended.out);
+}
+
+TEST(Trace, StandsBesideAnotherRunInOneTimeline) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  ASSERT_EQ(paceline({"run", "scenario.yaml", "--trace", "step.trace"}, folder.path()).exit_code,
+            0);
+  const Ended ended = paceline({"run", "scenario.yaml", "--timeline", "-", "--beside", "step.trace",
+                                "--beside", "step.trace", "--set", "gpus=[2]"},
+                               folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  std::vector<std::string> processes;
+  const json timeline = json::parse(ended.out);
+  for (const json& event : timeline.at("traceEvents")) {
+    if (event.at("name") == "process_name") processes.push_back(event.at("args").at("name"));
+  }
+  ASSERT_EQ(processes.size(), 2U + 4 + 4);
+  EXPECT_EQ(processes[1], "2 GPUs, predicted, rank 1");
+  EXPECT_EQ(processes[2], "4 GPUs, predicted, rank 0");
+}
+
+TEST(Trace, IsImportedToTheTimelineThatTheRunHad) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  ASSERT_EQ(
+      paceline({"run", "scenario.yaml", "--trace", "step.trace", "--timeline", "timeline.json"},
+               folder.path())
+          .exit_code,
+      0);
+  const Ended ended = paceline({"import", "step.trace", "--timeline", "-"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out, text_of(folder.path() / "timeline.json"));
+  expect_refused(paceline({"import", "timeline.json"}, folder.path()),
+                 "paceline: timeline.json: is a timeline that paceline wrote for viewers, not a "
+                 "profiler's trace; give what --trace wrote beside --timeline\n");
+  expect_refused(paceline({"run", "scenario.yaml", "--timeline", "-", "--beside", "timeline.json"},
+                          folder.path()),
+                 "paceline: timeline.json: is a timeline that paceline wrote for viewers");
+  EXPECT_EQ(paceline({"run", "scenario.yaml", "--beside", "step.trace"}, folder.path()).exit_code,
+            2);
 }
 
 TEST(Trace, ThatIsCutOffIsRefusedWithTheByte) {

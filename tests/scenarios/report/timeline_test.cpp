@@ -115,8 +115,9 @@ TEST(Timeline, NamesRanksLanesAndCollectives) {
     EXPECT_EQ(event.at("args").at("bytes"), 4020 * 4);
     EXPECT_EQ(event.at("args").at("algorithm"), "ring");
   }
-  EXPECT_EQ(processes, (std::vector<std::string>{"4 GPUs, rank 0", "4 GPUs, rank 1",
-                                                 "4 GPUs, rank 2", "4 GPUs, rank 3"}));
+  EXPECT_EQ(processes,
+            (std::vector<std::string>{"4 GPUs, predicted, rank 0", "4 GPUs, predicted, rank 1",
+                                      "4 GPUs, predicted, rank 2", "4 GPUs, predicted, rank 3"}));
   EXPECT_EQ(std::count(lanes.begin(), lanes.end(), "compute"), 4);
   EXPECT_EQ(std::count(lanes.begin(), lanes.end(), "communication"), 4);
   EXPECT_EQ(collectives, 4);

@@ -37,7 +37,7 @@ StepTrace trace_of(std::vector<RankClass> classes) {
           std::move(classes)};
 }
 
-json events_of(const std::vector<NamedTrace>& runs, std::size_t ranks_max = 64) {
+json events_of(const std::vector<TraceRun>& runs, std::size_t ranks_max = 64) {
   std::ostringstream out;
   write_perfetto(out, runs, ranks_max);
   return json::parse(out.str()).at("traceEvents");
@@ -52,7 +52,8 @@ json event(const json& events, const std::string& name) {
 
 TEST(Perfetto, WritesSpansInMicroseconds) {
   const auto events =
-      events_of({{"run", trace_of({{{Rank(0)}, {compute("b", 1, 4), collective("a", 4, 9)}}})}});
+      events_of({{"run", Origin::predicted,
+                  trace_of({{{Rank(0)}, {compute("b", 1, 4), collective("a", 4, 9)}}})}});
   const json span = event(events, "b");
   EXPECT_EQ(span.at("ph"), "X");
   EXPECT_EQ(span.at("cat"), "backward");
@@ -64,10 +65,10 @@ TEST(Perfetto, WritesSpansInMicroseconds) {
 
 // 0..4 and 2..6 overlap; 4..5 fits behind the first, 6..7 behind it as well.
 TEST(Perfetto, PutsOverlappingSpansOfALaneOnTracksOfTheirOwn) {
-  const auto events =
-      events_of({{"run", trace_of({{{Rank(0)},
-                                    {collective("w", 0, 4), collective("x", 2, 6),
-                                     collective("y", 4, 5), collective("z", 6, 7)}}})}});
+  const auto events = events_of({{"run", Origin::predicted,
+                                  trace_of({{{Rank(0)},
+                                             {collective("w", 0, 4), collective("x", 2, 6),
+                                              collective("y", 4, 5), collective("z", 6, 7)}}})}});
   EXPECT_EQ(event(events, "w").at("tid"), event(events, "y").at("tid"));
   EXPECT_EQ(event(events, "w").at("tid"), event(events, "z").at("tid"));
   EXPECT_NE(event(events, "w").at("tid"), event(events, "x").at("tid"));
@@ -75,8 +76,9 @@ TEST(Perfetto, PutsOverlappingSpansOfALaneOnTracksOfTheirOwn) {
 
 // Ranks of a class share its spans, and come in their own order.
 TEST(Perfetto, WritesAProcessForEachRankInOrder) {
-  const auto events = events_of({{"run", trace_of({{{Rank(0), Rank(2)}, {compute("even", 0, 1)}},
-                                                   {{Rank(1)}, {compute("odd", 0, 2)}}})}});
+  const auto events = events_of({{"run", Origin::predicted,
+                                  trace_of({{{Rank(0), Rank(2)}, {compute("even", 0, 1)}},
+                                            {{Rank(1)}, {compute("odd", 0, 2)}}})}});
   std::map<int, std::string> names;
   for (const json& candidate : events) {
     if (candidate.at("ph") == "X") names[candidate.at("pid")] = candidate.at("name");
@@ -88,16 +90,102 @@ TEST(Perfetto, WritesTheFirstRanksOfEachRunOnly) {
   std::vector<Rank> many;
   for (int r = 0; r < 100; ++r) many.emplace_back(r);
   const StepTrace trace = trace_of({{many, {compute("b", 0, 1)}}});
-  const auto events = events_of({{"one", trace}, {"two", trace}}, 8);
+  const auto events =
+      events_of({{"one", Origin::predicted, trace}, {"two", Origin::measured, trace}}, 8);
   std::set<int> processes;
   for (const json& candidate : events) processes.insert(candidate.at("pid").get<int>());
   EXPECT_EQ(processes.size(), 16U);
   EXPECT_EQ(*processes.rbegin(), 15);
 }
 
+TEST(Perfetto, NamesProcessesByRunOriginAndRank) {
+  const StepTrace trace = trace_of({{{Rank(3)}, {compute("b", 0, 1)}}});
+  const auto events =
+      events_of({{"8 GPUs", Origin::predicted, trace}, {"8 GPUs", Origin::imported, trace}});
+  std::vector<std::string> names;
+  for (const json& candidate : events) {
+    if (candidate.at("name") == "process_name") names.push_back(candidate.at("args").at("name"));
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"8 GPUs, predicted, rank 3", "8 GPUs, imported, rank 3"}));
+}
+
+// The slice that a viewer binds an arrow's end to: of its thread, under way at its time.
+std::string slice_at(const json& events, const json& arrow) {
+  std::string found;
+  for (const json& slice : events) {
+    if (slice.at("ph") != "X" || slice.at("pid") != arrow.at("pid")) continue;
+    if (slice.at("tid") != arrow.at("tid")) continue;
+    const double at = arrow.at("ts"), start = slice.at("ts");
+    if (at < start || at >= start + slice.at("dur").get<double>()) continue;
+    EXPECT_EQ(found, "") << "two slices of one thread overlap";
+    found = slice.at("name");
+  }
+  return found;
+}
+
+// Names of the slices that arrows join, by rank. Checks that each has one start and one end.
+std::multimap<int, std::string> arrows_of(const json& events) {
+  std::map<int, std::pair<json, json>> ends;
+  for (const json& candidate : events) {
+    if (candidate.at("ph") != "s" && candidate.at("ph") != "f") continue;
+    auto& [from, to] = ends[candidate.at("id")];
+    json& end = candidate.at("ph") == "s" ? from : to;
+    EXPECT_TRUE(end.is_null()) << "an id is used twice";
+    end = candidate;
+  }
+  std::multimap<int, std::string> arrows;
+  for (const auto& [id, both] : ends) {
+    const auto& [from, to] = both;
+    if (from.is_null() || to.is_null()) {
+      ADD_FAILURE() << "arrow " << id << " has one end";
+      continue;
+    }
+    EXPECT_EQ(from.at("pid"), to.at("pid"));
+    EXPECT_EQ(to.at("bp"), "e");
+    EXPECT_LE(from.at("ts"), to.at("ts"));
+    arrows.emplace(from.at("pid"), slice_at(events, from) + " > " + slice_at(events, to));
+  }
+  return arrows;
+}
+
+// Ready at 4, but the lane is free at 9: what ended at 8 comes later in the program.
+TEST(Perfetto, LeadsArrowsFromTheComputeThatMakesACollectiveReady) {
+  const StepTrace trace =
+      trace_of({{{Rank(0), Rank(1)},
+                 {collective("first", 0, 9), compute("a", 0, 2), compute("b", 2, 4),
+                  collective("second", 9, 12), compute("c", 4, 8), collective("third", 12, 13)}}});
+  const auto arrows =
+      arrows_of(events_of({{"x", Origin::predicted, trace}, {"y", Origin::measured, trace}}));
+  std::multimap<int, std::string> expected;
+  for (int process = 0; process < 4; ++process) {
+    expected.emplace(process, "b > second");
+    expected.emplace(process, "c > third");
+  }
+  EXPECT_EQ(arrows, expected);
+}
+
+// Viewers round to nanoseconds: such a slice has no inside.
+TEST(Perfetto, LeadsNoArrowsToSlicesOfNoTime) {
+  const auto events = events_of({{"run", Origin::predicted,
+                                  trace_of({{{Rank(0)},
+                                             {compute("a", 0, 2), collective("x", 2, 2),
+                                              compute("b", 3, 3.001), collective("y", 4, 5)}}})}});
+  EXPECT_TRUE(arrows_of(events).empty());
+}
+
+TEST(Perfetto, KnowsItsOwnTimelines) {
+  std::ostringstream out;
+  write_perfetto(out, {{"run", Origin::predicted, trace_of({})}}, 64);
+  EXPECT_TRUE(is_own_timeline(out.str()));
+  EXPECT_FALSE(is_own_timeline(R"({"traceEvents": [{"name": "paceline.timeline/1"}]})"));
+  EXPECT_FALSE(is_own_timeline("paceline.timeline/1"));
+  EXPECT_FALSE(is_own_timeline(""));
+}
+
 TEST(Perfetto, WritesNoEventsForNoRuns) {
   EXPECT_TRUE(events_of({}).empty());
-  EXPECT_TRUE(events_of({{"run", trace_of({})}}).empty());
+  EXPECT_TRUE(events_of({{"run", Origin::predicted, trace_of({})}}).empty());
 }
 
 }  // namespace
