@@ -4,12 +4,12 @@
     with paceline_recorder.record("run.trace"):
         train()
 
-Each rank writes a file when the block ends, also by an exception: run.trace where there is one rank,
-else run.<rank>.trace. It holds the times of the forward pass, of each parameter's gradient, of the
-backward pass, of the optimizer and of the buckets of DistributedDataParallel. README.md, beside this
-file in Paceline's sources, says what the fields mean. This file needs torch (1.13 or 2) and nothing else.
+Each rank writes a file when the block ends, also by an exception: run.trace where there is one
+rank, else run.<rank>.trace. It holds the times of the forward pass, of each parameter's gradient, of
+the backward pass, of the optimizer and of the buckets of DistributedDataParallel. README.md, beside
+this file in Paceline's sources, says what the fields mean. It needs torch (1.13 or 2) and no more.
 
-The run stays as it is: what fails in here is told once, on stderr, and ends the recording, not the run.
+The run stays as it is: what fails in here is told once, on stderr, and ends the recording only.
 """
 import functools
 import json
@@ -62,7 +62,9 @@ class DeviceClock:
         torch.cuda.synchronize(self.device)
         times, anchor, anchor_ns = [], marks[0] if marks else None, 0
         for index, mark in enumerate(marks):
-            time_ns = anchor_ns + round(anchor.elapsed_time(mark) * 1e6) if mark is not anchor else anchor_ns
+            time_ns = anchor_ns
+            if mark is not anchor:
+                time_ns += round(anchor.elapsed_time(mark) * 1e6)
             times.append(time_ns)
             if index in starts:
                 anchor, anchor_ns = mark, time_ns
@@ -198,6 +200,7 @@ class Recording:
         self.undo = []        # takes each hook away
         self.roots = []       # outermost modules that train
         self.in_forward = None
+        self.samples = 0      # of the forward pass under way
         self.parameters = []  # {"name", ...}
         self.number_of = {}   # of a parameter, by id
         self.kept = []        # tensors whose ids these are; nodes of the graph that carry hooks
@@ -241,7 +244,8 @@ class Recording:
         self.about = self.process()
         self.watch_backward()
         self.watch_optimizers()
-        found = torch.nn.modules.module.register_module_forward_pre_hook(self.guarded(self.find_root))
+        found = torch.nn.modules.module.register_module_forward_pre_hook(
+            self.guarded(self.find_root))
         self.finding = found.remove
         self.undo.append(found.remove)
 
@@ -279,12 +283,21 @@ class Recording:
         self.take_parameters(module, sharded)
         if not sharded:
             self.take_ddp(module)
-        begins = module.register_forward_pre_hook(self.guarded(self.forward_begins))
+        begins = self.watch_forward(module)
         ends = module.register_forward_hook(self.guarded(self.forward_ends))
         self.undo += [begins.remove, ends.remove]
 
+    def watch_forward(self, module):
+        """Torch 2 shows the arguments that have names as well."""
+        begins = self.guarded(self.forward_begins)
+        try:
+            return module.register_forward_pre_hook(begins, with_kwargs=True)
+        except TypeError:
+            return module.register_forward_pre_hook(begins)
+
     def take_parameters(self, module, sharded):
-        prefix = "module." if type(module).__name__ in ("DistributedDataParallel", "DataParallel") else ""
+        is_wrapper = type(module).__name__ in ("DistributedDataParallel", "DataParallel")
+        prefix = "module." if is_wrapper else ""
         if sharded:
             self.notes.append("parameters are sharded: their gradients are not recorded")
         for name, parameter in module.named_parameters():
@@ -349,7 +362,7 @@ class Recording:
     def is_step_complete(self):
         return (OPTIMIZER_END if self.saw_optimizer else GRADIENT) in self.step_has
 
-    def forward_begins(self, module, inputs):
+    def forward_begins(self, module, inputs, named=None):
         if not torch.is_grad_enabled():
             return
         if self.in_forward is not None and self.in_forward is not module and self.is_within(module):
@@ -367,19 +380,23 @@ class Recording:
                 self.stop()
                 return
         self.in_forward = module
-        if not self.about.get("batch"):
-            self.about["batch"] = first_length(inputs)
+        samples = first_length(inputs) or first_length(named or {})
+        # Where several models take turns, as many go through the first as through all.
+        self.samples = samples if module is self.roots[0] else 0
         self.mark(FORWARD_BEGIN)
 
     def is_within(self, module):
         return any(part is module for part in self.in_forward.modules())
 
-    def forward_ends(self, module, _inputs, _output):
+    def forward_ends(self, module, _inputs, output):
         if self.in_forward is not module:
             return
         self.in_forward = None
-        self.mark(FORWARD_END, [(ddp.is_rebuilt(), bool(ddp.model.require_backward_grad_sync))
-                                for ddp in self.ddp])
+        models = [(ddp.is_rebuilt(), bool(ddp.model.require_backward_grad_sync))
+                  for ddp in self.ddp]
+        if self.samples == 0 and module is self.roots[0]:
+            self.samples = first_length(output if isinstance(output, dict) else [output])
+        self.mark(FORWARD_END, (models, self.samples))
 
     def around(self, begin, end, is_begin):
         """Only the outermost of calls within each other."""
@@ -464,7 +481,7 @@ class Recording:
                 "rank": about.get("rank", 0), "world_size": about.get("world_size", 1),
                 "backend": about.get("backend"), "device": about.get("device", ""),
                 "clock": self.clock.kind if self.clock else None, "unix_ns": about.get("unix_ns"),
-                "batch": about.get("batch", 0), "parameters": self.parameters,
+                "parameters": self.parameters,
                 "ddp": [ddp.settings() for ddp in self.ddp], "notes": self.notes}
 
 
@@ -478,23 +495,33 @@ def steps_of(recording):
             starts.append(index)
             is_complete = False
         is_complete = is_complete or what == closing
-    ends = [entry[2][4] for entry in recording.log if entry[0] == BUCKET]
-    marks = [entry[1] for entry in recording.log]
-    late = [mark for of_bucket in ends for mark in of_bucket]
-    times = recording.clock.times_of(marks + late, set(starts)) if recording.clock else []
-    # Marks become their times, for the ends of buckets as well.
-    log = [(what, time_ns, more) for (what, _, more), time_ns in zip(recording.log, times)]
-    late_times = iter(times[len(marks):])
-    for of_bucket in ends:
-        of_bucket[:] = [next(late_times) for _ in of_bucket]
+    log = with_times(recording, {id(recording.log[start]) for start in starts})
     steps = []
     for number, start in enumerate(starts):
         stop = starts[number + 1] if number + 1 < len(starts) else len(log)
         if not any(what == closing for what, _, _ in log[start:stop]):
             continue  # cut off by the end of the block
-        end_ns = log[stop][1] if stop < len(log) else max(time_ns for _, time_ns, _ in log[start:stop])
+        end_ns = log[stop][1] if stop < len(log) else max(entry[1] for entry in log[start:])
         steps.append(step_of(recording, number, log[start:stop], end_ns))
     return steps
+
+
+def with_times(recording, starts):
+    """The log with times in the place of marks, also for the ends of buckets."""
+    marks, anchors = [], set()
+    for entry in recording.log:
+        if id(entry) in starts:
+            anchors.add(len(marks))
+        marks.append(entry[1])
+        if entry[0] == BUCKET:
+            marks += entry[2][4]
+    times = iter(recording.clock.times_of(marks, anchors) if marks else [])
+    log = []
+    for what, _, more in recording.log:
+        log.append((what, next(times), more))
+        if what == BUCKET:
+            more[4][:] = [next(times) for _ in more[4]]
+    return log
 
 
 def pairs(log, begin, end):
@@ -513,8 +540,10 @@ def step_of(recording, number, log, end_ns):
             "forward_ns": pairs(log, FORWARD_BEGIN, FORWARD_END), "backward_ns": [], "waits_ns": [],
             "optimizer_ns": pairs(log, OPTIMIZER_BEGIN, OPTIMIZER_END)}
     gradients = [(time_ns, more) for what, time_ns, more in log if what == GRADIENT]
-    step["gradients_ns"] = [time_ns for time_ns, _ in gradients]
+    # On a device, streams of their own may be ahead or behind.
+    step["gradients_ns"] = [min(max(time_ns, log[0][1]), end_ns) for time_ns, _ in gradients]
     step["gradient_parameters"] = [parameter for _, parameter in gradients]
+    step["samples"] = sum(more[1] for what, _, more in log if what == FORWARD_END)
     step["buckets"] = []
     for begin, end, ready, told, buckets in backward_passes(log):
         step["backward_ns"].append([begin, end])
@@ -527,14 +556,14 @@ def step_of(recording, number, log, end_ns):
 
 def backward_passes(log):
     """Of each its begin, end, [(time, parameter)], what was told of models before it, and the
-    buckets that were watched. It begins with its forward pass's end where that is all that is seen."""
+    buckets that were watched. Where its begin is not seen it begins as its forward pass ends."""
     begin, ready, told, buckets, before = None, [], [], [], log[0][1]
     for what, time_ns, more in log:
         if what == FORWARD_END:
             if begin is None and ready:  # nobody saw it end
                 yield before, ready[-1][0], ready, told, buckets
                 ready, buckets = [], []
-            told, before = more, time_ns
+            told, before = more[0], time_ns
         elif what == BACKWARD_BEGIN:
             begin = time_ns
         elif what == GRADIENT:
@@ -550,11 +579,10 @@ def backward_passes(log):
 
 
 def calls_of(recording, ready, told, watched, backward_end):
-    """The buckets of a backward pass: as the hook saw them, or from when their gradients were ready.
-    Then the end of the last one alone is known: the backward pass waits for it."""
+    """The buckets of a backward pass: as the hook saw them, or from when their gradients were
+    ready. Then the end of the last one alone is known: the backward pass waits for it."""
     calls = []
-    for number, index, elements, element_bytes, ends in (more for _, more in watched):
-        launched = next(time_ns for time_ns, more in watched if more[4] is ends)
+    for launched, (number, index, elements, element_bytes, ends) in watched:
         calls.append({"model": number, "index": index, "elements": elements,
                       "element_bytes": element_bytes, "launched_ns": launched,
                       "end_ns": ends[0] if ends else None})
@@ -633,9 +661,9 @@ def write(path, header, steps):
 class record:  # pylint: disable=invalid-name
     """Records the steps in its block, the first `steps` of them, and writes `path` at its end.
 
-    With `collectives` each all-reduce of DistributedDataParallel is watched by a communication hook,
-    which tells when it ended, not only the last one's end. It costs a pass over the gradients, and
-    stays with the model (README.md)."""
+    With `collectives` each all-reduce of DistributedDataParallel is watched by a communication
+    hook, which tells when it ended, not only the last one's end. It costs a pass over the gradients,
+    and stays with the model (README.md)."""
     running = None
 
     def __init__(self, path, steps=STEPS_MOST, collectives=False):
