@@ -5,9 +5,9 @@
         train()
 
 Each rank writes a file when the block ends, also by an exception: run.trace where there is one
-rank, else run.<rank>.trace. It holds the times of the forward pass, of each parameter's gradient, of
-the backward pass, of the optimizer and of the buckets of DistributedDataParallel. README.md, beside
-this file in Paceline's sources, says what the fields mean. It needs torch (1.13 or 2) and no more.
+rank, else run.<rank>.trace. It holds the times of the forward pass, of each parameter's gradient,
+of the backward pass, of the optimizer and of the buckets of DistributedDataParallel. README.md,
+beside this file in Paceline's sources, tells the rest. It needs torch (1.13 or 2) and no more.
 
 The run stays as it is: what fails in here is told once, on stderr, and ends the recording only.
 """
@@ -193,7 +193,9 @@ class Recording:
     def __init__(self, steps, collectives):
         self.steps_most = steps
         self.collectives = collectives
-        self.log = []
+        self.log = []         # (what, mark, more)
+        # Gradients apart, as there are many: which, when, and how many came before each of the log.
+        self.ready_numbers, self.ready_marks, self.ready_before = [], [], []
         self.clock = None
         self.notes = []
         self.is_active = True
@@ -236,7 +238,21 @@ class Recording:
         tell(text)
 
     def mark(self, what, more=None):
+        self.ready_before.append(len(self.ready_marks))
         self.log.append((what, self.clock.now(), more))
+
+    def full_log(self):
+        """With the gradients in their places."""
+        full, done = [], 0
+        for entry, before in zip(self.log, self.ready_before):
+            full += self.gradients(done, before)
+            full.append(entry)
+            done = before
+        return full + self.gradients(done, len(self.ready_marks))
+
+    def gradients(self, begin, end):
+        return [(GRADIENT, mark, number) for mark, number in
+                zip(self.ready_marks[begin:end], self.ready_numbers[begin:end])]
 
     # Hooks.
 
@@ -314,11 +330,14 @@ class Recording:
                 self.watch_gradient(parameter, number)
 
     def watch_gradient(self, parameter, number):
-        append, now, fail = self.log.append, self.clock.now, self.fail
+        # No object is made but what is kept, nor are there look-ups: this is most of what it costs.
+        note_number, note_mark = self.ready_numbers.append, self.ready_marks.append
+        now, fail = self.clock.now, self.fail
 
-        def ready(*_):
+        def ready(_first, _second=None):
             try:
-                append((GRADIENT, now(), number))
+                note_mark(now())
+                note_number(number)
             except Exception as error:  # pylint: disable=broad-except
                 fail(error)
 
@@ -367,7 +386,7 @@ class Recording:
             return
         if self.in_forward is not None and self.in_forward is not module and self.is_within(module):
             return
-        if self.log and self.log[-1][0] == GRADIENT:
+        if self.ready_before and len(self.ready_marks) > self.ready_before[-1]:
             self.step_has.add(GRADIENT)
         if self.is_step_complete():
             self.steps += 1
@@ -490,12 +509,13 @@ def steps_of(recording):
     there is no optimizer, after gradients."""
     closing = OPTIMIZER_END if recording.saw_optimizer else GRADIENT
     starts, is_complete = [], True
-    for index, (what, _, _) in enumerate(recording.log):
+    log = recording.full_log()
+    for index, (what, _, _) in enumerate(log):
         if what in (FORWARD_BEGIN, STOP) and is_complete:
             starts.append(index)
             is_complete = False
         is_complete = is_complete or what == closing
-    log = with_times(recording, {id(recording.log[start]) for start in starts})
+    log = with_times(recording.clock, log, set(starts))
     steps = []
     for number, start in enumerate(starts):
         stop = starts[number + 1] if number + 1 < len(starts) else len(log)
@@ -506,22 +526,22 @@ def steps_of(recording):
     return steps
 
 
-def with_times(recording, starts):
+def with_times(clock, log, starts):
     """The log with times in the place of marks, also for the ends of buckets."""
     marks, anchors = [], set()
-    for entry in recording.log:
-        if id(entry) in starts:
+    for index, (what, mark, more) in enumerate(log):
+        if index in starts:
             anchors.add(len(marks))
-        marks.append(entry[1])
-        if entry[0] == BUCKET:
-            marks += entry[2][4]
-    times = iter(recording.clock.times_of(marks, anchors) if marks else [])
-    log = []
-    for what, _, more in recording.log:
-        log.append((what, next(times), more))
+        marks.append(mark)
+        if what == BUCKET:
+            marks += more[4]
+    times = iter(clock.times_of(marks, anchors) if marks else [])
+    timed = []
+    for what, _, more in log:
+        timed.append((what, next(times), more))
         if what == BUCKET:
             more[4][:] = [next(times) for _ in more[4]]
-    return log
+    return timed
 
 
 def pairs(log, begin, end):
@@ -662,8 +682,8 @@ class record:  # pylint: disable=invalid-name
     """Records the steps in its block, the first `steps` of them, and writes `path` at its end.
 
     With `collectives` each all-reduce of DistributedDataParallel is watched by a communication
-    hook, which tells when it ended, not only the last one's end. It costs a pass over the gradients,
-    and stays with the model (README.md)."""
+    hook, which tells when it ended, not only the last one's end. It costs a pass over the
+    gradients, and stays with the model (README.md)."""
     running = None
 
     def __init__(self, path, steps=STEPS_MOST, collectives=False):
