@@ -72,8 +72,10 @@ struct DeviceTrace {
   };
 
   std::optional<Rank> rank;
-  std::uint32_t world_size = 0;  // 0: not told
-  std::string device;            // its name; may be empty
+  std::uint32_t world_size = 0;     // 0: not told
+  std::string device;               // its name; may be empty
+  std::uint32_t batch = 0;          // samples a step of this rank; 0: not told
+  std::optional<Bytes> bucket_cap;  // of DistributedDataParallel, where it is told
   std::vector<std::string> names;
   std::vector<Task> tasks;
   std::vector<Range> ranges;

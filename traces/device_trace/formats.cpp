@@ -6,12 +6,14 @@
 #include "traces/collective_log/collective_log.h"
 #include "traces/kineto/kineto.h"
 #include "traces/perfetto/perfetto.h"
+#include "traces/torch/recording.h"
 
 namespace paceline::traces {
 namespace {
 
 constexpr std::array rows{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
+    DeviceTraceFormat{"recording", is_recording, read_recording},
 };
 
 }  // namespace
