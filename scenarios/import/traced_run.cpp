@@ -33,6 +33,7 @@ TracedRun from_profilers(const Import& import, const std::string& path) {
     TracedRun made;
     made.run = {name_of(import, step, path), traces::Origin::imported, std::move(step.trace),
                 std::nullopt};
+    if (const auto batch = import.traces.front().batch; batch > 0) made.run.batch_per_gpu = batch;
     made.assumptions = std::move(step.assumptions);
     const std::uint32_t world = import.traces.front().world_size;
     if (world > import.traces.size()) {

@@ -68,7 +68,7 @@ std::string scenario_of(const std::string& path, const TracedRun& traced,
                             traced.step.value());
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
   const auto traced = read_traced_run(options.trace);
