@@ -65,6 +65,11 @@ inline constexpr std::string_view gradient_ready =
   return name.starts_with("nccl") || name.starts_with("rccl");
 }
 
+// Launches a CUDA graph: everything in it has the correlation of this one call.
+[[nodiscard]] inline bool is_graph_launch(std::string_view name) {
+  return name.find("GraphLaunch") != std::string_view::npos;  // cuda, cu, hip; _v10000 behind it
+}
+
 // Whether anything of its arguments is used; they are most of a file.
 [[nodiscard]] inline bool needs_arguments(Category category, std::string_view name) {
   switch (category) {

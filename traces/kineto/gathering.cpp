@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "traces/collective_log/collective_log.h"
 #include "traces/collective_log/lines.h"
+#include "traces/device_trace/limits.h"
 #include "traces/kineto/nccl_names.h"
 #include "traces/kineto/scalars.h"
 
@@ -24,6 +26,11 @@ std::uint64_t thread_of(std::string_view text) {
 std::optional<std::uint64_t> operation_of(const Arguments& arguments) {
   if (arguments.external_id == arguments.correlation) return std::nullopt;
   return number_of<std::uint64_t>(arguments.external_id);
+}
+
+[[noreturn]] void refuse_ranks(const std::string& what, std::uint64_t ranks) {
+  throw FormatError(0, what + " " + more_than_a_run_has(ranks),
+                    "give the JSON that torch.profiler exports");
 }
 
 template <class T, class Start>
@@ -50,8 +57,8 @@ void Gathering::take(const Event& event) {
     case Category::set: return take_device_work(event, category, *start, end);
     case Category::launch:
       if (const auto correlation = number_or_0(event.arguments.correlation)) {
-        launches_.try_emplace(correlation,
-                              CollectiveKernel::Launch{*start, thread_of(event.thread)});
+        launches_.try_emplace(correlation, CollectiveKernel::Launch{*start, thread_of(event.thread),
+                                                                    is_graph_launch(event.name)});
       }
       return;
     case Category::annotation: return take_annotation(event, *start, end);
@@ -84,7 +91,7 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
   kernel.start = start;
   kernel.end = end;
   kernel.kind = kernel_kind(event.name);
-  kernel.told = described(event.arguments);
+  kernel.told = told_by(event);
   kernel.told.algorithm = algorithm_of(event.name);
   kernel.external_id = operation_of(event.arguments);
   kernels_.push_back(std::move(launched));
@@ -93,9 +100,24 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
 void Gathering::take_operation(const Event& event, TraceTime start, TraceTime end) {
   if (event.name == gradient_ready) trace_.gradients.push_back({start, std::nullopt, end});
   if (event.name != recorded_call) return;
-  TracedCollective call = described(event.arguments);
+  TracedCollective call = told_by(event);
   if (call.kind == "wait") return;  // for one that was called before
   take_call(std::move(call), event, start, end);
+}
+
+TracedCollective Gathering::told_by(const Event& event) const {
+  const std::string place = "event " + std::to_string(trace_.events) + ": ";
+  const std::uint64_t size = number_or_0(event.arguments.group_size);
+  if (size > traced_ranks_most) refuse_ranks(place + "Group size is", size);
+  TracedCollective call = described(event.arguments);
+  if (call.ranks.size() > traced_ranks_most) {
+    refuse_ranks(place + "Process Group Ranks are", call.ranks.size());
+  }
+  for (const Rank rank : call.ranks) {
+    if (index(rank) < traced_ranks_most) continue;
+    refuse_ranks(place + "Process Group Ranks has", index(rank));
+  }
+  return call;
 }
 
 void Gathering::take_annotation(const Event& event, TraceTime start, TraceTime end) {
@@ -120,8 +142,11 @@ std::uint32_t Gathering::name_number(std::string_view name) {
 }
 
 void Gathering::take_rank(std::string_view rank, std::string_view world_size) {
+  const std::uint64_t ranks = number_or_0(world_size), own = number_or_0(rank);
+  if (ranks > traced_ranks_most) refuse_ranks("distributedInfo: world_size is", ranks);
+  if (own >= traced_ranks_most) refuse_ranks("distributedInfo: rank is", own);
   if (const auto number = number_of<std::uint32_t>(rank)) trace_.rank = Rank(*number);
-  trace_.world_size = number_of<std::uint32_t>(world_size).value_or(0);
+  trace_.world_size = static_cast<std::uint32_t>(ranks);
 }
 
 void Gathering::take_device(std::string_view number, std::string_view name) {

@@ -16,6 +16,7 @@
 namespace paceline::traces::kineto {
 
 // Turns events, in any order, into a trace. What events have stays where it is until the end.
+// Throws FormatError, with the number of the event, where there are more than traced_ranks_most.
 class Gathering {
  public:
   void take(const Event& event);
@@ -41,6 +42,7 @@ class Gathering {
   void take_operation(const Event& event, TraceTime start, TraceTime end);
   void take_annotation(const Event& event, TraceTime start, TraceTime end);
   void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
+  [[nodiscard]] TracedCollective told_by(const Event& event) const;
   std::uint32_t name_number(std::string_view name);
 
   void join();

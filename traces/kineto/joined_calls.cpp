@@ -31,6 +31,9 @@ class Joining {
     for (CollectiveKernel& kernel : kernels) {
       if (TracedCollective* call = launcher_of(kernel)) {
         put(*call, std::move(kernel));
+      } else if (kernel.launch && kernel.launch->of_graph) {
+        // Its call was recorded when the graph was captured, which may be any time ago.
+        put_alone(std::move(kernel));
       } else {
         unknown.push_back(std::move(kernel));
       }
@@ -81,6 +84,7 @@ class Joining {
   }
 
   TracedCollective* launcher_of(const CollectiveKernel& kernel) {
+    if (kernel.launch && kernel.launch->of_graph) return nullptr;
     if (kernel.external_id) {
       const auto found = by_external_id_.find(*kernel.external_id);
       if (found != by_external_id_.end()) {
@@ -154,7 +158,7 @@ class Joining {
 
   void put_alone(CollectiveKernel kernel) {
     TracedCollective call;
-    call.called = call.returned = kernel.start;
+    call.called = call.returned = kernel.launch ? kernel.launch->at : kernel.start;
     put(call, std::move(kernel));
     without_call_.push_back(std::move(call));
   }

@@ -24,13 +24,15 @@ struct CollectiveKernel {
   struct Launch {
     TraceTime at;
     std::uint64_t thread;
+    bool of_graph = false;  // of a whole CUDA graph
   };
   std::optional<Launch> launch;
 };
 
 // Events that overlap on a thread are one call. Each kernel goes to the call of its external id;
 // or the one in which it was launched; or else the first of its kind that waits for one. Kernels
-// without a call become calls, and calls of no name without a kernel are none.
+// without a call, as are all of CUDA graphs, become calls at their launch, and calls of no name
+// without a kernel are none.
 [[nodiscard]] std::vector<TracedCollective> joined_calls(std::vector<HostCall> calls,
                                                          std::vector<CollectiveKernel> kernels);
 

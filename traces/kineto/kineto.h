@@ -12,7 +12,8 @@ namespace paceline::traces {
 [[nodiscard]] bool is_kineto(std::string_view json);
 
 // One rank's trace. Throws FormatError, with the byte in its message, for what is not JSON, is cut
-// off or has no traceEvents. Events that lack a time are counted in `skipped`.
+// off or has no traceEvents, and with the event for more ranks than traced_ranks_most
+// (device_trace/limits.h). Events that lack a time are counted in `skipped`.
 //
 // A collective's host call is found by `record_param_comms`, or in older files by "nccl:...";
 // README.md tells how its kernel is found.

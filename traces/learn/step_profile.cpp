@@ -94,6 +94,20 @@ std::vector<DeviceWork> work_of(const DeviceTrace& trace, std::vector<StepProfil
   return work;
 }
 
+using Launches = std::vector<const Task*>::const_iterator;
+
+// What a graph holds is asked for at once, with its collectives: of those tasks the ones that were
+// done when the collective began count, too. `done` is when the tasks asked for before were.
+std::optional<TraceTime> ready_in_graph(const TracedCollective& traced, Launches next, Launches end,
+                                        std::optional<TraceTime> done) {
+  if (!traced.device) return done;
+  for (; next != end && *(*next)->launched == traced.called; ++next) {
+    if ((*next)->end <= traced.device->start)
+      done = std::max(done.value_or((*next)->end), (*next)->end);
+  }
+  return done;
+}
+
 // When the tasks launched before each call of the step are done; of the streams together, as which
 // of them computes is not told.
 void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& step) {
@@ -106,7 +120,8 @@ void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& s
     for (; next != work.launched.end() && *(*next)->launched < traced.called; ++next) {
       done = std::max(done.value_or((*next)->end), (*next)->end);
     }
-    if (done) call.ready = seconds_of(*done - step.host_start);
+    const auto ready = ready_in_graph(traced, next, work.launched.end(), done);
+    if (ready) call.ready = seconds_of(*ready - step.host_start);
     if (!traced.device) continue;
     call.start = seconds_of(traced.device->start - step.host_start);
     call.end = seconds_of(traced.device->end - step.host_start);

@@ -101,9 +101,7 @@ InspectedCall call_of(const json& in, std::size_t line) {
     return member(header, "n_ranks", whole<std::uint32_t>);
   });
   if (call.ranks > traced_ranks_most) {
-    throw FormatError(line,
-                      "n_ranks is " + std::to_string(call.ranks) + ", more than the " +
-                          std::to_string(traced_ranks_most) + " that a run may have",
+    throw FormatError(line, "n_ranks is " + more_than_a_run_has(call.ranks),
                       "give what NCCL's inspector wrote");
   }
   const auto take = [&](const char* key, const auto& take_object) {

@@ -66,8 +66,7 @@ void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
   if (ranks.empty()) throw wrong("ranks: has none");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (index(ranks[i]) >= traced_ranks_most) {
-      throw wrong("ranks: has " + std::to_string(index(ranks[i])) + ", more than the " +
-                  std::to_string(traced_ranks_most) + " that a run may have");
+      throw wrong("ranks: has " + more_than_a_run_has(index(ranks[i])));
     }
     if (i > 0 && ranks[i] < ranks[i - 1]) throw wrong("ranks: are not ascending");
     if (taken[index(ranks[i])]) {
