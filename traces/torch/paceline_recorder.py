@@ -633,15 +633,15 @@ def buckets_of(recording, ddp, is_rebuilt):
 def inferred_calls(number, ddp, buckets, at):
     """Buckets are launched in their order, each when the gradients of it and of those before are
     ready. Gradients that never come do not hold up anything: torch takes them as unused."""
-    calls, launched = [], None
+    calls, launched = [], min((at[parameter] for parameter in ddp.parameters if parameter in at),
+                              default=None)
+    if launched is None:
+        return []  # this model is not of this backward pass
     for index, bucket in enumerate(buckets):
         tensors = [ddp.tensors[member] for member in bucket]
         times = [at[parameter] for parameter in (ddp.parameters[member] for member in bucket)
                  if parameter in at]
-        launched = max([time_ns for time_ns in (launched, max(times, default=None))
-                        if time_ns is not None], default=None)
-        if launched is None:
-            return []  # not of this backward pass
+        launched = max([launched, *times])
         calls.append({"model": number, "index": index,
                       "elements": sum(tensor.numel() for tensor in tensors),
                       "element_bytes": None if ddp.own_hook else tensors[0].element_size(),

@@ -252,8 +252,21 @@ with paceline_recorder.record(prefix + "/accumulated.trace"):
             accumulated(torch.ones(3, 64)).sum().backward()
         accumulated(torch.ones(3, 64)).sum().backward()
         optimizer.step()
+class Half(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+    def forward(self, value):
+        return self.used(value)
+half = DDP(Half(), find_unused_parameters=True)
+with paceline_recorder.record(prefix + "/unused.trace"):
+    for _ in range(3):
+        half(torch.ones(3, 64)).sum().backward()
 """)
         self.assertEqual(errors, ["", ""])
+        (unused,) = self.imported("unused.0.trace")
+        for step in unused["steps"]:  # two gradients come, all four are reduced
+            self.assertEqual((step["gradients"], sum(self.sizes(step))), (2, 4 * 2 * (64 * 64 + 64)))
         (own,) = self.imported("own_hook.0.trace")
         self.assertEqual([len(step["calls"]) for step in own["steps"]], [1, 1, 1])
         self.assertIsNone(own["steps"][0]["calls"][0]["elements"])  # fp16, as torch was told
