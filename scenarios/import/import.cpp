@@ -27,7 +27,8 @@ void take(traces::UnpackedFile file, Import& import) {
   try {
     DeviceTrace trace = traces::read_device_trace(file.text);
     if (trace.tasks.empty() && trace.collectives.empty()) {
-      import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
+      import.refused.push_back(
+          {std::move(file.name), "has no collectives, and nothing that ran on a device"});
       return;
     }
     import.traces.push_back(std::move(trace));

@@ -81,7 +81,7 @@ const std::map<std::string, std::vector<std::string>> owners{
       "scenarios/cli", "real/worker"}},
     {"archive.h", {"traces/archive"}},
     {"archive_entry.h", {"traces/archive"}},
-    {"simdjson.h", {"traces/kineto"}},
+    {"simdjson.h", {"traces/pytorch", "traces/kineto", "traces/execution_trace"}},
     {"CLI", {"scenarios/cli", "real/worker"}},
     {"fmt",
      {"sim", "scenarios", "traces/nccl_tests", "traces/collective_table", "traces/ping_pong",

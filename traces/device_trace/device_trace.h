@@ -78,6 +78,8 @@ struct DeviceTrace {
   std::vector<Parameter> parameters;  // in the order of registration; empty where not told
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
+  // Without, those of its collectives are the order of what the host did, and it has nothing else.
+  bool has_times = true;
   std::uint64_t events = 0, skipped = 0;  // of the file; those that could not be read
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/execution_trace/execution_trace.h"
 #include "traces/kineto/kineto.h"
 
 namespace paceline::traces {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::array rows{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
+    DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
 };
 
 }  // namespace
