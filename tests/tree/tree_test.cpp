@@ -82,6 +82,8 @@ const std::map<std::string, std::vector<std::string>> owners{
     {"archive.h", {"traces/archive"}},
     {"archive_entry.h", {"traces/archive"}},
     {"simdjson.h", {"traces/pytorch", "traces/kineto", "traces/execution_trace"}},
+    {"google", {"traces/chakra"}},
+    {"chakra.pb.h", {"traces/chakra"}},
     {"CLI", {"scenarios/cli", "real/worker"}},
     {"fmt",
      {"sim", "scenarios", "traces/nccl_tests", "traces/collective_table", "traces/ping_pong",

@@ -20,6 +20,7 @@ inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(t
 
 // One collective as the host asked for it, with as much of it as the trace tells.
 struct TracedCollective {
+  std::string name;  // of what ran it; empty where the format has none, or a kernel's
   std::string kind;  // as the trace spells it: allreduce, all_to_allv, send
   std::optional<collectives::Collective> collective;  // when it is one of ours
   std::optional<ElementCount> count;  // of the larger of its two buffers: of the whole array

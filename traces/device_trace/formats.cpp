@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "traces/chakra/chakra.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/execution_trace/execution_trace.h"
 #include "traces/kineto/kineto.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::array rows{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
     DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
+    DeviceTraceFormat{"chakra", is_chakra, read_chakra},
 };
 
 }  // namespace

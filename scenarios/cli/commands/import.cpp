@@ -30,9 +30,10 @@ int run(const Options& options) {
 
 Action attach_import(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths,
-                 "traces of PyTorch's profiler (Kineto) or its execution traces, a file a rank; "
-                 "compressed, packed or in folders as they come")
+  app.add_option(
+         "paths", options->paths,
+         "traces of PyTorch's profiler (Kineto), its execution traces or Chakra's, a file a rank; "
+         "compressed, packed or in folders as they come")
       ->required();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };

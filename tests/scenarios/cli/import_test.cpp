@@ -121,11 +121,13 @@ TEST(Import, RefusesWhatIsNoTrace) {
   EXPECT_EQ(none.exit_code, 2);
   const Ended alone = paceline({"import", "no.txt"}, folder.path());
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, "paceline: no.txt: is in no known format; known: kineto, execution trace\n");
+  EXPECT_EQ(alone.err,
+            "paceline: no.txt: is in no known format; known: kineto, execution trace, chakra\n");
   const Ended beside = paceline({"import", "."}, folder.path());
   EXPECT_EQ(beside.exit_code, 0) << beside.err;
-  EXPECT_NE(beside.out.find("no.txt: is in no known format; known: kineto, execution trace"),
-            std::string::npos);
+  EXPECT_NE(
+      beside.out.find("no.txt: is in no known format; known: kineto, execution trace, chakra"),
+      std::string::npos);
   folder.write("empty.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
   EXPECT_EQ(paceline({"import", "empty.json"}, folder.path()).err,
             "paceline: empty.json: has no collectives, and nothing that ran on a device\n");
