@@ -15,14 +15,15 @@ namespace paceline::cli {
 // Where the commands that run the points of a scenario leave what they found.
 struct OutcomeOutput {
   std::string json, csv, timeline;  // files; - is standard output; empty: not asked for
+  std::string chakra;               // a folder; empty: not asked for
   bool all_calls = false;           // in the JSON, however many they are
 
-  // Returns the options of --json, --csv and --timeline.
+  // Returns the options of --json, --csv, --timeline and --chakra.
   std::vector<CLI::Option*> add_to(CLI::App& app);
 
-  // Throws InputError when standard output would take two of them.
+  // Throws InputError when standard output would take two of them, or a folder's files.
   void check() const;
-  [[nodiscard]] bool keeps_traces() const { return !timeline.empty(); }
+  [[nodiscard]] bool keeps_traces() const { return !timeline.empty() || !chakra.empty(); }
 
   // Writes the table, unless standard output is taken, and the files. Returns the exit code: says
   // on standard error which point failed, when one did.
