@@ -7,7 +7,8 @@
 
 namespace paceline::traces {
 
-// Whether bytes are a Chakra execution trace: Protocol Buffers, the first of them its metadata.
+// Whether bytes are a Chakra execution trace: Protocol Buffers, the first of them its metadata. Or
+// its graph in JSON, which is refused.
 [[nodiscard]] bool is_chakra(std::string_view bytes);
 
 // One rank's trace. Nodes on the device are tasks, or collectives; those on the host only take

@@ -19,7 +19,7 @@ namespace paceline::traces {
 //     compute before it, so that nothing else explains the wait;
 //   - the optimizer: for all collectives that ended before it began and no optimizer waited for.
 //
-// Precondition: the rank is one of the trace.
+// Preconditions: the rank is one of the trace; spans start at 0 or later.
 void write_chakra(std::ostream& out, const StepTrace& trace, Rank rank);
 
 }  // namespace paceline::traces

@@ -110,6 +110,12 @@ TEST(Chakra, ThatCannotBeReadSaysWhichByteOrNode) {
             "node 7 ends later than a trace can be");
 }
 
+TEST(Chakra, InJsonIsRefusedAsWhatItIs) {
+  const std::string graph = R"({ "workload_graph": [{"Id": 216, "NodeType": 4}]})";
+  EXPECT_TRUE(is_chakra(graph));
+  EXPECT_EQ(chakra_error(graph), "is a Chakra graph in JSON, which is not read");
+}
+
 TEST(Chakra, IsToldFromOthersByItsContent) {
   for (const char* name : {"with_starts.et", "without_starts.et", "cycle.et"}) {
     EXPECT_TRUE(is_chakra(chakra_fixture(name))) << name;
