@@ -6,17 +6,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/timeline_output.h"
 #include "scenarios/import/import.h"
 #include "scenarios/report/report.h"
+#include "traces/chakra/write_chakra.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::cli {
 namespace {
+
+constexpr std::size_t chakra_ranks_max = 64;
 
 std::string point_name(const PointOutcome& outcome) {
   std::string name = fmt::format("{} GPUs", outcome.gpus);
@@ -53,6 +58,47 @@ void write_trace(const std::string& path, const std::vector<PointOutcome>& outco
   }
 }
 
+std::vector<Rank> first_ranks(const StepTrace& trace) {
+  std::vector<Rank> ranks;
+  for (const RankClass& members : trace.classes) {
+    ranks.insert(ranks.end(), members.ranks.begin(), members.ranks.end());
+  }
+  std::ranges::sort(ranks);
+  ranks.resize(std::min(ranks.size(), chakra_ranks_max));
+  return ranks;
+}
+
+// 2-16-GPUs-measured: a number that nothing else has, and what of the name a path can have.
+std::string folder_name(std::size_t number, const std::string& name) {
+  std::string folder = std::to_string(number);
+  bool is_gap = true;
+  for (const char c : name) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || c == '.' || c == '_';
+    if (is_plain && is_gap) folder += '-';
+    if (is_plain) folder += c;
+    is_gap = !is_plain;
+  }
+  constexpr std::size_t most = 100;  // below what file systems take
+  return folder.substr(0, most);
+}
+
+void write_chakra_files(const std::string& path, const std::vector<PointOutcome>& outcomes) {
+  namespace fs = std::filesystem;
+  const auto runs = runs_of(outcomes);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const fs::path folder =
+        runs.size() == 1 ? fs::path(path) : fs::path(path) / folder_name(i + 1, runs[i].name);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw InputError({folder.string(), 0, 0}, "is no folder: " + error.message(), "");
+    for (const Rank rank : first_ranks(runs[i].trace)) {
+      write_to((folder / fmt::format("step.{}.et", rank.value())).string(),
+               [&](std::ostream& out) { traces::write_chakra(out, runs[i].trace, rank); });
+    }
+  }
+}
+
 const std::string& why_failed(const PointOutcome& outcome) {
   return outcome.prediction_failed() ? outcome.failure : outcome.measure_failure;
 }
@@ -71,15 +117,22 @@ std::vector<CLI::Option*> OutcomeOutput::add_to(CLI::App& app) {
       ->needs(to_timeline);
   auto* to_trace = app.add_option("--trace", trace,
                                   "write the step of every point as a trace, for paceline import");
+  auto* to_chakra = app.add_option(
+      "--chakra", chakra,
+      "write Chakra execution traces into a folder, step.RANK.et, for other simulators: of the "
+      "first 64 ranks; a folder a point where there are several");
   app.add_flag("--calls", all_calls,
                "write every collective call into the JSON, for compare, however many they are");
-  return {to_json, to_csv, to_timeline, to_trace};
+  return {to_json, to_csv, to_timeline, to_trace, to_chakra};
 }
 
 void OutcomeOutput::check() {
   if ((json == "-") + (csv == "-") + (timeline == "-") + (trace == "-") > 1) {
     throw InputError({"-", 0, 0}, "standard output takes one of --json, --csv, --timeline, --trace",
                      "write the others to files");
+  }
+  if (chakra == "-") {
+    throw InputError({"-", 0, 0}, "standard output takes no folder of --chakra", "name a folder");
   }
   if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
@@ -100,6 +153,7 @@ int OutcomeOutput::write(const ScenarioFile& file,
     write_timeline(timeline, runs);
   }
   if (!trace.empty()) write_trace(trace, outcomes);
+  if (!chakra.empty()) write_chakra_files(chakra, outcomes);
   const auto failed = std::find_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& one) {
     return !why_failed(one).empty();
   });

@@ -16,16 +16,19 @@ namespace paceline::cli {
 // Where the commands that run the points of a scenario leave what they found.
 struct OutcomeOutput {
   std::string json, csv, timeline, trace;  // files; - is standard output; empty: not asked for
+  std::string chakra;                      // a folder; empty: not asked for
   std::vector<std::string> beside;         // files of runs that stand in the timeline, too
   bool all_calls = false;                  // in the JSON, however many they are
 
-  // Returns the options of --json, --csv, --timeline and --trace.
+  // Returns the options of --json, --csv, --timeline, --trace and --chakra.
   std::vector<CLI::Option*> add_to(CLI::App& app);
 
-  // Throws InputError when standard output would take two of them, or what is to stand beside
-  // cannot be read. To be called first.
+  // Throws InputError when standard output would take two of them or a folder, or what is to stand
+  // beside cannot be read. To be called first.
   void check();
-  [[nodiscard]] bool keeps_traces() const { return !timeline.empty() || !trace.empty(); }
+  [[nodiscard]] bool keeps_traces() const {
+    return !timeline.empty() || !trace.empty() || !chakra.empty();
+  }
 
   // Writes the table, unless standard output is taken, and the files. Returns the exit code: says
   // on standard error which point failed, when one did.

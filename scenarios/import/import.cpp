@@ -39,7 +39,8 @@ void take_runs(const traces::UnpackedFile& file, Import& import) {
 void take_device_trace(traces::UnpackedFile file, Import& import) {
   DeviceTrace trace = traces::read_device_trace(file.text);
   if (trace.tasks.empty() && trace.collectives.empty()) {
-    import.refused.push_back({std::move(file.name), "has nothing that ran on a device"});
+    import.refused.push_back(
+        {std::move(file.name), "has no collectives, and nothing that ran on a device"});
     return;
   }
   import.traces.push_back(std::move(trace));

@@ -32,6 +32,7 @@ std::string rank_of(const DeviceTrace& trace) {
 std::string text_of(const std::optional<Seconds>& time) { return time ? to_text(*time) : none; }
 
 void write_steps(std::ostream& out, const Import& import) {
+  out << '\n';
   TextTable table(
       {"rank", "step", "length", "compute", "communication", "exposed", "calls", "gradients"}, 2);
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
@@ -59,28 +60,44 @@ struct Alike {
 
 std::string or_none(std::uint64_t number) { return number > 0 ? std::to_string(number) : none; }
 
-// Of the first rank, as its first step with calls makes them; a row for each kind and size.
-void write_calls(std::ostream& out, const Import& import) {
+// A row for each kind and size, in the order of their first calls.
+struct Calls {
   std::vector<Likeness> order;
   std::map<Likeness, Alike> alike;
+
+  void add(const TracedCollective& call) {
+    const Likeness likeness = likeness_of(call);
+    if (!alike.contains(likeness)) order.push_back(likeness);
+    Alike& of = alike[likeness];
+    ++of.calls;
+    if (call.device) {
+      of.on_device.push_back(traces::seconds_of(call.device->end) -
+                             traces::seconds_of(call.device->start));
+    }
+  }
+};
+
+// Of the first rank: those of its steps, or all where the trace has no steps.
+void write_calls(std::ostream& out, const Import& import) {
+  const DeviceTrace& trace = import.traces.front();
+  const bool has_steps = !import.steps.front().empty();
+  Calls calls;
   std::size_t steps = 0;
   for (const StepProfile& step : import.steps.front()) {
     if (!step.calls.empty()) ++steps;
-    for (const ProfiledCall& call : step.calls) {
-      const Likeness likeness = likeness_of(import.traces.front().collectives[call.collective]);
-      if (!alike.contains(likeness)) order.push_back(likeness);
-      Alike& of = alike[likeness];
-      ++of.calls;
-      if (call.start) of.on_device.push_back(*call.end - *call.start);
-    }
+    for (const ProfiledCall& call : step.calls) calls.add(trace.collectives[call.collective]);
   }
-  if (order.empty()) return;
-  fmt::print(out, "\ncollectives of rank {}, in {} step{}\n", rank_of(import.traces.front()), steps,
-             steps == 1 ? "" : "s");
+  if (!has_steps) {
+    for (const TracedCollective& call : trace.collectives) calls.add(call);
+  }
+  if (calls.order.empty()) return;
+  const std::string where =
+      has_steps ? fmt::format("in {} step{}", steps, steps == 1 ? "" : "s") : "in all of the trace";
+  fmt::print(out, "\ncollectives of rank {}, {}\n", rank_of(trace), where);
   TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
-  for (const Likeness& likeness : order) {
+  for (const Likeness& likeness : calls.order) {
     const auto& [kind, count, size, group] = likeness;
-    const Alike& of = alike.at(likeness);
+    const Alike& of = calls.alike.at(likeness);
     const auto [least, most] = std::ranges::minmax_element(of.on_device);
     const bool ran = !of.on_device.empty();
     table.add({kind, or_none(count), or_none(size), or_none(group), std::to_string(of.calls),
@@ -110,17 +127,36 @@ nlohmann::ordered_json seconds_or_null(const std::optional<Seconds>& time) {
   return time ? nlohmann::ordered_json(time->value()) : nullptr;
 }
 
-nlohmann::ordered_json json_of(const TracedCollective& traced, const ProfiledCall& call) {
+nlohmann::ordered_json json_of(const TracedCollective& traced) {
   return {{"kind", traced.kind},
           {"elements", traced.count ? nlohmann::ordered_json(traced.count->value()) : nullptr},
           {"element_size_bytes",
            traced.element_size ? nlohmann::ordered_json(traced.element_size->value()) : nullptr},
           {"group_size", traced.group_size},
-          {"algorithm", traced.algorithm},
-          {"called_s", call.called.value()},
-          {"ready_s", seconds_or_null(call.ready)},
-          {"start_s", seconds_or_null(call.start)},
-          {"end_s", seconds_or_null(call.end)}};
+          {"algorithm", traced.algorithm}};
+}
+
+nlohmann::ordered_json json_of(const TracedCollective& traced, const ProfiledCall& call) {
+  nlohmann::ordered_json json = json_of(traced);
+  json["called_s"] = call.called.value();
+  json["ready_s"] = seconds_or_null(call.ready);
+  json["start_s"] = seconds_or_null(call.start);
+  json["end_s"] = seconds_or_null(call.end);
+  return json;
+}
+
+// From the first event of the trace.
+nlohmann::ordered_json json_of(const TracedCollective& traced, bool has_times) {
+  nlohmann::ordered_json json = json_of(traced);
+  if (!has_times) return json;
+  json["called_s"] = traces::seconds_of(traced.called).value();
+  json["start_s"] = traced.device
+                        ? nlohmann::ordered_json(traces::seconds_of(traced.device->start).value())
+                        : nullptr;
+  json["end_s"] = traced.device
+                      ? nlohmann::ordered_json(traces::seconds_of(traced.device->end).value())
+                      : nullptr;
+  return json;
 }
 
 nlohmann::ordered_json json_of(const DeviceTrace& trace, const StepProfile& step) {
@@ -153,10 +189,10 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
 void write_profiles(std::ostream& out, const Import& import) {
   std::size_t steps = 0;
   for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
-  fmt::print(out, "{} rank{}, {} step{}{}\n\n", import.traces.size(),
+  fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
              import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
              import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
-  write_steps(out, import);
+  if (steps > 0) write_steps(out, import);
   write_calls(out, import);
   write_matched(out, import);
 }
@@ -191,6 +227,11 @@ void write_json(std::ostream& out, const Import& import) {
                       {"events", trace.events},
                       {"skipped_events", trace.skipped},
                       {"steps", std::move(steps)}});
+    if (!import.steps[t].empty()) continue;
+    auto& calls = traces.back()["calls"] = nlohmann::ordered_json::array();
+    for (const TracedCollective& call : trace.collectives) {
+      calls.push_back(json_of(call, trace.has_times));
+    }
   }
   auto& matched = all["matched"] = nlohmann::ordered_json::array();
   for (const traces::MatchedCall& call : import.matched.calls) {

@@ -20,6 +20,7 @@ inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(t
 
 // One collective as the host asked for it, with as much of it as the trace tells.
 struct TracedCollective {
+  std::string name;  // of what ran it; empty where the format has none, or a kernel's
   std::string kind;  // as the trace spells it: allreduce, all_to_allv, send
   std::optional<collectives::Collective> collective;  // when it is one of ours
   std::optional<ElementCount> count;  // of the larger of its two buffers: of the whole array
@@ -82,6 +83,8 @@ struct DeviceTrace {
   std::vector<Parameter> parameters;  // in the order of registration; empty where not told
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
+  // Without, those of its collectives are the order of what the host did, and it has nothing else.
+  bool has_times = true;
   std::uint64_t events = 0, skipped = 0;  // of the file; those that could not be read
 };
 

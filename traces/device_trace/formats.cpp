@@ -3,7 +3,9 @@
 #include <array>
 #include <string>
 
+#include "traces/chakra/chakra.h"
 #include "traces/collective_log/collective_log.h"
+#include "traces/execution_trace/execution_trace.h"
 #include "traces/kineto/kineto.h"
 #include "traces/perfetto/perfetto.h"
 #include "traces/torch/recording.h"
@@ -14,6 +16,8 @@ namespace {
 constexpr std::array rows{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
     DeviceTraceFormat{"recording", is_recording, read_recording},
+    DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
+    DeviceTraceFormat{"chakra", is_chakra, read_chakra},
 };
 
 }  // namespace

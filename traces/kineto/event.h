@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "traces/pytorch/nccl_names.h"
+
 namespace paceline::traces::kineto {
 
 // Values as the file has them: strings without their quotes, numbers as they are spelled, lists
@@ -54,16 +56,8 @@ enum class Category : unsigned char { kernel, copy, set, launch, annotation, ope
   return Category::other;
 }
 
-// Where a host call of a collective stands.
-inline constexpr std::string_view recorded_call = "record_param_comms";
-inline constexpr std::string_view annotated_call = "nccl:";
 inline constexpr std::string_view gradient_ready =
     "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad";
-
-// A kernel of NCCL or RCCL.
-[[nodiscard]] inline bool is_collective_kernel(std::string_view name) {
-  return name.starts_with("nccl") || name.starts_with("rccl");
-}
 
 // Launches a CUDA graph: everything in it has the correlation of this one call.
 [[nodiscard]] inline bool is_graph_launch(std::string_view name) {
@@ -77,8 +71,8 @@ inline constexpr std::string_view gradient_ready =
     case Category::copy:
     case Category::set:
     case Category::launch: return true;
-    case Category::annotation: return name.starts_with(annotated_call);
-    case Category::operation: return name == recorded_call;
+    case Category::annotation: return name.starts_with(pytorch::annotated_call);
+    case Category::operation: return name == pytorch::recorded_call;
     case Category::other: return false;
   }
   return false;

@@ -6,11 +6,18 @@
 #include "traces/collective_log/collective_log.h"
 #include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
-#include "traces/kineto/nccl_names.h"
-#include "traces/kineto/scalars.h"
+#include "traces/kineto/told_calls.h"
+#include "traces/pytorch/nccl_names.h"
+#include "traces/pytorch/scalars.h"
 
 namespace paceline::traces::kineto {
 namespace {
+
+using pytorch::annotated_call;
+using pytorch::furthest_time;
+using pytorch::is_collective_kernel;
+using pytorch::nanoseconds_of;
+using pytorch::recorded_call;
 
 std::uint64_t number_or_0(std::string_view text) {
   return number_of<std::uint64_t>(text).value_or(0);
@@ -90,9 +97,9 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
   CollectiveKernel& kernel = launched.kernel;
   kernel.start = start;
   kernel.end = end;
-  kernel.kind = kernel_kind(event.name);
+  kernel.kind = pytorch::kernel_kind(event.name);
   kernel.told = told_by(event);
-  kernel.told.algorithm = algorithm_of(event.name);
+  kernel.told.algorithm = pytorch::algorithm_of(event.name);
   kernel.external_id = operation_of(event.arguments);
   kernels_.push_back(std::move(launched));
 }

@@ -6,10 +6,14 @@
 #include <unordered_map>
 #include <utility>
 
-#include "traces/kineto/nccl_names.h"
+#include "traces/pytorch/nccl_names.h"
 
 namespace paceline::traces::kineto {
 namespace {
+
+using pytorch::complete;
+using pytorch::kernel_class;
+using pytorch::may_run;
 
 class Joining {
  public:
@@ -152,7 +156,7 @@ class Joining {
     complete(call, std::move(kernel.told));
     if (call.kind.empty()) {
       call.kind = kernel.kind.empty() ? "unknown" : kernel.kind;
-      call.collective = collective_of(call.kind);
+      call.collective = pytorch::collective_of(call.kind);
     }
   }
 

@@ -2,14 +2,11 @@
 
 #include <simdjson.h>
 
-#include <algorithm>
-#include <cstring>
-#include <optional>
-#include <string>
-#include <utility>
+#include <string_view>
 
 #include "traces/kineto/event.h"
 #include "traces/kineto/gathering.h"
+#include "traces/pytorch/on_demand.h"
 
 namespace paceline::traces {
 namespace {
@@ -19,39 +16,14 @@ using kineto::Arguments;
 using kineto::Category;
 using kineto::Event;
 using kineto::Gathering;
+using pytorch::is_array;
+using pytorch::is_object;
+using pytorch::key_of;
+using pytorch::spelled;
+using pytorch::unescaped;
 
 constexpr const char* what_to_give =
     "give the JSON that torch.profiler exports, whole and unpacked";
-
-// A value as the text has it: strings without quotes, lists with their brackets, objects as
-// nothing.
-std::string_view spelled(ondemand::value value) {
-  std::string_view token = value.raw_json_token();
-  while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
-  if (token.empty() || token.front() == '{') return {};
-  if (token.front() == '[') return value.get_array().value().raw_json().value();
-  if (token.front() != '"') return token;
-  return token.size() < 2 ? std::string_view() : token.substr(1, token.size() - 2);
-}
-
-// The same, as it is meant: in `names` of kernels and ranges.
-std::string_view unescaped(ondemand::value value) {
-  const std::string_view name = spelled(value);
-  if (name.find('\\') == std::string_view::npos) return name;
-  std::string_view meant;
-  return value.get_string().get(meant) == simdjson::SUCCESS ? meant : name;
-}
-
-std::string_view key_of(ondemand::field& field) {
-  const char* key = field.key().raw();
-  return {key, static_cast<std::size_t>(std::strchr(key, '"') - key)};
-}
-
-bool is_object(ondemand::value& value) {
-  return value.type().value() == ondemand::json_type::object;
-}
-
-bool is_array(ondemand::value& value) { return value.type().value() == ondemand::json_type::array; }
 
 Arguments arguments_of(ondemand::value value) {
   Arguments arguments;
@@ -132,28 +104,10 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
   return has_events;
 }
 
-FormatError not_json(std::string_view text, std::optional<std::size_t> at, const std::string& why) {
-  const std::string what = "is not JSON, or cut off";
-  if (!at) return {0, what + ": " + why, what_to_give};
-  const auto before = text.substr(0, *at);
-  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-  return {line, what + ", at byte " + std::to_string(*at) + ": " + why, what_to_give};
-}
-
-std::string_view without_blanks(std::string_view json) {
-  const std::size_t first = json.find_first_not_of(" \t\r\n");
-  return first == std::string_view::npos ? std::string_view() : json.substr(first);
-}
-
 }  // namespace
 
 bool is_kineto(std::string_view json) {
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-  if (json.starts_with(byte_order_mark)) json.remove_prefix(byte_order_mark.size());
-  const std::string_view object = without_blanks(json);
-  if (!object.starts_with('{')) return false;
-  // The properties of 16 devices are 8 KiB.
-  const std::string_view beginning = object.substr(0, 65536);
+  const std::string_view beginning = pytorch::beginning_of_object(json);
   for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
     if (beginning.find(key) != std::string_view::npos) return true;
   }
@@ -161,31 +115,16 @@ bool is_kineto(std::string_view json) {
 }
 
 DeviceTrace read_kineto(std::string_view json) {
-  json = plain_text(json);
-  if (!without_blanks(json).starts_with('{')) {
-    throw FormatError(0, "is no object with traceEvents", what_to_give);
-  }
-  const simdjson::padded_string text(json);
-  ondemand::parser parser;
-  ondemand::document document;
-  if (const auto error = parser.iterate(text).get(document)) {
-    throw not_json(json, std::nullopt, simdjson::error_message(error));
-  }
-  const auto place = [&]() -> std::optional<std::size_t> {
-    const char* at = nullptr;
-    if (document.current_location().get(at) != simdjson::SUCCESS) return std::nullopt;
-    return std::min(static_cast<std::size_t>(at - text.data()), json.size());
-  };
-  Gathering gathering;
-  bool has_events = false;
-  try {
-    has_events = take_all(document, gathering);
-  } catch (const simdjson::simdjson_error& error) {
-    throw not_json(json, place(), error.what());
-  }
-  if (const auto rest = place()) throw not_json(json, rest, "more than one object");
-  if (!has_events) throw FormatError(0, "has no traceEvents", what_to_give);
-  return gathering.trace();
+  DeviceTrace trace;
+  pytorch::read_object(json, "is no object with traceEvents", what_to_give,
+                       [&](ondemand::document& document) {
+                         Gathering gathering;
+                         if (!take_all(document, gathering)) {
+                           throw FormatError(0, "has no traceEvents", what_to_give);
+                         }
+                         trace = gathering.trace();  // what it gathers are views of the text
+                       });
+  return trace;
 }
 
 }  // namespace paceline::traces

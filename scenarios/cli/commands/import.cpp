@@ -51,9 +51,9 @@ int run(const Options& options) {
 Action attach_import(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
-                 "traces of PyTorch's profiler (Kineto) or of paceline_recorder.py, a file a rank; "
-                 "what --trace wrote; logs of collectives, as calibrate takes them; compressed, "
-                 "packed or in folders")
+                 "traces of PyTorch's profiler (Kineto), its execution traces, Chakra's, or of "
+                 "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives, as "
+                 "calibrate takes them; compressed, packed or in folders")
       ->required();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   app.add_option("-o,--output", options->output,

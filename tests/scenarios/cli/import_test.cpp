@@ -92,6 +92,27 @@ TEST(Import, ReadsWhatIsPacked) {
   EXPECT_EQ(gzip.out.rfind("1 rank, 2 steps, A device\n", 0), 0U) << gzip.out;
 }
 
+TEST(Import, ListsAllCollectivesOfATraceWithoutSteps) {
+  const std::string file =
+      PACELINE_SOURCE_DIR "/tests/fixtures/execution_trace/with_attributes.json";
+  const Folder folder;
+  const Ended ended = paceline({"import", file}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out,
+            "1 rank, 0 steps\n\n"
+            "collectives of rank -, in all of the trace\n"
+            "kind        elements  bytes each  group  calls  least  most\n"
+            "-----------------------------------------------------------\n"
+            "broadcast        500           4      4      1      -     -\n"
+            "allreduce       3000           2      4      1      -     -\n"
+            "all_reduce         1           4      4      1      -     -\n");
+  const Ended as_json = paceline({"import", file, "--json", "-"}, folder.path());
+  const json calls = json::parse(as_json.out)["traces"][0]["calls"];
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[1]["elements"], 3000);
+  EXPECT_FALSE(calls[1].contains("called_s")) << "such a trace has no times";
+}
+
 TEST(Import, RefusesWhatIsNoTrace) {
   const Folder folder;
   folder.write("no.txt", "no trace\n");
@@ -108,7 +129,7 @@ TEST(Import, RefusesWhatIsNoTrace) {
   EXPECT_NE(beside.out.find("no.txt: is in no known format; known: "), std::string::npos);
   folder.write("empty.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
   EXPECT_EQ(paceline({"import", "empty.json"}, folder.path()).err,
-            "paceline: empty.json: has nothing that ran on a device\n");
+            "paceline: empty.json: has no collectives, and nothing that ran on a device\n");
   folder.write("again.json", trace_of_rank(0, 1000, 70, 30));
   const Ended twice = paceline({"import", "0.json", "again.json"}, folder.path());
   EXPECT_EQ(twice.exit_code, 2);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "traces/kineto/nccl_names.h"
+#include "traces/pytorch/nccl_names.h"
 
 namespace paceline::traces::kineto {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 HostCall call(const char* kind, std::uint64_t thread, TraceTime called, TraceTime returned) {
   HostCall made{{}, thread, std::nullopt};
   made.call.kind = kind;
-  made.call.collective = collective_of(kind);
+  made.call.collective = pytorch::collective_of(kind);
   made.call.called = called;
   made.call.returned = returned;
   return made;

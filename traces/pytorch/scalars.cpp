@@ -1,4 +1,4 @@
-#include "traces/kineto/scalars.h"
+#include "traces/pytorch/scalars.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "traces/collective_log/lines.h"
 
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -108,6 +108,23 @@ std::optional<ElementSize> element_size_of(std::string_view type) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> elements_of(std::string_view shapes) {
+  std::uint64_t sum = 0;
+  for (const std::string_view shape : inner_lists(shapes)) {
+    const auto elements = product_of(shape);
+    if (!elements || *elements > elements_most - sum) return std::nullopt;
+    sum += *elements;
+  }
+  return sum;
+}
+
+std::optional<ElementCount> larger_count(std::string_view in, std::string_view out) {
+  const auto one = number_of<std::uint64_t>(in), other = number_of<std::uint64_t>(out);
+  const std::uint64_t count = std::max(one.value_or(0), other.value_or(0));
+  if ((!one && !other) || count > elements_most) return std::nullopt;
+  return ElementCount(count);
+}
+
 std::vector<Rank> ranks_of(std::string_view list) {
   std::vector<Rank> ranks;
   if (list.starts_with('[')) list.remove_prefix(1);
@@ -139,4 +156,4 @@ std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types)
   return sum;
 }
 
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

@@ -6,14 +6,22 @@
 
 #include "models/collectives/plan.h"
 #include "traces/device_trace/device_trace.h"
-#include "traces/kineto/event.h"
 
 // How traces name collectives and NCCL's kernels.
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
+
+// Where a host call of a collective stands.
+inline constexpr std::string_view recorded_call = "record_param_comms";
+inline constexpr std::string_view annotated_call = "nccl:";
 
 // allreduce, all_reduce, _allgather_base, reduce_scatter_tensor_coalesced, all_to_allv,
 // AllReduce... Nothing for barriers, sends and what else is no collective of ours.
 [[nodiscard]] std::optional<collectives::Collective> collective_of(std::string_view kind);
+
+// A kernel of NCCL or RCCL.
+[[nodiscard]] inline bool is_collective_kernel(std::string_view name) {
+  return name.starts_with("nccl") || name.starts_with("rccl");
+}
 
 // What a kernel does: AllReduce of ncclDevKernel_AllReduce_Sum_f32_RING_LL; empty where its name
 // does not tell.
@@ -30,13 +38,7 @@ namespace paceline::traces::kineto {
 [[nodiscard]] std::string kernel_class(const TracedCollective& call);
 [[nodiscard]] std::string kernel_class(std::string_view kernel);
 
-// What the arguments of a call, or of its kernel, tell of it; times are left at 0.
-[[nodiscard]] TracedCollective described(const Arguments& arguments);
-
-// The same of "nccl:all_reduce" and its inputs.
-[[nodiscard]] TracedCollective annotated(std::string_view name, const Arguments& arguments);
-
 // Takes what the first does not tell from the second.
 void complete(TracedCollective& call, TracedCollective other);
 
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

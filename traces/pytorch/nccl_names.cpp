@@ -1,14 +1,11 @@
-#include "traces/kineto/nccl_names.h"
+#include "traces/pytorch/nccl_names.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
-#include "traces/collective_log/lines.h"
-#include "traces/kineto/scalars.h"
-
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
 namespace {
 
 using collectives::Collective;
@@ -36,13 +33,6 @@ std::vector<std::string_view> parts_of(std::string_view name) {
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::optional<ElementCount> larger(std::string_view in, std::string_view out) {
-  const auto one = number_of<std::uint64_t>(in), other = number_of<std::uint64_t>(out);
-  const std::uint64_t count = std::max(one.value_or(0), other.value_or(0));
-  if ((!one && !other) || count > elements_most) return std::nullopt;
-  return ElementCount(count);
 }
 
 }  // namespace
@@ -105,33 +95,6 @@ bool may_run(const TracedCollective& call, std::string_view kernel) {
          (wanted == "reducescatter" && is == "reduce");
 }
 
-TracedCollective described(const Arguments& arguments) {
-  TracedCollective call;
-  call.kind = arguments.collective.substr(0, 64);
-  call.collective = collective_of(call.kind);
-  if (!call.kind.empty()) {
-    call.count = larger(arguments.in_count, arguments.out_count);
-    call.element_size = element_size_of(arguments.dtype);
-  }
-  call.group_size = number_of<std::uint32_t>(arguments.group_size).value_or(0);
-  call.group = arguments.group.empty() ? arguments.group_number : arguments.group;
-  call.ranks = ranks_of(arguments.ranks);
-  call.sequence = number_of<std::uint64_t>(arguments.sequence);
-  return call;
-}
-
-TracedCollective annotated(std::string_view name, const Arguments& arguments) {
-  TracedCollective call;
-  call.kind = name.substr(annotated_call.size(), 64);
-  call.collective = collective_of(call.kind);
-  const auto inputs = tensors_of(arguments.input_dims, arguments.input_types);
-  if (!inputs) return call;
-  call.element_size = inputs->element_size;
-  // Of an all-gather the input is the smaller buffer.
-  if (call.collective != Collective::all_gather) call.count = ElementCount(inputs->elements);
-  return call;
-}
-
 void complete(TracedCollective& call, TracedCollective other) {
   // A barrier of NCCL is an all-reduce of one element, which is told inside it.
   const bool better = other.collective && !call.collective;
@@ -149,4 +112,4 @@ void complete(TracedCollective& call, TracedCollective other) {
   if (!call.sequence) call.sequence = other.sequence;
 }
 
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

@@ -1,11 +1,11 @@
-#include "traces/kineto/nccl_names.h"
+#include "traces/pytorch/nccl_names.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
 namespace {
 
 using collectives::Collective;
@@ -75,4 +75,4 @@ TEST(KernelNames, TellWhatTheyMayRun) {
 }
 
 }  // namespace
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

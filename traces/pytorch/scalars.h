@@ -9,7 +9,7 @@
 #include "traces/device_trace/device_trace.h"
 
 // What the spellings of values in a trace mean.
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
 
 // 126 years: no sum or difference of two such times overflows.
 inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
@@ -26,6 +26,13 @@ inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 
 inline constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
 
+// Elements of tensors together, by their shapes in lists however deep: [[8, 16], []] are 129.
+// Nothing when they are more than elements_most, or no numbers.
+[[nodiscard]] std::optional<std::uint64_t> elements_of(std::string_view shapes);
+
+// The larger of "In msg nelems" and "Out msg nelems", as far as they are told.
+[[nodiscard]] std::optional<ElementCount> larger_count(std::string_view in, std::string_view out);
+
 // Elements of all tensors of "Input Dims" and "Input type", and the type if they share it: [[8,
 // 16],
 // []] and ["float", "Scalar"] are 128 of 4 bytes.
@@ -35,4 +42,4 @@ struct Tensors {
 };
 [[nodiscard]] std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types);
 
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

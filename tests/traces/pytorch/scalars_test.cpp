@@ -1,8 +1,8 @@
-#include "traces/kineto/scalars.h"
+#include "traces/pytorch/scalars.h"
 
 #include <gtest/gtest.h>
 
-namespace paceline::traces::kineto {
+namespace paceline::traces::pytorch {
 namespace {
 
 TEST(Nanoseconds, AreThoseOfDecimalMicroseconds) {
@@ -42,6 +42,22 @@ TEST(Nanoseconds, AreNoneOfWhatIsNoNumberOrTooFar) {
     EXPECT_FALSE(nanoseconds_of(none)) << none;
   }
   EXPECT_EQ(nanoseconds_of("3999999999999999.999"), 3'999'999'999'999'999'999);
+}
+
+TEST(Elements, AreThoseOfAllShapesHoweverDeep) {
+  EXPECT_EQ(elements_of("[64]"), 64U);
+  EXPECT_EQ(elements_of("[[8, 16], []]"), 129U);  // a tensor of no dimension has one
+  EXPECT_EQ(elements_of("[[[1], [2, 3]]]"), 7U);
+  EXPECT_EQ(elements_of("5"), 0U);  // no shape
+  EXPECT_FALSE(elements_of("[[-1]]"));
+  EXPECT_FALSE(elements_of("[[281474976710656], [1]]"));  // 2^48 and one
+}
+
+TEST(LargerCount, IsOfWhatIsTold) {
+  EXPECT_EQ(larger_count("5", "7"), ElementCount(7));
+  EXPECT_EQ(larger_count("5", ""), ElementCount(5));
+  EXPECT_FALSE(larger_count("", "no"));
+  EXPECT_FALSE(larger_count("281474976710657", "1"));
 }
 
 TEST(ElementSizes, AreOfPyTorchsTypesAndOfThoseOfCpp) {
@@ -89,4 +105,4 @@ TEST(Tensors, AreNoneWhereTypesDifferOrShapesCannotBe) {
 }
 
 }  // namespace
-}  // namespace paceline::traces::kineto
+}  // namespace paceline::traces::pytorch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "traces/collective_log/collective_log.h"
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces {
+
+// Whether bytes are a Chakra execution trace: Protocol Buffers, the first of them its metadata. Or
+// its graph in JSON, which is refused.
+[[nodiscard]] bool is_chakra(std::string_view bytes);
+
+// One rank's trace. Nodes on the device are tasks, or collectives; those on the host only take
+// time, and tell when others were launched: `launched` and `called` are the latest start of a host
+// node that one waits for. Times are those of the file, or where no node has a start those that
+// dependencies allow (schedule.h). Throws FormatError, with the byte or node in its message, for
+// what is cut off, too large or no such trace, and for dependencies that cannot be.
+//
+// Collectives of files that tell bytes without a type have elements of one byte; an all-gather
+// there has no count, as the file tells a rank's part.
+[[nodiscard]] DeviceTrace read_chakra(std::string_view bytes);
+
+}  // namespace paceline::traces

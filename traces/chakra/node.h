@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/device_trace/device_trace.h"
+
+namespace paceline::traces::chakra {
+
+enum class Role : std::uint8_t { host, kernel, copy, set, collective };
+
+struct Node {
+  std::uint64_t id;
+  std::uint32_t name;  // in File::names
+  Role role;
+  std::uint32_t stream;  // on the host its thread
+  TraceTime start;       // 0 where it is not told
+  TraceTime duration;
+  std::uint32_t call;                               // in File::calls, of a collective
+  std::vector<std::uint64_t> data_deps, ctrl_deps;  // ids
+};
+
+struct File {
+  std::optional<Rank> rank;
+  std::uint32_t world_size = 0;
+  std::optional<TraceTime> origin;  // the moment that is time 0
+  std::vector<std::string> names;
+  std::vector<Node> nodes;  // in the order of the file
+  std::vector<TracedCollective> calls;
+  bool has_starts = false;
+};
+
+// Whether the bytes begin as such a file does: with a message that is Metadata, alone or before a
+// message that is a Node.
+[[nodiscard]] bool begins_as_file(std::string_view bytes);
+
+// Throws FormatError, with the byte or the node in its message, for what is cut off or no message,
+// is longer than schema.h allows, or has a node without an id or an id twice.
+[[nodiscard]] File parse_file(std::string_view bytes);
+
+}  // namespace paceline::traces::chakra

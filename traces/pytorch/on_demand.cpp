@@ -1,0 +1,58 @@
+#include "traces/pytorch/on_demand.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "traces/collective_log/collective_log.h"
+
+namespace paceline::traces::pytorch {
+namespace {
+
+FormatError not_json(std::string_view text, std::optional<std::size_t> at, const std::string& why,
+                     const char* what_to_give) {
+  const std::string what = "is not JSON, or cut off";
+  if (!at) return {0, what + ": " + why, what_to_give};
+  const auto before = text.substr(0, *at);
+  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  return {line, what + ", at byte " + std::to_string(*at) + ": " + why, what_to_give};
+}
+
+std::string_view without_blanks(std::string_view json) {
+  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view() : json.substr(first);
+}
+
+}  // namespace
+
+std::string_view beginning_of_object(std::string_view json) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (json.starts_with(byte_order_mark)) json.remove_prefix(byte_order_mark.size());
+  const std::string_view object = without_blanks(json);
+  return object.starts_with('{') ? object.substr(0, 65536) : std::string_view();
+}
+
+void read_object(std::string_view json, const char* no_object, const char* what_to_give,
+                 const std::function<void(ondemand::document&)>& take) {
+  json = plain_text(json);
+  if (!without_blanks(json).starts_with('{')) throw FormatError(0, no_object, what_to_give);
+  const simdjson::padded_string text(json);
+  ondemand::parser parser;
+  ondemand::document document;
+  if (const auto error = parser.iterate(text).get(document)) {
+    throw not_json(json, std::nullopt, simdjson::error_message(error), what_to_give);
+  }
+  const auto place = [&]() -> std::optional<std::size_t> {
+    const char* at = nullptr;
+    if (document.current_location().get(at) != simdjson::SUCCESS) return std::nullopt;
+    return std::min(static_cast<std::size_t>(at - text.data()), json.size());
+  };
+  try {
+    take(document);
+  } catch (const simdjson::simdjson_error& error) {
+    throw not_json(json, place(), error.what(), what_to_give);
+  }
+  if (const auto rest = place()) throw not_json(json, rest, "more than one object", what_to_give);
+}
+
+}  // namespace paceline::traces::pytorch

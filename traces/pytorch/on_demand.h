@@ -1,0 +1,57 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+// JSON of PyTorch, in one pass, without a tree of values: what is spelled is a view of the text.
+namespace paceline::traces::pytorch {
+
+namespace ondemand = simdjson::ondemand;
+
+// A value as the text has it: strings without quotes, lists with their brackets, objects as
+// nothing. These are inline: they run for each of millions of fields.
+[[nodiscard]] inline std::string_view spelled(ondemand::value value) {
+  std::string_view token = value.raw_json_token();
+  while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
+  if (token.empty() || token.front() == '{') return {};
+  if (token.front() == '[') return value.get_array().value().raw_json().value();
+  if (token.front() != '"') return token;
+  return token.size() < 2 ? std::string_view() : token.substr(1, token.size() - 2);
+}
+
+// The same, as it is meant: names of kernels and ranges. Lives as long as the parser.
+[[nodiscard]] inline std::string_view unescaped(ondemand::value value) {
+  const std::string_view name = spelled(value);
+  if (name.find('\\') == std::string_view::npos) return name;
+  std::string_view meant;
+  return value.get_string().get(meant) == simdjson::SUCCESS ? meant : name;
+}
+
+[[nodiscard]] inline std::string_view key_of(ondemand::field& field) {
+  const char* key = field.key().raw();
+  return {key, static_cast<std::size_t>(std::strchr(key, '"') - key)};
+}
+
+[[nodiscard]] inline bool is_object(ondemand::value& value) {
+  return value.type().value() == ondemand::json_type::object;
+}
+
+[[nodiscard]] inline bool is_array(ondemand::value& value) {
+  return value.type().value() == ondemand::json_type::array;
+}
+
+// The first 64 KiB of an object (the properties of 16 devices are 8), from its brace on; empty for
+// what is none.
+[[nodiscard]] std::string_view beginning_of_object(std::string_view json);
+
+// Calls `take` with a text's only object. Throws FormatError, with the byte in its message, for
+// what is not JSON, is cut off, or has something behind the object, and for what is no object:
+// `no_object` says what it is then, `what_to_give` what it should be.
+void read_object(std::string_view json, const char* no_object, const char* what_to_give,
+                 const std::function<void(ondemand::document&)>& take);
+
+}  // namespace paceline::traces::pytorch
