@@ -13,7 +13,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/timeline_output.h"
-#include "scenarios/import/import.h"
+#include "scenarios/import/traced_run.h"
 #include "scenarios/report/report.h"
 #include "traces/chakra/write_chakra.h"
 #include "traces/step_trace_file/step_trace_file.h"
@@ -137,9 +137,13 @@ void OutcomeOutput::check() {
   if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
 
+bool OutcomeOutput::takes_standard_output() const {
+  return json == "-" || csv == "-" || timeline == "-" || trace == "-";
+}
+
 int OutcomeOutput::write(const ScenarioFile& file,
                          const std::vector<PointOutcome>& outcomes) const {
-  if (json != "-" && csv != "-" && timeline != "-" && trace != "-") {
+  if (!takes_standard_output()) {
     write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });
   }
   if (!json.empty()) {

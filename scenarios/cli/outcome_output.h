@@ -30,6 +30,8 @@ struct OutcomeOutput {
     return !timeline.empty() || !trace.empty() || !chakra.empty();
   }
 
+  [[nodiscard]] bool takes_standard_output() const;
+
   // Writes the table, unless standard output is taken, and the files. Returns the exit code: says
   // on standard error which point failed, when one did.
   [[nodiscard]] int write(const ScenarioFile& file,

@@ -61,8 +61,9 @@ enum class Choice { measured_first, predicted, measured };
 
 struct PointPair {
   Axes axes;
-  std::uint32_t gpus = 1;
-  std::string a_is, b_is;  // predicted or measured
+  std::uint32_t gpus = 1;    // of A
+  std::uint32_t b_gpus = 1;  // as many, but where each side is one point
+  std::string a_is, b_is;    // predicted or measured
   Seconds a_step, b_step;
   Difference difference;
 };
@@ -73,7 +74,11 @@ struct Comparison {
   std::vector<std::string> alone;  // points without a partner, and whose
 };
 
-// Pairs of points with the same GPUs and the same values of the same axes, in A's order.
+// How many times A's throughput B has, at the same batch per GPU.
+[[nodiscard]] double speedup(const PointPair& pair);
+
+// Pairs of points with the same GPUs and the same values of the same axes, in A's order. Two files
+// of one point each, of the same axes, are a pair whatever their GPUs.
 [[nodiscard]] Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice);
 
 // What was predicted against what was measured at each point.

@@ -2,14 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
+#include "models/run/call_times.h"
 #include "models/units/parse.h"
+#include "scenarios/import/traced_run.h"
 #include "scenarios/loader/input_error.h"
+#include "traces/device_trace/formats.h"
 
 namespace paceline::compare {
 namespace {
@@ -96,6 +104,52 @@ std::string words_of(const std::exception& error) {
   return text.rfind("[json", 0) == 0 && end != std::string::npos ? text.substr(end + 2) : text;
 }
 
+Side side_of(const StepTrace& trace) {
+  const StepTotals totals = totals_of(trace);
+  Side side;
+  side.step = totals.step;
+  side.compute = totals.compute;
+  side.exposed_communication = totals.exposed_communication;
+  side.compute_spread = compute_spread(trace);
+  side.calls.emplace();
+  for (const CallTimes& call : calls_of(trace)) {
+    side.calls->push_back({call.size, call.transfer, call.skew});
+  }
+  const auto is_untold = [](const Call& call) { return call.transfer == Seconds(0); };
+  if (std::ranges::any_of(*side.calls, is_untold)) side.calls.reset();
+  return side;
+}
+
+std::uint32_t ranks_of(const StepTrace& trace) {
+  std::size_t ranks = 0;
+  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
+  return static_cast<std::uint32_t>(ranks);
+}
+
+// Packed, a folder of them, or in one of their formats.
+bool are_traces(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return true;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream read;
+  read << file.rdbuf();
+  const std::string text = std::move(read).str();
+  constexpr std::string_view gzip = "\x1f\x8b", zstd = "\x28\xb5\x2f\xfd";
+  return text.starts_with(gzip) || text.starts_with(zstd) || traces::is_step_traces(text) ||
+         std::ranges::any_of(traces::device_trace_formats(),
+                             [&](const auto& format) { return format.is_one(text); });
+}
+
+ResultFile read_traces(const std::string& path) {
+  ResultFile result{path, {}};
+  for (const traces::TraceRun& run : import_runs({path})) {
+    Point& point = result.points.emplace_back();
+    point.gpus = ranks_of(run.trace);
+    const bool is_predicted = run.origin == traces::Origin::predicted;
+    (is_predicted ? point.predicted : point.measured) = side_of(run.trace);
+  }
+  return result;
+}
+
 constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE writes one";
 
 }  // namespace
@@ -106,6 +160,7 @@ ResultFile read_result(const std::string& path) {
     const std::string why = !file && errno != 0 ? std::strerror(errno) : "nothing is in it";
     throw InputError({path, 0, 0}, "cannot be read: " + why, "");
   }
+  if (are_traces(path)) return read_traces(path);
   ResultFile result{path, {}};
   std::size_t number = 0;
   bool in_points = false;

@@ -41,7 +41,9 @@ struct ResultFile {
   std::vector<Point> points;
 };
 
-// Reads a paceline.result/1. Throws InputError when the file cannot be read or is none.
+// Reads a paceline.result/1, or traces (scenarios/import), whose runs are measured but for those
+// that say they were predicted. Of runs whose calls have no times, as recordings may not tell them,
+// there are no calls. Throws InputError when the file cannot be read or is neither.
 [[nodiscard]] ResultFile read_result(const std::string& path);
 
 }  // namespace paceline::compare

@@ -44,7 +44,8 @@ std::vector<std::string> row_of(const PointPair& pair, const std::set<std::strin
     const auto axis = pair.axes.find(path);
     row.push_back(axis == pair.axes.end() ? "" : axis->second);
   }
-  row.push_back(std::to_string(pair.gpus));
+  row.push_back(pair.gpus == pair.b_gpus ? std::to_string(pair.gpus)
+                                         : fmt::format("{}, {}", pair.gpus, pair.b_gpus));
   row.push_back(to_text(pair.a_step));
   row.push_back(to_text(pair.b_step));
   row.push_back(fmt::format("{:+.1f}%", 100 * pair.difference.step.value() / pair.a_step.value()));
@@ -99,6 +100,11 @@ void write_table(std::ostream& out, const Comparison& comparison) {
   TextTable table(std::move(header), paths.size() + 1);
   for (const PointPair& pair : comparison.pairs) table.add(row_of(pair, paths));
   table.write(out);
+  for (const PointPair& pair : comparison.pairs) {
+    if (pair.gpus == pair.b_gpus) continue;
+    fmt::print(out, "\nspeedup of {} over {}: {:.2f}, at the same batch per GPU\n", pair.b_gpus,
+               pair.gpus, speedup(pair));
+  }
   write_notes(out, comparison);
 }
 
@@ -113,6 +119,8 @@ void write_json(std::ostream& out, const Comparison& comparison) {
     }
     pairs.push_back({{"axes", pair.axes},
                      {"gpus", pair.gpus},
+                     {"b_gpus", pair.b_gpus},
+                     {"speedup", speedup(pair)},
                      {"a", {{"is", pair.a_is}, {"step_s", pair.a_step.value()}}},
                      {"b", {{"is", pair.b_is}, {"step_s", pair.b_step.value()}}},
                      {"difference_s", difference.step.value()},

@@ -151,17 +151,4 @@ Import import_traces(const std::vector<std::string>& paths) {
   return import;
 }
 
-std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths) {
-  Import import = import_traces(paths);
-  if (!import.refused.empty()) {
-    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
-  }
-  if (!import.files.empty() || !import.logs.empty()) {
-    const auto& file = import.files.empty() ? import.logs.front().file : import.files.front();
-    throw InputError({file, 0, 0}, "holds no runs as paceline keeps them",
-                     "give what --trace or import -o wrote");
-  }
-  return std::move(import.runs);
-}
-
 }  // namespace paceline

@@ -37,11 +37,8 @@ struct Import {
 // InputError.
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
-// The runs of files that hold nothing else. Throws InputError for what is not one of them.
-[[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
-
-// Steps of each rank, the collectives of a step, and how much of them is waiting for other ranks;
-// of runs the totals of their steps and their calls;
+// Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and
+// the step that replay takes (step_summary.h); of runs the totals of their steps and their calls;
 // of logs their rows.
 void write_summary(std::ostream& out, const Import& import);
 void write_json(std::ostream& out, const Import& import);

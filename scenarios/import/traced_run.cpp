@@ -22,7 +22,9 @@ std::string name_of(const Import& import, const traces::TracedStep& step, const 
                      device.empty() ? "" : " on " + device);
 }
 
-TracedRun from_profilers(const Import& import, const std::string& path) {
+}  // namespace
+
+TracedRun profiled_run(const Import& import, const std::string& path) {
   try {
     traces::TracedStep step = traced_step(import.traces, import.steps, import.matched);
     if (const auto network = fill_gradients(step.trace)) {
@@ -41,29 +43,44 @@ TracedRun from_profilers(const Import& import, const std::string& path) {
           fmt::format("ranks: traces of {} of {}; waiting for the others counts as transfer",
                       import.traces.size(), world));
     }
-    return made;
+    made.step = totals_of(made.run.trace).step;
+    if (made.step > Seconds(0)) return made;
+    throw InputError({path, 0, 0}, "has a step that takes no time", "");
   } catch (const traces::FormatError& error) {
     throw InputError({path, 0, 0}, error.what(), error.hint());
   }
 }
 
-}  // namespace
-
 TracedRun traced_run(const Import& import, const std::string& path) {
-  TracedRun made;
-  if (import.runs.empty()) {
-    made = from_profilers(import, path);
-  } else if (import.runs.size() == 1 && import.traces.empty()) {
-    made.run = import.runs.front();
-  } else {
-    throw InputError(
-        {path, 0, 0},
-        fmt::format("has {} runs", import.runs.size() + (import.traces.empty() ? 0 : 1)),
-        "give one: import -o writes files of one run");
+  const std::size_t runs = import.runs.size() + (import.traces.empty() ? 0 : 1);
+  if (runs != 1) {
+    throw InputError({path, 0, 0}, fmt::format("has {} runs", runs),
+                     "give one: files of one rank each, or what import -o wrote");
   }
+  if (!import.traces.empty()) return profiled_run(import, path);
+  TracedRun made;
+  made.run = import.runs.front();
   made.step = totals_of(made.run.trace).step;
   if (made.step <= Seconds(0)) throw InputError({path, 0, 0}, "has a step that takes no time", "");
   return made;
+}
+
+std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& path) {
+  auto runs = import.runs;
+  if (!import.traces.empty()) runs.push_back(profiled_run(import, path).run);
+  return runs;
+}
+
+std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths) {
+  const Import import = import_traces(paths);
+  if (!import.refused.empty()) {
+    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+  }
+  if (!import.logs.empty()) {
+    throw InputError({import.logs.front().file, 0, 0}, "is a log of collectives, not of a run",
+                     "give a trace, or what --trace or import -o wrote");
+  }
+  return runs_of(import, paths.front());
 }
 
 std::shared_ptr<const TracedRun> read_traced_run(const std::string& path) {

@@ -17,10 +17,18 @@ struct TracedRun {
   std::vector<std::string> assumptions;
 };
 
-// The only run of an import, or the step of median length of what profilers saw, with gradients'
-// elements found (known_networks.h) or shared out. Throws InputError when there are several runs,
-// or profilers' traces beside runs, or no step.
+// The step of median length of what profilers saw, with gradients' elements found
+// (known_networks.h) or shared out. Throws InputError, with the path, when there is none.
+[[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path);
+
+// That, or the only run of an import. Throws InputError when it has several, or none.
 [[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path);
+
+// All runs of an import: those of its files, and what profilers saw.
+[[nodiscard]] std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& path);
+
+// Likewise of files that hold nothing else. Throws InputError for what is no run.
+[[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
 
 // The same of a path: a file, an archive or a folder. Read once per process and path.
 [[nodiscard]] std::shared_ptr<const TracedRun> read_traced_run(const std::string& path);

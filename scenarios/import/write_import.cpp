@@ -13,6 +13,8 @@
 #include "scenarios/import/import.h"
 #include "scenarios/import/logs_summary.h"
 #include "scenarios/import/runs_summary.h"
+#include "scenarios/import/step_summary.h"
+#include "scenarios/loader/input_error.h"
 #include "scenarios/report/text_table.h"
 
 namespace paceline {
@@ -197,10 +199,21 @@ void write_profiles(std::ostream& out, const Import& import) {
   write_matched(out, import);
 }
 
+void write_replayed(std::ostream& out, const Import& import) {
+  try {
+    write_step(out, profiled_run(import, import.files.front()));
+  } catch (const InputError& error) {
+    fmt::print(out, "\nno step to replay: {}\n", error.what());
+  }
+}
+
 }  // namespace
 
 void write_summary(std::ostream& out, const Import& import) {
-  if (!import.traces.empty()) write_profiles(out, import);
+  if (!import.traces.empty()) {
+    write_profiles(out, import);
+    write_replayed(out, import);
+  }
   if (!import.runs.empty()) {
     if (!import.traces.empty()) out << '\n';
     write_runs(out, import.runs);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "traces/learn/repeated_steps.h"
+
 namespace paceline::traces {
 namespace {
 
@@ -144,6 +146,7 @@ void count_gradients(const DeviceTrace& trace, std::vector<StepProfile>& steps) 
 
 std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
   std::vector<StepProfile> steps = named_steps(trace);
+  if (steps.empty()) steps = repeated_steps(trace);
   std::vector<DeviceWork> work = work_of(trace, steps);
   std::optional<TraceTime> before;
   if (steps.size() == 1) before = steps.front().host_start;

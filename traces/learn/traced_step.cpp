@@ -70,7 +70,14 @@ std::vector<const StepProfile*> median_step(std::span<const std::vector<StepProf
   return *middle;
 }
 
+// Sums and differences of times up to this do not overflow.
+constexpr TraceTime furthest = 1'000'000'000'000'000'000;  // ns: 32 years
+
 RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
+  if (step.end > furthest || step.host_start < -furthest || *step.length > seconds_of(furthest) ||
+      *step.length < Seconds(0)) {
+    throw FormatError(0, step.name + " has times that are too far apart", "record it again");
+  }
   RankStep made{&trace, &step, 0, step.end, {}, {}};
   made.begin = step.end - static_cast<TraceTime>(step.length->value() * 1e9 + 0.5);
   const auto is_within = [&](TraceTime host) {
@@ -280,6 +287,10 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
     if (const auto& clock = matched.clocks[r]) clocks.push_back(*clock);
   }
   if (ranks.size() == 1) return {0};
+  const auto is_far = [](TraceTime clock) { return clock > furthest || clock < -furthest; };
+  if (std::ranges::any_of(clocks, is_far)) {
+    throw FormatError(0, "the ranks' collectives are too far apart", "give traces of one run");
+  }
   if (clocks.size() == ranks.size()) return clocks;
   assumptions.emplace_back("clocks: ranks share no collective; all are taken to begin at once");
   clocks.clear();

@@ -54,7 +54,9 @@ int run(const Options& options) {
 
 Action attach_compare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("a", options->a, "a result that run or measure wrote with --json")->required();
+  app.add_option("a", options->a,
+                 "a result that run or measure wrote with --json, or traces of a run")
+      ->required();
   app.add_option("b", options->b,
                  "another; without it: what was predicted in the first against what was measured");
   app.add_option("--side", options->side,

@@ -1,5 +1,3 @@
-#include "scenarios/import/import.h"
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/timeline_output.h"
+#include "scenarios/import/traced_run.h"
 
 namespace paceline::cli {
 namespace {
@@ -31,18 +30,22 @@ bool says_summary(const Options& options) {
 int run(const Options& options) {
   const bool summary = says_summary(options);
   const Import import = import_traces(options.paths);
-  if (import.runs.empty() && !(options.output.empty() && options.timeline.empty())) {
-    throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
-                     "give a file that --trace wrote");
+  std::vector<traces::TraceRun> runs;
+  if (!options.output.empty() || !options.timeline.empty()) {
+    runs = runs_of(import, options.paths.front());
+    if (runs.empty()) {
+      throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
+                       "give profilers' traces, or a file that --trace wrote");
+    }
   }
   if (summary) write_summary(std::cout, import);
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
   }
   if (!options.output.empty()) {
-    write_to(options.output, [&](std::ostream& out) { write_step_traces(out, import.runs); });
+    write_to(options.output, [&](std::ostream& out) { write_step_traces(out, runs); });
   }
-  if (!options.timeline.empty()) write_timeline(options.timeline, import.runs);
+  if (!options.timeline.empty()) write_timeline(options.timeline, runs);
   return exit_done;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
@@ -68,6 +69,14 @@ std::string scenario_of(const std::string& path, const TracedRun& traced,
                             traced.step.value());
 }
 
+// Of the trace as it was; the table leaves out errors of one GPU, which elsewhere is an input.
+void say_error(const TracedRun& traced, const std::vector<PointOutcome>& outcomes) {
+  if (outcomes.size() != 1 || !outcomes.front().predicted) return;
+  const Seconds replayed = outcomes.front().predicted->totals.step;
+  fmt::print("\nas it was: traced {}, replayed {}, {:+.2f} %\n", to_text(traced.step),
+             to_text(replayed), 100 * (replayed / traced.step - 1));
+}
+
 int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
@@ -76,7 +85,10 @@ int run(Options& options) {
       ScenarioFile::of_text(options.trace, scenario_of(options.trace, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
-  return options.output.write(file, run_scenario(file, run_options));
+  const auto outcomes = run_scenario(file, run_options);
+  const int exit_code = options.output.write(file, outcomes);
+  if (settings.empty() && !options.output.takes_standard_output()) say_error(*traced, outcomes);
+  return exit_code;
 }
 
 }  // namespace

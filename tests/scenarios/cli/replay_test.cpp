@@ -183,6 +183,35 @@ TEST(WorkloadTrace, IsRescaledToAMeasurement) {
   }
 }
 
+// Two ranks take 42 ms for what one does in 22: 2 * 22 / 42.
+TEST(CompareTraces, GivesTheMeasuredSpeedup) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  folder.write("two.trace", two_ranks());
+  const Ended ended = paceline({"compare", "one.trace", "two.trace", "--json", "-"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json pair = json::parse(ended.out).at("pairs").at(0);
+  EXPECT_EQ(pair["gpus"], 1);
+  EXPECT_EQ(pair["b_gpus"], 2);
+  EXPECT_NEAR(pair["speedup"], 2 * 22.0 / 42, 1e-9);
+  EXPECT_NEAR(pair["difference_s"], 20e-3, 1e-12);
+  const Ended told = paceline({"compare", "one.trace", "two.trace"}, folder.path());
+  EXPECT_NE(told.out.find("speedup of 2 over 1: 1.05"), std::string::npos) << told.out;
+}
+
+TEST(Import, WritesWhatReplayTakes) {
+  const Folder folder;
+  const std::string fixture =
+      std::string(PACELINE_SOURCE_DIR) + "/tests/fixtures/kineto/with_metadata.json";
+  const Ended written = paceline({"import", fixture, "-o", "step.trace"}, folder.path());
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_NE(written.out.find("the step that replay takes: "), std::string::npos) << written.out;
+  EXPECT_NE(written.out.find("critical path:"), std::string::npos) << written.out;
+  const json raw = points_of({"replay", fixture}, folder);
+  const json kept = points_of({"replay", "step.trace"}, folder);
+  EXPECT_EQ(raw.at(0)["predicted"]["step_s"], kept.at(0)["predicted"]["step_s"]);
+}
+
 void expect_refused(const Folder& folder, const std::vector<std::string>& arguments,
                     const std::string& said) {
   const Ended ended = paceline(arguments, folder.path());

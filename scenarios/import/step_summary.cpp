@@ -1,0 +1,122 @@
+#include "scenarios/import/step_summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "models/run/call_times.h"
+#include "models/units/parse.h"
+#include "scenarios/report/text_table.h"
+#include "traces/replay/critical_path.h"
+#include "traces/replay/replay.h"
+
+namespace paceline {
+namespace {
+
+using training::OperationKind;
+
+std::size_t gradients_of(const Span& span) { return span.gradients.size(); }
+
+// Compute between one collective and the next, of the first rank: a layer group is what makes one
+// bucket ready.
+void write_groups(std::ostream& out, const StepTrace& trace) {
+  TextTable table({"compute", "time", "gradients", "then", "size", "transfer", "skew"}, 1);
+  const auto calls = calls_of(trace);
+  std::size_t next = 0, gradients = 0;
+  std::map<OperationKind, Seconds> times;
+  const auto told = [&] {
+    std::string kinds;
+    Seconds sum;
+    for (const auto& [kind, time] : times) {
+      if (time <= Seconds(0)) continue;
+      kinds += (kinds.empty() ? "" : ", ") + std::string(to_text(kind));
+      sum += time;
+    }
+    return std::pair(kinds.empty() ? "-" : kinds, to_text(sum));
+  };
+  for (const Span& span : trace.classes.front().spans) {
+    if (span.kind == OperationKind::collective) {
+      const CallTimes& call = calls[next++];
+      const auto [kinds, time] = told();
+      table.add({kinds, time, std::to_string(gradients), span.name, to_text(call.size),
+                 to_text(call.transfer), to_text(call.skew)});
+      times.clear();
+      gradients = 0;
+    } else if (span.kind != OperationKind::input) {
+      times[span.kind] += span.end - span.start;
+      gradients += gradients_of(span);
+    }
+  }
+  const auto [kinds, time] = told();
+  table.add({kinds, time, std::to_string(gradients), "", "", "", ""});
+  table.write(out);
+}
+
+Seconds time_of(const RankClass& members, bool late) {
+  Seconds sum;
+  for (const Span& span : members.spans) {
+    if (span.kind == OperationKind::collective) continue;
+    if ((span.kind == OperationKind::input) == late) sum += span.end - span.start;
+  }
+  return sum;
+}
+
+// Those that compute 5 % longer than the median, or begin as much of the step late.
+void write_stragglers(std::ostream& out, const TracedRun& traced) {
+  constexpr double much = 0.05;
+  const auto& classes = traced.run.trace.classes;
+  if (classes.size() < 2) return;
+  std::vector<Seconds> computes;
+  for (const RankClass& members : classes) computes.push_back(time_of(members, false));
+  std::ranges::sort(computes);
+  const Seconds median = computes[(computes.size() - 1) / 2];
+  for (const RankClass& members : classes) {
+    const Seconds compute = time_of(members, false), late = time_of(members, true);
+    if (compute > median * (1 + much)) {
+      fmt::print(out, "straggler: rank {} computes {}, {:.0f} % more than the median\n",
+                 members.ranks.front().value(), to_text(compute), 100 * (compute / median - 1));
+    }
+    if (late > traced.step * much) {
+      fmt::print(out, "straggler: rank {} begins {} late\n", members.ranks.front().value(),
+                 to_text(late));
+    }
+  }
+}
+
+void write_path(std::ostream& out, const TracedRun& traced) {
+  const auto program = traces::traced_program(traced.run.trace).program;
+  std::map<Rank, Seconds> compute;
+  Seconds transfer, sum;
+  for (const traces::PathPart& part : traces::critical_path(program, traced.run.trace)) {
+    sum += part.time;
+    const bool is_call = program.operations[part.operation].kind == OperationKind::collective;
+    (is_call ? transfer : compute[part.rank]) += part.time;
+  }
+  fmt::print(out, "critical path:");
+  for (const auto& [rank, time] : compute) {
+    if (time > Seconds(0)) fmt::print(out, " compute of rank {} {},", rank.value(), to_text(time));
+  }
+  fmt::print(out, " transfer {}", to_text(transfer));
+  if (traced.step > sum * 1.001) fmt::print(out, ", idle {}", to_text(traced.step - sum));
+  out << '\n';
+}
+
+}  // namespace
+
+void write_step(std::ostream& out, const TracedRun& traced) {
+  const StepTotals totals = totals_of(traced.run.trace);
+  fmt::print(out, "\nthe step that replay takes: {}, {}, exposed communication {}\n",
+             traced.run.name, to_text(traced.step), to_text(totals.exposed_communication));
+  write_groups(out, traced.run.trace);
+  write_stragglers(out, traced);
+  write_path(out, traced);
+  for (const std::string& assumption : traced.assumptions) fmt::print(out, "  {}\n", assumption);
+}
+
+}  // namespace paceline

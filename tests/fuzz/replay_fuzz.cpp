@@ -1,0 +1,63 @@
+// Traces of any format for one rank, taken as two ranks': any bytes make a step that is a sound
+// program, or a FormatError.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/collective_log/collective_log.h"
+#include "traces/device_trace/formats.h"
+#include "traces/learn/traced_step.h"
+#include "traces/replay/critical_path.h"
+#include "traces/replay/replay.h"
+
+namespace {
+
+using namespace paceline::traces;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+void check(const paceline::StepTrace& trace) {
+  for (const auto& members : trace.classes) {
+    for (const auto& span : members.spans) {
+      require(std::isfinite(span.start.value()) && span.end >= span.start, "a span has no time");
+    }
+  }
+  const auto made = traced_program(trace);
+  const auto fault = paceline::training::find_fault(made.program);
+  require(!fault, fault ? fault->c_str() : "");
+  require(made.program.operations.size() == trace.classes.front().spans.size(), "spans are lost");
+  const auto compute = traced_compute(trace);
+  require(compute.slowdown.size() == trace.classes.size(), "a rank has no slowdown");
+  require(!critical_path(made.program, trace).empty(), "a step has no path");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    std::vector<DeviceTrace> traces{read_device_trace(text)};
+    std::vector<std::vector<StepProfile>> steps{profile_steps(traces.front())};
+    TracedStep alone = traced_step(traces, steps, match_calls(traces));
+    share_among_gradients(alone);
+    check(alone.trace);
+    // Another rank of the same, a little slower.
+    traces.push_back(traces.front());
+    for (auto& task : traces.back().tasks) task.end += 1000;
+    steps.push_back(profile_steps(traces.back()));
+    check(traced_step(traces, steps, match_calls(traces)).trace);
+  } catch (const FormatError& error) {
+    require(*error.what() != '\0', "an error says nothing");
+  }
+  return 0;
+}

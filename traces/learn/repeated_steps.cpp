@@ -1,0 +1,80 @@
+#include "traces/learn/repeated_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace paceline::traces {
+namespace {
+
+constexpr std::string_view optimizer_prefix = "Optimizer.step";
+
+// Between one boundary and the next.
+std::vector<StepProfile> between(const std::vector<TraceTime>& boundaries) {
+  std::vector<StepProfile> steps;
+  for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
+    StepProfile& step = steps.emplace_back();
+    step.name = "step " + std::to_string(i + 1);
+    step.host_start = boundaries[i];
+    step.host_end = boundaries[i + 1];
+  }
+  return steps;
+}
+
+std::vector<TraceTime> optimizer_ends(const DeviceTrace& trace) {
+  std::vector<TraceTime> ends;
+  for (const DeviceTrace::Range& range : trace.ranges) {
+    if (trace.names[range.name].starts_with(optimizer_prefix)) ends.push_back(range.end);
+  }
+  std::ranges::sort(ends);
+  const auto [first, last] = std::ranges::unique(ends);
+  ends.erase(first, last);
+  return ends;
+}
+
+bool are_alike(const TracedCollective& a, const TracedCollective& b) {
+  return std::tie(a.kind, a.count, a.element_size, a.group, a.group_size) ==
+         std::tie(b.kind, b.count, b.element_size, b.group, b.group_size);
+}
+
+// Of the collectives; 0 where there is none.
+std::size_t period(const std::vector<TracedCollective>& calls) {
+  for (std::size_t p = 2; p * 2 <= calls.size(); ++p) {
+    const auto repeats = std::equal(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(p),
+                                    calls.begin() + static_cast<std::ptrdiff_t>(p), are_alike);
+    if (repeats) return p;
+  }
+  return 0;
+}
+
+// The last thing that the host did, as far as the trace tells.
+TraceTime end_of(const DeviceTrace& trace) {
+  TraceTime end = 0;
+  for (const auto& range : trace.ranges) end = std::max(end, range.end);
+  for (const auto& task : trace.tasks) end = std::max(end, task.launched.value_or(task.start) + 1);
+  for (const auto& call : trace.collectives) end = std::max(end, call.returned + 1);
+  return end;
+}
+
+std::vector<TraceTime> first_calls(const DeviceTrace& trace) {
+  std::vector<TracedCollective> calls = trace.collectives;
+  std::ranges::stable_sort(calls, {}, &TracedCollective::called);
+  const std::size_t every = period(calls);
+  std::vector<TraceTime> boundaries;
+  if (every == 0) return boundaries;
+  for (std::size_t i = 0; i < calls.size(); i += every) boundaries.push_back(calls[i].called);
+  boundaries.push_back(end_of(trace));
+  return boundaries;
+}
+
+}  // namespace
+
+std::vector<StepProfile> repeated_steps(const DeviceTrace& trace) {
+  if (!trace.has_times) return {};
+  auto steps = between(optimizer_ends(trace));
+  return steps.empty() ? between(first_calls(trace)) : steps;
+}
+
+}  // namespace paceline::traces

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/run/step_trace.h"
+#include "models/training/step_program.h"
+
+namespace paceline::traces {
+
+// A span on the critical path, and how much of the step it takes there.
+struct PathPart {
+  Rank rank;
+  training::OperationId operation;
+  // From when what it waited for was done until it was: less than its span where it began before.
+  // Of a collective from when the last rank joined.
+  Seconds time;
+};
+
+// What the step's length hangs on, from its start to its end: back from the operation that ends
+// last to what it waited for last, be it an operation of its rank or, for a collective, the last
+// rank to join it. Parts add up to the step, but for gaps in which a rank did nothing.
+//
+// Preconditions: `trace` is of the program's operations, in its order, on at least one rank.
+[[nodiscard]] std::vector<PathPart> critical_path(const training::StepProgram& program,
+                                                  const StepTrace& trace);
+
+}  // namespace paceline::traces
