@@ -116,7 +116,8 @@ void write_step(std::ostream& out, const TracedRun& traced) {
   write_groups(out, traced.run.trace);
   write_stragglers(out, traced);
   write_path(out, traced);
-  for (const std::string& assumption : traced.assumptions) fmt::print(out, "  {}\n", assumption);
+  for (const std::string& assumption : traced.run.assumptions)
+    fmt::print(out, "  {}\n", assumption);
 }
 
 }  // namespace paceline

@@ -36,10 +36,10 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
     made.run = {name_of(import, step, path), traces::Origin::imported, std::move(step.trace),
                 std::nullopt};
     if (const auto batch = import.traces.front().batch; batch > 0) made.run.batch_per_gpu = batch;
-    made.assumptions = std::move(step.assumptions);
+    made.run.assumptions = std::move(step.assumptions);
     const std::uint32_t world = import.traces.front().world_size;
     if (world > import.traces.size()) {
-      made.assumptions.push_back(
+      made.run.assumptions.push_back(
           fmt::format("ranks: traces of {} of {}; waiting for the others counts as transfer",
                       import.traces.size(), world));
     }

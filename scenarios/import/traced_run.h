@@ -14,7 +14,6 @@ namespace paceline {
 struct TracedRun {
   traces::TraceRun run;
   Seconds step;  // from its start to the end of the last rank
-  std::vector<std::string> assumptions;
 };
 
 // The step of median length of what profilers saw, with gradients' elements found

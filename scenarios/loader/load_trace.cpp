@@ -58,8 +58,8 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   constexpr std::array<std::string_view, 2> calls{"predicted", "as_traced"};
   if (const auto field = workload.find("calls")) work.calls_as_traced = field->word(calls) == 1;
   read_batch(workload, *traced, scenario);
-  scenario.assumptions.insert(scenario.assumptions.end(), traced->assumptions.begin(),
-                              traced->assumptions.end());
+  scenario.assumptions.insert(scenario.assumptions.end(), traced->run.assumptions.begin(),
+                              traced->run.assumptions.end());
 }
 
 void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario) {

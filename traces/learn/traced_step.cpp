@@ -298,6 +298,29 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
   return clocks;
 }
 
+// Ranks of an all-to-all may hold different shares: all are given the largest.
+void take_largest_sizes(TracedStep& step) {
+  auto& classes = step.trace.classes;
+  bool differ = false;
+  for (std::size_t id = 0; id < classes.front().spans.size(); ++id) {
+    const auto size = [id](const RankClass& members) { return members.spans[id].size; };
+    const Span largest = std::ranges::max_element(classes, {}, size)->spans[id];
+    for (RankClass& members : classes) {
+      Span& span = members.spans[id];
+      differ = differ || span.size != largest.size;
+      span.size = largest.size;
+      span.collective = largest.collective;
+      span.element_size = largest.element_size;
+      span.name = classes.front().spans[id].name;
+    }
+  }
+  if (differ) {
+    step.assumptions.emplace_back(
+        "collectives: where ranks have shares of different sizes, all are taken to have the "
+        "largest");
+  }
+}
+
 }  // namespace
 
 TracedStep traced_step(std::span<const DeviceTrace> traces,
@@ -326,6 +349,7 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
     const Rank number = traces.size() == 1 ? Rank(0) : traces[r].rank.value_or(Rank(r));
     made.trace.classes.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
   }
+  take_largest_sizes(made);
   return made;
 }
 

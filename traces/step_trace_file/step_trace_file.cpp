@@ -108,6 +108,10 @@ TraceRun decoded_run(const json& in) {
   if (in.contains("batch_per_gpu")) {
     run.batch_per_gpu = member(in, "batch_per_gpu", whole<std::uint32_t>);
   }
+  if (in.contains("assumptions")) {
+    run.assumptions = member(in, "assumptions",
+                             [](const json& list) { return list.get<std::vector<std::string>>(); });
+  }
   run.trace = decode_step_trace(in);
   check(run);
   return run;
@@ -118,6 +122,7 @@ json encoded(const TraceRun& run) {
   out["name"] = run.name;
   out["origin"] = to_text(run.origin);
   if (run.batch_per_gpu) out["batch_per_gpu"] = *run.batch_per_gpu;
+  if (!run.assumptions.empty()) out["assumptions"] = run.assumptions;
   return out;
 }
 

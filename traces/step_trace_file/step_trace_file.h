@@ -22,6 +22,7 @@ struct TraceRun {
   Origin origin = Origin::predicted;
   StepTrace trace;
   std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // samples of a step; nothing: unknown
+  std::vector<std::string> assumptions = {};                  // of what is told of it; sentences
 };
 
 // Runs as JSON, schema paceline.trace/1, a line a run; README.md has the keys. Times keep every

@@ -208,6 +208,15 @@ TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {
   EXPECT_EQ(step.assumptions.size(), 1U);
 }
 
+TEST(TracedStep, TakesTheLargestShareOfRanks) {
+  auto larger = two_steps(1);
+  larger.trace.collectives[3].count = ElementCount(150);
+  const auto step = learned({two_steps(0).trace, larger.trace});
+  EXPECT_EQ(step.trace.classes[0].spans[6].size, Bytes(600));
+  EXPECT_EQ(step.trace.classes[1].spans[6].size, Bytes(600));
+  EXPECT_EQ(step.assumptions.size(), 1U);
+}
+
 TEST(TracedStep, RefusesRanksThatMakeOtherCollectives) {
   auto other = two_steps(1);
   other.trace.collectives[3].kind = "broadcast";

@@ -46,7 +46,7 @@ StepTrace two_classes() {
 }
 
 std::vector<TraceRun> three_runs() {
-  return {{"2 GPUs", Origin::predicted, two_classes(), 32},
+  return {{"2 GPUs", Origin::predicted, two_classes(), 32, {"one", "another"}},
           {"2 GPUs", Origin::measured, two_classes(), std::nullopt},
           {"\"quoted\" \xc2\xb5", Origin::imported, {{}, {{{Rank(7)}, {}}}}, 1}};
 }
@@ -73,6 +73,7 @@ TEST(StepTraceFile, IsReadAsItWasWritten) {
     EXPECT_EQ(got[i].name, runs[i].name);
     EXPECT_EQ(got[i].origin, runs[i].origin);
     EXPECT_EQ(got[i].batch_per_gpu, runs[i].batch_per_gpu);
+    EXPECT_EQ(got[i].assumptions, runs[i].assumptions);
     expect_equal(got[i].trace, runs[i].trace);
   }
   EXPECT_EQ(text_of(got), text_of(runs));
