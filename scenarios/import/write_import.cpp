@@ -212,7 +212,7 @@ void write_replayed(std::ostream& out, const Import& import) {
 void write_summary(std::ostream& out, const Import& import) {
   if (!import.traces.empty()) {
     write_profiles(out, import);
-    write_replayed(out, import);
+    if (!import.steps.front().empty()) write_replayed(out, import);
   }
   if (!import.runs.empty()) {
     if (!import.traces.empty()) out << '\n';

@@ -168,7 +168,9 @@ bool is_execution_trace(std::string_view json) {
   const auto has = [&](std::string_view key) {
     return beginning.find(key) != std::string_view::npos;
   };
-  return has("\"nodes\"") && (has("\"schema\"") || has("\"pid\"") || has("\"id\""));
+  // Results of paceline have a schema and nodes, too.
+  return !has("\"paceline.") && has("\"nodes\"") &&
+         (has("\"schema\"") || has("\"pid\"") || has("\"id\""));
 }
 
 DeviceTrace read_execution_trace(std::string_view json) {
