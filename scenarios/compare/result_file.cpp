@@ -155,12 +155,12 @@ constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE write
 }  // namespace
 
 ResultFile read_result(const std::string& path) {
+  if (are_traces(path)) return read_traces(path);
   std::ifstream file(path, std::ios::binary);
   if (!file || file.peek() == std::ifstream::traits_type::eof()) {
     const std::string why = !file && errno != 0 ? std::strerror(errno) : "nothing is in it";
     throw InputError({path, 0, 0}, "cannot be read: " + why, "");
   }
-  if (are_traces(path)) return read_traces(path);
   ResultFile result{path, {}};
   std::size_t number = 0;
   bool in_points = false;

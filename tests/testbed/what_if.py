@@ -5,8 +5,10 @@
 
 Two runs of recorded_ddp.py are recorded on four hosts of the testbed: one that mostly waits for its
 network, and one that computes more, with small buckets. Of a recording alone `paceline replay`
-predicts changed runs, one setting at a time; each is run, too. Nothing is fitted: the network is
-what the testbed was told. Takes a quarter of an hour; leave the machine alone meanwhile. --again
+predicts changed runs, one setting at a time; each is run, too. Nothing is fitted to these runs: the
+network is what the testbed was told, and 0.4 ms that its hosts take to wake up (four-hosts.yaml).
+`paceline compare` of a recording of one rank and one of four gives a speedup, which is laid beside
+that of the runs' own clocks. Takes a quarter of an hour; leave the machine alone meanwhile. --again
 makes the predictions anew, of the recordings and the measurements in a folder that --keep left.
 """
 import argparse
@@ -23,6 +25,7 @@ sys.path.append(os.path.join(HERE, "../bench"))
 from cpu_busy import CpuBusy  # noqa: E402
 
 HOSTS = 4
+WAKING_MS = 0.4
 BASES = {
     "waiting": {"compute_ms": 4, "cap_mib": 5, "rate_mbit": 200, "latency_ms": 1.0},
     "computing": {"compute_ms": 30, "cap_mib": 1, "rate_mbit": 200, "latency_ms": 1.0},
@@ -64,11 +67,32 @@ def replay(binaries, recording, settings):
 
 
 def predict(binaries, recording, case):
-    network = (f"{{bandwidth: {case['rate_mbit']}Mbps, latency: {case['latency_ms']}ms, "
+    network = (f"{{bandwidth: {case['rate_mbit']}Mbps, "
+               f"latency: {case['latency_ms'] + WAKING_MS:.3f}ms, "
                "transport: tcp, framing: ip-tcp, mtu: 9000}")
     return replay(binaries, recording,
                   [f"cluster.network={network}", "collective.library=gloo",
                    f"training.bucket_cap={case['cap_mib']}MiB", "training.torch_version='1.13'"])
+
+
+def measure_alone(base, record):
+    """The median step of one rank by itself, in seconds."""
+    command = [os.path.join(HERE, "recorded_ddp.py"), "--rank", "0", "--compute-ms",
+               str(BASES[base]["compute_ms"]), "--steps", "9", "--record", record]
+    out = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=200).stdout
+    return {"step_s": json.loads(out.strip().splitlines()[-1])["slowest_step_s"]}
+
+
+def speedups(binaries, folder, measured):
+    """Of four ranks over one, as compare has it of recordings, and as the clocks of the runs."""
+    for base, of_base in measured.items():
+        command = [os.path.join(binaries, "paceline"), "compare",
+                   os.path.join(folder, base + "-alone"), os.path.join(folder, base), "--json", "-"]
+        out = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+        compared = json.loads(out)["pairs"][0]["speedup"]
+        own = HOSTS * of_base["alone"]["step_s"] / of_base["as recorded"]["step_s"]
+        yield (f"{base}: speedup of {HOSTS} ranks over one {compared:.3f} by `paceline compare`, "
+               f"{own:.3f} by the runs' clocks ({100 * (compared / own - 1):+.1f} %)")
 
 
 def cases(base):
@@ -83,18 +107,25 @@ def measure_all(binaries, folder):
     if os.path.exists(path):
         with open(path, encoding="utf-8") as text:
             measured = json.load(text)
+
+    def keep(of_base, name, step):
+        of_base[name] = step
+        print(f"{base}, {name}: {step['step_s']:.4f} s", file=sys.stderr)
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(measured, out, indent=1)
+
     for base in BASES:
         recording = os.path.join(folder, base)
         os.makedirs(recording, exist_ok=True)
         of_base = measured.setdefault(base, {})
+        if "alone" not in of_base:
+            os.makedirs(recording + "-alone", exist_ok=True)
+            keep(of_base, "alone", measure_alone(base, os.path.join(recording + "-alone", "run")))
         for name, case in cases(base):
             if name in of_base:
                 continue  # left by a run that was broken off
             record = os.path.join(recording, "run") if name == "as recorded" else None
-            of_base[name] = measure(binaries, case, record)
-            print(f"{base}, {name}: {of_base[name]['step_s']:.4f} s", file=sys.stderr)
-            with open(path, "w", encoding="utf-8") as out:
-                json.dump(measured, out, indent=1)
+            keep(of_base, name, measure(binaries, case, record))
 
 
 def table(binaries, folder):
@@ -121,6 +152,7 @@ def table(binaries, folder):
                          f"| {changes[0]} | {changes[1]} | {100 * of_base[name]['busy']:.0f} % |")
     lines += ["", f"Of {len(errors)} changed runs: mean {statistics.mean(errors):.1f} %, "
                   f"largest {max(errors):.1f} %, {sum(one > 5 for one in errors)} above 5 %."]
+    lines += ["", *speedups(binaries, folder, measured)]
     return "\n".join(lines) + "\n", errors, replays
 
 

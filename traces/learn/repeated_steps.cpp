@@ -29,8 +29,7 @@ std::vector<TraceTime> optimizer_ends(const DeviceTrace& trace) {
     if (trace.names[range.name].starts_with(optimizer_prefix)) ends.push_back(range.end);
   }
   std::ranges::sort(ends);
-  const auto [first, last] = std::ranges::unique(ends);
-  ends.erase(first, last);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return ends;
 }
 
