@@ -75,6 +75,11 @@ def write_trace(path, size):
     return step
 
 
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -85,15 +90,18 @@ def main():
         path = os.path.join(folder, "trace.json")
         steps = write_trace(path, asked.megabytes * 1e6)
         size = os.path.getsize(path)
-        times = []
+        times, cpu_times = [], []
         for _ in range(asked.rounds):
+            before = cpu_seconds()
             begun = time.monotonic()
             subprocess.run([asked.program, "import", path], check=True, stdout=subprocess.DEVNULL)
             times.append(time.monotonic() - begun)
+            cpu_times.append(cpu_seconds() - before)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     median = statistics.median(times)
     print(f"{size / 1e6:.0f} MB, {steps} steps: {median:.2f} s ({min(times):.2f} to "
-          f"{max(times):.2f} of {asked.rounds}), {size / 1e6 / median:.0f} MB/s, peak memory "
+          f"{max(times):.2f} of {asked.rounds}), {size / 1e6 / median:.0f} MB/s, "
+          f"{size / 1e6 / statistics.median(cpu_times):.0f} MB per second of CPU, peak memory "
           f"{peak / 1e6:.0f} MB, {peak / size:.2f} times the file")
 
 

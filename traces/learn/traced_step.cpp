@@ -298,6 +298,26 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
   return clocks;
 }
 
+// The most collectives that a rank had under way at a time: Gloo runs two, streams one. What
+// follows right behind another may overlap it by what clocks are worth.
+std::uint32_t most_in_flight(const StepTrace& trace) {
+  const Seconds hardly = seconds_of(right_behind);
+  std::uint32_t most = 1;
+  for (const RankClass& members : trace.classes) {
+    for (const Span& one : members.spans) {
+      if (one.kind != OperationKind::collective) continue;
+      const auto is_open = [&](const Span& other) {
+        return other.kind == OperationKind::collective && other.start <= one.start &&
+               other.end > one.start + hardly;
+      };
+      // Its own span counts when it is long enough to be seen.
+      const auto open = std::ranges::count_if(members.spans, is_open);
+      most = std::max(most, static_cast<std::uint32_t>(open));
+    }
+  }
+  return most;
+}
+
 // Ranks of an all-to-all may hold different shares: all are given the largest.
 void take_largest_sizes(TracedStep& step) {
   auto& classes = step.trace.classes;
@@ -350,6 +370,7 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
     made.trace.classes.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
   }
   take_largest_sizes(made);
+  made.trace.lanes[communication_lane].in_flight = most_in_flight(made.trace);
   return made;
 }
 

@@ -30,6 +30,8 @@ struct TracedStep {
 // on at its end. Backward does not wait for all-reduces: where gradients follow, it is not asked.
 // A collective that took no time on the device, as in a group of one, is where it was ready.
 //
+// As many collectives are in flight as a rank had under way at a time.
+//
 // Elements of gradients are those of the trace's parameters, or else 0.
 //
 // Throws FormatError when no step is on all ranks with a length, and when ranks do not make the

@@ -143,6 +143,15 @@ TEST(TracedStep, LeavesWaitingForACollectiveOutOfCompute) {
                                       "before the last wait 50..50", "optimizer 50..100"}));
 }
 
+// The second is called while the first is under way and ends after it.
+TEST(TracedStep, SeesHowManyCollectivesAreInFlight) {
+  const auto alone = learned({two_steps(0).trace});
+  EXPECT_EQ(alone.trace.lanes.at(1).in_flight, 1U);
+  auto both = two_steps(0);
+  for (std::size_t i = 1; i < 4; i += 2) both.trace.collectives[i].device->start -= 25 * us;
+  EXPECT_EQ(learned({both.trace}).trace.lanes.at(1).in_flight, 2U);
+}
+
 // What runs beside the collective until 80, and then nothing until it ends at 90.
 TEST(TracedStep, FindsTheLastWait) {
   Traced made;
