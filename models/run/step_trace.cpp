@@ -49,6 +49,12 @@ Span span_of(const training::Operation& operation, Seconds start, Seconds end) {
           call->algorithm, call->collective, call->element_size};
 }
 
+std::uint32_t rank_count(const StepTrace& trace) {
+  std::size_t ranks = 0;
+  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
+  return static_cast<std::uint32_t>(ranks);
+}
+
 StepTotals totals_of(const StepTrace& trace) {
   const auto last = std::max_element(
       trace.classes.begin(), trace.classes.end(),

@@ -42,6 +42,8 @@ struct StepTrace {
   std::vector<RankClass> classes;  // by first rank
 };
 
+[[nodiscard]] std::uint32_t rank_count(const StepTrace& trace);
+
 struct StepTotals {
   Seconds step;                   // from 0 to the end of the last rank
   Seconds compute;                // time in which the compute lane is busy

@@ -12,7 +12,7 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/cli/timeline_output.h"
+#include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/report/report.h"
 #include "traces/chakra/write_chakra.h"
@@ -48,14 +48,6 @@ std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes)
     }
   }
   return runs;
-}
-
-void write_trace(const std::string& path, const std::vector<PointOutcome>& outcomes) {
-  try {
-    write_to(path, [&](std::ostream& out) { write_step_traces(out, runs_of(outcomes)); });
-  } catch (const traces::FormatError& error) {
-    throw InputError({path, 0, 0}, error.what(), error.hint());
-  }
 }
 
 std::vector<Rank> first_ranks(const StepTrace& trace) {
@@ -134,6 +126,14 @@ void OutcomeOutput::check() {
   if (chakra == "-") {
     throw InputError({"-", 0, 0}, "standard output takes no folder of --chakra", "name a folder");
   }
+  std::vector<std::string> files;
+  for (const std::string* file : {&json, &csv, &timeline, &trace, &chakra}) {
+    if (!file->empty() && *file != "-" && *file != "/dev/null") files.push_back(*file);
+  }
+  std::ranges::sort(files);
+  if (const auto twice = std::ranges::adjacent_find(files); twice != files.end()) {
+    throw InputError({*twice, 0, 0}, "is to hold two outputs", "give each a file of its own");
+  }
   if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
 
@@ -156,7 +156,7 @@ int OutcomeOutput::write(const ScenarioFile& file,
     runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
     write_timeline(timeline, runs);
   }
-  if (!trace.empty()) write_trace(trace, outcomes);
+  if (!trace.empty()) write_runs(trace, runs_of(outcomes));
   if (!chakra.empty()) write_chakra_files(chakra, outcomes);
   const auto failed = std::find_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& one) {
     return !why_failed(one).empty();

@@ -129,8 +129,13 @@ std::string name_of(const Point& point) {
   return name;
 }
 
-PointPair pair_of(const Point& point, std::uint32_t b_gpus, const Named& a, const Named& b) {
-  return {point.axes, point.gpus,    b_gpus,        a.second,
+double batch_of(const Point& a, const Point& b) {
+  if (!a.batch_per_gpu || !b.batch_per_gpu) return 1;
+  return static_cast<double>(*b.batch_per_gpu) / *a.batch_per_gpu;
+}
+
+PointPair pair_of(const Point& point, const Point& partner, const Named& a, const Named& b) {
+  return {point.axes, point.gpus,    partner.gpus,  batch_of(point, partner),         a.second,
           b.second,   a.first->step, b.first->step, difference_of(*a.first, *b.first)};
 }
 
@@ -158,7 +163,7 @@ Difference difference_of(const Side& a, const Side& b) {
 }
 
 double speedup(const PointPair& pair) {
-  return pair.b_gpus / static_cast<double>(pair.gpus) * (pair.a_step / pair.b_step);
+  return pair.b_batch * pair.b_gpus / pair.gpus * (pair.a_step / pair.b_step);
 }
 
 Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
@@ -167,7 +172,8 @@ Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
   const bool are_single = a.points.size() == 1 && b.points.size() == 1;
   for (const Point& point : a.points) {
     const auto partner = std::ranges::find_if(b.points, [&](const Point& other) {
-      return (are_single || other.gpus == point.gpus) && other.axes == point.axes;
+      const bool is_free = !paired[static_cast<std::size_t>(&other - b.points.data())];
+      return is_free && (are_single || other.gpus == point.gpus) && other.axes == point.axes;
     });
     const Named of_a = chosen(point, choice);
     const Named of_b = partner == b.points.end() ? Named{} : chosen(*partner, choice);
@@ -176,7 +182,7 @@ Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
       continue;
     }
     paired[static_cast<std::size_t>(partner - b.points.begin())] = true;
-    all.pairs.push_back(pair_of(point, partner->gpus, of_a, of_b));
+    all.pairs.push_back(pair_of(point, *partner, of_a, of_b));
   }
   for (std::size_t i = 0; i < b.points.size(); ++i) {
     if (!paired[i]) all.alone.push_back("B: " + name_of(b.points[i]));
@@ -188,8 +194,8 @@ Comparison compare_sides(const ResultFile& file) {
   Comparison all{file.path, file.path, {}, {}};
   for (const Point& point : file.points) {
     if (point.predicted && point.measured) {
-      all.pairs.push_back(pair_of(point, point.gpus, chosen(point, Choice::predicted),
-                                  chosen(point, Choice::measured)));
+      all.pairs.push_back(
+          pair_of(point, point, chosen(point, Choice::predicted), chosen(point, Choice::measured)));
     } else {
       all.alone.push_back((point.predicted ? "A: " : "B: ") + name_of(point));
     }

@@ -63,6 +63,7 @@ struct PointPair {
   Axes axes;
   std::uint32_t gpus = 1;    // of A
   std::uint32_t b_gpus = 1;  // as many, but where each side is one point
+  double b_batch = 1;        // samples a GPU and step of B, over A's; 1 where they are not told
   std::string a_is, b_is;    // predicted or measured
   Seconds a_step, b_step;
   Difference difference;
@@ -74,7 +75,7 @@ struct Comparison {
   std::vector<std::string> alone;  // points without a partner, and whose
 };
 
-// How many times A's throughput B has, at the same batch per GPU.
+// How many times A's throughput B has.
 [[nodiscard]] double speedup(const PointPair& pair);
 
 // Pairs of points with the same GPUs and the same values of the same axes, in A's order. Two files

@@ -120,12 +120,6 @@ Side side_of(const StepTrace& trace) {
   return side;
 }
 
-std::uint32_t ranks_of(const StepTrace& trace) {
-  std::size_t ranks = 0;
-  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
-  return static_cast<std::uint32_t>(ranks);
-}
-
 // Packed, a folder of them, or in one of their formats.
 bool are_traces(const std::string& path) {
   if (std::filesystem::is_directory(path)) return true;
@@ -139,13 +133,30 @@ bool are_traces(const std::string& path) {
                              [&](const auto& format) { return format.is_one(text); });
 }
 
+// The side of a run's point: of a run that was predicted and measured there is one point.
+std::optional<Side>& side_in(ResultFile& result, const traces::TraceRun& run, bool is_one_of_many) {
+  const auto side = run.origin == traces::Origin::predicted ? &Point::predicted : &Point::measured;
+  Axes axes;
+  if (is_one_of_many) axes["run"] = run.name;
+  const std::uint32_t gpus = rank_count(run.trace);
+  for (Point& point : result.points) {
+    if (point.axes == axes && point.gpus == gpus && !(point.*side)) return point.*side;
+  }
+  Point& point = result.points.emplace_back();
+  point.axes = std::move(axes);
+  point.gpus = gpus;
+  point.batch_per_gpu = run.batch_per_gpu;
+  return point.*side;
+}
+
 ResultFile read_traces(const std::string& path) {
   ResultFile result{path, {}};
-  for (const traces::TraceRun& run : import_runs({path})) {
-    Point& point = result.points.emplace_back();
-    point.gpus = ranks_of(run.trace);
-    const bool is_predicted = run.origin == traces::Origin::predicted;
-    (is_predicted ? point.predicted : point.measured) = side_of(run.trace);
+  const auto runs = import_runs({path});
+  for (const traces::TraceRun& run : runs) {
+    side_in(result, run, runs.size() > 1) = side_of(run.trace);
+    constexpr Seconds least{1e-9};
+    if (totals_of(run.trace).step >= least) continue;
+    throw InputError({path, 0, 0}, "has a step that takes no time", "");
   }
   return result;
 }

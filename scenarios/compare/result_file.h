@@ -31,8 +31,9 @@ struct Side {
 using Axes = std::map<std::string, std::string>;
 
 struct Point {
-  Axes axes;  // but for gpus
+  Axes axes;  // but for gpus; of traces, the run's name where a file has several
   std::uint32_t gpus = 1;
+  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // where it is told
   std::optional<Side> predicted, measured;
 };
 

@@ -102,8 +102,9 @@ void write_table(std::ostream& out, const Comparison& comparison) {
   table.write(out);
   for (const PointPair& pair : comparison.pairs) {
     if (pair.gpus == pair.b_gpus) continue;
-    fmt::print(out, "\nspeedup of {} over {}: {:.2f}, at the same batch per GPU\n", pair.b_gpus,
-               pair.gpus, speedup(pair));
+    fmt::print(out, "\nspeedup of {} over {}: {:.2f}", pair.b_gpus, pair.gpus, speedup(pair));
+    if (pair.b_batch != 1) fmt::print(out, ", with {:.4g} times the batch per GPU", pair.b_batch);
+    out << '\n';
   }
   write_notes(out, comparison);
 }

@@ -67,24 +67,30 @@ Seconds time_of(const RankClass& members, bool late) {
   return sum;
 }
 
+std::string named(const std::vector<Rank>& ranks) {
+  const std::string first = "rank " + std::to_string(ranks.front().value());
+  return ranks.size() == 1 ? first : fmt::format("{} and {} like it", first, ranks.size() - 1);
+}
+
 // Those that compute 5 % longer than the median, or begin as much of the step late.
 void write_stragglers(std::ostream& out, const TracedRun& traced) {
   constexpr double much = 0.05;
   const auto& classes = traced.run.trace.classes;
   if (classes.size() < 2) return;
   std::vector<Seconds> computes;
-  for (const RankClass& members : classes) computes.push_back(time_of(members, false));
+  for (const RankClass& members : classes) {
+    computes.insert(computes.end(), members.ranks.size(), time_of(members, false));
+  }
   std::ranges::sort(computes);
   const Seconds median = computes[(computes.size() - 1) / 2];
   for (const RankClass& members : classes) {
     const Seconds compute = time_of(members, false), late = time_of(members, true);
     if (compute > median * (1 + much)) {
-      fmt::print(out, "straggler: rank {} computes {}, {:.0f} % more than the median\n",
-                 members.ranks.front().value(), to_text(compute), 100 * (compute / median - 1));
+      fmt::print(out, "straggler: {} computes {}, {:.0f} % more than the median\n",
+                 named(members.ranks), to_text(compute), 100 * (compute / median - 1));
     }
     if (late > traced.step * much) {
-      fmt::print(out, "straggler: rank {} begins {} late\n", members.ranks.front().value(),
-                 to_text(late));
+      fmt::print(out, "straggler: {} begins {} late\n", named(members.ranks), to_text(late));
     }
   }
 }

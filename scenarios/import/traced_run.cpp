@@ -22,6 +22,11 @@ std::string name_of(const Import& import, const traces::TracedStep& step, const 
                      device.empty() ? "" : " on " + device);
 }
 
+void refuse_no_time(Seconds step, const std::string& path) {
+  constexpr Seconds least{1e-9};  // what profilers count in
+  if (step < least) throw InputError({path, 0, 0}, "has a step that takes no time", "");
+}
+
 }  // namespace
 
 TracedRun profiled_run(const Import& import, const std::string& path) {
@@ -44,8 +49,8 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
                       import.traces.size(), world));
     }
     made.step = totals_of(made.run.trace).step;
-    if (made.step > Seconds(0)) return made;
-    throw InputError({path, 0, 0}, "has a step that takes no time", "");
+    refuse_no_time(made.step, path);
+    return made;
   } catch (const traces::FormatError& error) {
     throw InputError({path, 0, 0}, error.what(), error.hint());
   }
@@ -61,7 +66,7 @@ TracedRun traced_run(const Import& import, const std::string& path) {
   TracedRun made;
   made.run = import.runs.front();
   made.step = totals_of(made.run.trace).step;
-  if (made.step <= Seconds(0)) throw InputError({path, 0, 0}, "has a step that takes no time", "");
+  refuse_no_time(made.step, path);
   return made;
 }
 

@@ -29,7 +29,7 @@ struct TracedRun {
 // Likewise of files that hold nothing else. Throws InputError for what is no run.
 [[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
 
-// The same of a path: a file, an archive or a folder. Read once per process and path.
+// traced_run of a path: a file, an archive or a folder. Read once per process and path.
 [[nodiscard]] std::shared_ptr<const TracedRun> read_traced_run(const std::string& path);
 
 }  // namespace paceline

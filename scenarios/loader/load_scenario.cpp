@@ -230,7 +230,8 @@ Bytes parameter_bytes(const Workload& workload) {
 // Returns whether the time was modelled rather than given, or traced.
 bool read_optimizer(Reader reader, Scenario& scenario) {
   Workload& workload = scenario.workload;
-  if (scenario.traced && !reader.has("time")) {
+  const auto given = reader.find("time");
+  if (scenario.traced && (!given || given->text() == "auto")) {
     reader.finish();
     return false;
   }
@@ -317,6 +318,7 @@ std::string read_strategy(Reader& training, const Scenario& scenario) {
 void read_training(Reader& reader, Scenario& scenario) {
   reader.expect_only(training_keys);
   scenario.strategy = read_strategy(reader, scenario);
+  if (scenario.strategy == strategy_traced) check_traced_training(reader);
   TrainingSettings& training = scenario.training;
   if (scenario.strategy == "ddp") training.ddp = read_ddp(reader, scenario.assumptions);
   if (scenario.strategy == "merged_gradient") training.merge = read_merge(reader);
@@ -519,6 +521,11 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const Reader other_jobs = file.map("other_jobs");
   scenario.other_jobs = read_other_jobs(other_jobs);
   scenario.contention = read_contention(file);
+  if (scenario.traced && scenario.contention.assumed) {
+    throw InputError(scenario.contention.where,
+                     "contention is assumed by a device's memory, and a trace tells none",
+                     "leave it out: traced compute has in it what it lost beside collectives");
+  }
   read_simulation(file.map("simulation"), scenario);
   size_cluster(file, scenario);
   check_other_jobs(other_jobs, scenario);

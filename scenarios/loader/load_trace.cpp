@@ -33,16 +33,24 @@ void read_batch(Reader& workload, const TracedRun& traced, Scenario& scenario) {
   }
 }
 
-std::uint32_t ranks_of(const StepTrace& trace) {
-  std::size_t ranks = 0;
-  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
-  return static_cast<std::uint32_t>(ranks);
+// What a trace has of its own, and what says it otherwise than for the wire.
+void refuse_other_arithmetic(Reader& workload) {
+  const auto field = workload.find("precision");
+  if (!field) return;
+  if (!field->node().IsMap()) {
+    field->fail("is that of the trace's device",
+                "write precision: {gradient: fp16} for gradients on the wire");
+  }
+  if (const auto compute = workload.map("precision").find("compute")) {
+    compute->fail("is that of the trace's device", "write {gradient: fp16}");
+  }
 }
 
 }  // namespace
 
 void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   refuse_what_a_trace_gives(workload);
+  refuse_other_arithmetic(workload);
   const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
   const auto traced = read_traced_run(path.string());
   traces::TracedProgram program = traces::traced_program(traced->run.trace);
@@ -50,11 +58,15 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   scenario.workload = std::move(compute.workload);
   scenario.workload.name = traced->run.name;
   TracedWork& work = scenario.traced.emplace();
-  work.ranks = ranks_of(traced->run.trace);
+  work.ranks = rank_count(traced->run.trace);
   work.program = std::move(program.program);
   work.untold_calls = program.untold_calls;
+  work.other_calls = compute.other_calls;
   work.has_gradients = compute.gradients > 0;
   work.slowdown = std::move(compute.slowdown);
+  if (const auto fault = training::find_fault(work.program)) {
+    trace.fail("cannot be replayed: " + *fault, "import it again");
+  }
   constexpr std::array<std::string_view, 2> calls{"predicted", "as_traced"};
   if (const auto field = workload.find("calls")) work.calls_as_traced = field->word(calls) == 1;
   read_batch(workload, *traced, scenario);
@@ -78,6 +90,21 @@ void check_strategy(const Field& field, const std::string& strategy, const Scena
     field.fail("fills buckets with gradients, and the trace does not tell them",
                "take strategy: traced");
   }
+  if (scenario.traced->other_calls > 0) {
+    field.fail(fmt::format("reduces gradients only, and the trace has {} other collectives",
+                           scenario.traced->other_calls),
+               "take strategy: traced");
+  }
+}
+
+void check_traced_training(Reader& training) {
+  const auto refuse = [](const Field& field) {
+    field.fail("is as the trace has it", "take strategy: ddp, or leave it out");
+  };
+  for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight"}) {
+    if (const auto field = training.find(key)) refuse(*field);
+  }
+  if (const auto time = training.map("optimizer").find("time")) refuse(*time);
 }
 
 void check_traced_ranks(const Reader& workload, const Scenario& scenario) {

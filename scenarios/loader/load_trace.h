@@ -18,6 +18,8 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario);
 
 // All throw InputError for what a trace cannot give: `field` names a strategy.
 void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario);
+// Of a section with strategy traced: what would change its program.
+void check_traced_training(Reader& training);
 // Precondition: the cluster has its size.
 void check_traced_ranks(const Reader& workload, const Scenario& scenario);
 

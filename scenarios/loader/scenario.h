@@ -61,6 +61,7 @@ struct TracedWork {
   std::uint32_t ranks = 1;        // that it is of
   training::StepProgram program;  // for as many; calls take what they took
   std::size_t untold_calls = 0;   // that can take nothing else: their kind or size is not known
+  std::size_t other_calls = 0;    // that reduce no gradients, and broadcast no buffers
   bool calls_as_traced = false;   // none is to be predicted
   bool has_gradients = false;     // of known sizes, so that buckets can be filled anew
   std::vector<double> slowdown;   // by rank, of compute; beside that of Scenario::workload

@@ -265,7 +265,9 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
 ScenarioFile ScenarioFile::of_text(const std::string& name, std::string_view text,
                                    const std::vector<Setting>& settings) {
   auto state = std::make_unique<State>();
-  state->document = loader::parse_document(name, text);
+  auto document = std::make_shared<Document>(*loader::parse_document(name, text));
+  document->has_lines = false;
+  state->document = std::move(document);
   state->path = name;
   return of_state(std::move(state), settings);
 }

@@ -26,7 +26,8 @@ class ScenarioFile {
   // `settings` stand in for values of the file; a setting of `sweep.gpus` or of a path that is an
   // axis replaces that axis.
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
-  // The same of a text, which messages call `name`; its relative paths are the working directory's.
+  // The same of a text that was made, not written: messages call it `name` and give no lines. Its
+  // relative paths are the working directory's.
   static ScenarioFile of_text(const std::string& name, std::string_view text,
                               const std::vector<Setting>& settings);
 

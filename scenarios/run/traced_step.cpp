@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "models/contract.h"
 
@@ -14,15 +17,20 @@ using training::CollectiveCall;
 using training::Operation;
 using training::OperationKind;
 
-void take_median_rank(Operation& operation) {
+// The one whose compute is the median of all; of two the quicker.
+Rank median_rank(const TracedWork& traced) {
+  std::vector<std::pair<double, std::uint32_t>> ranks;
+  for (std::uint32_t r = 0; r < traced.ranks; ++r) ranks.emplace_back(traced.slowdown[r], r);
+  const auto middle = ranks.begin() + static_cast<std::ptrdiff_t>((ranks.size() - 1) / 2);
+  std::ranges::nth_element(ranks, middle);
+  return Rank(middle->second);
+}
+
+void take_rank(Operation& operation, Rank rank) {
   auto* time = std::get_if<Seconds>(&operation.work);
   if (time == nullptr) return;
   if (operation.kind == OperationKind::input) *time = Seconds(0);  // one rank late by another
-  if (operation.rank_parts.empty()) return;
-  auto parts = operation.rank_parts;
-  const auto middle = parts.begin() + static_cast<std::ptrdiff_t>((parts.size() - 1) / 2);
-  std::ranges::nth_element(parts, middle);
-  *time = *time * *middle;
+  *time = *time * operation.part_of(rank);
   operation.rank_parts.clear();
 }
 
@@ -36,10 +44,13 @@ training::StepProgram traced_step(const Scenario& scenario, std::vector<std::str
   training::StepProgram program = traced.program;
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   if (ranks != traced.ranks) {
-    std::ranges::for_each(program.operations, take_median_rank);
+    const Rank rank = median_rank(traced);
+    for (Operation& operation : program.operations) take_rank(operation, rank);
     if (traced.ranks > 1) {
       assumptions.push_back(fmt::format(
-          "ranks: each computes what the median of the {} traced ranks did", traced.ranks));
+          "ranks: all compute what rank {} of the {} traced ones did, the median one, and none "
+          "begins late",
+          rank.value(), traced.ranks));
     }
   }
   if (traced.calls_as_traced) return program;
@@ -51,9 +62,10 @@ training::StepProgram traced_step(const Scenario& scenario, std::vector<std::str
     if (ranks == 1) call->known_time = Seconds(0);
   }
   if (traced.untold_calls > 0) {
-    assumptions.push_back(fmt::format(
-        "collectives: {} whose kind or size the trace does not tell take what they took",
-        traced.untold_calls));
+    assumptions.push_back(
+        fmt::format("collectives: {} whose kind or size the trace does not tell, or of a part of "
+                    "the ranks, take what they took",
+                    traced.untold_calls));
   }
   return program;
 }

@@ -9,7 +9,7 @@
 namespace paceline {
 
 // The step of strategy `traced`: the trace's own operations. On as many ranks as it has each rank
-// computes what it did; on others, all what the median rank took for each span. Calls are left to
+// computes what it did; on others all what the median rank did, and none is late. Calls are left to
 // be predicted, but for those that are to take what they took, or can take nothing else. On one
 // rank there are none of the former. Says what was assumed.
 //

@@ -36,9 +36,8 @@ struct StepProfile {
 };
 
 // The steps of a trace: the ranges that PyTorch's profiler names ProfilerStep#N, or else what
-// repeats (repeated_steps.h). What the device
-// did belongs to the step in which the host asked for it, or, where that is not known, in which it
-// ran. None when the trace has neither.
+// repeats (repeated_steps.h). What the device did belongs to the step in which the host asked for
+// it, or, where that is not known, in which it ran. None when the trace has neither.
 [[nodiscard]] std::vector<StepProfile> profile_steps(const DeviceTrace& trace);
 
 // The median length of those that have one; of two the lower. Nothing without any.

@@ -40,15 +40,19 @@ struct RankStep {
 
 std::vector<std::vector<const StepProfile*>> steps_on_all(
     std::span<const std::vector<StepProfile>> steps) {
+  // By name, of each rank the first of that name.
   std::map<std::string, std::vector<const StepProfile*>> by_name;
-  for (const auto& of_rank : steps) {
-    for (const StepProfile& step : of_rank) {
-      if (step.length) by_name[step.name].push_back(&step);
+  for (std::size_t r = 0; r < steps.size(); ++r) {
+    for (const StepProfile& step : steps[r]) {
+      auto& ranks = by_name[step.name];
+      ranks.resize(steps.size());
+      if (step.length && ranks[r] == nullptr) ranks[r] = &step;
     }
   }
   std::vector<std::vector<const StepProfile*>> all;
   for (auto& [name, ranks] : by_name) {
-    if (ranks.size() == steps.size()) all.push_back(std::move(ranks));
+    const bool on_all = std::ranges::none_of(ranks, [](auto* step) { return step == nullptr; });
+    if (on_all) all.push_back(std::move(ranks));
   }
   return all;
 }
@@ -62,8 +66,10 @@ Seconds longest(const std::vector<const StepProfile*>& ranks) {
 std::vector<const StepProfile*> median_step(std::span<const std::vector<StepProfile>> steps) {
   auto all = steps_on_all(steps);
   if (all.empty()) {
-    throw FormatError(0, "no step of the traces is on every rank with a known length",
-                      "record several steps with torch.profiler, calling its step() after each");
+    throw FormatError(
+        0, "no step of the traces is on every rank with a known length",
+        "record several steps with torch.profiler, calling its step() after each, or with "
+        "paceline_recorder.py; of Paceline's own runs keep --trace");
   }
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
   std::ranges::nth_element(all, middle, {}, longest);
@@ -140,21 +146,22 @@ void expect_same_calls(const RankStep& first, const RankStep& other) {
 // Of the tasks that the host asked for before a time, when the last is done.
 class Done {
  public:
-  explicit Done(const RankStep& rank) : rank_(rank), done_(rank.begin) {}
+  explicit Done(const RankStep& rank) : rank_(rank) {
+    TraceTime done = rank.begin;
+    for (const Task* task : rank.launched) done_.push_back(done = std::max(done, task->end));
+  }
 
-  // Precondition: times do not go back.
-  TraceTime before(TraceTime asked) {
-    if (rank_.launched.empty()) return asked;
-    for (; next_ < rank_.launched.size() && *rank_.launched[next_]->launched < asked; ++next_) {
-      done_ = std::max(done_, rank_.launched[next_]->end);
-    }
-    return done_;
+  [[nodiscard]] TraceTime before(TraceTime asked) const {
+    if (done_.empty()) return asked;
+    const auto later = std::ranges::lower_bound(rank_.launched, asked, {},
+                                                [](const Task* task) { return *task->launched; });
+    if (later == rank_.launched.begin()) return rank_.begin;
+    return done_[static_cast<std::size_t>(later - rank_.launched.begin()) - 1];
   }
 
  private:
   const RankStep& rank_;
-  std::size_t next_ = 0;
-  TraceTime done_;
+  std::vector<TraceTime> done_;  // up to each task, in the order of launches
 };
 
 // When the device began on what the host asked for after a call.
@@ -238,8 +245,10 @@ class Listing {
     Span& span =
         add(call.kind, OperationKind::collective, communication_lane, device.start, device.end);
     span.algorithm = call.algorithm;
-    span.collective = call.collective;
-    if (call.count && call.element_size) {
+    const std::uint32_t world = rank_.trace->world_size;
+    const bool is_of_all = world == 0 || call.group_size == 0 || call.group_size == world;
+    if (is_of_all) span.collective = call.collective;
+    if (is_of_all && call.count && call.element_size) {
       span.element_size = *call.element_size;
       span.size = *call.count * *call.element_size;
     }
@@ -364,9 +373,13 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
     origin = std::min(origin, ranks[r].begin + clocks[r]);
   }
   const auto waits = waited_for(ranks);
+  const bool are_numbered =
+      traces.size() > 1 &&
+      std::ranges::all_of(traces, [](const auto& t) { return t.rank.has_value(); }) &&
+      std::ranges::is_sorted(traces, std::ranges::less_equal{}, &DeviceTrace::rank);
   made.trace.lanes = {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}};
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Rank number = traces.size() == 1 ? Rank(0) : traces[r].rank.value_or(Rank(r));
+    const Rank number = are_numbered ? *traces[r].rank : Rank(r);
     made.trace.classes.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
   }
   take_largest_sizes(made);

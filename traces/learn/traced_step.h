@@ -32,6 +32,9 @@ struct TracedStep {
 //
 // As many collectives are in flight as a rank had under way at a time.
 //
+// Collectives of a part of the ranks tell neither kind nor size: what they would take elsewhere is
+// not known. Ranks are numbered from 0 where a trace does not tell its own, and where there is one.
+//
 // Elements of gradients are those of the trace's parameters, or else 0.
 //
 // Throws FormatError when no step is on all ranks with a length, and when ranks do not make the

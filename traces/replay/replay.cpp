@@ -31,7 +31,10 @@ std::vector<const std::vector<Span>*> by_rank(const StepTrace& trace) {
 class Program {
  public:
   explicit Program(const StepTrace& trace)
-      : ranks_(by_rank(trace)), first_(*ranks_.front()), calls_(calls_of(trace)) {
+      : trace_(trace),
+        ranks_(by_rank(trace)),
+        first_(trace.classes.front().spans),
+        calls_(calls_of(trace)) {
     made_.program.lanes = trace.lanes;
     for (OperationId id = 0; id < first_.size(); ++id) {
       if (first_[id].kind == OperationKind::collective) last_call_ = id;
@@ -88,19 +91,18 @@ class Program {
 
   // Whether a call had ended when an operation began, on every rank.
   [[nodiscard]] bool ended_before(OperationId call, OperationId id) const {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      if (span(r, call).end > span(r, id).start) return false;
-    }
-    return true;
+    return std::ranges::all_of(trace_.classes, [&](const RankClass& members) {
+      return members.spans[call].end <= members.spans[id].start;
+    });
   }
 
   // Whether some rank idled until the end of a call.
   [[nodiscard]] bool was_waited_for(OperationId call, OperationId id) const {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      const Seconds idle_from = last_compute_ ? span(r, *last_compute_).end : Seconds(0);
-      if (span(r, call).end > idle_from && span(r, call).end <= span(r, id).start) return true;
-    }
-    return false;
+    return std::ranges::any_of(trace_.classes, [&](const RankClass& members) {
+      const Seconds idle_from = last_compute_ ? members.spans[*last_compute_].end : Seconds(0);
+      const Seconds end = members.spans[call].end;
+      return end > idle_from && end <= members.spans[id].start;
+    });
   }
 
   [[nodiscard]] std::vector<OperationId> waits_of(OperationId id) const {
@@ -119,6 +121,7 @@ class Program {
     return waits;
   }
 
+  const StepTrace& trace_;
   std::vector<const std::vector<Span>*> ranks_;
   const std::vector<Span>& first_;
   std::vector<CallTimes> calls_;
@@ -168,16 +171,19 @@ workload::DataType gradient_type(const std::vector<Span>& spans) {
 
 void take_apart(const std::vector<Span>& spans, TracedCompute& made) {
   workload::Workload& workload = made.workload;
-  const auto type = gradient_type(spans);
+  const auto gradients_are = gradient_type(spans);
   workload::TimedLayer before{"forward", {}, {}, {}, {}};
   std::vector<workload::TimedLayer> backward;  // in the order of gradients
   Seconds since;                               // compute that made no gradient ready yet
   bool all_known = true;
   for (const Span& span : spans) {
-    if (span.collective == Collective::broadcast && backward.empty()) {
-      if (const auto of = type_of(span.element_size)) {
+    if (span.kind == OperationKind::collective) {
+      const auto type = type_of(span.element_size);
+      if (span.collective == Collective::broadcast && backward.empty() && type) {
         const ElementCount count(span.size.value() / span.element_size.value());
-        before.buffers.push_back({count, *of});
+        before.buffers.push_back({count, *type});
+      } else if (span.collective != Collective::all_reduce) {
+        ++made.other_calls;
       }
     }
     if (!is_compute(span)) continue;
@@ -186,7 +192,7 @@ void take_apart(const std::vector<Span>& spans, TracedCompute& made) {
     workload::TimedLayer layer{span.name, {}, std::exchange(since, Seconds(0)), {}, {}};
     if (backward.empty()) before.forward = std::exchange(layer.backward, Seconds(0));
     for (const ElementCount count : span.gradients) {
-      layer.parameters.push_back({span.name, count, type});
+      layer.parameters.push_back({span.name, count, gradients_are});
       all_known = all_known && count > ElementCount(0);
       ++made.gradients;
     }

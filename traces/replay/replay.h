@@ -37,6 +37,9 @@ struct TracedCompute {
   // By rank, how much longer its compute is than that of the rank that was taken, the median one.
   std::vector<double> slowdown;
   std::size_t gradients = 0;  // all of them of known size when above 0
+  // Collectives of the trace that are neither all-reduces nor such broadcasts: strategies leave
+  // them out.
+  std::size_t other_calls = 0;
 };
 
 // Precondition: as above.

@@ -42,6 +42,17 @@ bool is_same_operation(const Span& a, const Span& b) {
          a.collective == b.collective && a.element_size == b.element_size;
 }
 
+// No memory holds more; sums of so many do not overflow.
+void check_sizes(const Span& span) {
+  constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56,
+                          elements_most = std::uint64_t{1} << 40;
+  if (span.size.value() > bytes_most) throw wrong("size_bytes: is more than 2^56");
+  if (span.element_size.value() > 1024) throw wrong("element_size_bytes: is more than 1024");
+  for (const ElementCount gradient : span.gradients) {
+    if (gradient.value() > elements_most) throw wrong("gradients: has more than 2^40 elements");
+  }
+}
+
 void check_spans(const StepTrace& trace, const std::vector<Span>& spans) {
   const std::vector<Span>& first = trace.classes.front().spans;
   if (spans.size() != first.size()) {
@@ -52,6 +63,7 @@ void check_spans(const StepTrace& trace, const std::vector<Span>& spans) {
     try {
       if (spans[i].lane >= trace.lanes.size()) throw wrong("lane: there is none of that number");
       check_times(spans[i]);
+      check_sizes(spans[i]);
       if (!is_same_operation(spans[i], first[i])) {
         throw wrong("is another operation than in the first class");
       }

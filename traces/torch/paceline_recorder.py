@@ -426,7 +426,9 @@ class Recording:
             self.in_forward = None  # one that was left by an exception
             self.mark(begin if is_begin else end)
             self.step_has.add(GRADIENT if begin == BACKWARD_BEGIN else end)
-            self.saw_optimizer |= end == OPTIMIZER_END
+            if end == OPTIMIZER_END and not self.saw_optimizer:
+                self.saw_optimizer = True
+                self.steps = 0  # passes that counted as steps until there was an optimizer
 
     def around_calls(self, begin, end):
         return (self.guarded(lambda *_: self.around(begin, end, True)),

@@ -6,7 +6,7 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/cli/timeline_output.h"
+#include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
 
 namespace paceline::cli {
@@ -43,7 +43,7 @@ int run(const Options& options) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
   }
   if (!options.output.empty()) {
-    write_to(options.output, [&](std::ostream& out) { write_step_traces(out, runs); });
+    write_runs(options.output, runs);
   }
   if (!options.timeline.empty()) write_timeline(options.timeline, runs);
   return exit_done;

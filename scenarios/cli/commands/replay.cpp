@@ -39,10 +39,19 @@ bool touches_any(const Settings& settings, std::initializer_list<std::string_vie
   return std::ranges::any_of(paths, [&](auto path) { return touches(settings, path); });
 }
 
+// As YAML between double quotes.
 std::string quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\x{:02x}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
 }
 
 // The scenario of a trace as it was, but for what the settings are going to change: they decide
@@ -51,9 +60,12 @@ std::string scenario_of(const std::string& path, const TracedRun& traced,
                         const Settings& settings) {
   const bool refills = touches_any(settings, {"training", "workload.precision"});
   const bool predicts =
-      refills || touches_any(settings, {"cluster", "collective", "gpus", "simulation", "real"});
-  std::size_t ranks = 0;
-  for (const RankClass& members : traced.run.trace.classes) ranks += members.ranks.size();
+      refills || touches_any(settings, {"cluster", "collective", "gpus", "simulation.fidelity"});
+  const std::uint32_t ranks = rank_count(traced.run.trace);
+  if (predicts && !touches(settings, "cluster")) {
+    throw InputError({path, 0, 0}, "has to be predicted for these settings, on no known network",
+                     "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
+  }
   std::string text =
       fmt::format("schema: paceline/1\nname: {}\nworkload:\n  trace: {}\n  calls: {}\n",
                   quoted(traced.run.name), quoted(path), predicts ? "predicted" : "as_traced");
@@ -65,8 +77,12 @@ std::string scenario_of(const std::string& path, const TracedRun& traced,
     text += "cluster: {}\n";
   }
   if (!predicts) text += "simulation: {fidelity: closed}\n";
-  return text + fmt::format("measured:\n  source: the trace\n  points: [{{step: {:.17g}s}}]\n",
-                            traced.step.value());
+  // What the trace took is what its replay as it was is laid beside, unless it is a prediction.
+  if (settings.empty() && traced.run.origin != traces::Origin::predicted) {
+    text += fmt::format("measured:\n  source: the trace\n  points: [{{step: {:.17g}s}}]\n",
+                        traced.step.value());
+  }
+  return text;
 }
 
 // Of the trace as it was; the table leaves out errors of one GPU, which elsewhere is an input.

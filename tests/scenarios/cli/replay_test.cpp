@@ -75,6 +75,13 @@ json points_of(const std::vector<std::string>& arguments, const Folder& folder) 
 
 double step_ms(const json& point) { return point["predicted"]["step_s"].get<double>() * 1e3; }
 
+std::string scenario(const std::string& workload, const std::string& strategy) {
+  return "schema: paceline/1\nname: traced\nworkload: {" + workload +
+         "}\ncluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps}}\n"
+         "collective: {library: plan, algorithm: ring}\ntraining: {strategy: " +
+         strategy + "}\n";
+}
+
 const std::vector<std::string> ring_at_1_gb{"--set", "collective={library: plan, algorithm: ring}",
                                             "--set", "cluster.network={bandwidth: 1GBps}"};
 
@@ -154,13 +161,6 @@ TEST(Replay, KeepsStragglersWhenBucketsAreFilledAnew) {
   EXPECT_NEAR(step_ms(points.at(0)), 22 * 32.0 / 22 + 4, 1e-9);
 }
 
-std::string scenario(const std::string& workload, const std::string& strategy) {
-  return "schema: paceline/1\nname: traced\nworkload: {" + workload +
-         "}\ncluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps}}\n"
-         "collective: {library: plan, algorithm: ring}\ntraining: {strategy: " +
-         strategy + "}\n";
-}
-
 TEST(WorkloadTrace, IsFoundBesideTheScenario) {
   const Folder folder;
   folder.write("one.trace", one_gpu());
@@ -197,6 +197,21 @@ TEST(CompareTraces, GivesTheMeasuredSpeedup) {
   EXPECT_NEAR(pair["difference_s"], 20e-3, 1e-12);
   const Ended told = paceline({"compare", "one.trace", "two.trace"}, folder.path());
   EXPECT_NE(told.out.find("speedup of 2 over 1: 1.05"), std::string::npos) << told.out;
+}
+
+// Runs of one file are told apart by their names.
+TEST(CompareTraces, FindsNoDifferenceBetweenAFileAndItself) {
+  const Folder folder;
+  folder.write("sweep.yaml", scenario("trace: one.trace", "traced") +
+                                 "sweep: {cluster.network.bandwidth: [1GBps, 2GBps]}\n");
+  folder.write("one.trace", one_gpu());
+  ASSERT_EQ(paceline({"run", "sweep.yaml", "--trace", "runs.trace"}, folder.path()).exit_code, 0);
+  const Ended ended =
+      paceline({"compare", "runs.trace", "runs.trace", "--json", "-"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json pairs = json::parse(ended.out).at("pairs");
+  ASSERT_EQ(pairs.size(), 2U);
+  for (const json& pair : pairs) EXPECT_EQ(pair["difference_s"], 0.0);
 }
 
 TEST(Import, WritesWhatReplayTakes) {
@@ -245,7 +260,49 @@ TEST(Replay, AsksForTheNetworkOfAnotherWorld) {
   const Folder folder;
   folder.write("one.trace", one_gpu());
   expect_refused(folder, {"replay", "one.trace", "--set", "gpus=4"},
-                 "cluster.network.bandwidth is missing");
+                 "on no known network; --set cluster.network.bandwidth=");
+}
+
+TEST(Replay, RefusesWhatTheTraceHasOfItsOwn) {
+  const Folder folder;
+  folder.write("one.trace", one_gpu());
+  const auto refused = [&](const std::string& setting, const std::string& said) {
+    expect_refused(folder,
+                   with_ring({"replay", "one.trace", "--set", "gpus=2", "--set",
+                              "training.strategy=traced", "--set", setting}),
+                   said);
+  };
+  refused("training.optimizer.time=100ms", "is as the trace has it");
+  refused("training.input_time=100ms", "is as the trace has it");
+  refused("training.gradient_accumulation=4", "is as the trace has it");
+  refused("training.collectives_in_flight=2", "is as the trace has it");
+  refused("workload.precision=fp16", "is that of the trace's device");
+  refused("contention=assumed", "a trace tells none");
+}
+
+// An all-to-all is no gradient: no strategy but the trace's own sends it.
+TEST(Replay, CannotFillBucketsBesideOtherCollectives) {
+  const Folder folder;
+  auto other = bucket(million, 0, 1);
+  other.collective = Collective::all_to_all;
+  folder.write(
+      "moe.trace",
+      file_of({{other, compute("a", OperationKind::backward, 1, 2, {ElementCount(million)}),
+                bucket(million, 2, 3), compute("b", OperationKind::optimizer, 3, 4)}}));
+  expect_refused(
+      folder,
+      with_ring({"replay", "moe.trace", "--set", "gpus=2", "--set", "training.bucket_cap=1MiB"}),
+      "reduces gradients only, and the trace has 1 other collectives");
+}
+
+TEST(Replay, SweepsWhatIsSwept) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  const json points = points_of(
+      {"replay", "two.trace", "--set", "sweep.ranks.jitter=[0%, 5%]", "--seed", "3"}, folder);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_NEAR(step_ms(points[0]), 42, 1e-9);
+  EXPECT_TRUE(points[0]["measured"].is_null());
 }
 
 TEST(Replay, CannotFillBucketsWithoutGradients) {

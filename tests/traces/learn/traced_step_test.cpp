@@ -235,6 +235,35 @@ TEST(TracedStep, RefusesRanksThatMakeOtherCollectives) {
   EXPECT_THROW((void)learned({two_steps(0).trace, fewer.trace}), FormatError);
 }
 
+// Step 2 is on rank 0 twice, and on rank 1 not at all.
+TEST(TracedStep, TakesOnlyStepsOfEveryRank) {
+  auto twice = two_steps(0), other = two_steps(1);
+  twice.step(2, 240, 360);
+  other.trace.ranges.clear();
+  other.step(7, 1000, 1120);
+  other.step(8, 1120, 1240);
+  EXPECT_THROW((void)learned({twice.trace, other.trace}), FormatError);
+}
+
+// What a collective of half the ranks would take elsewhere is not known.
+TEST(TracedStep, DoesNotTellCollectivesOfAPartOfTheRanks) {
+  auto part = two_steps(0);
+  part.trace.world_size = 4;
+  const auto step = learned({part.trace});
+  EXPECT_EQ(step.trace.classes[0].spans[3].collective, std::nullopt);
+  EXPECT_EQ(step.trace.classes[0].spans[3].size, Bytes(0));
+}
+
+TEST(TracedStep, NumbersRanksThatDoNotTellTheirs) {
+  auto unknown = two_steps(1);
+  unknown.trace.rank.reset();
+  auto one = two_steps(0);
+  one.trace.rank = Rank(1);
+  const auto step = learned({one.trace, unknown.trace});
+  EXPECT_EQ(step.trace.classes[0].ranks.front(), Rank(0));
+  EXPECT_EQ(step.trace.classes[1].ranks.front(), Rank(1));
+}
+
 TEST(TracedStep, RefusesTracesWithoutAWholeStep) {
   auto without = two_steps(0);
   without.trace.ranges.clear();

@@ -1,4 +1,4 @@
-#include "scenarios/cli/timeline_output.h"
+#include "scenarios/cli/trace_output.h"
 
 #include <ostream>
 
@@ -10,6 +10,14 @@ namespace paceline::cli {
 void write_timeline(const std::string& path, const std::vector<traces::TraceRun>& runs) {
   constexpr std::size_t ranks_max = 64;
   write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, ranks_max); });
+}
+
+void write_runs(const std::string& path, const std::vector<traces::TraceRun>& runs) {
+  try {
+    write_to(path, [&](std::ostream& out) { write_step_traces(out, runs); });
+  } catch (const traces::FormatError& error) {
+    throw InputError({path, 0, 0}, error.what(), error.hint());
+  }
 }
 
 }  // namespace paceline::cli

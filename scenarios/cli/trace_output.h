@@ -11,4 +11,7 @@ namespace paceline::cli {
 // for "-", to standard output.
 void write_timeline(const std::string& path, const std::vector<traces::TraceRun>& runs);
 
+// Writes runs as a file of step traces. Throws InputError for what such a file cannot hold.
+void write_runs(const std::string& path, const std::vector<traces::TraceRun>& runs);
+
 }  // namespace paceline::cli
