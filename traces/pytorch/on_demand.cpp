@@ -13,7 +13,8 @@ namespace {
 FormatError not_json(std::string_view text, std::optional<std::size_t> at, const std::string& why,
                      const char* what_to_give) {
   const std::string what = "is not JSON, or cut off";
-  if (!at) return {0, what + ": " + why, what_to_give};
+  // Not found by reading on, but for the whole of the text.
+  if (!at) return {0, what + " at byte " + std::to_string(text.size()) + ": " + why, what_to_give};
   const auto before = text.substr(0, *at);
   const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   return {line, what + ", at byte " + std::to_string(*at) + ": " + why, what_to_give};
