@@ -38,12 +38,12 @@ bool are_alike(const TracedCollective& a, const TracedCollective& b) {
          std::tie(b.kind, b.count, b.element_size, b.group, b.group_size);
 }
 
-// Of the collectives; 0 where there is none.
+// Of the collectives; 0 where there is none, or all are alike: buckets of one step are, often.
 std::size_t period(const std::vector<TracedCollective>& calls) {
-  for (std::size_t p = 2; p * 2 <= calls.size(); ++p) {
+  for (std::size_t p = 1; p * 2 <= calls.size(); ++p) {
     const auto repeats = std::equal(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(p),
                                     calls.begin() + static_cast<std::ptrdiff_t>(p), are_alike);
-    if (repeats) return p;
+    if (repeats) return p == 1 ? 0 : p;
   }
   return 0;
 }

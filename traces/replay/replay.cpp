@@ -28,6 +28,20 @@ std::vector<const std::vector<Span>*> by_rank(const StepTrace& trace) {
   return spans;
 }
 
+// With compute that begins when the compute before it on its lane is done. Measured spans begin
+// when they were due, though their rank may have woken late from those before.
+StepTrace laid_apart(StepTrace trace) {
+  for (RankClass& members : trace.classes) {
+    std::vector<Seconds> done(trace.lanes.size());
+    for (Span& span : members.spans) {
+      if (span.kind == OperationKind::collective || trace.lanes[span.lane].in_flight > 1) continue;
+      span.start = std::min(std::max(span.start, done[span.lane]), span.end);
+      done[span.lane] = std::max(done[span.lane], span.end);
+    }
+  }
+  return trace;
+}
+
 class Program {
  public:
   explicit Program(const StepTrace& trace)
@@ -212,14 +226,16 @@ void take_apart(const std::vector<Span>& spans, TracedCompute& made) {
 
 TracedProgram traced_program(const StepTrace& trace) {
   PACELINE_EXPECTS(!trace.classes.empty());
-  return Program(trace).build();
+  const StepTrace apart = laid_apart(trace);
+  return Program(apart).build();
 }
 
 TracedCompute traced_compute(const StepTrace& trace) {
   PACELINE_EXPECTS(!trace.classes.empty());
   TracedCompute made;
   made.workload.device = timeless_device();
-  const auto ranks = by_rank(trace);
+  const StepTrace apart = laid_apart(trace);
+  const auto ranks = by_rank(apart);
   std::vector<std::pair<Seconds, std::size_t>> computes;
   for (std::size_t r = 0; r < ranks.size(); ++r) computes.emplace_back(compute_of(*ranks[r]), r);
   auto sorted = computes;

@@ -17,8 +17,9 @@ struct TracedProgram {
   std::size_t untold_calls = 0;
 };
 
-// Compute takes on each rank what it took there. A collective starts when the compute before it is
-// done, and takes what the quickest rank took (`known_time`); the rest was waiting. Compute waits
+// Compute takes on each rank what it took there, from when the compute before it was done. A
+// collective starts when the compute before it is done, and takes what the quickest rank took
+// (`known_time`); the rest was waiting. Compute waits
 //   - for collectives other than all-reduces before it that had ended when it began, on every rank;
 //   - for all-reduces likewise, where it makes no gradient ready and either began, on some rank,
 //     when one of them ended and not when the compute before it did, or comes after the last call.

@@ -51,7 +51,7 @@ TEST(RepeatedSteps, AreSequencesOfCollectives) {
 
 TEST(RepeatedSteps, AreNotGuessed) {
   DeviceTrace alike;  // layers of one step, or steps of one bucket
-  for (const TraceTime at : {10, 20, 30}) add_call(alike, "allreduce", 100, at);
+  for (const TraceTime at : {10, 20, 30, 40}) add_call(alike, "allreduce", 100, at);
   EXPECT_TRUE(repeated_steps(alike).empty());
   DeviceTrace other;
   add_call(other, "broadcast", 5, 10);

@@ -83,6 +83,18 @@ TEST(TracedProgram, TellsWaitingFromTransfer) {
   EXPECT_NEAR(replayed_us(program, 2), 150, 1e-9);
 }
 
+// Measured compute begins when it is due, and ends when its rank has woken: at 11 and 21 instead of
+// 10 and 20 us. What it takes is counted once.
+TEST(TracedProgram, CountsComputeThatOverlapsOnce) {
+  const auto program = traced_program(trace_of({{compute("a", OperationKind::forward, 0, 11),
+                                                 compute("b", OperationKind::backward, 10, 21),
+                                                 call(Collective::all_reduce, 40, 21, 25),
+                                                 compute("c", OperationKind::optimizer, 25, 30)}}))
+                           .program;
+  EXPECT_NEAR(replayed_us(program, 1), 30, 1e-9);
+  EXPECT_NEAR(std::get<Seconds>(program.operations[1].work).value() * 1e6, 10, 1e-9);
+}
+
 // The optimizer waits for both buckets, the second backward for none, though the first call had
 // ended when it began on no rank, and had it: backward makes a gradient ready.
 TEST(TracedProgram, LetsBackwardPassAllReduces) {
