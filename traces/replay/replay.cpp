@@ -97,7 +97,7 @@ class Program {
     } else {
       ++made_.untold_calls;
     }
-    call.known_time = calls_[next_call_++].transfer;
+    call.known_time = std::max(Seconds(0), calls_[next_call_++].together());
     std::vector<OperationId> after;
     if (last_compute_) after = {*last_compute_};
     made_.program.add({span.name, span.kind, span.lane, std::move(after), std::move(call)});

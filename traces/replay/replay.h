@@ -18,8 +18,8 @@ struct TracedProgram {
 };
 
 // Compute takes on each rank what it took there, from when the compute before it was done. A
-// collective starts when the compute before it is done, and takes what the quickest rank took
-// (`known_time`); the rest was waiting. Compute waits
+// collective starts when the compute before it is done, and takes what it took from when the last
+// rank joined it until the last was done (`known_time`); the rest was waiting. Compute waits
 //   - for collectives other than all-reduces before it that had ended when it began, on every rank;
 //   - for all-reduces likewise, where it makes no gradient ready and either began, on some rank,
 //     when one of them ended and not when the compute before it did, or comes after the last call.
