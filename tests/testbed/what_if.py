@@ -172,7 +172,10 @@ def main():
     if asked.markdown:
         with open(asked.markdown, "w", encoding="utf-8") as out:
             out.write(text)
-    return 0 if max(errors) <= 5 and max(map(abs, replays)) <= 2 else 1
+    # As predictions were when this was measured, and room for what a change of the model may cost.
+    good = (statistics.mean(errors) <= 2 and max(errors) <= 8 and
+            max(abs(one) for one in replays) <= 1)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
