@@ -42,6 +42,10 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
                 std::nullopt};
     if (const auto batch = import.traces.front().batch; batch > 0) made.run.batch_per_gpu = batch;
     made.run.assumptions = std::move(step.assumptions);
+    if (const auto cap = import.traces.front().bucket_cap) {
+      made.run.assumptions.push_back(fmt::format(
+          "buckets: of a cap of {} in the traced run; ddp takes that of training", to_text(*cap)));
+    }
     const std::uint32_t world = import.traces.front().world_size;
     if (world > import.traces.size()) {
       made.run.assumptions.push_back(

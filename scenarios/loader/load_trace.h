@@ -1,15 +1,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "scenarios/loader/reader.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline::loader {
-
-// The strategy that does what a trace did: its collectives, of the sizes that they had.
-inline constexpr std::string_view strategy_traced = "traced";
 
 // Fills the scenario's workload and `traced` from `workload.trace`, a file of profilers' or of
 // paceline's own traces, relative to the folder of its document; and reads what else stands in a

@@ -56,6 +56,9 @@ struct Contention {
   Location where = {};    // the file says so
 };
 
+// The strategy that does what a trace did: its collectives, of the sizes that they had.
+inline constexpr std::string_view strategy_traced = "traced";
+
 // A step that was run, from `workload.trace`.
 struct TracedWork {
   std::uint32_t ranks = 1;        // that it is of

@@ -13,9 +13,8 @@
 #include "models/cost/closed_step.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
-#include "scenarios/loader/load_trace.h"
 #include "scenarios/run/library_calls.h"
-#include "scenarios/run/traced_step.h"
+#include "scenarios/run/replayed_program.h"
 
 namespace paceline {
 namespace {
@@ -59,7 +58,7 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
 
 std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
   // The strategy traced has each rank's own compute in its program.
-  const bool keeps_stragglers = scenario.traced && scenario.strategy != loader::strategy_traced &&
+  const bool keeps_stragglers = scenario.traced && scenario.strategy != strategy_traced &&
                                 scenario.traced->ranks == scenario.cluster.ranks().value();
   if (scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
@@ -139,8 +138,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
   prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
   prepared.point.jobs = jobs_of(scenario);
   prepared.point.fidelity = scenario.fidelity;
-  if (scenario.strategy == loader::strategy_traced) {
-    prepared.point.program = traced_step(scenario, prepared.assumptions);
+  if (scenario.strategy == strategy_traced) {
+    prepared.point.program = replayed_program(scenario, prepared.assumptions);
   } else if (scenario.cluster.ranks() > RankCount(1)) {
     const auto* strategy = training::find_strategy(scenario.strategy);
     PACELINE_EXPECTS(strategy != nullptr);

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tests/fuzz/device_trace_fuzz.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/device_trace/formats.h"
 #include "traces/learn/traced_step.h"
@@ -20,11 +19,7 @@ namespace {
 
 using namespace paceline::traces;
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
+using paceline::fuzz::require;
 
 void check(const paceline::StepTrace& trace) {
   for (const auto& members : trace.classes) {

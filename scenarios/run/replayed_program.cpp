@@ -1,4 +1,4 @@
-#include "scenarios/run/traced_step.h"
+#include "scenarios/run/replayed_program.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,8 @@ bool is_told(const CollectiveCall& call) { return call.count > ElementCount(0); 
 
 }  // namespace
 
-training::StepProgram traced_step(const Scenario& scenario, std::vector<std::string>& assumptions) {
+training::StepProgram replayed_program(const Scenario& scenario,
+                                       std::vector<std::string>& assumptions) {
   PACELINE_EXPECTS(scenario.traced.has_value());
   const TracedWork& traced = *scenario.traced;
   training::StepProgram program = traced.program;

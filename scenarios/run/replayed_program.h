@@ -14,7 +14,7 @@ namespace paceline {
 // rank there are none of the former. Says what was assumed.
 //
 // Precondition: the scenario has a trace.
-[[nodiscard]] training::StepProgram traced_step(const Scenario& scenario,
-                                                std::vector<std::string>& assumptions);
+[[nodiscard]] training::StepProgram replayed_program(const Scenario& scenario,
+                                                     std::vector<std::string>& assumptions);
 
 }  // namespace paceline
