@@ -1,5 +1,8 @@
 #include "real/backend.h"
 
+#include <stdexcept>
+#include <string>
+
 #include "models/contract.h"
 
 namespace paceline::real {
@@ -11,16 +14,27 @@ bool is_inside(const Buffer& buffer, ElementRange range) {
 
 }  // namespace
 
+DataType gradient_type(ElementSize size) {
+  switch (size.value()) {
+    case 2: return DataType::float16;
+    case 4: return DataType::float32;
+    case 8: return DataType::float64;
+    default:
+      throw std::invalid_argument("no type of " + std::to_string(size.value()) +
+                                  " bytes is sent by the backends");
+  }
+}
+
 void Buffer::write(ElementRange range, std::span<const std::byte> host) {
   PACELINE_EXPECTS(is_inside(*this, range));
-  PACELINE_EXPECTS((range.count * size_of(type_)).value() == host.size());
-  do_write((range.begin * size_of(type_)).value(), host);
+  PACELINE_EXPECTS((range.count * element_size(type_)).value() == host.size());
+  do_write((range.begin * element_size(type_)).value(), host);
 }
 
 void Buffer::read(ElementRange range, std::span<std::byte> host) const {
   PACELINE_EXPECTS(is_inside(*this, range));
-  PACELINE_EXPECTS((range.count * size_of(type_)).value() == host.size());
-  do_read((range.begin * size_of(type_)).value(), host);
+  PACELINE_EXPECTS((range.count * element_size(type_)).value() == host.size());
+  do_read((range.begin * element_size(type_)).value(), host);
 }
 
 void Event::wait() {

@@ -11,16 +11,19 @@
 #include <vector>
 
 #include "models/collectives/plan.h"
-#include "models/units/units.h"
+#include "models/units/data_type.h"
 #include "real/clock.h"
-#include "real/data_type.h"
 
-// The seam between Paceline and what moves data: a Communicator of one rank, its Buffers, and
-// Events. Public functions check, private virtuals do. Every backend is held to it by one suite,
-// tests/real/conformance.
+// The seam between Paceline and a communication library: a Communicator of one rank, its Buffers,
+// and Events. Public functions check preconditions, private virtual ones do the work. One suite,
+// tests/real/conformance, tests every backend.
 namespace paceline::real {
 
 using collectives::ElementRange;
+
+// The type of gradients whose elements have that many bytes: float16 for 2, float32 for 4, float64
+// for 8. Throws std::invalid_argument for any other.
+[[nodiscard]] DataType gradient_type(ElementSize size);
 
 // Elements in memory that a rank's communicator can send from and receive into: the host's, or a
 // device's. Zero when made.
@@ -34,7 +37,7 @@ class Buffer {
   [[nodiscard]] DataType type() const { return type_; }
   [[nodiscard]] ElementCount count() const { return count_; }
 
-  // Copies elements of the host's memory in or out, when nothing is under way on them.
+  // Copies elements of the host's memory in or out, when nothing is in flight on them.
   // Precondition: the range is inside and as long as the span's bytes.
   void write(ElementRange range, std::span<const std::byte> host);
   void read(ElementRange range, std::span<std::byte> host) const;
@@ -47,7 +50,7 @@ class Buffer {
   ElementCount count_;
 };
 
-// Work under way. Dropping an event does not stop its work, and must not happen before it is done
+// Work in flight. Dropping an event does not stop its work, and must not happen before it is done
 // unless something has failed.
 class Event {
  public:
@@ -79,14 +82,14 @@ struct Message {
   ElementRange range;  // at least one element; not touched by anything else until it is done
 };
 
-// Numbers what goes on at the same time: a call of the program and a channel of its plan. Alike on
-// all ranks, below 2^20; may be used again when all that had it is done.
+// Separates messages that are in flight at the same time: one for each channel of each call. The
+// same on all ranks, below 2^20; may be reused when all its messages are done.
 using Stream = std::uint32_t;
 
 inline constexpr Stream streams_max = 1U << 20;
 
-// A plan's call has streams from a multiple of 256 on: a channel's data, and 128 later the words of
-// its ranks to one another.
+// A plan's call has streams from a multiple of 256 on: the channels' data and, 128 later,
+// their ready notifications.
 inline constexpr Stream streams_a_call = 256, channels_max = 128;
 
 // A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk
@@ -95,7 +98,7 @@ struct NativeCall {
   collectives::Collective collective;
   Buffer* buffer;
   ElementCount count;  // of the plan; the buffer may be longer
-  Rank root;           // broadcast and reduce
+  Rank root;           // 0 where there is none
   Stream stream;
 };
 
@@ -133,8 +136,8 @@ class Communicator {
   // with the rest of the transfer.
   [[nodiscard]] Bytes piece() const { return do_piece(); }
 
-  // Whether messages leave before their receiver has asked for them, and then take bandwidth from
-  // what it still receives. Not when in order.
+  // Whether messages are sent eagerly: they leave before their receive is posted, and take
+  // bandwidth from what the receiver still receives. False when in order.
   [[nodiscard]] bool sends_early() const { return do_sends_early(); }
 
   [[nodiscard]] bool has_native(collectives::Collective collective) const {
@@ -145,8 +148,8 @@ class Communicator {
   [[nodiscard]] EventPtr native(const NativeCall& call);
 
   // Work of that duration on the rank's processor. On hosts it is a timed wait, an accelerator's
-  // stand-in, that ends `duration` after `start` (of steady_now(); may be past): who says when the
-  // work was due keeps the time that threads take to wake up from adding up. Devices begin at once.
+  // stand-in, that ends `duration` after `start` (of steady_now(); may be past), when the work was
+  // due: so late wake-ups of threads do not add up. Devices begin at once.
   [[nodiscard]] EventPtr compute(Seconds start, Seconds duration);
 
  private:
@@ -168,7 +171,7 @@ class Communicator {
   RankCount size_;
 };
 
-// How the ranks of a group tell each other where they are before they can communicate.
+// How the ranks of a group exchange addresses before they can communicate.
 class Meeting {
  public:
   Meeting() = default;
@@ -176,7 +179,7 @@ class Meeting {
   Meeting& operator=(const Meeting&) = delete;
   virtual ~Meeting() = default;
 
-  // What every rank said, in rank order. All ranks call it, alike often.
+  // Every rank's text, in rank order. All ranks call it equally often.
   [[nodiscard]] virtual std::vector<std::string> all_gather(std::string text) = 0;
 };
 

@@ -9,14 +9,14 @@
 
 namespace paceline::real {
 
-// What the user asked for cannot be: exit status 2.
+// The user's request is impossible: exit status 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Trouble of the environment, a library or another rank: exit status 3. what() is one line, of the
-// parts that are not empty: `backend: rank 3: call: message`.
+// A failure of the environment, a library or another rank: exit status 3. what() is one line, of
+// the parts that are not empty: `backend: rank 3: call: message`.
 class BackendError : public std::runtime_error {
  public:
   BackendError(std::string backend, std::optional<Rank> rank, std::string call,

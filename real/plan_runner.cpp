@@ -19,17 +19,16 @@ using collectives::Plan;
 using collectives::Round;
 using collectives::Send;
 
-// How many rounds before its turn a receive is posted, of a rank that one has to do with in the
-// round before too. A receiver's word must overtake the data that are in its own host's queue
-// already. A rank that is early and only comes to send is to wait instead: it would take bandwidth
-// from those that are late.
+// How many rounds ahead receives from peers of the round before are posted. A ready notification
+// must leave before the data that would queue in front of it on the same host. A new peer that is
+// early has to wait: its data would take bandwidth from ranks that are late.
 constexpr std::size_t rounds_ahead = topology::rounds_announced_ahead;
 
 bool overlap(ElementRange a, ElementRange b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
 
-// The range in pieces of at most so many elements, in order.
+// The range in pieces of at most that many elements, in order.
 std::vector<ElementRange> pieces_of(ElementRange range, ElementCount most) {
   std::vector<ElementRange> pieces;
   const ElementCount end = range.begin + range.count;
@@ -43,12 +42,12 @@ std::vector<ElementRange> pieces_of(ElementRange range, ElementCount most) {
 struct Part {
   struct Outgoing {
     Send send;
-    bool have_met;  // the two ranks, in the round before
+    bool were_peers;  // in the round before
   };
   struct Incoming {
     Rank from;
     Send send;
-    bool have_met;
+    bool were_peers;
   };
 
   std::uint64_t repeats;
@@ -60,12 +59,12 @@ struct Part {
 Part part_of(const Round& round, const Round* before, Rank rank) {
   Part part{round.repeats, before == nullptr, {}, {}};
   for (const Send& send : round.sends(rank)) {
-    part.sends.push_back({send, collectives::have_met(before, rank, send.to)});
+    part.sends.push_back({send, collectives::were_peers(before, rank, send.to)});
   }
   for (const Rank source : round.sources(rank)) {
     for (const Send& send : round.sends(source)) {
       if (send.to != rank) continue;
-      part.arrivals.push_back({source, send, collectives::have_met(before, source, rank)});
+      part.arrivals.push_back({source, send, collectives::were_peers(before, source, rank)});
     }
   }
   return part;
@@ -74,7 +73,7 @@ Part part_of(const Round& round, const Round* before, Rank rank) {
 struct OutgoingPiece {
   Rank to;
   ElementRange range;
-  bool acquainted;  // as topology::MessageTiming has it
+  bool were_peers;  // as topology::MessageTiming has it
   EventPtr event;
 };
 
@@ -82,22 +81,22 @@ struct IncomingPiece {
   Rank from;
   ElementRange range;
   Arrival arrival;
-  bool acquainted;                  // likewise
+  bool were_peers;                  // likewise
   std::unique_ptr<Buffer> scratch;  // null: arrives in its place
   EventPtr event;                   // null: not posted
 };
 
-// A round under way.
+// A round in flight.
 struct LiveRound {
-  // To a rank, or from it: that its receiver has come to the round.
-  struct Word {
+  // A ready notification to a peer, or from it.
+  struct Notification {
     Rank peer;
-    std::unique_ptr<Buffer> buffer;  // one element, whatever it is
+    std::unique_ptr<Buffer> buffer;  // one element; its value does not matter
     EventPtr event;
   };
 
   bool begins_shape;  // begins when all before it is done
-  std::vector<Word> words;
+  std::vector<Notification> notifications;
   std::vector<OutgoingPiece> outgoing;
   std::vector<IncomingPiece> incoming;
 };
@@ -106,17 +105,17 @@ struct LiveRound {
 class ChannelRun {
  public:
   ChannelRun(const Channel& channel, Communicator& communicator, ScratchPool& scratch,
-             Buffer& buffer, Stream stream, Stream word_stream)
+             Buffer& buffer, Stream stream, Stream notification_stream)
       : communicator_(communicator),
         scratch_(scratch),
         buffer_(buffer),
         stream_(stream),
-        word_stream_(word_stream),
+        notification_stream_(notification_stream),
         window_(channel.window) {
     collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
       parts_.push_back(part_of(round, before, communicator.rank()));
     });
-    const ElementSize size = size_of(buffer.type());
+    const ElementSize size = element_size(buffer.type());
     piece_ = ElementCount(std::max<std::uint64_t>(1, communicator.piece().value() / size.value()));
   }
 
@@ -156,11 +155,11 @@ class ChannelRun {
         post(round, Parts::both);
       } else {
         post(round, Parts::receives);
-        // The word that they are ready goes out before this round's data, not behind it.
+        // Ready notifications go out before this round's data, not behind it.
         receive_ahead();
-        if (communicator_.sends_early()) say_words(round);
+        if (communicator_.sends_early()) notify_senders(round);
         post(round, Parts::sends);
-        if (communicator_.sends_early()) send_at_their_word(round);
+        if (communicator_.sends_early()) send_when_notified(round);
       }
       ++posted_;
     }
@@ -170,16 +169,16 @@ class ChannelRun {
     const Part& part = parts_[part_];
     const bool begins = repeat_ == 0;
     LiveRound round{begins, {}, {}, {}};
-    for (const auto& [send, have_met] : part.sends) {
+    for (const auto& [send, were_peers] : part.sends) {
       for (const ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
-        round.outgoing.push_back({send.to, range, part.is_first || have_met || !begins, nullptr});
+        round.outgoing.push_back({send.to, range, part.is_first || were_peers || !begins, nullptr});
       }
     }
-    for (const auto& [from, send, have_met] : part.arrivals) {
+    for (const auto& [from, send, were_peers] : part.arrivals) {
       for (ElementRange range : pieces_of(send.chunk.at(repeat_), piece_)) {
         range.begin = ElementCount(range.begin.value() + static_cast<std::uint64_t>(send.shift));
         round.incoming.push_back(
-            {from, range, send.arrival, part.is_first || have_met || !begins, nullptr, nullptr});
+            {from, range, send.arrival, part.is_first || were_peers || !begins, nullptr, nullptr});
       }
     }
     if (++repeat_ == part.repeats) {
@@ -190,7 +189,7 @@ class ChannelRun {
   }
 
   // Where it arrives, and the message. What is added, and what would arrive on top of something
-  // that is under way, arrives in scratch.
+  // that is in flight, arrives in scratch.
   Message receive_into_place(LiveRound& round, IncomingPiece& piece) {
     const auto touches = [&](const auto& other) { return overlap(other.range, piece.range); };
     const bool in_the_way = std::ranges::any_of(live_, [&](const LiveRound& other) {
@@ -224,7 +223,7 @@ class ChannelRun {
     }
     if (parts != Parts::receives) {
       for (OutgoingPiece& piece : round.outgoing) {
-        if (communicator_.sends_early() && !piece.acquainted) continue;
+        if (communicator_.sends_early() && !piece.were_peers) continue;
         messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
         slots.push_back(&piece.event);
       }
@@ -232,37 +231,37 @@ class ChannelRun {
     take_events(messages, slots);
   }
 
-  // Posts a message of one element for the word of, or to, a rank.
-  void post_word(LiveRound& round, Message::Kind kind, Rank peer) {
+  // Posts a ready notification to or from a peer: a message of one element.
+  void post_notification(LiveRound& round, Message::Kind kind, Rank peer) {
     auto buffer = scratch_.take(buffer_.type(), ElementCount(1));
     const Message message{kind, peer, buffer.get(), {ElementCount(0), ElementCount(1)}};
-    auto events = communicator_.post({&message, 1}, word_stream_);
-    round.words.push_back({peer, std::move(buffer), std::move(events.front())});
+    auto events = communicator_.post({&message, 1}, notification_stream_);
+    round.notifications.push_back({peer, std::move(buffer), std::move(events.front())});
   }
 
-  // Where messages leave unasked, those between strangers wait here for their receiver's word.
-  // Other communicators see to it themselves.
-  void say_words(LiveRound& round) {
-    std::set<Rank> strangers;
+  // Where the communicator sends eagerly, messages to new peers wait here for a ready notification.
+  // Other communicators wait by themselves.
+  void notify_senders(LiveRound& round) {
+    std::set<Rank> new_peers;
     for (const IncomingPiece& piece : round.incoming) {
-      if (!piece.acquainted) strangers.insert(piece.from);
+      if (!piece.were_peers) new_peers.insert(piece.from);
     }
-    for (const Rank from : strangers) post_word(round, Message::Kind::send, from);
+    for (const Rank from : new_peers) post_notification(round, Message::Kind::send, from);
   }
 
-  void send_at_their_word(LiveRound& round) {
-    std::set<Rank> strangers;
+  void send_when_notified(LiveRound& round) {
+    std::set<Rank> new_peers;
     for (const OutgoingPiece& piece : round.outgoing) {
-      if (!piece.acquainted) strangers.insert(piece.to);
+      if (!piece.were_peers) new_peers.insert(piece.to);
     }
-    const std::size_t first = round.words.size();
-    for (const Rank to : strangers) post_word(round, Message::Kind::receive, to);
-    for (std::size_t i = first; i < round.words.size(); ++i) {
-      round.words[i].event->wait();
+    const std::size_t first = round.notifications.size();
+    for (const Rank to : new_peers) post_notification(round, Message::Kind::receive, to);
+    for (std::size_t i = first; i < round.notifications.size(); ++i) {
+      round.notifications[i].event->wait();
       std::vector<Message> messages;
       std::vector<EventPtr*> slots;
       for (OutgoingPiece& piece : round.outgoing) {
-        if (piece.acquainted || piece.to != round.words[i].peer) continue;
+        if (piece.were_peers || piece.to != round.notifications[i].peer) continue;
         messages.push_back({Message::Kind::send, piece.to, &buffer_, piece.range});
         slots.push_back(&piece.event);
       }
@@ -288,7 +287,7 @@ class ChannelRun {
     for (std::size_t i = posted_ - done_ + 1; i < live_.size(); ++i) {
       for (IncomingPiece& piece : live_[i].incoming) {
         if (piece.event || waiting.contains(piece.from)) continue;
-        if (!piece.acquainted) {
+        if (!piece.were_peers) {
           waiting.insert(piece.from);
           continue;
         }
@@ -308,7 +307,7 @@ class ChannelRun {
     for (IncomingPiece& piece : round.incoming) {
       wait(piece.event);
       if (!piece.scratch) continue;
-      // Nobody may see the new values who was to get the old ones.
+      // Sends of the old values must finish before new ones overwrite them.
       for (const LiveRound& other : live_) {
         for (const OutgoingPiece& out : other.outgoing) {
           if (out.event && overlap(out.range, piece.range)) wait(out.event);
@@ -322,9 +321,9 @@ class ChannelRun {
       if (!communicator_.in_order()) scratch_.give_back(std::move(piece.scratch));
     }
     for (const OutgoingPiece& piece : round.outgoing) wait(piece.event);
-    for (LiveRound::Word& word : round.words) {
-      wait(word.event);
-      scratch_.give_back(std::move(word.buffer));
+    for (LiveRound::Notification& notification : round.notifications) {
+      wait(notification.event);
+      scratch_.give_back(std::move(notification.buffer));
     }
     if (communicator_.in_order()) keep_until_the_end(round);
   }
@@ -338,7 +337,7 @@ class ChannelRun {
   Communicator& communicator_;
   ScratchPool& scratch_;
   Buffer& buffer_;
-  Stream stream_, word_stream_;
+  Stream stream_, notification_stream_;
   std::uint64_t window_;
   ElementCount piece_;
   std::vector<Part> parts_;
@@ -362,7 +361,7 @@ void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
     const Stream stream = first + static_cast<Stream>(c);
     channels.emplace_back(plan.channels[c], communicator_, scratch_, buffer, stream,
                           stream + channels_max);
-    // All channels share a connection: no channel's word is to stand behind another's data.
+    // All channels share a connection: no notification may queue behind another channel's data.
     channels.back().begin();
   }
   std::vector<std::exception_ptr> trouble(plan.channels.size());

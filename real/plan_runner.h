@@ -9,8 +9,8 @@ namespace paceline::real {
 // Carries out plans on a communicator: the same rounds, chunks and windows that are simulated.
 //
 // Each channel has a thread of its own, the first the caller's. Receives of the next rounds are
-// posted while a round is under way, so that transfers between ranks that met in the round before
-// wait for nobody. Others wait for their receiver's word, where nothing is to leave unasked.
+// posted while a round is in flight, so that transfers between peers of the round before need not
+// wait. Transfers between new peers wait for their receiver's ready notification.
 class PlanRunner {
  public:
   explicit PlanRunner(Communicator& communicator)

@@ -11,8 +11,8 @@
 #include "models/contract.h"
 #include "models/training/call_plan.h"
 #include "real/errors.h"
-#include "real/host/pattern.h"
 #include "real/nvtx/range.h"
+#include "real/pattern.h"
 
 namespace paceline::real {
 
@@ -22,8 +22,10 @@ using training::OperationId;
 
 // A collective call with what it works on.
 struct StepRunner::Call {
-  Pattern pattern;
-  std::optional<collectives::Plan> plan;  // empty: the library's own collective
+  Pattern pattern;                        // of its group
+  Rank place;                             // of this rank in it
+  std::optional<collectives::Plan> plan;  // nullopt: the library's own collective
+  std::optional<Seconds> known_time;      // of a call that is waited for, not carried out
   std::unique_ptr<Buffer> buffer;
   Stream stream;
   nvtx::Call range;  // for profilers
@@ -31,7 +33,7 @@ struct StepRunner::Call {
 
 namespace {
 
-// So many calls can be told apart.
+// This many calls can be distinguished.
 constexpr Stream calls_max = streams_max / streams_a_call;
 
 DataType type_of(const CollectiveCall& call) {
@@ -40,6 +42,14 @@ DataType type_of(const CollectiveCall& call) {
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
+}
+
+// A call of a known time is not carried out: its ranks meet, in an all-reduce of one element, and
+// wait as long as it takes.
+CollectiveCall carried_out(const CollectiveCall& call) {
+  if (call.known() == nullptr) return call;
+  return {collectives::Collective::all_reduce, ElementCount(1), ElementSize(4), Rank(0),
+          training::SimulatedCall{"ring"}};
 }
 
 collectives::Plan plan_of(const training::Planner& planner, const CollectiveCall& call) {
@@ -54,7 +64,7 @@ collectives::Plan plan_of(const training::Planner& planner, const CollectiveCall
 }  // namespace
 
 StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
-    : point_(point), communicator_(communicator), plans_(communicator) {
+    : point_(point), communicator_(communicator), plans_(communicator), queues_(point.program) {
   const topology::Cluster cluster = job_cluster(point);
   if (cluster.ranks() != communicator.size()) {
     throw UsageError("the point has " + std::to_string(cluster.ranks().value()) +
@@ -64,22 +74,31 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
   const bool native = point.measure.value_or(MeasureSettings{}).mode == CollectiveMode::native;
   Stream number = 0;
   for (const Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    const CollectiveCall* call = call_of(operation);
     if (call == nullptr) {
       calls_.push_back(nullptr);
       continue;
     }
-    if (native && !communicator.has_native(call->collective)) {
-      throw UsageError("the backend has no " + std::string(to_text(call->collective)) +
+    auto made = std::make_unique<Call>();
+    const CollectiveCall run = carried_out(*call);
+    if (native && run.group != training::Group::all) {
+      throw UsageError(
+          "calls of a part of the ranks are not made by the backend's own collectives; "
+          "set real.mode: plan");
+    }
+    if (native && !communicator.has_native(run.collective)) {
+      throw UsageError("the backend has no " + std::string(to_text(run.collective)) +
                        " of its own; set real.mode: plan");
     }
-    auto made = std::make_unique<Call>(
-        Call{{call->collective, communicator.size(), call->count, call->root, 0}, {}, {}, {}, {}});
-    if (!native) made->plan = plan_of(planner, *call);
-    made->buffer = communicator.allocate(type_of(*call), buffer_size(made->pattern));
+    const collectives::Axis members = axis_of(cluster, run.group);
+    made->pattern = {run.collective, RankCount(members.size), run.count, run.root, 0};
+    made->place = Rank(members.coordinate(communicator.rank()));
+    if (!native) made->plan = plan_of(planner, run);
+    if (const auto* known = call->known()) made->known_time = known->time;
+    made->buffer = communicator.allocate(type_of(run), buffer_size(made->pattern));
     made->stream = number++ % calls_max * streams_a_call;
     made->range = {number - std::uint64_t{1}, call->size(),
-                   made->plan ? std::string_view(call->algorithm) : "native"};
+                   native && !made->known_time ? "native" : algorithm_of(*call)};
     calls_.push_back(std::move(made));
   }
 }
@@ -91,7 +110,7 @@ void StepRunner::fill(std::uint64_t seed) {
   for (std::size_t id = 0; id < calls_.size(); ++id) {
     if (!calls_[id]) continue;
     calls_[id]->pattern.seed = seed + id;
-    real::fill(calls_[id]->pattern, communicator_.rank(), *calls_[id]->buffer);
+    real::fill(calls_[id]->pattern, calls_[id]->place, *calls_[id]->buffer);
   }
 }
 
@@ -99,7 +118,7 @@ std::optional<std::string> StepRunner::find_fault() const {
   for (std::size_t id = 0; id < calls_.size(); ++id) {
     if (!calls_[id]) continue;
     const auto fault =
-        real::find_fault(calls_[id]->pattern, communicator_.rank(), *calls_[id]->buffer);
+        real::find_fault(calls_[id]->pattern, calls_[id]->place, *calls_[id]->buffer);
     if (fault) {
       return point_.program.operations[id].name + ": rank " +
              std::to_string(communicator_.rank().value()) + ": " + *fault;
@@ -114,66 +133,54 @@ class StepRunner::Pass {
   Pass(StepRunner& runner, Seconds start)
       : runner_(runner),
         start_(start),
-        states_(runner.calls_.size()),
-        lanes_(runner.point_.program.lanes.size()) {
-    for (OperationId id = 0; id < operations().size(); ++id) {
-      lanes_[operations()[id].lane].operations.push_back(id);
-    }
-  }
+        measured_(runner.calls_.size()),
+        scheduler_(runner.queues_, start) {}
 
-  std::vector<Span> run() {
+  std::vector<training::Interval> run() {
     {
       std::vector<std::jthread> threads;
-      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        const auto under_way =
-            std::min<std::size_t>(lanes()[lane].in_flight, lanes_[lane].operations.size());
-        for (std::size_t i = 0; i < under_way; ++i) {
-          threads.emplace_back([this, lane] { work(lanes_[lane]); });
+      const auto& lanes = runner_.point_.program.lanes;
+      for (training::LaneId lane = 0; lane < lanes.size(); ++lane) {
+        const auto slots =
+            std::min<std::size_t>(lanes[lane].in_flight, runner_.queues_.of(lane).size());
+        for (std::size_t i = 0; i < slots; ++i) {
+          threads.emplace_back([this, lane] { work(lane); });
         }
       }
     }
     if (trouble_) std::rethrow_exception(trouble_);
-    std::vector<Span> spans;
+    std::vector<training::Interval> intervals;
     for (OperationId id = 0; id < operations().size(); ++id) {
-      spans.push_back(
-          span_of(operations()[id], states_[id].begun - start_, states_[id].ended - start_));
-      const Call* call = runner_.calls_[id].get();
-      if (call != nullptr && !call->plan) spans.back().algorithm = "native";
+      intervals.push_back({measured_[id].begun - start_, measured_[id].ended - start_,
+                           scheduler_.intervals()[id].released_by});
     }
-    return spans;
+    return intervals;
   }
 
  private:
-  struct State {
-    bool done = false;
+  // What really happened; the scheduler has compute as it would have been had no thread been late
+  // to wake up.
+  struct Measured {
     Seconds begun, ended;
-    Seconds freed;  // when what comes after could begin had nobody been late to wake up
-  };
-  struct LaneState {
-    std::vector<OperationId> operations;
-    std::size_t next = 0;
   };
 
   [[nodiscard]] const std::vector<Operation>& operations() const {
     return runner_.point_.program.operations;
   }
-  [[nodiscard]] const std::vector<training::Lane>& lanes() const {
-    return runner_.point_.program.lanes;
-  }
 
-  void work(LaneState& lane) {
+  // A slot of a lane.
+  void work(training::LaneId lane) {
     try {
       sleep_until(start_);
       std::unique_lock lock(mutex_);
-      while (lane.next < lane.operations.size() && !trouble_) {
-        const OperationId id = lane.operations[lane.next];
-        if (!is_ready(id)) {
-          changed_.wait(lock);  // another thread of the lane may take it meanwhile
+      while (!scheduler_.has_started_all(lane) && !trouble_) {
+        const auto ready = scheduler_.next(lane);
+        if (!ready) {
+          changed_.wait(lock);  // another slot of the lane may take it meanwhile
           continue;
         }
-        ++lane.next;
-        carry_out(id, lock);
-        states_[id].done = true;
+        const Seconds freed = carry_out(*ready, lock);
+        scheduler_.finish(ready->operation, freed);
         changed_.notify_all();
       }
     } catch (...) {
@@ -183,48 +190,30 @@ class StepRunner::Pass {
     }
   }
 
-  [[nodiscard]] bool is_ready(OperationId id) const {
-    return std::ranges::all_of(operations()[id].after,
-                               [&](OperationId before) { return states_[before].done; });
-  }
-
-  // When compute could begin had nobody been late to wake up.
-  [[nodiscard]] Seconds due(OperationId id) const {
-    const auto& lane = lanes_[operations()[id].lane].operations;
-    Seconds due = start_;
-    const auto after = [&](OperationId before) { due = std::max(due, states_[before].freed); };
-    std::ranges::for_each(operations()[id].after, after);
-    const auto self = std::ranges::lower_bound(lane, id);
-    if (self != lane.begin()) after(*std::prev(self));
-    return due;
-  }
-
-  // Called with the lock, which it gives up meanwhile.
-  void carry_out(OperationId id, std::unique_lock<std::mutex>& lock) {
-    if (const auto* time = std::get_if<Seconds>(&operations()[id].work)) {
+  // Called with the lock, which it gives up meanwhile. Returns when what comes after can begin.
+  Seconds carry_out(const training::Scheduler::Start& ready, std::unique_lock<std::mutex>& lock) {
+    const Operation& operation = operations()[ready.operation];
+    if (const auto* time = std::get_if<Seconds>(&operation.work)) {
       const Rank rank = runner_.communicator_.rank();
-      compute(id, *time * slowdown_of(runner_.point_, operations()[id], rank), lock);
-    } else {
-      communicate(id, lock);
+      return compute(ready, *time * slowdown_of(runner_.point_, operation, rank), lock);
     }
+    return communicate(ready.operation, lock);
   }
 
-  void compute(OperationId id, Seconds time, std::unique_lock<std::mutex>& lock) {
-    State& state = states_[id];
-    state.begun = due(id);
+  Seconds compute(const training::Scheduler::Start& ready, Seconds time,
+                  std::unique_lock<std::mutex>& lock) {
     lock.unlock();
-    runner_.communicator_.compute(state.begun, time)->wait();
+    runner_.communicator_.compute(ready.at, time)->wait();
     const Seconds now = steady_now();
     lock.lock();
-    state.ended = now;
-    state.freed = runner_.communicator_.in_order() ? now : state.begun + time;
+    measured_[ready.operation] = {ready.at, now};
+    return runner_.communicator_.in_order() ? now : ready.at + time;
   }
 
-  void communicate(OperationId id, std::unique_lock<std::mutex>& lock) {
-    State& state = states_[id];
+  Seconds communicate(OperationId id, std::unique_lock<std::mutex>& lock) {
     const Call& call = *runner_.calls_[id];
     nvtx::Range range(operations()[id].name, call.range);
-    state.begun = steady_now();
+    measured_[id].begun = steady_now();
     EventPtr event;
     // Under the lock: calls begin in the same order on all ranks.
     if (!call.plan) event = runner_.begin(call);
@@ -234,16 +223,17 @@ class StepRunner::Pass {
     } else {
       runner_.plans_.run(*call.plan, *call.buffer, call.stream);
     }
+    if (call.known_time) runner_.communicator_.compute(steady_now(), *call.known_time)->wait();
     const Seconds now = steady_now();
     range.end();
     lock.lock();
-    state.ended = state.freed = now;
+    return measured_[id].ended = now;
   }
 
   StepRunner& runner_;
   Seconds start_;
-  std::vector<State> states_;
-  std::vector<LaneState> lanes_;
+  std::vector<Measured> measured_;
+  training::Scheduler scheduler_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr trouble_;
@@ -255,6 +245,6 @@ EventPtr StepRunner::begin(const Call& call) {
       {pattern.collective, call.buffer.get(), pattern.count, pattern.root, call.stream});
 }
 
-std::vector<Span> StepRunner::run(Seconds start) { return Pass(*this, start).run(); }
+std::vector<training::Interval> StepRunner::run(Seconds start) { return Pass(*this, start).run(); }
 
 }  // namespace paceline::real

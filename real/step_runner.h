@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/run/resolved_point.h"
-#include "models/run/step_trace.h"
+#include "models/training/scheduler.h"
 #include "real/backend.h"
 #include "real/plan_runner.h"
 
@@ -16,9 +16,9 @@ namespace paceline::real {
 // One rank's part of a point's step, on a communicator: compute as the communicator does it, every
 // collective on a buffer of its own, lanes as the program has them.
 //
-// A lane's operations are taken in order by as many threads as it may have under way; each waits
-// for what it comes after, in the order in which it was taken, as the threads of PyTorch's process
-// groups do. Compute is timed from when it was due, so that late wake-ups do not add up.
+// Each slot of a lane is a thread, as in PyTorch's process groups; training::Scheduler decides what
+// may start when. Compute is timed from when it was released, so that late wake-ups
+// do not add up.
 class StepRunner {
  public:
   // Makes plans and buffers. The point must outlive the runner. Throws UsageError when the backend
@@ -29,9 +29,9 @@ class StepRunner {
 
   // Inputs whose sums are exact in all buffers; before a step that find_fault() is to look at.
   void fill(std::uint64_t seed);
-  // Runs the step, from `start` of steady_now() on. Returns a span for each operation, in the
+  // Runs the step, from `start` of steady_now() on. Returns when each operation ran, in the
   // program's order, timed from `start`. Throws BackendError.
-  [[nodiscard]] std::vector<Span> run(Seconds start);
+  [[nodiscard]] std::vector<training::Interval> run(Seconds start);
   // What is wrong with the results of the step after fill(), if anything.
   [[nodiscard]] std::optional<std::string> find_fault() const;
 
@@ -44,6 +44,7 @@ class StepRunner {
   const ResolvedPoint& point_;
   Communicator& communicator_;
   PlanRunner plans_;
+  training::LaneQueues queues_;
   std::vector<std::unique_ptr<Call>> calls_;  // by operation; null for compute
   std::uint64_t seed_ = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace paceline::real {
 
-// How the ranks of a run talk about what to do; not what is measured.
+// Control messages between the ranks of a run, apart from the traffic that is measured.
 class Team {
  public:
   Team() = default;

@@ -13,7 +13,7 @@
 
 namespace paceline::sim {
 
-// Who acts in a simulation: an endpoint of a plan, or a class of endpoints that do alike.
+// An actor of a simulation: an endpoint of a plan, or a symmetry class of endpoints.
 using Actor = std::uint32_t;
 
 // How many bytes a transfer has at each repeat of its round.
@@ -53,9 +53,9 @@ struct PlannedTransfer {
   PathId path;
   std::uint64_t stands_for;  // transfers between the endpoints of the two classes
   TransferSize size;
-  // Where it is reduced: how fast its receiver does that. Absent: in no time.
+  // Where it is reduced: how fast its receiver does that. nullopt: it takes no time.
   std::optional<BytesPerSecond> reduction = std::nullopt;
-  bool have_met = false;  // the two ends, in the round before; may be false where it matters not
+  bool were_peers = false;  // peers in the round before; may be false where timing ignores it
 };
 
 // How fast what arrives so is reduced, in bytes that links carried: flags are not reduced.

@@ -19,7 +19,8 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
   for (const ChannelTable& channel : table.channels) {
     for (const RoundShape& shape : channel.shapes) {
       for (const PlannedTransfer& planned : shape.transfers()) {
-        longest_word_ = std::max(longest_word_, network.timing(planned.path).word());
+        longest_notification_ =
+            std::max(longest_notification_, network.timing(planned.path).notification_latency());
       }
     }
   }
@@ -50,9 +51,11 @@ void CollectiveRun::join(Actor actor) {
   begin(actor);
 }
 
-// No channel's words stand behind another's data.
+// No channel's ready notifications queue behind another channel's data.
 void CollectiveRun::begin(Actor actor) {
-  for (std::uint32_t c = 0; words_wait() && c < channels_.size(); ++c) say_words(c, actor);
+  for (std::uint32_t c = 0; notifications_queue() && c < channels_.size(); ++c) {
+    notify_senders(c, actor);
+  }
   for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, actor);
 }
 
@@ -85,7 +88,7 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
   Progress& progress = state.progress[actor];
   const std::uint32_t shape_number = progress.shape;
   const RoundShape& shape = table_.channels[channel].shapes[shape_number];
-  if (words_wait() && progress.posted > 0) say_words(channel, actor);
+  if (notifications_queue() && progress.posted > 0) notify_senders(channel, actor);
   const std::uint64_t round = progress.posted++;
   progress.posted_at[round % progress.posted_at.size()] = network_.now();
   if (round == 0) progress.first_posted_at = network_.now();
@@ -110,11 +113,12 @@ CollectiveRun::Sending CollectiveRun::sending_of(std::uint32_t channel, std::uin
                                                  std::uint64_t round) const {
   const PlannedTransfer& transfer = planned(channel, shape, number);
   return {shape, number, round, transfer.size.bytes_at(repeat),
-          round == 0 || repeat > 0 || transfer.have_met};
+          round == 0 || repeat > 0 || transfer.were_peers};
 }
 
-// What a receiver says as it posts its next round: of that, and ahead of those after it.
-void CollectiveRun::say_words(std::uint32_t channel, Actor actor) {
+// Sends the ready notifications due when a receiver posts its next round: those of that round, and
+// those of later rounds that are sent ahead.
+void CollectiveRun::notify_senders(std::uint32_t channel, Actor actor) {
   const ChannelTable& table = table_.channels[channel];
   Progress& progress = channels_[channel].progress[actor];
   std::uint32_t shape = progress.shape;
@@ -124,33 +128,33 @@ void CollectiveRun::say_words(std::uint32_t channel, Actor actor) {
   for (std::uint64_t round = progress.posted; round < end; ++round) {
     for (const std::uint32_t number : table.shapes[shape].received_by(actor)) {
       const Sending sending = sending_of(channel, shape, repeat, number, round);
-      const bool ahead =
-          network_.timing(planned(channel, shape, number).path).is_said_ahead(sending.acquainted);
-      if (ahead ? round >= progress.said : round == progress.posted) say(channel, sending);
+      const bool ahead = network_.timing(planned(channel, shape, number).path)
+                             .is_notified_ahead(sending.were_peers);
+      if (ahead ? round >= progress.notified : round == progress.posted) notify(channel, sending);
     }
     if (++repeat == table.shapes[shape].repeats()) {
       ++shape;
       repeat = 0;
     }
   }
-  progress.said = std::max(progress.said, end);
+  progress.notified = std::max(progress.notified, end);
 }
 
-void CollectiveRun::say(std::uint32_t channel, const Sending& sending) {
+void CollectiveRun::notify(std::uint32_t channel, const Sending& sending) {
   const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
   const topology::MessageTiming& timing = network_.timing(transfer.path);
-  if (sending.bytes <= 0 || !timing.needs_word(sending.acquainted)) return;
-  const WordKey key(sending.shape, sending.number, sending.round);
-  const auto left = [this, channel, key] { word_left(channel, key); };
-  if (!wires_->say(transfer.to, transfer.from, network_.now(), left)) {
-    channels_[channel].late_words[key] = {};
+  if (sending.bytes <= 0 || !timing.needs_notification(sending.were_peers)) return;
+  const NotificationKey key(sending.shape, sending.number, sending.round);
+  const auto left = [this, channel, key] { notification_left(channel, key); };
+  if (!wires_->notify(transfer.to, transfer.from, network_.now(), left)) {
+    channels_[channel].queued_notifications[key] = {};
   }
 }
 
-void CollectiveRun::word_left(std::uint32_t channel, const WordKey& key) {
-  LateWord& word = channels_[channel].late_words.at(key);
-  word.left = network_.now();
-  if (word.awaits) start(channel, Sending(*word.awaits));
+void CollectiveRun::notification_left(std::uint32_t channel, const NotificationKey& key) {
+  QueuedNotification& notification = channels_[channel].queued_notifications.at(key);
+  notification.left = network_.now();
+  if (notification.awaits) start(channel, Sending(*notification.awaits));
 }
 
 void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
@@ -162,8 +166,9 @@ void CollectiveRun::post_send(std::uint32_t channel, const Sending& sending) {
   const std::uint64_t receiver_posted = state.progress[transfer.to].posted;
   if (receiver_posted > sending.round) return start(channel, sending);
   // Otherwise when its receiver posts.
-  if (!timing.starts_early(sending.bytes, sending.acquainted)) return;
-  if (!timing.needs_word(sending.acquainted) || is_said(receiver_posted, sending.round)) {
+  if (!timing.starts_early(sending.bytes, sending.were_peers)) return;
+  if (!timing.needs_notification(sending.were_peers) ||
+      is_notified(receiver_posted, sending.round)) {
     return start(channel, sending);
   }
   state.held[transfer.to].push_back(sending);
@@ -190,37 +195,38 @@ void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) 
   }
   ++pending;
   const topology::MessageTiming& timing = network_.timing(transfer.path);
-  if (timing.starts_early(sending.bytes, sending.acquainted)) return;
+  if (timing.starts_early(sending.bytes, sending.were_peers)) return;
   if (state.progress[transfer.from].posted > sending.round) start(channel, sending);
 }
 
-// How long the receiver's word that it is ready still takes to its sender.
-Seconds CollectiveRun::word_under_way(std::uint32_t channel, const Sending& sending) const {
+// How long the ready notification still takes to the sender.
+Seconds CollectiveRun::notification_under_way(std::uint32_t channel, const Sending& sending) const {
   const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
   const topology::MessageTiming& timing = network_.timing(transfer.path);
-  if (!timing.needs_word(sending.acquainted)) return Seconds(0);
-  const auto& late_words = channels_[channel].late_words;
-  const auto late = late_words.find({sending.shape, sending.number, sending.round});
-  if (late != late_words.end()) {
-    return std::max(Seconds(0), *late->second.left + timing.word() - network_.now());
+  if (!timing.needs_notification(sending.were_peers)) return Seconds(0);
+  const auto& queued_notifications = channels_[channel].queued_notifications;
+  const auto queued = queued_notifications.find({sending.shape, sending.number, sending.round});
+  if (queued != queued_notifications.end()) {
+    return std::max(Seconds(0),
+                    *queued->second.left + timing.notification_latency() - network_.now());
   }
   const Progress& receiver = channels_[channel].progress[transfer.to];
   const auto posted_at = [&](std::uint64_t round) {
     return receiver.posted_at[round % receiver.posted_at.size()];
   };
   constexpr std::uint64_t ahead = topology::rounds_announced_ahead;
-  const Seconds said = !timing.is_said_ahead(sending.acquainted) ? posted_at(sending.round)
-                       : sending.round <= ahead                  ? receiver.first_posted_at
-                                                                 : posted_at(sending.round - ahead);
-  return std::max(Seconds(0), said + timing.word() - network_.now());
+  const Seconds notified = !timing.is_notified_ahead(sending.were_peers) ? posted_at(sending.round)
+                           : sending.round <= ahead                      ? receiver.first_posted_at
+                                                    : posted_at(sending.round - ahead);
+  return std::max(Seconds(0), notified + timing.notification_latency() - network_.now());
 }
 
-// Whether a receiver that has posted so many rounds has said its word of a later one ahead.
-bool CollectiveRun::is_said(std::uint64_t posted, std::uint64_t round) {
+// Whether a receiver that has posted `posted` rounds has sent its notification for `round`.
+bool CollectiveRun::is_notified(std::uint64_t posted, std::uint64_t round) {
   return posted > 0 && round < posted + topology::rounds_announced_ahead;
 }
 
-// What waited for a word that an actor has now said.
+// Starts the transfers held for notifications that an actor has now sent.
 void CollectiveRun::start_held(std::uint32_t channel, Actor actor) {
   ChannelState& state = channels_[channel];
   auto held = state.held.extract(actor);
@@ -228,7 +234,7 @@ void CollectiveRun::start_held(std::uint32_t channel, Actor actor) {
   std::vector<Sending>& all = held.mapped();
   const std::uint64_t posted = state.progress[actor].posted;
   const auto still_held = std::ranges::stable_partition(
-      all, [&](const Sending& sending) { return is_said(posted, sending.round); });
+      all, [&](const Sending& sending) { return is_notified(posted, sending.round); });
   const std::vector<Sending> free(all.begin(), still_held.begin());
   all.erase(all.begin(), still_held.begin());
   if (!all.empty()) state.held.insert(std::move(held));
@@ -244,14 +250,14 @@ CollectiveRun::Transfer* CollectiveRun::new_transfer() {
 
 void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   const PlannedTransfer& transfer = planned(channel, sending.shape, sending.number);
-  auto& late_words = channels_[channel].late_words;
-  const auto late = late_words.find({sending.shape, sending.number, sending.round});
-  if (late != late_words.end() && !late->second.left) {
-    late->second.awaits = sending;
+  auto& queued_notifications = channels_[channel].queued_notifications;
+  const auto queued = queued_notifications.find({sending.shape, sending.number, sending.round});
+  if (queued != queued_notifications.end() && !queued->second.left) {
+    queued->second.awaits = sending;
     return;
   }
-  const Seconds word = word_under_way(channel, sending);
-  if (late != late_words.end()) late_words.erase(late);
+  const Seconds notification = notification_under_way(channel, sending);
+  if (queued != queued_notifications.end()) queued_notifications.erase(queued);
   Transfer* tag = new_transfer();
   *tag = {this,          channel,       sending.shape,           sending.number,
           sending.round, sending.bytes, Transfer::Stage::leaving};
@@ -259,8 +265,10 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{transfer.from, transfer.to}];
   }
-  if (words_wait()) wires_->write(transfer.from, transfer.to, network_.now() + word, tag);
-  network_.send(transfer.path, sending.bytes, word, tag, connection);
+  if (notifications_queue()) {
+    wires_->write(transfer.from, transfer.to, network_.now() + notification, tag);
+  }
+  network_.send(transfer.path, sending.bytes, notification, tag, connection);
 }
 
 void CollectiveRun::arrived(void* tag) {
@@ -276,7 +284,7 @@ void CollectiveRun::take(Transfer& transfer) {
   const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
   if (transfer.stage == Stage::leaving) {
     transfer.stage = Stage::arriving;
-    if (words_wait()) wires_->has_left(ends.from, ends.to, &transfer);
+    if (notifications_queue()) wires_->has_left(ends.from, ends.to, &transfer);
     const Seconds latency = network_.timing(ends.path).latency_after();
     if (latency > Seconds(0)) network_.hand_back_after(latency, &transfer);
     if (ends.from != ends.to) finish(transfer.channel, ends.from, transfer.round);
@@ -357,11 +365,11 @@ std::uint64_t CollectiveRun::rounds_early(std::size_t channel, std::size_t shape
 }
 
 void CollectiveRun::append_ages(std::vector<Seconds>& ages) const {
-  if (longest_word_ == Seconds(0)) return;
+  if (longest_notification_ == Seconds(0)) return;
   for (const ChannelState& channel : channels_) {
     for (const Progress& progress : channel.progress) {
       const auto push = [&](Seconds posted) {
-        ages.push_back(std::min(network_.now() - posted, longest_word_));
+        ages.push_back(std::min(network_.now() - posted, longest_notification_));
       };
       push(progress.first_posted_at);
       const std::size_t kept = progress.posted_at.size();
@@ -382,7 +390,7 @@ std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
       const Progress& progress = channels_[c].progress[a];
       if (progress.posted == table_.channels[c].rounds) return 0;
       const RoundShape& shape = table_.channels[c].shapes[progress.shape];
-      // Rounds of this shape since the last leap's begin, with those that were under way then.
+      // Rounds of this shape since the last leap's begin, with those that were in flight then.
       const std::uint64_t past = rounds + table_.channels[c].window;
       if (progress.repeat < past) return 0;
       // One round is left to be posted as usual, which passes to the next shape.

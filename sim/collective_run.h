@@ -16,14 +16,15 @@
 
 namespace paceline::sim {
 
-// One collective call under way: follows every actor through the rounds of every channel. An actor
+// One collective call in flight: follows every actor through the rounds of every channel. An actor
 // posts round i when its rounds up to i - window are done; a transfer starts when both its ends
 // have posted its round, or, over sockets, when its sender has. What then comes early to its
 // receiver counts when that posts the round.
 class CollectiveRun {
  public:
   // `on_actor_done` is called once for each actor when its part is done, possibly within join().
-  // Table and wires must outlive the run. Without wires a receiver's word waits for no data.
+  // Table and wires must outlive the run. Without wires a ready notification never queues behind
+  // data.
   CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                 std::function<void(Actor)> on_actor_done);
 
@@ -33,7 +34,7 @@ class CollectiveRun {
   // What a network hands back when a transfer of any run has arrived.
   static void arrived(void* tag);
 
-  // A transfer under way: the tag of its flow.
+  // A transfer in flight: the tag of its flow.
   struct Transfer {
     CollectiveRun* run;
     std::uint32_t channel;
@@ -48,13 +49,13 @@ class CollectiveRun {
     } stage;
   };
 
-  // For leaping over rounds that are all alike (see Regime).
+  // For skipping rounds that repeat exactly (see Regime).
   //
   // The rounds posted by each actor in each channel: channel by channel.
   void append_rounds(std::vector<std::uint64_t>& rounds) const;
-  // Everything else that decides what happens next, apart from the transfers under way.
+  // Everything else that decides what happens next, apart from the transfers in flight.
   void append_state(std::vector<std::uint64_t>& state) const;
-  // How long ago rounds were posted, as far as words of it may still be under way.
+  // How long ago rounds were posted, up to the time a ready notification takes.
   void append_ages(std::vector<Seconds>& ages) const;
   // How many times every actor can post as many rounds more as it just `moved` by (as
   // append_rounds orders them; within a channel all the same or none) with nothing but the same
@@ -75,7 +76,7 @@ class CollectiveRun {
     std::vector<std::uint32_t> pending;  // transfers of round i left, at i % window
     std::vector<Seconds> posted_at;      // when round i was posted, at i % size
     Seconds first_posted_at;
-    std::uint64_t said = 0;  // rounds whose words are said, where they may be ahead
+    std::uint64_t notified = 0;  // rounds notified of, where that may be ahead
   };
 
   // A transfer of a round, before it starts.
@@ -83,15 +84,16 @@ class CollectiveRun {
     std::uint32_t shape, number;
     std::uint64_t round;
     double bytes;
-    bool acquainted;  // as MessageTiming has it
+    bool were_peers;  // as MessageTiming has it
   };
 
-  // A receiver's word that stands behind data.
-  struct LateWord {
+  // A ready notification that queues behind data.
+  struct QueuedNotification {
     std::optional<Seconds> left;
-    std::optional<Sending> awaits;  // what starts when it has come
+    std::optional<Sending> awaits;  // starts when the notification has arrived
   };
-  using WordKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // shape, number, round
+  using NotificationKey =
+      std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // shape, number, round
 
   struct ChannelState {
     std::vector<Progress> progress;  // by actor
@@ -101,8 +103,8 @@ class CollectiveRun {
     // The rounds up to which a transfer is at its receiver, or has been: by shape and number. Kept
     // for those that came early.
     std::vector<std::vector<std::uint64_t>> arrived;
-    std::map<Actor, std::vector<Sending>> held;  // by receivers that have still to say a word
-    std::map<WordKey, LateWord> late_words;
+    std::map<Actor, std::vector<Sending>> held;  // by receivers that have not notified yet
+    std::map<NotificationKey, QueuedNotification> queued_notifications;
   };
 
   void begin(Actor actor);
@@ -114,19 +116,21 @@ class CollectiveRun {
   void post(std::uint32_t channel, Actor actor);
   [[nodiscard]] Sending sending_of(std::uint32_t channel, std::uint32_t shape, std::uint64_t repeat,
                                    std::uint32_t number, std::uint64_t round) const;
-  [[nodiscard]] bool words_wait() const { return wires_ != nullptr && longest_word_ > Seconds(0); }
-  void say_words(std::uint32_t channel, Actor actor);
-  void say(std::uint32_t channel, const Sending& sending);
-  [[nodiscard]] static bool is_said(std::uint64_t posted, std::uint64_t round);
+  [[nodiscard]] bool notifications_queue() const {
+    return wires_ != nullptr && longest_notification_ > Seconds(0);
+  }
+  void notify_senders(std::uint32_t channel, Actor actor);
+  void notify(std::uint32_t channel, const Sending& sending);
+  [[nodiscard]] static bool is_notified(std::uint64_t posted, std::uint64_t round);
   void start_held(std::uint32_t channel, Actor actor);
-  void word_left(std::uint32_t channel, const WordKey& key);
+  void notification_left(std::uint32_t channel, const NotificationKey& key);
   void post_send(std::uint32_t channel, const Sending& sending);
   void post_receive(std::uint32_t channel, const Sending& sending);
   [[nodiscard]] const PlannedTransfer& planned(std::uint32_t channel, std::uint32_t shape,
                                                std::uint32_t number) const {
     return table_.channels[channel].shapes[shape].transfers()[number];
   }
-  [[nodiscard]] Seconds word_under_way(std::uint32_t channel, const Sending& sending) const;
+  [[nodiscard]] Seconds notification_under_way(std::uint32_t channel, const Sending& sending) const;
   Transfer* new_transfer();
   void start(std::uint32_t channel, const Sending& sending);
   void take(Transfer& transfer);
@@ -141,10 +145,10 @@ class CollectiveRun {
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> channels_left_;  // by actor
   Actor to_join_;
-  std::vector<bool> joined_;   // by actor
-  Seconds longest_word_;       // of any receiver to its sender; 0 where none is waited for
-  bool came_early_ = false;    // any transfer, to any receiver
-  std::deque<Transfer> pool_;  // addresses stay; run is null when free
+  std::vector<bool> joined_;      // by actor
+  Seconds longest_notification_;  // latency to any sender; 0 where none is waited for
+  bool came_early_ = false;       // any transfer, to any receiver
+  std::deque<Transfer> pool_;     // addresses stay; run is null when free
   std::vector<Transfer*> free_;
 };
 

@@ -20,10 +20,14 @@ using training::CollectiveCall;
 CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveCall& call,
                    const collectives::Plan& plan, FlowNetwork& network) {
   CallTable table;
-  table.together = call.known_time;
-  if (!call.known_time) table.start = call.wire.start;
   table.actors = plan.endpoints().value();
   for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
+  if (const auto* known = call.known()) {
+    table.together = known->time;
+    return table;
+  }
+  const topology::Wire& wire = call.simulated()->wire;
+  table.start = wire.start;
   for (const collectives::Channel& channel : plan.channels) {
     std::vector<RoundShape> shapes;
     collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
@@ -31,11 +35,11 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
       for (Actor a = 0; a < table.actors; ++a) {
         for (const collectives::Send& send : round.sends(Rank(a))) {
           const PathId path =
-              network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to), call.wire);
+              network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to), wire);
           transfers.push_back({a, index(send.to), path, 1,
-                               TransferSize::exact(send.chunk, call.element_size, call.wire),
-                               reduction_of(send.arrival, point.cluster, call.wire),
-                               collectives::have_met(before, Rank(a), send.to)});
+                               TransferSize::exact(send.chunk, call.element_size, wire),
+                               reduction_of(send.arrival, point.cluster, wire),
+                               collectives::were_peers(before, Rank(a), send.to)});
         }
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
@@ -57,7 +61,7 @@ Result simulate_flow(const ResolvedPoint& point) {
   std::vector<std::unique_ptr<StepRun>> steps;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const auto table_of = [&, j](training::OperationId id) -> const CallTable& {
-      const auto& call = std::get<CollectiveCall>(point.program.operations[id].work);
+      const CollectiveCall& call = *call_of(point.program.operations[id]);
       const auto known = tables.find({j, call});
       if (known != tables.end()) return known->second;
       return tables

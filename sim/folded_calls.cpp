@@ -137,10 +137,11 @@ std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& si
 
 // Two plans of one structure differ in sizes only (see collectives::Round).
 using Structure =
-    std::tuple<collectives::Collective, std::string, collectives::AlgorithmOptions, topology::Wire,
-               Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
+    std::tuple<collectives::Collective, training::Group, std::string, collectives::AlgorithmOptions,
+               topology::Wire, Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
+  const training::SimulatedCall& simulated = *call.simulated();
   std::vector<std::uint64_t> rounds;
   for (const auto& channel : plan.channels) {
     rounds.push_back(channel.rounds.size());
@@ -148,9 +149,10 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
   }
   const bool exact = chunks == Chunks::exact;  // chunks may be cut by bytes
   return {call.collective,
-          call.algorithm,
-          call.options,
-          call.wire,
+          call.group,
+          simulated.algorithm,
+          simulated.options,
+          simulated.wire,
           call.root,
           std::move(rounds),
           exact ? call.count : ElementCount(0),
@@ -158,20 +160,20 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }
 
 // What else sets two messages of a round apart, whatever their size.
-std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool acquainted,
+std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool were_peers,
                       const topology::Cluster& cluster) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
   const auto reduction = reduction_of(send.arrival, cluster, {});
   return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
-                   static_cast<std::uint64_t>(timing.receives), acquainted ? 1U : 0U,
+                   static_cast<std::uint64_t>(timing.receives), were_peers ? 1U : 0U,
                    reduction ? 1U : 0U});
 }
 
-// Whether the two ends of a send have met in the round before; false where that does not matter.
-bool met_if_it_matters(const topology::Path& path, const Round* before, Rank from,
-                       const Send& send) {
-  return path.timing.tells_strangers_apart() && collectives::have_met(before, from, send.to);
+// Whether the two ends of a send were peers in the round before; false where timing ignores it.
+bool were_peers_if_it_matters(const topology::Path& path, const Round* before, Rank from,
+                              const Send& send) {
+  return path.timing.depends_on_peers() && collectives::were_peers(before, from, send.to);
 }
 
 // Adds the sends of a plan, as one job's ranks are placed.
@@ -190,11 +192,11 @@ void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fab
         const Rank sender = places[from], receiver = places[index(send.to)];
         const topology::Path path = fabric.path(sender, receiver, wire);
         const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-        rows.push_back(
-            {index(sender), index(receiver), path.out, path.in,
-             combined({place, chunk,
-                       kind_of(send, path.timing, met_if_it_matters(path, before, Rank(from), send),
-                               fabric.cluster())})});
+        rows.push_back({index(sender), index(receiver), path.out, path.in,
+                        combined({place, chunk,
+                                  kind_of(send, path.timing,
+                                          were_peers_if_it_matters(path, before, Rank(from), send),
+                                          fabric.cluster())})});
         if (!even) continue;
         means.push_back(send.chunk.partition.mean_elements());
         if (different_means.empty() || different_means.back() != means.back()) {
@@ -218,7 +220,7 @@ std::vector<Rank> places_of(const ResolvedPoint& point, const Job& job, RankCoun
   return places;
 }
 
-// With several rounds under way the transfers between two endpoints go in order. A class can keep
+// With several rounds in flight the transfers between two endpoints go in order. A class can keep
 // that order when each member sends to one other only.
 void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endpoint) {
   std::optional<Rank> receiver;
@@ -241,7 +243,7 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
   const training::Planner planner(nodes);
   Plans plans;
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<Call>(&operation.work);
+    const Call* call = call_of(operation);
     if (call == nullptr || !takes_part(*call) || plans.contains(*call)) continue;
     plans.emplace(*call, planner.plan_of(*call));
   }
@@ -260,11 +262,12 @@ std::vector<SendRow> FoldedCalls::sends_of(const Plans& plans) const {
   // best.
   for (auto of_call = plans.rbegin(); of_call != plans.rend(); ++of_call) {
     const auto& [call, plan] = *of_call;
+    if (call.known() != nullptr) continue;
     const auto [entry, is_new] =
         structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
     if (!is_new) continue;
     for (const Job& job : jobs_) {
-      add_sends(plan, call.wire, fabric_, chunks_, entry->second,
+      add_sends(plan, call.simulated()->wire, fabric_, chunks_, entry->second,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
@@ -313,10 +316,13 @@ void FoldedCalls::number_actors(RankCount endpoints) {
 CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& plan) {
   const JobActors& actors = actors_[job];
   CallTable table;
-  table.together = call.known_time;
-  if (!call.known_time) table.start = call.wire.start;
   table.actors = static_cast<Actor>(actors.members.size());
   for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
+  if (const auto* known = call.known()) {
+    table.together = known->time;
+    return table;
+  }
+  table.start = call.simulated()->wire.start;
   std::vector<std::uint32_t> first_members, last_members;
   for (const auto& members : actors.members) {
     if (index(members.front()) < plan.endpoints().value()) {
@@ -351,12 +357,13 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
 void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
                                 const Round* before, const Call& call, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
+  const topology::Wire& wire = call.simulated()->wire;
   struct Bundle {
     Actor to;
     std::vector<std::uint32_t> link_classes;
     topology::Path path;
     const Send* send;
-    bool have_met;
+    bool were_peers;
     std::uint64_t sends;
   };
   using Key = std::tuple<Actor, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
@@ -365,32 +372,32 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
   const std::vector<Rank>& members = actors_[job].members[from];
   for (const Send& send : sends) {
     const topology::Path path = fabric_.path(place_of(point_, jobs_[job], members.front()),
-                                             place_of(point_, jobs_[job], send.to), call.wire);
+                                             place_of(point_, jobs_[job], send.to), wire);
     const Actor to = actors_[job].actor_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
-    const bool have_met = met_if_it_matters(path, before, members.front(), send);
-    const auto [entry, is_new] =
-        numbers.try_emplace({to, link_classes, kind_of(send, path.timing, have_met, point_.cluster),
-                             kind_of(send.chunk, chunks_, sizes)},
-                            bundles.size());
-    if (is_new) bundles.push_back({to, link_classes, path, &send, have_met, 0});
+    const bool were_peers = were_peers_if_it_matters(path, before, members.front(), send);
+    const auto [entry, is_new] = numbers.try_emplace(
+        {to, link_classes, kind_of(send, path.timing, were_peers, point_.cluster),
+         kind_of(send.chunk, chunks_, sizes)},
+        bundles.size());
+    if (is_new) bundles.push_back({to, link_classes, path, &send, were_peers, 0});
     ++bundles[entry->second].sends;
   }
-  for (const auto& [to, link_classes, path_of_one, send, have_met, sends_of_one] : bundles) {
+  for (const auto& [to, link_classes, path_of_one, send, were_peers, sends_of_one] : bundles) {
     const std::uint64_t flows = members.size() * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
-    TransferSize size = TransferSize::exact(rule, call.element_size, call.wire);
+    TransferSize size = TransferSize::exact(rule, call.element_size, wire);
     if (chunks_ == Chunks::even) {
       const double mean = rule.partition.mean_elements(), elements = sizes.elements(mean);
       const auto element = static_cast<double>(call.element_size.value());
       const auto in_rule = static_cast<double>(rule.partition.chunk(0).count.value());
       count_unevenness(path, elements, std::max(in_rule, sizes.largest(mean)),
-                       element * call.wire.bytes);
-      size = TransferSize::even(rule, call.wire.carried(elements * element));
+                       element * wire.bytes);
+      size = TransferSize::even(rule, wire.carried(elements * element));
     }
     transfers.push_back({from, to, path, flows, size,
-                         reduction_of(send->arrival, point_.cluster, call.wire), have_met});
+                         reduction_of(send->arrival, point_.cluster, wire), were_peers});
   }
 }
 

@@ -21,7 +21,7 @@ struct LinkClass {
   std::uint64_t links;
 };
 
-// A way that `flows` flows take at once, spread evenly over the links of each class they cross.
+// A path that `flows` flows take together, spread evenly over the links of each class they cross.
 struct FoldedPath {
   topology::MessageTiming timing;
   std::vector<std::uint32_t> link_classes;  // each once
@@ -30,19 +30,20 @@ struct FoldedPath {
   friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
 };
 
-// Flows of classes instead of flows between endpoints: a clock of our own, and rates from SimGrid,
-// which solves each set of flows that are under way together once.
+// Flows of classes instead of flows between endpoints: our own clock, and rates from SimGrid,
+// which solves each set of flows that are in flight together once.
 //
 // The rates stay what they are until a flow starts or ends, so the times are those that SimGrid
 // would find for all flows of all links, up to rounding.
 class FoldedNetwork final : public Network {
  public:
-  // Thrown by run() when more sets of flows would have to be solved than it is worth.
+  // Thrown by run() when too many sets of flows would have to be solved.
   struct TooManySolves : std::runtime_error {
     using std::runtime_error::runtime_error;
   };
 
-  // The solver, which must outlive the network, is told of its islands: before it solves anything.
+  // Registers its islands with the solver, which must not have solved anything yet and must outlive
+  // the network.
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
                 std::function<void(void* tag)> on_arrival, RateSolver& solver,
                 std::uint64_t solves_max);
@@ -60,8 +61,8 @@ class FoldedNetwork final : public Network {
   // beginning round has happened.
   void run(const std::function<void()>& on_round);
 
-  // A flow as far as its future depends on it: the time that its latency still takes, or its bytes
-  // at the present rate, or its receiver with them; 0 while it waits in its connection.
+  // What is left of a flow's present stage, in time: of its latency, of its bytes at the present
+  // rate, or of its reduction; 0 while it waits in its connection.
   struct FlowState {
     void* tag;
     enum class Phase : std::uint8_t { latency, waiting, moving, handed_back } phase;
@@ -70,8 +71,8 @@ class FoldedNetwork final : public Network {
   void append_flows(std::vector<FlowState>& flows) const;
   // When the next timer goes off; infinity without one.
   [[nodiscard]] Seconds next_timer() const;
-  // Lets time pass in which the flows come back to where they are. Precondition: no timer goes off
-  // in it.
+  // Lets time pass after which the flows are in the same state. Precondition: no timer goes off in
+  // it.
   void leap(Seconds time);
 
  private:

@@ -35,10 +35,7 @@ constexpr std::uint64_t solves_max = 1000;
 // About fifteen seconds, at 0.3 us a transfer that is followed (tests/bench/README.md).
 constexpr double work_max = 5e7;
 
-bool is_rooted(const CollectiveCall& call) {
-  return call.collective == collectives::Collective::broadcast ||
-         call.collective == collectives::Collective::reduce;
-}
+bool is_rooted(const CollectiveCall& call) { return collectives::has_root(call.collective); }
 
 std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
                                  const JobActors& actors) {
@@ -58,9 +55,10 @@ bool calls_in_turn(const ResolvedPoint& point) {
   return in_flight <= 1;
 }
 
-// Who sends to whom, and what of that waits for a word of its receiver.
-struct Ways {
-  std::set<std::pair<Rank, Rank>> data, asked;
+// The pairs of sender and receiver between which data go, and those whose sender waits for a ready
+// notification.
+struct SendingPairs {
+  std::set<std::pair<Rank, Rank>> data, notified;
 
   void add(const ResolvedPoint& point, const topology::Fabric& fabric,
            const collectives::Plan& plan) {
@@ -70,49 +68,50 @@ struct Ways {
       collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
         for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
           for (const collectives::Send& send : round.sends(Rank(r))) {
-            const std::pair way(Rank(r), send.to);
-            data.insert(way);
-            const bool acquainted =
-                before == nullptr || collectives::have_met(before, Rank(r), send.to);
+            const std::pair pair(Rank(r), send.to);
+            data.insert(pair);
+            const bool were_peers =
+                before == nullptr || collectives::were_peers(before, Rank(r), send.to);
             const topology::Path path = fabric.path(place(Rank(r)), place(send.to));
-            if (path.timing.needs_word(acquainted)) asked.insert(way);
+            if (path.timing.needs_notification(were_peers)) notified.insert(pair);
           }
         }
       });
     }
   }
 
-  [[nodiscard]] bool meet() const {
-    return std::ranges::any_of(asked, [&](const auto& way) {
-      return data.contains({way.second, way.first});
+  // Whether a notification and data go from the same rank to the same rank.
+  [[nodiscard]] bool share_a_connection() const {
+    return std::ranges::any_of(notified, [&](const auto& pair) {
+      return data.contains({pair.second, pair.first});
     });
   }
 };
 
-// Whether receivers' words that they are ready may stand behind data: two ranks send to one
-// another, and have several rounds under way. Classes do not tell which two.
-bool words_wait(const ResolvedPoint& point) {
+// Whether ready notifications may queue behind data: two ranks send to each other and have several
+// rounds in flight. Classes do not record which ranks those are.
+bool notifications_queue(const ResolvedPoint& point) {
   if (point.cluster.network.receives == topology::Receives::ready) return false;
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
   const topology::Fabric fabric(point.cluster);
   const bool in_turn = calls_in_turn(point);
   std::set<CollectiveCall> calls;
-  Ways ways;
+  SendingPairs pairs;
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    const CollectiveCall* call = call_of(operation);
     if (call == nullptr || !calls.insert(*call).second) continue;
     const collectives::Plan plan = planner.plan_of(*call);
     if (in_turn && plan.channels.size() == 1 && plan.channels.front().window == 1) continue;
-    if (in_turn) ways = {};
-    ways.add(point, fabric, plan);
-    if (ways.meet()) return true;
+    if (in_turn) pairs = {};
+    pairs.add(point, fabric, plan);
+    if (pairs.share_a_connection()) return true;
   }
   return false;
 }
 
-// What following the classes through a call takes, in transfers: rounds that may be alike are leapt
-// over after some, if they turn out to be.
+// The effort of following the classes through a call, in transfers: rounds that may repeat are
+// skipped after some, if they do.
 double work_of(const CallTable& table) {
   constexpr std::uint64_t until_alike = 64;
   double work = 0;
@@ -148,7 +147,7 @@ class FoldedSimulation {
     std::vector<std::unique_ptr<StepRun>> steps;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       const auto table = [&, j](training::OperationId id) -> const CallTable& {
-        return table_of(j, std::get<CollectiveCall>(program.operations[id].work));
+        return table_of(j, *call_of(program.operations[id]));
       };
       steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
                                                 network_, table));
@@ -168,7 +167,7 @@ class FoldedSimulation {
                             const TableOf& table_of) const {
     double work = 0;
     for (const training::Operation& operation : program.operations) {
-      const auto* call = std::get_if<CollectiveCall>(&operation.work);
+      const CollectiveCall* call = call_of(operation);
       if (call == nullptr) continue;
       for (std::size_t j = 0; j < jobs; ++j) {
         if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
@@ -177,7 +176,7 @@ class FoldedSimulation {
     if (work <= work_max || point_.force) return;
     std::size_t classes = 0;
     for (const JobActors& actors : calls_.actors()) classes += actors.members.size();
-    throw NotFolded(fmt::format("{} ranks fall into {} classes that do alike",
+    throw NotFolded(fmt::format("{} ranks fall into {} symmetry classes",
                                 point_.cluster.ranks().value(), classes));
   }
 
@@ -202,8 +201,8 @@ struct ApartCall {
     Seconds last;
     first_end = Seconds(std::numeric_limits<double>::infinity());
     for (const RankClass& members : trace.classes) {
-      first_end = std::min(first_end, members.spans.front().end);
-      last = std::max(last, members.spans.front().end);
+      first_end = std::min(first_end, members.intervals.front().end);
+      last = std::max(last, members.intervals.front().end);
     }
     for (CallTable& table : tables) table.together = last;
   }
@@ -238,7 +237,7 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     }
   }
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    const CollectiveCall* call = call_of(operation);
     if (call != nullptr) result.transfers += transfers.at(*call);
   }
   if (calls.unevenness() > 0 && (!one_call_at_a_time(point) || calls.pace_is_shared())) {
@@ -262,13 +261,13 @@ bool one_call_at_a_time(const ResolvedPoint& point) {
 
 Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   PACELINE_EXPECTS(!find_fault(point.program));
-  if (words_wait(point)) {
-    throw NotFolded("receivers' words that they are ready stand behind data to the same rank");
+  if (notifications_queue(point)) {
+    throw NotFolded("ready notifications queue behind data to the same rank");
   }
   RateSolver solver;
   FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
     return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call) ||
-           call.known_time.has_value();
+           call.known() != nullptr;
   });
   if (step.calls().unevenness() > 0 && step.calls().pace_is_shared() &&
       cost::transfers_about(point) <= cost::flow_transfers_max) {
@@ -277,7 +276,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    const CollectiveCall* call = call_of(operation);
     if (call == nullptr || step.calls().tables().front().contains(*call)) continue;
     const auto [entry, is_new] = apart.try_emplace(*call);
     if (!is_new) continue;

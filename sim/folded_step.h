@@ -6,23 +6,24 @@
 namespace paceline::sim {
 
 // Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
-// with the rates that SimGrid finds for each set of them that is under way together, rounds that
-// are all alike leapt over.
+// with the rates that SimGrid finds for each set of them that is in flight together, repeated
+// rounds skipped.
 //
 // With Chunks::exact it equals simulate_flow but for rounding. With Chunks::even, and one call at a
-// time, also broadcasts and reductions to one rank, which tell all ranks apart, are simulated apart
-// and taken to end for all ranks together. The result's notes say by how much either may be off.
+// time, also broadcasts and reductions to one rank, which make all ranks different, are simulated
+// by themselves and taken to end for all ranks together. The result's notes say by how much either
+// may be off.
 //
-// May be called once in a process (see RateSolver). Precondition: find_fault(point.program) finds
-// nothing. Throws NotFolded, with Chunks::even also where FoldedCalls::pace_is_shared() would make
-// them wrong and flow takes no more than it may; and std::logic_error when operations are left that
+// May be called once in a process (see RateSolver). Precondition: find_fault(point.program) returns
+// nullopt. Throws NotFolded, with Chunks::even also where FoldedCalls::pace_is_shared() would make
+// them wrong and flow is cheap enough; and std::logic_error when operations are left that
 // wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
-// Whether transfers of one call only are under way at any time: one job, and no lane that keeps
-// several calls in flight. Otherwise when flows meet depends on every chunk's size, and with it how
-// they share: taking chunks as even was seen to change steps by up to 4 %, against 0.04 % (600
-// random steps of up to 40 ranks and a million elements or more, against flow).
+// Whether transfers of one call only are in flight at any time: one job, and no lane that keeps
+// several calls in flight. Otherwise chunk sizes decide which flows run at the same time, and so
+// how they share bandwidth: taking chunks as even was seen to change steps by up to 4 %, against
+// 0.04 % (600 random steps of up to 40 ranks and a million elements or more, against flow).
 [[nodiscard]] bool one_call_at_a_time(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

@@ -60,9 +60,9 @@ std::string read_all(int file) {
 enum class Attempt { folded_exact, folded_even, flow };
 
 // A folded simulation to the element follows each rank where the ranks do not divide the count:
-// about a second for so many transfers. Above, or where flows share links in too many ways, chunks
-// are taken as even, unless simulating the few transfers there are is as fast, or evening would
-// change too much.
+// about a second for that many transfers. Above, or where flows share links in too many ways,
+// chunks are taken as even, unless simulating the few transfers there are is as fast, or evening
+// would change too much.
 constexpr double exact_transfers_max = 2e6;
 constexpr double few_transfers_max = 2e5;
 std::string simulated(const ResolvedPoint& point, Attempt attempt) {
@@ -151,7 +151,7 @@ std::string fall_back(const ResolvedPoint& point, double transfers, const std::s
   }
   const Outcome outcome = run_in_child(point, Attempt::flow);
   if (outcome.kind != Outcome::Kind::done) return line_of(point, outcome);
-  Reply reply = traces::reply_from_line(outcome.text);
+  Reply reply = traces::reply_from_line(outcome.text, point.program);
   if (auto* result = std::get_if<Result>(&reply)) {
     result->notes.push_back("folded: fell back to flow: " + reason);
   }
@@ -200,28 +200,26 @@ std::string run_named(const ResolvedPoint& point) {
 
 std::string run_point(ResolvedPoint point) {
   if (const auto fault = find_fault(point)) return to_line(Reply(Failure{point.id, *fault}));
-  std::vector<std::string> chosen;
+  cost::AutomaticChoice chosen;
   try {
     chosen = cost::choose_automatically(point, [](ResolvedPoint one) {
       one.fidelity = Fidelity::folded;
-      const Reply reply = traces::reply_from_line(run_named(one));
+      const Reply reply = traces::reply_from_line(run_named(one), one.program);
       const auto* result = std::get_if<Result>(&reply);
       return result == nullptr ? std::nullopt : std::optional(result->totals.step);
     });
   } catch (const std::runtime_error& error) {
     return to_line(Reply(Failure{point.id, error.what()}));
   }
-  if (chosen.empty()) return run_named(point);
-  Reply reply = traces::reply_from_line(run_named(point));
-  if (auto* result = std::get_if<Result>(&reply)) {
-    result->notes.insert(result->notes.begin(), chosen.begin(), chosen.end());
-  }
+  if (chosen.algorithms.empty()) return run_named(point);
+  Reply reply = traces::reply_from_line(run_named(point), point.program);
+  if (auto* result = std::get_if<Result>(&reply)) chosen.add_to(*result);
   return to_line(reply);
 }
 
 int serve() {
   // Nor does a server outlive the program that started it; if that died before this took effect,
-  // nobody reads any more.
+  // no process reads any more.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd output{STDOUT_FILENO, 0, 0};
   if (::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0) return 3;

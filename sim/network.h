@@ -9,14 +9,15 @@
 
 namespace paceline::sim {
 
-// A way that flows take; each network numbers its own.
+// A path of flows; each network numbers its own.
 using PathId = std::uint32_t;
 
-// A simulated clock, timers on it, and flows: what running a step needs of the world.
+// A simulated clock, timers on it, and flows: what running a step needs.
 //
 // A flow waits for its path's latency (with rendezvous, thrice), then for its place in its
-// connection, and then has its share of bandwidth until its bytes are through. On a path that its
-// bytes leave first, one latency comes at the end, when its tag has been handed back already.
+// connection, and then has its share of bandwidth until its bytes have left. Where
+// MessageTiming::leaves_first holds, one latency comes at the end, after its tag has been handed
+// back.
 class Network {
  public:
   Network() = default;
@@ -38,10 +39,10 @@ class Network {
                     Connection* connection) = 0;
   // What decides, beside bandwidth, when flows of a path leave and arrive.
   [[nodiscard]] virtual const topology::MessageTiming& timing(PathId path) const = 0;
-  // Hands the tag of a flow that has arrived back once more when so much time has passed: what its
-  // receiver still does with its bytes. Unlike a timer, a part of what repeats with its round.
+  // Hands the tag of an arrived flow back once more after that time, in which its receiver handles
+  // its bytes. Unlike a timer it repeats with its round.
   virtual void hand_back_after(Seconds delay, void* tag) = 0;
-  // Told when a round begins that may be one of many alike.
+  // Called when a round begins that may repeat.
   virtual void round_begins() {}
 };
 

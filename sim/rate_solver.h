@@ -29,7 +29,7 @@ struct Island {
 
 using IslandId = std::uint32_t;
 
-// How SimGrid shares bandwidth: the rates of flows that are under way together. Each set of them is
+// How SimGrid shares bandwidth: the rates of flows that are in flight together. Each set of them is
 // solved once, on the island's links and nothing else.
 //
 // There may be one in a process, because there may be one engine.
@@ -38,7 +38,7 @@ class RateSolver {
   // Islands that are equal get one number. Precondition: nothing is solved yet.
   [[nodiscard]] IslandId add(const Island& island);
 
-  // The rate of each flow of path i when it is under way `times[i]` times over; 0 where that is 0.
+  // The rate of each flow of path i when it is in flight `times[i]` times over; 0 where that is 0.
   // The span is good as long as the solver.
   [[nodiscard]] std::span<const double> rates(IslandId island,
                                               const std::vector<std::uint32_t>& times);

@@ -12,11 +12,11 @@
 
 namespace paceline::sim {
 
-// Leaps over rounds that are all alike.
+// Skips rounds that repeat exactly.
 //
-// Rounds of one shape and one size settle into a regime: after some of them every flow and every
-// actor is where it was, some rounds and some time further on. From there all the rest is known up
-// to the next timer, the next shape or the next other size, and the clock can be set forward.
+// Rounds of one shape and one size settle into a steady state: after a period of some rounds every
+// flow and every actor is in the same state again. Until the next timer, shape or other size all
+// periods are the same, so the clock can be set forward by whole periods.
 class Regime {
  public:
   // All steps that run on the network; they must outlive this.
@@ -29,10 +29,10 @@ class Regime {
  private:
   struct Snapshot {
     Seconds time;
-    std::vector<const CollectiveRun*> calls;  // that are under way
+    std::vector<const CollectiveRun*> calls;  // that are in flight
     std::vector<std::uint64_t> rounds;        // posted: by call, channel and actor
     std::vector<std::uint64_t> state;         // what must be the same
-    std::vector<std::uint64_t> flow_rounds;   // of each flow under way
+    std::vector<std::uint64_t> flow_rounds;   // of each flow in flight
     std::vector<std::size_t> flow_channels;   // likewise, counted over all calls
     std::vector<Seconds> left;                // ages of posted rounds, then of each flow
   };

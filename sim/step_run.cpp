@@ -1,6 +1,5 @@
 #include "sim/step_run.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -16,44 +15,23 @@ StepRun::StepRun(const training::StepProgram& program, std::vector<StepActor> ac
       actors_(std::move(actors)),
       network_(network),
       table_of_(std::move(table_of)),
-      successors_(program.operations.size()),
-      lane_operations_(program.lanes.size()),
+      queues_(program),
       runs_(program.operations.size()),
       actors_left_(program.operations.size(), static_cast<Actor>(actors_.size())) {
   if (wires) wires_.emplace();
-  const auto& operations = program.operations;
-  std::vector<std::uint32_t> waits(operations.size());
-  for (OperationId id = 0; id < operations.size(); ++id) {
-    lane_operations_[operations[id].lane].push_back(id);
-    waits[id] = static_cast<std::uint32_t>(operations[id].after.size());
-    for (const OperationId before : operations[id].after) successors_[before].push_back(id);
-  }
-  ActorState fresh{
-      waits, std::vector<bool>(operations.size()), std::vector<LaneState>(program.lanes.size()),
-      std::vector<Seconds>(operations.size()), std::vector<Seconds>(operations.size())};
-  states_.assign(actors_.size(), fresh);
 }
 
 void StepRun::start() {
+  schedulers_.assign(actors_.size(), training::Scheduler(queues_, network_.now()));
   for (Actor a = 0; a < actors_.size(); ++a) start_ready(a);
 }
 
 void StepRun::start_ready(Actor actor) {
-  ActorState& state = states_[actor];
-  for (std::size_t lane = 0; lane < lane_operations_.size(); ++lane) {
-    const auto& queue = lane_operations_[lane];
-    const std::size_t in_flight = program_.lanes[lane].in_flight;
-    // Looked up anew each time: what starts may finish at once and start more.
-    while (state.lanes[lane].started < queue.size() &&
-           state.lanes[lane].started < state.lanes[lane].done + in_flight &&
-           state.waits[queue[state.lanes[lane].started]] == 0) {
-      start(actor, queue[state.lanes[lane].started++]);
-    }
-  }
+  // Repeated until nothing may start: an operation may finish at once and let others start.
+  while (const auto ready = schedulers_[actor].next()) start(actor, ready->operation);
 }
 
 void StepRun::start(Actor actor, OperationId id) {
-  states_[actor].start[id] = network_.now();
   const Operation& operation = program_.operations[id];
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
     const StepActor& who = actors_[actor];
@@ -74,31 +52,20 @@ void StepRun::start(Actor actor, OperationId id) {
 }
 
 void StepRun::finish(Actor actor, OperationId id) {
-  ActorState& state = states_[actor];
-  state.end[id] = network_.now();
-  state.done[id] = true;
   --actors_left_[id];
-  for (const OperationId next : successors_[id]) --state.waits[next];
-  const training::LaneId lane = program_.operations[id].lane;
-  const auto& queue = lane_operations_[lane];
-  LaneState& progress = state.lanes[lane];
-  while (progress.done < progress.started && state.done[queue[progress.done]]) ++progress.done;
+  schedulers_[actor].finish(id, network_.now());
   start_ready(actor);
 }
 
 StepTrace StepRun::trace() const {
-  for (const Actor left : actors_left_) {
-    if (left > 0) throw std::logic_error("operations are left that wait for one another");
-  }
   std::vector<RankClass> classes;
   for (Actor a = 0; a < actors_.size(); ++a) {
-    RankClass& members = classes.emplace_back(RankClass{actors_[a].ranks, {}});
-    for (OperationId id = 0; id < program_.operations.size(); ++id) {
-      members.spans.push_back(
-          span_of(program_.operations[id], states_[a].start[id], states_[a].end[id]));
+    if (schedulers_.empty() || !schedulers_[a].is_finished()) {
+      throw std::logic_error("operations are left that wait for one another");
     }
+    classes.push_back({actors_[a].ranks, schedulers_[a].intervals()});
   }
-  return {program_.lanes, joined(std::move(classes))};
+  return {program_, joined(std::move(classes))};
 }
 
 std::vector<CollectiveRun*> StepRun::live_calls() const {

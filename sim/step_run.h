@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/run/step_trace.h"
+#include "models/training/scheduler.h"
 #include "models/training/step_program.h"
 #include "sim/call_table.h"
 #include "sim/collective_run.h"
@@ -21,19 +22,20 @@ struct StepActor {
   double slowdown;          // of compute
 };
 
-// A whole step of all actors on a network's clock: compute spans as timers, collective calls as
-// their transfers. What a step is stands here and nowhere else in sim; networks differ.
+// A whole step of all actors on a network's clock: compute as timers, collective calls as their
+// transfers. training::Scheduler decides what may start when; networks differ.
 class StepRun {
  public:
   // The call of an operation as the actors carry it out; actor i of the step is actor i of the
   // call. What it returns lives as long as the step.
   using TableOf = std::function<const CallTable&(training::OperationId)>;
 
-  // With `wires`, where each actor is one rank, receivers' words wait for data written before.
+  // With `wires`, where each actor is one rank, ready notifications queue behind data written
+  // before.
   StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
           TableOf table_of, bool wires = false);
 
-  // Starts whatever waits for nothing; the rest follows on the network's clock.
+  // Starts all operations without dependencies; the rest follows on the network's clock.
   void start();
   // When the network has nothing left to do. Throws std::logic_error when operations are left that
   // wait for one another.
@@ -43,18 +45,6 @@ class StepRun {
   [[nodiscard]] std::vector<CollectiveRun*> live_calls() const;
 
  private:
-  struct LaneState {
-    std::size_t started = 0;  // operations of the lane, in order
-    std::size_t done = 0;     // likewise, without a gap
-  };
-
-  struct ActorState {
-    std::vector<std::uint32_t> waits;  // predecessors left, by operation
-    std::vector<bool> done;
-    std::vector<LaneState> lanes;
-    std::vector<Seconds> start, end;
-  };
-
   void start_ready(Actor actor);
   void start(Actor actor, training::OperationId id);
   void finish(Actor actor, training::OperationId id);
@@ -64,13 +54,12 @@ class StepRun {
   Network& network_;
   TableOf table_of_;
   std::optional<Wires> wires_;
-  std::vector<std::vector<training::OperationId>> successors_;
-  std::vector<std::vector<training::OperationId>> lane_operations_;
+  training::LaneQueues queues_;
   // By operation, from the first actor to join until the end: a run reports its last actor from
   // its own code, so it cannot be dropped there.
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
-  std::vector<Actor> actors_left_;  // by operation
-  std::vector<ActorState> states_;
+  std::vector<Actor> actors_left_;               // by operation
+  std::vector<training::Scheduler> schedulers_;  // by actor, once the step has started
 };
 
 }  // namespace paceline::sim

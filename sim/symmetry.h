@@ -9,7 +9,7 @@
 
 namespace paceline::sim {
 
-// One send of one round, as far as it tells endpoints and links apart.
+// One send of one round, reduced to what distinguishes endpoints and links.
 struct SendRow {
   std::uint32_t from, to;    // endpoints
   topology::PortId out, in;  // of its path

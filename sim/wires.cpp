@@ -6,9 +6,9 @@
 namespace paceline::sim {
 namespace {
 
-// When data come to a rank and, behind them, the word for data of its own, those are written before
-// it says its next word: the first is done by a thread that is awake, the other by one that has to
-// be woken. Sums of the same times differ by rounding.
+// When data arrive at a rank followed by the ready notification for data of its own, the rank
+// writes those before it sends its next notification: a running thread writes, a sleeping one has
+// to be woken to notify. The margin is for rounding: sums of the same times differ by it.
 constexpr Seconds at_once(1e-9);
 
 }  // namespace
@@ -20,17 +20,18 @@ void Wires::write(Actor from, Actor to, Seconds time, const void* data) {
 void Wires::has_left(Actor from, Actor to, const void* data) {
   Wire& wire = wires_.at({from, to});
   wire.data.erase(std::ranges::find(wire.data, data, &Data::data));
-  for (Word& word : wire.words) std::erase(word.behind, data);
+  for (Notification& notification : wire.notifications) std::erase(notification.behind, data);
+  auto& queued = wire.notifications;
   const auto still_waiting = std::ranges::stable_partition(
-      wire.words, [](const Word& word) { return word.behind.empty(); });
-  std::vector<Word> left(std::make_move_iterator(wire.words.begin()),
-                         std::make_move_iterator(still_waiting.begin()));
-  wire.words.erase(wire.words.begin(), still_waiting.begin());
-  // They may write and say more.
-  for (const Word& word : left) word.left();
+      queued, [](const Notification& notification) { return notification.behind.empty(); });
+  std::vector<Notification> left(std::make_move_iterator(queued.begin()),
+                                 std::make_move_iterator(still_waiting.begin()));
+  queued.erase(queued.begin(), still_waiting.begin());
+  // These callbacks may write and notify again.
+  for (const Notification& notification : left) notification.left();
 }
 
-bool Wires::say(Actor from, Actor to, Seconds now, Left left) {
+bool Wires::notify(Actor from, Actor to, Seconds now, Left left) {
   const auto wire = wires_.find({from, to});
   if (wire == wires_.end()) return true;
   std::vector<const void*> behind;
@@ -38,7 +39,7 @@ bool Wires::say(Actor from, Actor to, Seconds now, Left left) {
     if (data.written <= now + at_once) behind.push_back(data.data);
   }
   if (behind.empty()) return true;
-  wire->second.words.push_back({std::move(behind), std::move(left)});
+  wire->second.notifications.push_back({std::move(behind), std::move(left)});
   return false;
 }
 

@@ -11,31 +11,32 @@
 
 namespace paceline::sim {
 
-// What the ranks of a step write to one another: one connection from each to each, for all calls,
-// and in order. A receiver's word that it is ready stands behind the data written before it.
+// The connections between the ranks of a step: one from each rank to each other, shared by all
+// calls, in order. A receiver's ready notification queues behind the data its rank wrote there
+// before.
 class Wires {
  public:
   using Left = std::function<void()>;
 
-  // Data that `from` writes to `to` from `time` on. `data` names it until it has left.
+  // `from` writes data to `to`, beginning at `time`. `data` identifies it until it has left.
   void write(Actor from, Actor to, Seconds time, const void* data);
   void has_left(Actor from, Actor to, const void* data);
-  // Whether a word that is said now leaves at once. Where it does not, `left` is called when it
+  // Sends a ready notification. Returns whether it leaves at once; if not, `left` is called when it
   // does.
-  bool say(Actor from, Actor to, Seconds now, Left left);
+  bool notify(Actor from, Actor to, Seconds now, Left left);
 
  private:
   struct Data {
     const void* data;
     Seconds written;
   };
-  struct Word {
-    std::vector<const void*> behind;  // data that was written before and has not left
+  struct Notification {
+    std::vector<const void*> behind;  // data written before it that has not left
     Left left;
   };
   struct Wire {
     std::vector<Data> data;
-    std::vector<Word> words;
+    std::vector<Notification> notifications;
   };
 
   std::map<std::pair<Actor, Actor>, Wire> wires_;

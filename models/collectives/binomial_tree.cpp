@@ -1,7 +1,10 @@
 #include "models/collectives/binomial_tree.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
+#include <utility>
 
 #include "models/contract.h"
 
@@ -31,33 +34,71 @@ struct Tree {
   }
 };
 
-Round tree_round(Tree tree, std::uint32_t distance, ElementRange whole, bool downwards) {
-  const auto end = [=](Rank rank, bool towards_child) {
-    return towards_child ? tree.child(rank, distance) : tree.parent(rank, distance);
+enum class Way { down, up };
+
+// The edges of that length. `ranges_of(child)` is what crosses the edge above a child.
+template <class Ranges>
+Round tree_round(Tree tree, std::uint32_t distance, Way way, Arrival arrival, Ranges ranges_of) {
+  const auto end = [=](Rank rank, Way towards) {
+    return towards == Way::down ? tree.child(rank, distance) : tree.parent(rank, distance);
   };
   return {1,
           [=](Rank rank) {
-            const auto to = end(rank, downwards);
-            if (!to) return std::vector<Send>{};
-            return std::vector<Send>{
-                {*to, ChunkRule::always(whole), downwards ? Arrival::copy : Arrival::reduce}};
+            Sends sends;
+            const auto to = end(rank, way);
+            if (!to) return sends;
+            for (const ElementRange range : ranges_of(way == Way::down ? *to : rank)) {
+              sends.push_back({*to, ChunkRule::always(range), arrival});
+            }
+            return sends;
           },
           [=](Rank rank) {
-            const auto from = end(rank, !downwards);
+            const auto from = end(rank, way == Way::down ? Way::up : Way::down);
             return from ? std::vector<Rank>{*from} : std::vector<Rank>{};
           }};
 }
 
-void add_broadcast(std::vector<Round>& rounds, Tree tree, ElementRange whole) {
-  for (std::uint32_t distance = std::bit_ceil(tree.ranks) / 2; distance > 0; distance /= 2) {
-    rounds.push_back(tree_round(tree, distance, whole, true));
-  }
+// Calls `add(distance)` for the tree's edges, in the order in which they are used.
+template <class Add>
+void for_each_distance(Tree tree, Way way, Add add) {
+  const std::uint32_t longest = std::bit_ceil(tree.ranks) / 2;
+  for (std::uint32_t up = 1; up <= longest; up *= 2) add(way == Way::up ? up : longest / up);
 }
 
-void add_reduce(std::vector<Round>& rounds, Tree tree, ElementRange whole) {
-  for (std::uint32_t distance = 1; distance < tree.ranks; distance *= 2) {
-    rounds.push_back(tree_round(tree, distance, whole, false));
+std::vector<Round> whole_rounds(Tree tree, ElementRange whole, Way way) {
+  std::vector<Round> rounds;
+  for_each_distance(tree, way, [&](std::uint32_t distance) {
+    rounds.push_back(tree_round(tree, distance, way,
+                                way == Way::down ? Arrival::copy : Arrival::reduce,
+                                [whole](Rank) { return std::array{whole}; }));
+  });
+  return rounds;
+}
+
+// Below the edge of a length are as many numbers, the child the first, as far as there are.
+std::vector<Round> chunk_rounds(Tree tree, const Partition& chunks, Way way) {
+  std::vector<Round> rounds;
+  for_each_distance(tree, way, [&](std::uint32_t distance) {
+    rounds.push_back(tree_round(tree, distance, way, Arrival::copy, [=](Rank child) {
+      const std::uint32_t below = std::min(distance, tree.ranks - tree.number_of(child));
+      return chunks.chunks_round(index(child), below);
+    }));
+  });
+  return rounds;
+}
+
+std::vector<Round> rounds_of(Collective collective, Tree tree, ElementRange whole) {
+  const Partition chunks = Partition::even(whole, tree.ranks);
+  switch (collective) {
+    case Collective::broadcast: return whole_rounds(tree, whole, Way::down);
+    case Collective::reduce: return whole_rounds(tree, whole, Way::up);
+    case Collective::scatter: return chunk_rounds(tree, chunks, Way::down);
+    case Collective::gather: return chunk_rounds(tree, chunks, Way::up);
+    default: break;
   }
+  auto rounds = whole_rounds(tree, whole, Way::up);
+  for (Round& round : whole_rounds(tree, whole, Way::down)) rounds.push_back(std::move(round));
+  return rounds;
 }
 
 Plan tree_plan(Collective collective, const PlanRequest& request, Rank root) {
@@ -65,11 +106,7 @@ Plan tree_plan(Collective collective, const PlanRequest& request, Rank root) {
   Plan plan{collective, request.ranks, request.count, root, {}};
   if (request.ranks <= RankCount(1)) return plan;
   const Tree tree{request.ranks.value(), index(root)};
-  const ElementRange whole{ElementCount(0), request.count};
-  std::vector<Round> rounds;
-  if (collective != Collective::broadcast) add_reduce(rounds, tree, whole);
-  if (collective != Collective::reduce) add_broadcast(rounds, tree, whole);
-  plan.channels.push_back({std::move(rounds)});
+  plan.channels.push_back({rounds_of(collective, tree, {ElementCount(0), request.count})});
   return plan;
 }
 
@@ -81,6 +118,14 @@ Plan binomial_tree_broadcast(const PlanRequest& request) {
 
 Plan binomial_tree_reduce(const PlanRequest& request) {
   return tree_plan(Collective::reduce, request, request.root);
+}
+
+Plan binomial_tree_scatter(const PlanRequest& request) {
+  return tree_plan(Collective::scatter, request, request.root);
+}
+
+Plan binomial_tree_gather(const PlanRequest& request) {
+  return tree_plan(Collective::gather, request, request.root);
 }
 
 Plan binomial_tree_all_reduce(const PlanRequest& request) {

@@ -9,20 +9,16 @@ namespace {
 // `length` chunks from the rank's own, modulo p: one range or two.
 Round step(const Partition& chunks, std::uint32_t distance, std::uint32_t length) {
   const auto ranks = static_cast<std::uint32_t>(chunks.chunks());
-  return {
-      1,
-      [=](Rank rank) {
-        const Rank to((index(rank) + ranks - distance) % ranks);
-        const std::uint32_t before_end = std::min(length, ranks - index(rank));
-        std::vector<Send> sends{
-            {to, ChunkRule::always(chunks.chunks_from(index(rank), before_end)), Arrival::copy}};
-        if (before_end < length) {
-          sends.push_back(
-              {to, ChunkRule::always(chunks.chunks_from(0, length - before_end)), Arrival::copy});
-        }
-        return sends;
-      },
-      [=](Rank rank) { return std::vector<Rank>{Rank((index(rank) + distance) % ranks)}; }};
+  return {1,
+          [=](Rank rank) {
+            const Rank to((index(rank) + ranks - distance) % ranks);
+            std::vector<Send> sends;
+            for (const ElementRange range : chunks.chunks_round(index(rank), length)) {
+              sends.push_back({to, ChunkRule::always(range), Arrival::copy});
+            }
+            return sends;
+          },
+          [=](Rank rank) { return std::vector<Rank>{Rank((index(rank) + distance) % ranks)}; }};
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ std::uint64_t moved(std::uint64_t element, std::int64_t shift) {
   return element + static_cast<std::uint64_t>(shift);
 }
 
-// Adds bounds until whatever is told apart on one side of a shifted transfer is on the other.
+// Adds bounds until elements that are separated on one side of a shifted transfer are so on the
+// other.
 void carry_over(std::set<std::uint64_t>& bounds, const std::set<Shifted>& transfers) {
   for (std::size_t before = 0; before != bounds.size();) {
     before = bounds.size();
@@ -140,7 +141,7 @@ class Interpreter {
   }
 
  private:
-  // Reduce-scatter and all-gather: who owns which elements.
+  // Of collectives whose ranks own chunks: who owns which elements.
   [[nodiscard]] std::vector<std::uint64_t> owner_chunks() const {
     std::vector<std::uint64_t> bounds;
     const auto chunks = Partition::even({ElementCount(0), plan_.count}, ranks_);
@@ -200,14 +201,16 @@ class Interpreter {
 
   [[nodiscard]] bool starts_with(std::uint32_t rank, std::size_t piece) const {
     switch (plan_.collective) {
-      case Collective::all_gather: return owner(piece) == rank;
-      case Collective::broadcast: return index(plan_.root) == rank;
+      case Collective::all_gather:
+      case Collective::gather: return owner(piece) == rank;
+      case Collective::broadcast:
+      case Collective::scatter: return index(plan_.root) == rank;
       case Collective::all_to_all: return pieces_.bounds[piece] < plan_.count.value();
       default: return true;
     }
   }
 
-  // What a rank must hold at the end; nothing where that does not matter.
+  // What a rank must hold at the end; nullopt where that does not matter.
   [[nodiscard]] std::optional<Value> due(std::uint32_t rank, std::size_t piece) const {
     const Value sum{Contributions::of_all(ranks_), pieces_.bounds[piece]};
     Value one{Contributions(ranks_), pieces_.bounds[piece]};
@@ -219,6 +222,14 @@ class Interpreter {
       case Collective::all_gather: one.of.add(owner(piece)); return one;
       case Collective::broadcast: one.of.add(index(plan_.root)); return one;
       case Collective::all_to_all: return due_from_another(rank, piece);
+      case Collective::scatter:
+        if (owner(piece) != rank) return std::nullopt;
+        one.of.add(index(plan_.root));
+        return one;
+      case Collective::gather:
+        if (index(plan_.root) != rank) return std::nullopt;
+        one.of.add(owner(piece));
+        return one;
     }
     throw Fault("a collective outside the enumeration");
   }

@@ -8,11 +8,11 @@
 namespace paceline::collectives {
 
 // Follows every element of a plan symbolically: which ranks' contributions each rank holds.
-// Elements that no transfer of the plan tells apart are followed together.
+// Elements that all transfers of the plan treat alike are followed together.
 //
-// Returns nothing when the plan is right, else one sentence that names channel, round and rank.
+// Returns nullopt when the plan is right, else one sentence that names channel, round and rank.
 // Right means: at the end every rank that should hold a result holds each due contribution exactly
-// once; nobody sends what it does not hold at that point (arrivals of the last window-1 rounds do
+// once; no rank sends what it does not hold at that point (arrivals of the last window-1 rounds do
 // not count), nor elements that are still arriving; nothing is added twice; sends and sources
 // agree; endpoints and ranges exist; no element is moved by two channels. Servers hold nothing at
 // first, may add to that, and may end with anything.

@@ -40,6 +40,53 @@ Round gather_round(const Partition& chunks) {
                               [chunks](Rank from, Rank) { return chunks.chunk(index(from)); });
 }
 
+// One range of each rank.
+using RangeOf = std::function<ElementRange(Rank)>;
+
+// The root sends every other rank a range.
+Round from_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
+  return {1,
+          [=, range_of = std::move(range_of)](Rank from) {
+            Sends sends;
+            for (std::uint32_t to = 0; from == root && to < ranks; ++to) {
+              if (Rank(to) == root) continue;
+              sends.push_back({Rank(to), ChunkRule::always(range_of(Rank(to))), Arrival::copy});
+            }
+            return sends;
+          },
+          [=](Rank to) { return to == root ? std::vector<Rank>{} : std::vector<Rank>{root}; }};
+}
+
+// Every other rank sends the root a range.
+Round to_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
+  return {1,
+          [=, range_of = std::move(range_of)](Rank from) {
+            if (from == root) return Sends{};
+            return Sends{{root, ChunkRule::always(range_of(from)), Arrival::copy}};
+          },
+          [=](Rank to) {
+            std::vector<Rank> sources;
+            for (std::uint32_t from = 0; to == root && from < ranks; ++from) {
+              if (Rank(from) != root) sources.push_back(Rank(from));
+            }
+            return sources;
+          }};
+}
+
+Plan rooted(Collective collective, const PlanRequest& request,
+            Round (*round)(std::uint32_t, Rank, RangeOf), RangeOf range_of) {
+  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+  Plan plan{collective, request.ranks, request.count, request.root, {}};
+  if (request.ranks <= RankCount(1)) return plan;
+  plan.channels.push_back({{round(request.ranks.value(), request.root, std::move(range_of))}});
+  return plan;
+}
+
+RangeOf own_chunk(const PlanRequest& request) {
+  const auto chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());
+  return [chunks](Rank rank) { return chunks.chunk(index(rank)); };
+}
+
 Plan direct(Collective collective, const PlanRequest& request) {
   Plan plan{collective, request.ranks, request.count, Rank(0), {}};
   if (request.ranks <= RankCount(1)) return plan;
@@ -66,24 +113,16 @@ Plan direct_all_gather(const PlanRequest& request) {
 }
 
 Plan direct_broadcast(const PlanRequest& request) {
-  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
-  Plan plan{Collective::broadcast, request.ranks, request.count, request.root, {}};
-  if (request.ranks <= RankCount(1)) return plan;
-  const Rank root = request.root;
-  const std::uint32_t ranks = request.ranks.value();
   const ElementRange whole{ElementCount(0), request.count};
-  const auto sends = [=](Rank from) {
-    Sends all;
-    for (std::uint32_t to = 0; from == root && to < ranks; ++to) {
-      if (Rank(to) != root) all.push_back({Rank(to), ChunkRule::always(whole), Arrival::copy});
-    }
-    return all;
-  };
-  const auto sources = [=](Rank to) {
-    return to == root ? std::vector<Rank>{} : std::vector<Rank>{root};
-  };
-  plan.channels.push_back({{{1, sends, sources}}});
-  return plan;
+  return rooted(Collective::broadcast, request, from_root, [whole](Rank) { return whole; });
+}
+
+Plan direct_scatter(const PlanRequest& request) {
+  return rooted(Collective::scatter, request, from_root, own_chunk(request));
+}
+
+Plan direct_gather(const PlanRequest& request) {
+  return rooted(Collective::gather, request, to_root, own_chunk(request));
 }
 
 }  // namespace paceline::collectives

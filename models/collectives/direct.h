@@ -21,4 +21,10 @@ namespace paceline::collectives {
 // Source: Open MPI 4.1, ompi/mca/coll/libnbc/nbc_ibcast.c, bcast_sched_linear.
 [[nodiscard]] Plan direct_broadcast(const PlanRequest& request);
 
+// Direct scatter and gather: the root sends every rank its chunk, or gets it from every rank, all
+// at once, in one step. Together they send everything once, less the root's chunk. Source: Open MPI
+// 4.1, nbc_iscatterv.c and nbc_igatherv.c of the same folder; gloo/scatter.cc and gatherv.cc.
+[[nodiscard]] Plan direct_scatter(const PlanRequest& request);
+[[nodiscard]] Plan direct_gather(const PlanRequest& request);
+
 }  // namespace paceline::collectives

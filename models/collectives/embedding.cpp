@@ -7,16 +7,21 @@
 namespace paceline::collectives {
 namespace {
 
-const Round& round_of(const LinePlan& line, std::size_t number) {
-  return line.plan->channels.front().rounds[number];
-}
+// Which round of a line's plan.
+struct Place {
+  std::size_t channel, round;
 
-Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, std::size_t number,
+  [[nodiscard]] const Round& in(const LinePlan& line) const {
+    return line.plan->channels[channel].rounds[round];
+  }
+};
+
+Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, Place place,
                      std::uint64_t repeats) {
   return {repeats,
           [=](Rank rank) {
             const LinePlan line = plan_of(rank);
-            Sends sends = round_of(line, number).sends(Rank(axis.coordinate(rank)));
+            Sends sends = place.in(line).sends(Rank(axis.coordinate(rank)));
             for (Send& send : sends) {
               send.to = axis.on_line(rank, index(send.to));
               send.chunk.partition = send.chunk.partition.moved(line.offset);
@@ -24,7 +29,7 @@ Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, st
             return sends;
           },
           [=](Rank rank) {
-            auto sources = round_of(plan_of(rank), number).sources(Rank(axis.coordinate(rank)));
+            auto sources = place.in(plan_of(rank)).sources(Rank(axis.coordinate(rank)));
             for (Rank& source : sources) source = axis.on_line(rank, index(source));
             return sources;
           }};
@@ -43,9 +48,24 @@ std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan
   PACELINE_EXPECTS(first.plan->channels.size() == 1 && first.plan->channels.front().window == 1);
   std::vector<Round> rounds;
   for (const Round& round : first.plan->channels.front().rounds) {
-    rounds.push_back(embedded_round(axis, plan_of, rounds.size(), round.repeats));
+    rounds.push_back(embedded_round(axis, plan_of, {0, rounds.size()}, round.repeats));
   }
   return rounds;
+}
+
+Plan on_every_line(Axis axis, Plan line, RankCount ranks) {
+  PACELINE_EXPECTS(line.ranks == RankCount(axis.size) && line.servers == 0);
+  const LinePlan shared{std::make_shared<const Plan>(std::move(line)), ElementCount(0)};
+  const auto plan_of = [shared](Rank) { return shared; };
+  Plan whole{shared.plan->collective, ranks, shared.plan->count, shared.plan->root, {}};
+  for (const Channel& channel : shared.plan->channels) {
+    Channel& made = whole.channels.emplace_back(Channel{{}, channel.window});
+    for (const Round& round : channel.rounds) {
+      const Place place{whole.channels.size() - 1, made.rounds.size()};
+      made.rounds.push_back(embedded_round(axis, plan_of, place, round.repeats));
+    }
+  }
+  return whole;
 }
 
 }  // namespace paceline::collectives

@@ -32,4 +32,10 @@ struct LinePlan {
 // channels, none or one, with rounds of the same repeats and with window 1.
 [[nodiscard]] std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan_of);
 
+// What all lines of an axis do when each executes the plan of a line on a buffer of its own: a plan
+// of all `ranks`, with as many channels. It is no collective of all ranks: the checker does not
+// know what it promises.
+// Precondition: `line` is a plan of as many ranks as the axis has, without servers.
+[[nodiscard]] Plan on_every_line(Axis axis, Plan line, RankCount ranks);
+
 }  // namespace paceline::collectives

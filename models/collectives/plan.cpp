@@ -6,24 +6,9 @@
 
 namespace paceline::collectives {
 
-std::string_view to_text(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce: return "all_reduce";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::all_gather: return "all_gather";
-    case Collective::broadcast: return "broadcast";
-    case Collective::reduce: return "reduce";
-    case Collective::all_to_all: return "all_to_all";
-  }
-  PACELINE_UNREACHABLE("a collective outside the enumeration");
-  return {};
-}
-
-std::optional<Collective> find_collective(std::string_view name) {
-  for (const Collective one : collectives_all) {
-    if (to_text(one) == name) return one;
-  }
-  return std::nullopt;
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::scatter || collective == Collective::gather;
 }
 
 Partition Partition::even(ElementRange whole, std::uint64_t chunks) {
@@ -76,6 +61,14 @@ ElementRange Partition::chunks_from(std::uint64_t first, std::uint64_t length) c
   const ElementRange range{whole_.begin + ElementCount(begin),
                            ElementCount(begin_of(first + length) - begin)};
   return parts_ == 1 ? range : even(range, parts_).chunk(part_);
+}
+
+std::vector<ElementRange> Partition::chunks_round(std::uint64_t first, std::uint64_t length) const {
+  PACELINE_EXPECTS(first < chunks_ && 0 < length && length <= chunks_);
+  const std::uint64_t before_end = std::min(length, chunks_ - first);
+  std::vector<ElementRange> ranges{chunks_from(first, before_end)};
+  if (before_end < length) ranges.push_back(chunks_from(0, length - before_end));
+  return ranges;
 }
 
 ChunkRule ChunkRule::always(ElementRange range) { return {Partition::even(range, 1), 0, 0, true}; }
@@ -137,7 +130,7 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 
 }  // namespace
 
-bool have_met(const Round* before, Rank one, Rank other) {
+bool were_peers(const Round* before, Rank one, Rank other) {
   const auto sends = [&](Rank from, Rank to) {
     const Sends all = before->sends(from);
     return std::any_of(all.begin(), all.end(), [&](const Send& send) { return send.to == to; });

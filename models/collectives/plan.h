@@ -9,18 +9,38 @@
 #include <vector>
 
 #include "models/units/units.h"
+#include "models/words.h"
 
 namespace paceline::collectives {
 
-enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all };
+using paceline::to_text;
+
+enum class Collective {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  all_to_all,
+  scatter,
+  gather
+};
 
 inline constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
                                             Collective::all_gather, Collective::broadcast,
-                                            Collective::reduce,     Collective::all_to_all};
+                                            Collective::reduce,     Collective::all_to_all,
+                                            Collective::scatter,    Collective::gather};
 
-[[nodiscard]] std::string_view to_text(Collective collective);
-// The one that to_text spells so; nothing when there is none.
-[[nodiscard]] std::optional<Collective> find_collective(std::string_view name);
+constexpr auto words_of(Collective) {
+  using enum Collective;
+  return std::array{Word{all_reduce, "all_reduce"}, Word{reduce_scatter, "reduce_scatter"},
+                    Word{all_gather, "all_gather"}, Word{broadcast, "broadcast"},
+                    Word{reduce, "reduce"},         Word{all_to_all, "all_to_all"},
+                    Word{scatter, "scatter"},       Word{gather, "gather"}};
+}
+
+// Whether one rank, the root, sends or gets what the others do not.
+[[nodiscard]] bool has_root(Collective collective);
 
 enum class Arrival { copy, reduce };
 
@@ -57,6 +77,10 @@ class Partition {
   [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
   // Chunks first .. first+length-1 as one range. Precondition: whole chunks, or a length of 1.
   [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
+  // The same modulo the number of chunks: one range, or two where they go round the end.
+  // Precondition: 1 to all chunks, whole ones.
+  [[nodiscard]] std::vector<ElementRange> chunks_round(std::uint64_t first,
+                                                       std::uint64_t length) const;
 
  private:
   Partition(ElementRange whole, std::uint64_t chunks, std::optional<ElementCount> block)
@@ -120,25 +144,27 @@ struct Round {
 // first repeat of a Round when all before are; there is no barrier among ranks. It sends only what
 // it held then. A transfer starts when both its ends have started its round, over sockets when its
 // sender has (topology::MessageTiming), and ends when both have. Window 1 is the plain rule;
-// libraries with several segments under way (Gloo: two, in each phase) have a larger one.
+// libraries with several segments in flight (Gloo: two, in each phase) have a larger one.
 struct Channel {
   std::vector<Round> rounds;
   std::uint32_t window = 1;
 };
 
 // One collective call on `count` elements. Chunk ranges refer to a buffer of that many elements on
-// every rank (for reduce-scatter and all-gather: the whole array, of which rank r owns chunk r of
-// Partition::even over the ranks). An all-to-all's buffer is twice as long: it sends from the first
-// half and receives into the second, in the blocks of AllToAllBlocks.
+// every rank (for reduce-scatter, all-gather, scatter and gather: the whole array, of which rank r
+// owns chunk r of Partition::even over the ranks; what a scatter leaves in the other chunks of a
+// rank, or a gather in those of a rank that is not the root, does not matter). An all-to-all's
+// buffer is twice as long: it sends from the first half and receives into the second, in the blocks
+// of AllToAllBlocks.
 //
 // The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
 // and need not keep anything (parameter servers, switches that reduce). A server's buffer starts
-// empty: what arrives there first is a copy, whatever it is called.
+// empty: the first arrival there is copied, also where the plan says reduce.
 struct Plan {
   Collective collective;
   RankCount ranks;
   ElementCount count;
-  Rank root;  // broadcast and reduce; 0 otherwise
+  Rank root;  // 0 where there is none (has_root)
   std::vector<Channel> channels;
   std::uint32_t servers = 0;
 
@@ -174,8 +200,9 @@ void for_each_round(const Channel& channel, Visit visit) {
   }
 }
 
-// Whether one of two ranks sends to the other in the round before, of which there may be none.
-[[nodiscard]] bool have_met(const Round* before, Rank one, Rank other);
+// Whether two ranks were peers in the round before: one of them sends to the other. False when
+// `before` is null.
+[[nodiscard]] bool were_peers(const Round* before, Rank one, Rank other);
 
 // What each endpoint sends in the whole plan.
 [[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);

@@ -76,6 +76,14 @@ constexpr std::array rows{
               "chunk after chunk along a line to the root; one channel an order"},
     Algorithm{Collective::all_to_all, "pairwise", pairwise_all_to_all,
               "each block in a step of its own, to the rank i further in step i"},
+    Algorithm{Collective::scatter, "direct", direct_scatter,
+              "every chunk from the root to its owner at once"},
+    Algorithm{Collective::scatter, "binomial_tree", binomial_tree_scatter,
+              "chunks down a binomial tree, to each child those of all below it"},
+    Algorithm{Collective::gather, "direct", direct_gather,
+              "every chunk from its owner to the root at once"},
+    Algorithm{Collective::gather, "binomial_tree", binomial_tree_gather,
+              "chunks up a binomial tree, from each child those of all below it"},
 };
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace paceline::collectives {
 // The order in which a ring visits the ranks: each rank once.
 using RingOrder = std::vector<Rank>;
 
-// What an algorithm is told. `orders` is the topology's hint: one order a ring, each used as a
+// What an algorithm is given. `orders` is the topology's hint: one order a ring, each used as a
 // channel of its own with its share of the buffer; empty means one ring in rank order.
 struct PlanRequest {
   RankCount ranks;           // at least 1
   ElementCount count;        // 0 or more
   ElementSize element_size;  // at least 1; only segmenting algorithms look at it
-  Rank root;                 // broadcast and reduce
+  Rank root;                 // 0 where there is none
   std::vector<RingOrder> orders;
   std::uint32_t ranks_per_node = 1;  // divides the ranks; rank r is in node r / ranks_per_node
   AlgorithmOptions options = {};
@@ -37,7 +37,7 @@ inline constexpr std::string_view automatic = "auto";
 // Every algorithm, one row each, grouped by collective.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 
-// nullptr when there is none of that name for the collective.
+// Null when the collective has no algorithm of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, std::string_view name);
 
 }  // namespace paceline::collectives

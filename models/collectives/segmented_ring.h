@@ -4,7 +4,7 @@
 
 namespace paceline::collectives {
 
-// Gloo's all-reduce: a ring whose chunks are cut in segments, two under way at a time.
+// Gloo's all-reduce: a ring whose chunks are cut in segments, two in flight at a time.
 //
 // Segments: n = round_up(max(ceil(bytes / 1 MiB), 2p), p), each ceil(bytes / n) rounded up to whole
 // elements; so at least two a rank, and the last ones may be short or empty. Each rank owns n/p

@@ -38,11 +38,12 @@ struct Ranking {
   }
 };
 
-Ranking ranked(const ResolvedPoint& point, CollectiveCall call, const PredictTime& predict) {
+Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
+               const collectives::AlgorithmOptions& options, const PredictTime& predict) {
   Ranking ranking;
   for (const auto& row : collectives::algorithms()) {
     if (row.collective != call.collective) continue;
-    call.algorithm = row.name;
+    call.how = training::SimulatedCall{std::string(row.name), options};
     if (const auto time = predict(alone(point, call))) ranking.add({row.name, *time});
   }
   return ranking;
@@ -61,26 +62,34 @@ std::string sentence(const CollectiveCall& call, RankCount ranks, const Ranking&
 
 }  // namespace
 
-std::vector<std::string> choose_automatically(ResolvedPoint& point, const PredictTime& predict) {
-  std::map<CollectiveCall, std::string> chosen;
-  std::vector<std::string> sentences;
-  for (training::Operation& operation : point.program.operations) {
-    auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr || call->algorithm != collectives::automatic) continue;
-    const auto [entry, is_new] = chosen.try_emplace(*call);
+void AutomaticChoice::add_to(Result& result) const {
+  result.notes.insert(result.notes.begin(), sentences.begin(), sentences.end());
+  result.chosen = algorithms;
+}
+
+AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict) {
+  std::map<CollectiveCall, std::string> known;
+  AutomaticChoice choice;
+  for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
+    CollectiveCall* call = call_of(point.program.operations[id]);
+    if (call == nullptr) continue;
+    const auto* automatic = std::get_if<training::AutomaticCall>(&call->how);
+    if (automatic == nullptr) continue;
+    const auto [entry, is_new] = known.try_emplace(*call);
     if (is_new) {
-      const Ranking ranking = ranked(point, *call, predict);
+      const Ranking ranking = ranked(point, *call, automatic->options, predict);
       if (!ranking.best) {
         throw std::runtime_error("no algorithm could be predicted for the " +
                                  std::string(to_text(call->collective)) + " of " +
                                  to_text(call->size()));
       }
       entry->second = ranking.best->algorithm;
-      sentences.push_back(sentence(*call, job_cluster(point).ranks(), ranking));
+      choice.sentences.push_back(sentence(*call, job_cluster(point).ranks(), ranking));
     }
-    call->algorithm = entry->second;
+    choice.algorithms[id] = entry->second;
+    call->how = training::SimulatedCall{entry->second, automatic->options};
   }
-  return sentences;
+  return choice;
 }
 
 }  // namespace paceline::cost

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,15 +10,22 @@
 
 namespace paceline::cost {
 
-// What a time of a point is asked of: nothing when it would take too much effort.
+// Predicts the time of a point; nullopt when that would take too much effort.
 using PredictTime = std::function<std::optional<Seconds>(const ResolvedPoint&)>;
 
-// Names the algorithm of every call of the point's program that is collectives::automatic: the
-// registered one that is predicted to be the fastest for that call, alone on the job's nodes, all
-// ranks starting together; of equals the first. Returns what it chose, a sentence for each
-// different call.
+struct AutomaticChoice {
+  std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
+  std::vector<std::string> sentences;                       // one for each different call
+
+  // To what the point with these algorithms was predicted to take.
+  void add_to(Result& result) const;
+};
+
+// Gives every automatic call of the point's program an algorithm: the registered one that is
+// predicted to be the fastest for that call, alone on the job's nodes, all ranks starting together;
+// of equals the first.
 //
 // Throws std::runtime_error when no algorithm can be predicted for a call.
-std::vector<std::string> choose_automatically(ResolvedPoint& point, const PredictTime& predict);
+AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict);
 
 }  // namespace paceline::cost

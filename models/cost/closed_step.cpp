@@ -9,6 +9,7 @@
 #include "models/cost/effort.h"
 #include "models/cost/plan_cost.h"
 #include "models/training/call_plan.h"
+#include "models/training/scheduler.h"
 
 namespace paceline::cost {
 namespace {
@@ -28,11 +29,9 @@ class ClosedStep {
         ranks_(point.cluster.ranks().value()),
         planner_(point.cluster),
         fabric_(point.cluster),
-        lanes_(point.program.lanes.size()),
-        start_(point.program.operations.size(), std::vector<Seconds>(ranks_)),
-        end_(start_) {
-    for (LaneState& lane : lanes_) lane.freed.resize(ranks_);
-  }
+        queues_(point.program),
+        schedulers_(ranks_, training::Scheduler(queues_)),
+        pipes_free_(point.program.lanes.size()) {}
 
   Result run() {
     for (OperationId id = 0; id < point_.program.operations.size(); ++id) run_operation(id);
@@ -40,62 +39,48 @@ class ClosedStep {
   }
 
  private:
-  struct LaneState {
-    std::vector<OperationId> operations;  // so far
-    std::vector<Seconds> freed;           // by rank: the earliest start that the lane allows
-    Seconds pipe_free;                    // when the bandwidth of earlier collectives is used up
-  };
-
   struct CallCost {
     std::vector<Seconds> finish;  // by rank, from a common start at 0
     Seconds bandwidth_time;       // the same without latencies
     std::uint64_t transfers = 0;
   };
 
+  // In the program's order, all ranks side by side.
   void run_operation(OperationId id) {
     const Operation& operation = point_.program.operations[id];
-    LaneState& lane = lanes_[operation.lane];
-    const std::size_t in_flight = point_.program.lanes[operation.lane].in_flight;
-    if (lane.operations.size() >= in_flight) {
-      // All up to the in_flight-th operation back must be done.
-      const OperationId back = lane.operations[lane.operations.size() - in_flight];
-      for (std::uint32_t r = 0; r < ranks_; ++r) {
-        lane.freed[r] = std::max(lane.freed[r], end_[back][r]);
-      }
-    }
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      Seconds start;
-      for (const OperationId before : operation.after) start = std::max(start, end_[before][r]);
-      if (!lane.operations.empty()) start = std::max(start, start_[lane.operations.back()][r]);
-      start = std::max(start, lane.freed[r]);
-      start_[id][r] = start;
-    }
+    std::vector<Seconds> starts;
+    starts.reserve(ranks_);
+    for (training::Scheduler& rank : schedulers_) starts.push_back(rank.next(operation.lane)->at);
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {
       for (std::uint32_t r = 0; r < ranks_; ++r) {
-        end_[id][r] = start_[id][r] + *time * slowdown_of(point_, operation, Rank(r));
+        schedulers_[r].finish(id, starts[r] + *time * slowdown_of(point_, operation, Rank(r)));
       }
     } else {
-      run_call(id, std::get<CollectiveCall>(operation.work), lane, in_flight > 1);
+      const auto ends = ends_of(operation, *call_of(operation), starts);
+      for (std::uint32_t r = 0; r < ranks_; ++r) schedulers_[r].finish(id, ends[r]);
     }
-    lane.operations.push_back(id);
   }
 
-  void run_call(OperationId id, const CollectiveCall& call, LaneState& lane, bool shares_pipe) {
+  std::vector<Seconds> ends_of(const Operation& operation, const CollectiveCall& call,
+                               const std::vector<Seconds>& starts) {
+    const auto [first, last] = std::minmax_element(starts.begin(), starts.end());
+    if (const auto* known = call.known()) return std::vector(ranks_, *last + known->time);
+    const topology::Wire& wire = call.simulated()->wire;
     const CallCost& cost = cost_of(call);
     transfers_ += cost.transfers;
-    const auto& starts = start_[id];
-    const auto [first, last] = std::minmax_element(starts.begin(), starts.end());
-    if (call.known_time) {
-      end_[id].assign(ranks_, *last + *call.known_time);
-    } else if (*first == *last) {
-      for (std::uint32_t r = 0; r < ranks_; ++r) end_[id][r] = starts[r] + cost.finish[r];
+    std::vector<Seconds> ends;
+    if (*first == *last) {
+      for (const Seconds& finish : cost.finish) ends.push_back(*first + finish);
     } else {
-      end_[id] = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
-                              Latency::counted, call.wire);
+      ends = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
+                          Latency::counted, wire);
     }
-    if (!shares_pipe || call.known_time) return;
-    lane.pipe_free = std::max(lane.pipe_free, *last) + cost.bandwidth_time;
-    for (Seconds& end : end_[id]) end = std::max(end, lane.pipe_free);
+    if (point_.program.lanes[operation.lane].in_flight > 1) {
+      Seconds& free = pipes_free_[operation.lane];
+      free = std::max(free, *last) + cost.bandwidth_time;
+      for (Seconds& end : ends) end = std::max(end, free);
+    }
+    return ends;
   }
 
   const CallCost& cost_of(const CollectiveCall& call) {
@@ -103,28 +88,25 @@ class ClosedStep {
     CallCost& cost = entry->second;
     if (!is_new) return cost;
     const auto plan = planner_.plan_of(call);
+    const training::SimulatedCall& simulated = *call.simulated();
     const std::vector<Seconds> together(ranks_);
     cost.finish =
-        finish_times(plan, fabric_, call.element_size, together, Latency::counted, call.wire);
+        finish_times(plan, fabric_, call.element_size, together, Latency::counted, simulated.wire);
     cost.transfers = transfer_count(plan);
-    has_pipelines_ = has_pipelines_ || is_pipelined(call.algorithm);
+    has_pipelines_ = has_pipelines_ || is_pipelined(simulated.algorithm);
     const auto without_latency =
-        finish_times(plan, fabric_, call.element_size, together, Latency::none, call.wire);
+        finish_times(plan, fabric_, call.element_size, together, Latency::none, simulated.wire);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
     return cost;
   }
 
   Result result() {
-    std::vector<std::vector<Span>> spans(ranks_);
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      for (OperationId id = 0; id < point_.program.operations.size(); ++id) {
-        spans[r].push_back(span_of(point_.program.operations[id], start_[id][r], end_[id][r]));
-      }
-    }
+    std::vector<std::vector<training::Interval>> intervals;
+    for (const training::Scheduler& rank : schedulers_) intervals.push_back(rank.intervals());
     Result result;
     result.id = point_.id;
     result.fidelity = Fidelity::closed;
-    result.trace = {point_.program.lanes, classes_of(std::move(spans))};
+    result.trace = {point_.program, classes_of(std::move(intervals))};
     result.totals = totals_of(result.trace);
     result.transfers = transfers_;
     if (has_pipelines_) {
@@ -138,8 +120,9 @@ class ClosedStep {
   std::uint32_t ranks_;
   training::Planner planner_;
   topology::Fabric fabric_;
-  std::vector<LaneState> lanes_;
-  std::vector<std::vector<Seconds>> start_, end_;  // [operation][rank]
+  training::LaneQueues queues_;
+  std::vector<training::Scheduler> schedulers_;  // by rank
+  std::vector<Seconds> pipes_free_;  // by lane: when the bandwidth of its calls so far is used up
   std::map<CollectiveCall, CallCost> costs_;
   std::uint64_t transfers_ = 0;
   bool has_pipelines_ = false;  // plans in whose rounds not every rank sends
@@ -153,11 +136,10 @@ Result predict_closed(ResolvedPoint point) {
     if (transfers_about(one) > transfers_max) return std::nullopt;
     return ClosedStep(one).run().totals.step;
   };
-  auto chosen = choose_automatically(point, predict);
+  const AutomaticChoice choice = choose_automatically(point, predict);
   PACELINE_EXPECTS(!find_fault(point.program));
   Result result = ClosedStep(point).run();
-  chosen.insert(chosen.end(), result.notes.begin(), result.notes.end());
-  result.notes = std::move(chosen);
+  choice.add_to(result);
   return result;
 }
 

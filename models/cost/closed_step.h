@@ -4,13 +4,13 @@
 
 namespace paceline::cost {
 
-// Predicts a whole step by recurrences instead of simulation: every operation of every rank starts
-// when its lane and what it waits for allow, collectives take finish_times. With several in flight
-// they share one pipe: the latencies of one hide behind the bandwidth of another.
+// Predicts a whole step without a simulation: operations start as training::Scheduler says,
+// collectives take finish_times. With several in flight they share one pipe: the latencies of one
+// hide behind the bandwidth of another.
 //
 // Equals the flow simulation where finish_times is exact and one collective runs at a time.
-// Chooses algorithms that are to be chosen (choose_automatically). Precondition:
-// find_fault(point.program) finds nothing once they are; one job.
+// Chooses the algorithms of automatic calls (choose_automatically). Preconditions: one job, and
+// find_fault(point.program) returns nullopt once they are chosen.
 [[nodiscard]] Result predict_closed(ResolvedPoint point);
 
 }  // namespace paceline::cost

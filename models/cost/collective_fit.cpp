@@ -1,6 +1,6 @@
 #include "models/cost/collective_fit.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -167,7 +167,7 @@ class Regression {
 
 struct Explained {
   Parameters parameters;
-  double surprise;  // minus twice the logarithm of the evidence, but for what all have in common
+  double criterion;  // minus twice the log evidence, up to a constant that all candidates share
 };
 
 // Damped Gauss-Newton (Levenberg, Marquardt) on the whitened residuals and the prior.
@@ -247,7 +247,7 @@ class Search {
       for (const double at : remote) look({best_.local, at});
     }
     std::sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.explained.surprise < b.explained.surprise;
+      return a.explained.criterion < b.explained.criterion;
     });
     return std::move(found_);
   }
@@ -263,8 +263,8 @@ class Search {
     const Parameters from = found_.empty() ? structure_prior().mean : nearest_;
     const Explained explained = explain(regression, from);
     found_.push_back({switches, explained});
-    if (explained.surprise < least_) {
-      least_ = explained.surprise;
+    if (explained.criterion < least_) {
+      least_ = explained.criterion;
       best_ = switches;
       nearest_ = explained.parameters;
     }
@@ -325,7 +325,7 @@ std::vector<CollectiveHypothesis> likely(const std::vector<Candidate>& candidate
   std::vector<CollectiveHypothesis> likely;
   double sum = 0;
   for (const Candidate& candidate : candidates) {
-    const double behind = candidate.explained.surprise - candidates.front().explained.surprise;
+    const double behind = candidate.explained.criterion - candidates.front().explained.criterion;
     const double weight = std::exp(-behind / 2);
     if (weight < least_weight) break;
     likely.push_back({candidate.explained.parameters, candidate.switches.local,
@@ -336,25 +336,25 @@ std::vector<CollectiveHypothesis> likely(const std::vector<Candidate>& candidate
   return likely;
 }
 
-// `doubts`: by how much more each sample is taken to be off, as it does not fit the others.
+// `outlier_noise`: the noise added to each sample that does not fit the others.
 std::vector<double> noise_of(std::span<const CollectiveSample> samples, double own,
-                             std::span<const double> doubts) {
+                             std::span<const double> outlier_noise) {
   std::vector<double> noise;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    noise.push_back(std::hypot(own, samples[i].spread, doubts[i]));
+    noise.push_back(std::hypot(own, samples[i].spread, outlier_noise[i]));
   }
   return noise;
 }
 
 // The scale that explains the samples best, with the switches of one that was guessed. A few
 // samples say little of it: what is usual of logs is weighed in.
-ResidualScale scale_of(std::span<const CollectiveSample> samples, std::span<const double> doubts,
-                       const Candidate& guessed) {
+ResidualScale scale_of(std::span<const CollectiveSample> samples,
+                       std::span<const double> outlier_noise, const Candidate& guessed) {
   const ResidualScale usual;
   const bool one_group = std::all_of(samples.begin(), samples.end(), [&](const auto& sample) {
     return sample.shape == samples.front().shape;
   });
-  if (one_group) return usual;  // it tells nothing of how groups differ
+  if (one_group) return usual;  // one group does not show how groups differ
   const auto unusual = [](double value, double expected, double width) {
     const double off = std::log(value / expected) / width;
     return off * off;
@@ -365,13 +365,13 @@ ResidualScale scale_of(std::span<const CollectiveSample> samples, std::span<cons
     for (const double own : {0.005, 0.01, 0.02, 0.03, 0.05}) {
       for (const double octaves : {2.0, 4.0, 8.0, 16.0}) {
         const ResidualScale scale{shared, own, octaves};
-        const Regression regression(samples, noise_of(samples, own, doubts), scale,
+        const Regression regression(samples, noise_of(samples, own, outlier_noise), scale,
                                     guessed.switches);
-        const double surprise = explain(regression, guessed.explained.parameters).surprise +
-                                unusual(shared, usual.shared, 0.5) + unusual(own, usual.own, 1) +
-                                unusual(octaves, usual.group_octaves, 1);
-        if (surprise >= least) continue;
-        least = surprise;
+        const double criterion = explain(regression, guessed.explained.parameters).criterion +
+                                 unusual(shared, usual.shared, 0.5) + unusual(own, usual.own, 1) +
+                                 unusual(octaves, usual.group_octaves, 1);
+        if (criterion >= least) continue;
+        least = criterion;
         best = scale;
       }
     }
@@ -379,15 +379,15 @@ ResidualScale scale_of(std::span<const CollectiveSample> samples, std::span<cons
   return best;
 }
 
-// Doubts samples that the others do not lead one to expect, the worst first, as an odd one makes
-// its neighbours look odd. Whether there were any.
-bool doubt_outliers(std::span<const CollectiveSample> samples, const ResidualScale& scale,
-                    const Candidate& best, std::vector<double>& doubts) {
+// Adds noise to outliers, samples that the others do not predict: the worst first, because an
+// outlier makes its neighbours look like outliers. Returns whether there were any.
+bool add_outlier_noise(std::span<const CollectiveSample> samples, const ResidualScale& scale,
+                       const Candidate& best, std::vector<double>& outlier_noise) {
   constexpr double too_far = 4;  // deviations, when left out
   const std::size_t most = samples.size() / 10;
   bool any = false;
-  for (std::size_t doubted = 0; doubted < most; ++doubted) {
-    const Regression regression(samples, noise_of(samples, scale.own, doubts), scale,
+  for (std::size_t outliers = 0; outliers < most; ++outliers) {
+    const Regression regression(samples, noise_of(samples, scale.own, outlier_noise), scale,
                                 best.switches);
     const VectorXd pulled = regression.solve(regression.residuals(best.explained.parameters));
     const MatrixXd inverse = regression.inverse();
@@ -403,7 +403,7 @@ bool doubt_outliers(std::span<const CollectiveSample> samples, const ResidualSca
     }
     if (worst_deviations <= too_far) break;
     const auto at = static_cast<Eigen::Index>(worst);
-    doubts[worst] = std::hypot(doubts[worst], pulled(at) / inverse(at, at));
+    outlier_noise[worst] = std::hypot(outlier_noise[worst], pulled(at) / inverse(at, at));
     any = true;
   }
   return any;
@@ -515,18 +515,19 @@ bool are_enough(std::span<const CollectiveSample> samples) {
 CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
   PACELINE_EXPECTS(are_enough(samples));
   samples = thinned(std::move(samples));
-  // What stands out is found twice: an odd sample spoils the scale, and a scale tells what is odd.
+  // Outliers are looked for twice: they distort the scale, and the scale decides what an outlier
+  // is.
   ResidualScale scale;
-  std::vector<double> doubts(samples.size());
+  std::vector<double> outlier_noise(samples.size());
   const auto search = [&] {
-    return Search(samples, noise_of(samples, scale.own, doubts), scale).run();
+    return Search(samples, noise_of(samples, scale.own, outlier_noise), scale).run();
   };
   std::vector<Candidate> candidates = search();
-  if (doubt_outliers(samples, scale, candidates.front(), doubts)) candidates = search();
-  scale = scale_of(samples, doubts, candidates.front());
+  if (add_outlier_noise(samples, scale, candidates.front(), outlier_noise)) candidates = search();
+  scale = scale_of(samples, outlier_noise, candidates.front());
   candidates = search();
-  if (doubt_outliers(samples, scale, candidates.front(), doubts)) candidates = search();
-  std::vector<double> noise = noise_of(samples, scale.own, doubts);
+  if (add_outlier_noise(samples, scale, candidates.front(), outlier_noise)) candidates = search();
+  std::vector<double> noise = noise_of(samples, scale.own, outlier_noise);
   return {std::move(samples), std::move(noise), scale, likely(candidates)};
 }
 

@@ -17,20 +17,19 @@ struct CollectiveSample {
   double spread = 0;  // of repetitions, relative: a standard deviation
 };
 
-// A switch of which no sample tells: what the structure has as the quicker runs.
+// A switch that no sample determines: what the structure has as the quicker runs.
 inline constexpr double the_quicker = -1;
 
-// One way to explain the samples: what the cluster is like, and from how many bytes a rank on
-// all-reduces run along rings instead of trees, within a node and between nodes.
+// A hypothesis that explains the samples: the cluster's parameters, and the bytes a rank above
+// which all-reduces run along rings instead of trees, within a node and between nodes.
 struct CollectiveHypothesis {
   StructureParameters parameters;
   double local_switch = 0, remote_switch = 0;  // bytes a rank; infinity: never; or the_quicker
   double weight = 1;                           // they add up to 1
 };
 
-// How far times are off the structure, relative: in a way that sizes and groups near one another
-// share, and each by itself; and over how many octaves of nodes, or of ranks a node, groups share
-// it.
+// Relative deviations of times from the structure: those shared by similar sizes and groups, those
+// of each sample, and over how many octaves of nodes, or of ranks a node, groups share them.
 struct ResidualScale {
   double shared = 0.15, own = 0.03, group_octaves = 4;
 };
@@ -40,7 +39,7 @@ struct Prediction {
   Seconds low, high;  // of a 90 % interval
 };
 
-// A cluster's collectives, as far as samples tell.
+// A cluster's collectives, as far as samples determine them.
 //
 // The logarithm of a time is the structure's (structural_time), plus a residual that is a Gaussian
 // process: alike for sizes near one another and for groups alike in nodes and ranks a node; of
@@ -50,7 +49,7 @@ struct Prediction {
 // explicit basis functions.)
 class CollectiveFit {
  public:
-  // As fit_collectives found it: by sample, the deviation that it is taken to have.
+  // As fit_collectives found it: `noise` is the relative deviation of each sample.
   CollectiveFit(std::vector<CollectiveSample> samples, std::vector<double> noise,
                 ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses);
   ~CollectiveFit();
@@ -58,7 +57,7 @@ class CollectiveFit {
   CollectiveFit& operator=(CollectiveFit&&) noexcept;
 
   [[nodiscard]] std::span<const CollectiveSample> samples() const;
-  // By sample, the relative deviation that it was taken to have: more for those that do not fit.
+  // By sample, its relative deviation, with outlier noise where it does not fit.
   [[nodiscard]] std::span<const double> noise() const;
   [[nodiscard]] ResidualScale scale() const { return scale_; }
   [[nodiscard]] std::span<const CollectiveHypothesis> hypotheses() const;
@@ -88,7 +87,7 @@ inline constexpr double span_least = 16;
 
 // Fits samples of one collective: the parameters that explain them best, weighed against the prior,
 // for every place where rings may take over from trees; places that explain nearly as well are
-// kept, by weight. Samples that stand out by more than four deviations count less.
+// kept, by weight. Outliers, samples more than four deviations off, count less.
 //
 // Of a densely measured group it takes eight samples an octave. Precondition: are_enough(samples).
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);

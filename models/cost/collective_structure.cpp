@@ -45,9 +45,11 @@ Way way_of(Pattern pattern, const CollectiveShape& shape, double stall) {
     case Collective::all_gather: return ring(shape, stall);
     case Collective::broadcast:
     case Collective::reduce: return chain(shape);
-    case Collective::all_to_all: break;
+    case Collective::all_to_all:
+    case Collective::scatter:
+    case Collective::gather: break;
   }
-  PACELINE_UNREACHABLE("an all-to-all has no structure here");
+  PACELINE_UNREACHABLE("groups of sends and receives have no structure here");
 }
 
 // The smallest of three, rounded off where they are near one another: a norm of high order.

@@ -70,7 +70,7 @@ struct StructurePrior {
 //   link carries the buffer twice. (Between two nodes it could carry it once; NCCL counts twice.)
 // - broadcast and reduce: a chain of p - 1 hops, the whole buffer over each link.
 // Sources: NCCL src/graph/tuning.cc and src/device/all_reduce.h, 2.23 to 2.30; reference facts B1
-// to B6, B13. Precondition: two ranks or more, a size above 0, not an all-to-all.
+// to B6, B13. Precondition: two ranks or more, a size above 0, nccl::has_algorithms(collective).
 [[nodiscard]] Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
                                       const CollectiveShape& shape, Bytes size);
 

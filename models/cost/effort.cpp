@@ -55,8 +55,8 @@ double transfers_about(const ResolvedPoint& point) {
   std::map<CollectiveCall, double> known;
   double transfers = 0;
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr || call->algorithm == collectives::automatic) continue;
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->simulated() == nullptr) continue;
     const auto [entry, is_new] = known.try_emplace(*call, 0.0);
     if (is_new) entry->second = transfers_of(planner.plan_of(*call));
     transfers += entry->second;

@@ -12,8 +12,8 @@ namespace paceline::cost {
 // More simulated transfers than this are not begun unless forced.
 inline constexpr double flow_transfers_max = 1e7;
 
-// What simulating so many transfers of a point takes on a core, for messages and limits: it may be
-// off by a factor of three.
+// What simulating this many transfers of a point takes on a core, for messages and limits: it may
+// be off by a factor of three.
 [[nodiscard]] Seconds flow_time(const ResolvedPoint& point, double transfers);
 
 }  // namespace paceline::cost

@@ -27,6 +27,8 @@ AlgorithmChoice for_mpi(Collective collective, Bytes size, RankCount ranks) {
       return {"ring", "mpi: reduction of the whole to rank 0 and scatter as ring"};
     case Collective::all_gather: return {"direct", ""};  // nbc_iallgather.c
     case Collective::all_to_all: return {"pairwise", "mpi: all blocks at once as pairwise"};
+    case Collective::scatter:
+    case Collective::gather: return {"direct", ""};  // nbc_iscatterv.c, nbc_igatherv.c
   }
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
@@ -48,6 +50,8 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
     case Collective::reduce_scatter:
     case Collective::all_gather: return {"ring", ""};
     case Collective::all_to_all: return {"pairwise", ""};
+    case Collective::scatter:
+    case Collective::gather: return {library == Library::plan ? "binomial_tree" : "direct", ""};
   }
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }

@@ -3,20 +3,28 @@
 #include <string>
 
 #include "models/collectives/plan.h"
+#include "models/words.h"
 
 namespace paceline::cost {
 
 enum class Library { nccl, gloo, mpi, plan };
+
+constexpr auto words_of(Library) {
+  using enum Library;
+  return std::array{Word{nccl, "nccl"}, Word{gloo, "gloo"}, Word{mpi, "mpi"}, Word{plan, "plan"}};
+}
 
 struct AlgorithmChoice {
   std::string algorithm;   // a name of the registry
   std::string assumption;  // what is simulated in place of what the library does; may be empty
 };
 
-// What a library runs for a collective of `size` bytes a rank, mapped to the nearest algorithm
-// built.
-//   nccl: rings and chains. What it chooses by size and version on a cluster is nccl_call.h's.
-//   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree.
+// What a library runs for a collective of `size` bytes a rank, as the nearest algorithm of the
+// registry.
+//   nccl: rings and chains; a scatter or gather is a group of ncclSend and ncclRecv. nccl_call.h
+//         has what it chooses by size and version on a cluster.
+//   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree; gloo/scatter.cc
+//         and gather.cc have all messages in flight at once.
 //   mpi:  what Open MPI 4.1 runs for calls that a step overlaps with: non-blocking ones, into
 //         another buffer than they send (in place it would reduce along a tree at any size), of
 //         sums. From ompi/mca/coll/libnbc; 4.1.4's messages were counted for 2 to 8 ranks.
@@ -25,7 +33,7 @@ struct AlgorithmChoice {
 [[nodiscard]] AlgorithmChoice choose_algorithm(Library library, collectives::Collective collective,
                                                Bytes size, RankCount ranks);
 
-// How many collectives of one group the library keeps under way: PyTorch's Gloo group works with
+// How many collectives of one group the library keeps in flight: PyTorch's Gloo group works with
 // two threads, an NCCL group has one stream, and MPI calls are taken as one after the other.
 [[nodiscard]] std::uint32_t default_in_flight(Library library);
 

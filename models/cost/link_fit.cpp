@@ -124,17 +124,18 @@ Candidate Samples::fit(Cut begins) const {
   candidate.deviation = deviation_first;
   for (int i = 0; i < iterations; ++i) improve(candidate);
   const auto n = static_cast<double>(size());
-  double surprise = 2 * n * std::log(candidate.deviation);
+  double minus_twice_log_likelihood = 2 * n * std::log(candidate.deviation);
   for (std::size_t i = 0; i < size(); ++i) {
     const double in_deviations = residual(candidate, i) / candidate.deviation;
-    surprise += (freedom + 1) * std::log1p(in_deviations * in_deviations / freedom);
+    minus_twice_log_likelihood +=
+        (freedom + 1) * std::log1p(in_deviations * in_deviations / freedom);
   }
   // A place to switch at is the best of many, which a parameter is not. Counted as four, noise
   // makes a switch in one of a hundred straight tables; counted as one, in one of three.
   constexpr double of_a_line = 2, of_a_switch = 4;
   const auto switches = static_cast<double>(candidate.begins.size() - 1);
   const double parameters = of_a_line + switches * (of_a_line + of_a_switch);
-  candidate.criterion = surprise + parameters * std::log(n);
+  candidate.criterion = minus_twice_log_likelihood + parameters * std::log(n);
   return candidate;
 }
 
@@ -259,17 +260,6 @@ std::pair<T, T> range(T value, double variance) {
 }
 
 }  // namespace
-
-std::string_view to_text(LinkPlace place) {
-  return place == LinkPlace::network ? "network" : "intra_node";
-}
-
-std::optional<LinkPlace> find_link_place(std::string_view name) {
-  for (const LinkPlace place : {LinkPlace::intra_node, LinkPlace::network}) {
-    if (name == to_text(place)) return place;
-  }
-  return std::nullopt;
-}
 
 std::pair<Seconds, Seconds> LinkEstimate::latency_range() const {
   return range(latency, covariance[0][0]);

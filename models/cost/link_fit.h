@@ -11,14 +11,19 @@
 #include <vector>
 
 #include "models/units/units.h"
+#include "models/words.h"
 
 namespace paceline::cost {
+
+using paceline::to_text;
 
 // What lies between the two ends of a ping-pong: a node's own links, or the network.
 enum class LinkPlace : std::uint8_t { intra_node, network };
 
-[[nodiscard]] std::string_view to_text(LinkPlace place);  // as a scenario's keys
-[[nodiscard]] std::optional<LinkPlace> find_link_place(std::string_view name);
+constexpr auto words_of(LinkPlace) {
+  using enum LinkPlace;
+  return std::array{Word{intra_node, "intra_node"}, Word{network, "network"}};
+}
 
 // A message's time one way: half a round trip. The size may be 0.
 struct LinkSample {

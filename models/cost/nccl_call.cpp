@@ -22,7 +22,7 @@ using topology::Cluster;
 using topology::IntraNodeKind;
 using Rings = std::vector<std::vector<Rank>>;
 
-// As a plan of so many channels has them (training::Planner).
+// As a plan of that many channels has them (training::Planner).
 Rings rings_of(const Cluster& cluster, std::uint32_t channels) {
   const Rings offered = topology::ring_orders(cluster);
   if (channels == 0) return offered;
@@ -147,8 +147,8 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   auto choice = tuning_.choose_of(collective, size, algorithms, protocols);
   if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
   PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
-  const bool is_rooted = collective == Collective::broadcast || collective == Collective::reduce;
-  Call call{*choice, is_rooted ? "chain" : "ring", Bytes(0), wire_of(collective, *choice)};
+  Call call{*choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0),
+            wire_of(collective, *choice)};
   if (choice->algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
     call.chunk_size = tree_chunk(size, call.wire);

@@ -44,11 +44,11 @@ struct Call {
 // NCCL has it above a hop with LL, as a cluster's latencies are those of small messages. Links
 // carry as many bytes more as NCCL has bandwidth less. (NCCL, src/graph/tuning.cc; facts B2 to B5.)
 // Not taken over: what NCCL corrects trees by for each size, as plans have a pipeline of their own,
-// and its chunks of trees: of those it keeps eight under way, a plan's rounds each wait for a hop,
+// and its chunks of trees: of those it keeps eight in flight, a plan's rounds each wait for a hop,
 // so the plan gets a chunk that suits it.
 class Chooser {
  public:
-  // What somebody fixed with NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS; the rest NCCL chooses.
+  // What the user fixed with NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS; the rest NCCL chooses.
   struct Fixed {
     std::optional<Algorithm> algorithm;  // ring or tree
     std::optional<Protocol> protocol;    // which it then takes for safe
@@ -59,7 +59,7 @@ class Chooser {
           const Fixed& fixed);
 
   [[nodiscard]] const Group& group() const { return tuning_.group(); }
-  // Precondition: not an all-to-all.
+  // Precondition: has_algorithms(collective).
   [[nodiscard]] Call choose(collectives::Collective collective, Bytes size) const;
 
  private:

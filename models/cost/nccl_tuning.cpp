@@ -28,10 +28,6 @@ bool is_all_or_scatter(Collective collective) {
   return collective == Collective::all_gather || collective == Collective::reduce_scatter;
 }
 
-bool is_rooted(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce;
-}
-
 // The steps that a byte takes around a ring.
 double steps_of(Collective collective, double ranks) {
   if (collective == Collective::all_reduce) return 2 * (ranks - 1);
@@ -48,6 +44,11 @@ double steps_between_nodes(Release release, Collective collective, double nodes)
 }
 
 }  // namespace
+
+bool has_algorithms(Collective collective) {
+  return collective != Collective::all_to_all && collective != Collective::scatter &&
+         collective != Collective::gather;
+}
 
 std::string_view to_text(Algorithm algorithm) {
   switch (algorithm) {
@@ -108,7 +109,7 @@ bool Tuning::is_available(Collective collective, Algorithm algorithm, Protocol p
   const bool all_reduces = collective == Collective::all_reduce;
   if (graph(algorithm).channels == 0) return false;
   if (protocol == Protocol::ll128 && !group_.has_ll128) return false;
-  if (is_rooted(collective)) return algorithm == Algorithm::ring;
+  if (collectives::has_root(collective)) return algorithm == Algorithm::ring;
   switch (algorithm) {
     case Algorithm::ring: return true;
     case Algorithm::tree: return all_reduces;
@@ -233,7 +234,7 @@ double Tuning::latency_us(Collective collective, Algorithm algorithm, Protocol p
   switch (algorithm) {
     case Algorithm::ring: {
       const double steps = steps_of(collective, ranks);
-      if (is_rooted(collective)) {
+      if (collectives::has_root(collective)) {
         const Hop hop = one_node ? local_hop : Hop::net;
         if (graph(algorithm).has_same_channels) {
           return base + of(hop_latency(release, hop, algorithm), protocol);
@@ -261,7 +262,7 @@ double Tuning::latency_us(Collective collective, Algorithm algorithm, Protocol p
 }
 
 Cost Tuning::cost(Collective collective, Algorithm algorithm, Protocol protocol) const {
-  PACELINE_EXPECTS(collective != Collective::all_to_all);
+  PACELINE_EXPECTS(has_algorithms(collective));
   if (!is_available(collective, algorithm, protocol)) return {};
   return {Seconds(latency_us(collective, algorithm, protocol) * microsecond),
           BytesPerSecond(bandwidth_gbps(collective, algorithm, protocol) * gigabyte)};

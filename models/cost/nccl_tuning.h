@@ -39,6 +39,11 @@ inline constexpr std::array<Algorithm, algorithm_count> algorithms_all{Algorithm
 inline constexpr std::array<Protocol, protocol_count> protocols_all{Protocol::ll, Protocol::ll128,
                                                                     Protocol::simple};
 
+// Whether it is a collective of NCCL's own. All-to-alls, scatters and gathers are not: they are
+// groups of sends and receives (since 2.28 with functions of their own), between which there is no
+// choice.
+[[nodiscard]] bool has_algorithms(collectives::Collective collective);
+
 [[nodiscard]] std::string_view to_text(Algorithm algorithm);  // as NCCL_ALGO spells it
 [[nodiscard]] std::string_view to_text(Protocol protocol);    // as NCCL_PROTO does
 
@@ -50,7 +55,7 @@ struct Release {
   static constexpr std::uint32_t unless_said = 28;
   // The nearest that is modelled.
   [[nodiscard]] static Release nearest(std::uint32_t minor);
-  // Of "2.21" and of "2.21.5" 21, modelled or not; nothing of what is no version of NCCL 2.
+  // Of "2.21" and of "2.21.5" 21, modelled or not; nullopt of what is no version of NCCL 2.
   [[nodiscard]] static std::optional<std::uint32_t> minor_of(std::string_view version);
 
   // MAXCHANNELS (facts B9).
@@ -111,15 +116,15 @@ class Tuning {
   explicit Tuning(const Group& group);
 
   [[nodiscard]] const Group& group() const { return group_; }
-  // Precondition: not an all-to-all, which is no collective of NCCL's.
+  // Precondition: has_algorithms(collective).
   [[nodiscard]] Cost cost(collectives::Collective collective, Algorithm algorithm,
                           Protocol protocol) const;
-  // Absent where it is not available.
+  // nullopt where it is not available.
   [[nodiscard]] std::optional<Seconds> time(collectives::Collective collective, Algorithm algorithm,
                                             Protocol protocol, Bytes size) const;
   // The quickest; the first of equals.
   [[nodiscard]] Choice choose(collectives::Collective collective, Bytes size) const;
-  // The quickest of those that are allowed; absent where none is available.
+  // The quickest of those that are allowed; nullopt where none is available.
   [[nodiscard]] std::optional<Choice> choose_of(collectives::Collective collective, Bytes size,
                                                 std::span<const Algorithm> algorithms,
                                                 std::span<const Protocol> protocols) const;

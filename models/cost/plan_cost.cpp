@@ -30,8 +30,14 @@ void for_each_link(const Fabric& fabric, const topology::Path& path, Visit visit
 
 void add_load(const RoundTable& shape, std::uint64_t repeat, const Fabric& fabric,
               LinkLoads& loads) {
+  const RoundTable::Transfer* last = nullptr;
   for (const auto& transfer : shape.transfers()) {
     if (transfer.chunk.at(repeat).count == ElementCount(0)) continue;
+    // What one rank sends another in several ranges, which stand together, goes in turn.
+    const bool is_same_pair =
+        last != nullptr && last->from == transfer.from && last->to == transfer.to;
+    last = &transfer;
+    if (is_same_pair) continue;
     for_each_link(fabric, fabric.path(transfer.from, transfer.to),
                   [&](topology::LinkId link) { ++loads[link]; });
   }
@@ -77,7 +83,7 @@ class ChannelCost {
   std::vector<Seconds> run(std::span<const Seconds> starts) {
     starts_.assign(starts.begin(), starts.end());
     done_.assign(window_, starts_);
-    said_ahead_.clear();
+    notified_ahead_.clear();
     std::uint64_t round = 0;
     for (std::size_t s = 0; s < shapes_.size(); ++s) run_shape(s, round);
     return done_before(round);
@@ -89,13 +95,13 @@ class ChannelCost {
     topology::Path path;
     double seconds_per_byte;    // that links carry
     double reduction_per_byte;  // s, of what is reduced
-    bool have_met;              // the two endpoints, in the round before
+    bool were_peers;            // in the round before
     // When the transfer before it between the same two ranks ended: they go in order, one at a
     // time. (With a window of 1 that is so anyway.)
     Seconds* last_end;
   };
 
-  static bool have_met(const RoundTable& shape, Rank one, Rank other) {
+  static bool were_peers(const RoundTable& shape, Rank one, Rank other) {
     const auto sends = [&](Rank from, Rank to) {
       return std::ranges::any_of(shape.sent_by(from), [&](std::uint32_t number) {
         return shape.transfers()[number].to == to;
@@ -118,7 +124,7 @@ class ChannelCost {
             path,
             1 / rate,
             reduces ? 1 / reduction->value() : 0,
-            shape > 0 && have_met(shapes_[shape - 1], transfer.from, transfer.to),
+            shape > 0 && were_peers(shapes_[shape - 1], transfer.from, transfer.to),
             &last_ends_[{transfer.from, transfer.to}]};
   }
 
@@ -135,25 +141,25 @@ class ChannelCost {
   struct Ends {
     Seconds sender, receiver;
   };
-  // `acquainted` as MessageTiming has it.
+  // `were_peers` as MessageTiming has it.
   Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted,
-               bool acquainted) const {
+               bool were_peers) const {
     const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
     const topology::MessageTiming& timing = t.path.timing;
     const bool counted = latency_ == Latency::counted;
     const Seconds after = counted ? timing.latency_after() : Seconds(0);
     Seconds ready = posted[from];
     const double message = elements * element_size_, carried = wire_.carried(message);
-    if (!timing.starts_early(carried, acquainted)) {
+    if (!timing.starts_early(carried, were_peers)) {
       ready = std::max(ready, posted[to]);
     }
-    if (timing.needs_word(acquainted) && counted) {
-      const bool ahead = timing.is_said_ahead(acquainted);
+    if (timing.needs_notification(were_peers) && counted) {
+      const bool ahead = timing.is_notified_ahead(were_peers);
       const Seconds said = !ahead ? posted[to]
-                           : said_ahead_.size() < topology::rounds_announced_ahead
+                           : notified_ahead_.size() < topology::rounds_announced_ahead
                                ? starts_[to]
-                               : said_ahead_.front()[to];
-      ready = std::max(ready, said + timing.word());
+                               : notified_ahead_.front()[to];
+      ready = std::max(ready, said + timing.notification_latency());
     }
     const Seconds left = std::max(ready + latency_of(t, elements) - after, *t.last_end) +
                          Seconds(carried * t.seconds_per_byte);
@@ -175,15 +181,15 @@ class ChannelCost {
         const ElementCount count = t.transfer->chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
         const Ends ends = ends_of(t, static_cast<double>(count.value()), posted,
-                                  round == 0 || repeat > 0 || t.have_met);
+                                  round == 0 || repeat > 0 || t.were_peers);
         *t.last_end = ends.sender;
         const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
         done[from] = std::max(done[from], ends.sender);
         done[to] = std::max(done[to], ends.receiver);
       }
       if (fabric_.cluster().network.receives == topology::Receives::announced_ahead) {
-        said_ahead_.push_back(posted);
-        if (said_ahead_.size() > topology::rounds_announced_ahead) said_ahead_.pop_front();
+        notified_ahead_.push_back(posted);
+        if (notified_ahead_.size() > topology::rounds_announced_ahead) notified_ahead_.pop_front();
       }
       done_[round % window_] = done;
     }
@@ -197,8 +203,8 @@ class ChannelCost {
   Latency latency_;
   const topology::Wire& wire_;
   std::vector<Seconds> starts_;
-  std::deque<std::vector<Seconds>> said_ahead_;  // when the last rounds before this were posted
-  std::vector<std::vector<Seconds>> done_;       // [i % window][r]: rank r with rounds up to i
+  std::deque<std::vector<Seconds>> notified_ahead_;  // when the last rounds before this were posted
+  std::vector<std::vector<Seconds>> done_;           // [i % window][r]: rank r with rounds up to i
   std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
 };
 

@@ -18,8 +18,8 @@ enum class Latency { counted, none };
 //   a pipeline those of the repeat in which the link has most.
 //
 // Exact where the transfers that share a link have equal sizes and start together; elsewhere it
-// errs, mostly to the slow side; trees and chains by -15 to +50 %. When messages leave and their
-// ends are done is MessageTiming's. What is reduced is done with at its receiver as much later as
+// errs, mostly to the slow side; trees and chains by -15 to +50 %. MessageTiming says when messages
+// leave and when their ends are done. What is reduced is done with at its receiver as much later as
 // the cluster's reduction bandwidth says. Latency::none leaves the time that bandwidth of links
 // takes. Servers are ready at time 0. Cost: O(transfers). A wire makes messages larger and slower,
 // and ranks start later; without latency only larger. Precondition: one start a rank.

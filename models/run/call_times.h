@@ -25,7 +25,7 @@ struct CallTimes {
 // Of every collective call, in the program's order.
 [[nodiscard]] std::vector<CallTimes> calls_of(const StepTrace& trace);
 
-// How much longer the rank that computes longest does so than the one that does shortest.
+// The compute time of the slowest rank less that of the quickest.
 [[nodiscard]] Seconds compute_spread(const StepTrace& trace);
 
 }  // namespace paceline

@@ -6,14 +6,18 @@
 #include <vector>
 
 #include "models/units/units.h"
+#include "models/words.h"
 
 namespace paceline {
 
-// Who does the collectives of a measured step: the backend's library by calls of its own, or the
-// shared plans on messages between ranks.
+// What runs the collectives of a measured step: the backend's library, or the shared plans on
+// messages between ranks.
 enum class CollectiveMode { native, plan };
 
-[[nodiscard]] std::string_view to_text(CollectiveMode mode);
+constexpr auto words_of(CollectiveMode) {
+  using enum CollectiveMode;
+  return std::array{Word{native, "native"}, Word{plan, "plan"}};
+}
 
 // How a point is measured.
 struct MeasureSettings {

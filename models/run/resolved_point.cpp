@@ -12,23 +12,7 @@
 
 namespace paceline {
 
-std::string_view to_text(Fidelity fidelity) {
-  switch (fidelity) {
-    case Fidelity::flow: return "flow";
-    case Fidelity::folded: return "folded";
-    case Fidelity::closed: return "closed";
-    case Fidelity::measured: return "measured";
-  }
-  PACELINE_UNREACHABLE("a fidelity outside the enumeration");
-}
-
-std::string_view to_text(CollectiveMode mode) {
-  return mode == CollectiveMode::native ? "native" : "plan";
-}
-
 namespace {
-
-using training::CollectiveCall;
 
 // More than any library runs: NCCL 64 at most (MAXCHANNELS, nccl's src/include/device.h).
 constexpr std::uint32_t channels_max = 1024;
@@ -76,14 +60,18 @@ std::string calls_fault(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    const auto* call = call_of(operation);
     if (call == nullptr) continue;
-    if (index(call->root) >= cluster.ranks().value()) return "a call has a root that is no rank";
-    if (call->options.channels > channels_max) {
+    const RankCount members = training::group_cluster(cluster, call->group).ranks();
+    if (index(call->root) >= members.value()) return "a call has a root that is no rank";
+    const auto* options = call->options();
+    if (options != nullptr && options->channels > channels_max) {
       return "a call has more than " + std::to_string(channels_max) + " channels";
     }
-    if (!call->options.separate_servers) continue;
-    if (!collectives::find_algorithm(call->collective, call->algorithm)) continue;
+    const auto* simulated = call->simulated();
+    if (simulated == nullptr || !simulated->options.separate_servers) continue;
+    if (call->group != training::Group::all) return "a call of a part of the ranks has servers";
+    if (!collectives::find_algorithm(call->collective, simulated->algorithm)) continue;
     if (!planner) planner.emplace(cluster);
     if (planner->plan_of(*call).servers > cluster.servers) return "a call has too few servers";
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "models/run/step_trace.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
+#include "models/words.h"
 
 namespace paceline {
 
@@ -20,7 +22,11 @@ enum class Fidelity {
   measured,  // run on hardware
 };
 
-[[nodiscard]] std::string_view to_text(Fidelity fidelity);
+constexpr auto words_of(Fidelity) {
+  using enum Fidelity;
+  return std::array{Word{flow, "flow"}, Word{folded, "folded"}, Word{closed, "closed"},
+                    Word{measured, "measured"}};
+}
 
 // A job's place on the cluster: its nodes in the order of its ranks, and when it starts.
 struct Job {
@@ -34,7 +40,7 @@ struct ResolvedPoint {
   topology::Cluster cluster;
   training::StepProgram program;
   std::vector<double> slowdown;  // of compute, by rank; empty: 1 for all; each above 0
-  // Jobs that run the program side by side on nodes of their own, all as many. The first is the one
+  // Jobs that run the program side by side, each on as many nodes of its own. The first is the one
   // asked about: rank, slowdown and result are its. Empty: one job on all nodes.
   std::vector<Job> jobs;
   Fidelity fidelity = Fidelity::folded;
@@ -42,21 +48,23 @@ struct ResolvedPoint {
   std::optional<MeasureSettings> measure = std::nullopt;  // for those who run it on hardware
 };
 
-// What an executor says of a point.
+// An executor's answer to a point.
 struct Result {
   std::uint64_t id = 0;
   Fidelity fidelity = Fidelity::flow;  // that it has: folding may have fallen back to flow
   StepTotals totals;
-  StepTrace trace;
+  StepTrace trace;  // on its way between processes without the program: that is the point's
+  // By operation, the algorithm of each call that was automatic.
+  std::map<training::OperationId, std::string> chosen;
   std::uint64_t transfers = 0;       // that the prediction stands for
   std::uint64_t simgrid_solves = 0;  // times the engine shared out bandwidth; 0 when closed
   std::vector<std::string> notes;    // what was taken for granted on the way
   std::optional<Measurement> measurement = std::nullopt;  // of one that was run on hardware
 };
 
-// Nothing when an executor can run the point, but for its program, else one sentence: the cluster
-// can be, jobs have nodes of their own, every rank a slowdown, every call its root and its servers.
-// Says nothing of calls whose algorithm is still to be chosen, or unknown.
+// nullopt when an executor can run the point, apart from its program, else one sentence: the
+// cluster is possible, jobs have nodes of their own, every rank a slowdown, every call its root and
+// its servers. Says nothing of calls whose algorithm is still to be chosen, or unknown.
 [[nodiscard]] std::optional<std::string> find_fault(const ResolvedPoint& point);
 
 // Rank r's factor.

@@ -24,19 +24,9 @@ BytesPerSecond Network::usable_bandwidth() const {
   return bandwidth * (efficiency * payload_part(framing, mtu));
 }
 
-std::string_view to_text(Receives receives) {
-  switch (receives) {
-    case Receives::ready: return "ready";
-    case Receives::announced: return "announced";
-    case Receives::announced_ahead: return "announced-ahead";
-    case Receives::announced_to_strangers: return "announced-to-strangers";
-  }
-  PACELINE_UNREACHABLE("a way to receive outside the enumeration");
-}
-
 namespace {
 
-bool asks_first(const MessageTiming& timing, double bytes) {
+bool is_rendezvous(const MessageTiming& timing, double bytes) {
   return timing.rendezvous_above && bytes > static_cast<double>(timing.rendezvous_above->value());
 }
 
@@ -44,19 +34,21 @@ bool asks_first(const MessageTiming& timing, double bytes) {
 
 Seconds MessageTiming::latency_of(double bytes) const {
   constexpr double request_grant_and_data = 3;
-  return asks_first(*this, bytes) ? latency * request_grant_and_data : latency;
+  return is_rendezvous(*this, bytes) ? latency * request_grant_and_data : latency;
 }
 
-Seconds MessageTiming::word() const { return receives == Receives::ready ? Seconds(0) : latency; }
+Seconds MessageTiming::notification_latency() const {
+  return receives == Receives::ready ? Seconds(0) : latency;
+}
 
-bool MessageTiming::needs_word(bool acquainted) const {
-  if (receives == Receives::announced_to_strangers) return !acquainted;
+bool MessageTiming::needs_notification(bool were_peers) const {
+  if (receives == Receives::announced_to_new_peers) return !were_peers;
   return receives != Receives::ready;
 }
 
-bool MessageTiming::starts_early(double bytes, bool acquainted) const {
-  const bool may = !needs_word(acquainted) || is_said_ahead(acquainted);
-  return leaves_first && may && !asks_first(*this, bytes);
+bool MessageTiming::starts_early(double bytes, bool were_peers) const {
+  const bool may = !needs_notification(were_peers) || is_notified_ahead(were_peers);
+  return leaves_first && may && !is_rendezvous(*this, bytes);
 }
 
 std::uint32_t Network::switches_per_leaf() const {

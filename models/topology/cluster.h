@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "models/units/units.h"
+#include "models/words.h"
 
 namespace paceline::topology {
+
+using paceline::to_text;
 
 // What joins the GPUs of a node. All links are full duplex; bandwidths are one way.
 enum class IntraNodeKind {
@@ -17,11 +20,16 @@ enum class IntraNodeKind {
   // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go through the
   // host links.
   nvlink_mesh,
-  // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; traffic to the
-  // network
+  // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; network traffic
   // crosses it too.
   pcie,
 };
+
+constexpr auto words_of(IntraNodeKind) {
+  using enum IntraNodeKind;
+  return std::array{Word{nvswitch, "nvswitch"}, Word{nvlink_mesh, "nvlink_mesh"},
+                    Word{pcie, "pcie"}};
+}
 
 // PCIe switches between the GPUs of a node and its CPUs. Local rank l is below switch l /
 // gpus_per_switch, switch w on socket w / switches_per_socket, and a NIC on the socket of the first
@@ -33,7 +41,7 @@ struct PcieTree {
   std::uint32_t gpus_per_switch = 1;
   BytesPerSecond switch_bandwidth;  // of a switch's link to its CPU, one way; above 0
   std::uint32_t switches_per_socket = 1;
-  // Of the link between two sockets, one way. Absent: one socket holds all switches.
+  // Of the link between two sockets, one way. nullopt: one socket holds all switches.
   std::optional<BytesPerSecond> socket_bandwidth;
   // Whether GPUs below one switch reach each other through it. Otherwise every transfer is staged
   // in host memory, so that it crosses its sender's switch towards the CPU and its receiver's away
@@ -51,16 +59,27 @@ struct IntraNode {
   // diagonal 0, at least gpus_per_node rows.
   std::vector<std::vector<std::uint32_t>> lanes;
   // nvlink_mesh and nvswitch: each GPU's link to its host, crossed by pairs without a lane and by
-  // network traffic. Absent: the host never limits network traffic, and a pair without a lane is
+  // network traffic. nullopt: the host never limits network traffic, and a pair without a lane is
   // an error.
   std::optional<BytesPerSecond> host_bandwidth;
   std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
 };
 
 enum class Transport { rdma, tcp };
+
+constexpr auto words_of(Transport) {
+  using enum Transport;
+  return std::array{Word{rdma, "rdma"}, Word{tcp, "tcp"}};
+}
+
 // What packets add to the bytes of a network: nothing, or the headers of TCP over IPv4, in Ethernet
 // frames or bare (a TUN device, IP over InfiniBand).
 enum class Framing { none, ethernet_tcp, ip_tcp };
+
+constexpr auto words_of(Framing) {
+  using enum Framing;
+  return std::array{Word{none, "none"}, Word{ethernet_tcp, "ethernet-tcp"}, Word{ip_tcp, "ip-tcp"}};
+}
 
 // The largest IP packets, in bytes: what every host must take (RFC 791), and Linux's loopback.
 inline constexpr Bytes mtu_min{576}, mtu_max{65536};
@@ -68,6 +87,11 @@ inline constexpr Bytes mtu_min{576}, mtu_max{65536};
 // How a job's nodes lie in a fat tree: leaf after leaf, or dealt to its leaves in turn, as when it
 // gets what other jobs left free.
 enum class Placement { packed, spread };
+
+constexpr auto words_of(Placement) {
+  using enum Placement;
+  return std::array{Word{packed, "packed"}, Word{spread, "spread"}};
+}
 
 // Leaf switches below a core without limits of its own. Nodes, and servers after them, fill as many
 // leaves as they need (the last one perhaps in part). What leaves a leaf switch crosses its one
@@ -87,20 +111,27 @@ struct FatTree {
 
 // What a message waits for, beside its sender, before it leaves for another node.
 enum class Receives {
-  ready,      // its receiver has reached it
-  announced,  // and the word of that has come, a latency later: Gloo's TCP transport
-  // The same, but the word to a rank that its receiver has to do with in the round before too is
-  // given ahead. Paceline's plans on Gloo.
+  ready,  // its receiver has reached it
+  // The receiver's ready notification (clear-to-send) has arrived, a latency later: Gloo's TCP
+  // transport.
+  announced,
+  // The same, but the notification goes ahead to peers of the round before, whose receives are
+  // posted early. Paceline's plans on Gloo.
   announced_ahead,
-  // A word is given to, and waited for by, only those that its receiver has nothing to do with in
-  // the round before, and not in a call's first round. Paceline's plans on MPI.
-  announced_to_strangers,
+  // Only new peers, which were not peers in the round before, are notified and wait for it; no
+  // rank in a call's first round. Paceline's plans on MPI.
+  announced_to_new_peers,
 };
 
-// How many rounds before its turn a word is given ahead.
-inline constexpr std::uint64_t rounds_announced_ahead = 2;
+constexpr auto words_of(Receives) {
+  using enum Receives;
+  return std::array{Word{ready, "ready"}, Word{announced, "announced"},
+                    Word{announced_ahead, "announced-ahead"},
+                    Word{announced_to_new_peers, "announced-to-strangers"}};
+}
 
-[[nodiscard]] std::string_view to_text(Receives receives);  // as a scenario spells it
+// How many rounds ahead a receive is posted and its sender notified.
+inline constexpr std::uint64_t rounds_announced_ahead = 2;
 
 // What joins the nodes: NICs into one switch without limits of its own, or into a fat tree.
 struct Network {
@@ -113,8 +144,9 @@ struct Network {
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
   Bytes mtu{1500};  // of an IP packet, with its headers; mtu_min..mtu_max; counts with a framing
-  // Messages of more bytes than this ask their receiver first, and leave when its answer is there:
-  // two latencies later. Absent: none does. Open MPI over TCP: 64 KiB (btl_tcp_eager_limit).
+  // Messages of more bytes than this take the rendezvous protocol: they leave when the receiver has
+  // answered their request, two latencies later. nullopt: all are eager. Open MPI over TCP: 64 KiB
+  // (btl_tcp_eager_limit).
   std::optional<Bytes> rendezvous_above;
   Receives receives = Receives::ready;
   std::optional<FatTree> fat_tree;
@@ -125,8 +157,8 @@ struct Network {
   [[nodiscard]] std::uint32_t switches_per_leaf() const;
 };
 
-// When messages of a path leave, and when their two ends are done with them. The members' meaning
-// is Network's.
+// When messages of a path leave, and when their two ends are done with them. Members have the
+// meaning that Network gives them.
 struct MessageTiming {
   Seconds latency;  // one way
   std::optional<Bytes> rendezvous_above = std::nullopt;
@@ -138,24 +170,24 @@ struct MessageTiming {
   [[nodiscard]] Seconds latency_of(double bytes) const;
   // What of it comes when the sender is done.
   [[nodiscard]] Seconds latency_after() const { return leaves_first ? latency : Seconds(0); }
-  // How long the receiver's word that it is ready takes to the sender; 0 where none is waited for.
-  [[nodiscard]] Seconds word() const;
-  // Below, `acquainted` is said of a message in a call's first round, or between ranks that send to
-  // one another, either way, in the round before.
+  // What a ready notification takes from receiver to sender; 0 where none is waited for.
+  [[nodiscard]] Seconds notification_latency() const;
+  // Below, `were_peers` holds in a call's first round, and where one of the two ranks sent to the
+  // other in the round before.
   //
-  // Whether a message waits for its receiver's word.
-  [[nodiscard]] bool needs_word(bool acquainted) const;
-  // Whether that was said ahead of its round.
-  [[nodiscard]] bool is_said_ahead(bool acquainted) const {
-    return acquainted && receives == Receives::announced_ahead;
+  // Whether a message waits for its receiver's ready notification.
+  [[nodiscard]] bool needs_notification(bool were_peers) const;
+  // Whether that is sent ahead of its round.
+  [[nodiscard]] bool is_notified_ahead(bool were_peers) const {
+    return were_peers && receives == Receives::announced_ahead;
   }
-  // Whether it matters who is acquainted.
-  [[nodiscard]] bool tells_strangers_apart() const {
-    return receives == Receives::announced_ahead || receives == Receives::announced_to_strangers;
+  // Whether `were_peers` makes a difference.
+  [[nodiscard]] bool depends_on_peers() const {
+    return receives == Receives::announced_ahead || receives == Receives::announced_to_new_peers;
   }
-  // Whether it leaves when its sender has reached it, and waits at its receiver until that has too:
-  // sockets take what nobody has asked for yet. Without a limit, where a socket's buffer has one.
-  [[nodiscard]] bool starts_early(double bytes, bool acquainted) const;
+  // Whether it is sent eagerly: it leaves when its sender has reached it and waits at its receiver
+  // until that has too. The receiver's socket buffer has no limit here; a real one has.
+  [[nodiscard]] bool starts_early(double bytes, bool were_peers) const;
 
   friend auto operator<=>(const MessageTiming&, const MessageTiming&) = default;
 };
@@ -171,9 +203,9 @@ struct Cluster {
   // Machines beside the nodes, with one NIC each, that hold a plan's servers: endpoint number
   // ranks() + s is the s-th.
   std::uint32_t servers = 0;
-  // Bytes a second that a rank or server adds to what it has: what arrives to be reduced is done
-  // with so much later, for its receiver. Reductions of one rank that arrive together do not wait
-  // for one another. Absent: they take no time, as on GPUs, where links hide them.
+  // Bytes a second at which a rank or server reduces what arrives: its receive ends that much
+  // later. Reductions of one rank that arrive together do not wait for one another. nullopt: they
+  // take no time, as on GPUs, where links hide them.
   std::optional<BytesPerSecond> reduction_bandwidth = std::nullopt;
 
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
@@ -183,7 +215,7 @@ struct Cluster {
   // Precondition: a fat tree.
   [[nodiscard]] std::uint32_t leaves() const;
   [[nodiscard]] std::uint32_t leaf_of(std::uint32_t machine) const;
-  // The same cluster with only so many GPUs: whole nodes, or one node with fewer. Empty when the
+  // The same cluster with `gpus` GPUs only: whole nodes, or one node with fewer. nullopt when the
   // count neither fills nodes nor fits in one. Precondition: gpus > 0.
   [[nodiscard]] std::optional<Cluster> with_gpus(std::uint32_t gpus) const;
 };

@@ -115,7 +115,7 @@ class Fabric {
   std::vector<Links> core_links_;  // by leaf switch
 };
 
-// Nothing when a Fabric can be made of the cluster, else one sentence about what is impossible.
+// nullopt when a Fabric can be made of the cluster, else one sentence that says what is impossible.
 [[nodiscard]] std::optional<std::string> find_fault(const Cluster& cluster);
 
 // A pair of local ranks that no path joins, as (lower, higher): a mesh without a lane between them

@@ -7,7 +7,7 @@
 
 namespace paceline::topology {
 
-// The rings over a cluster's ranks that use its links best; the hint that ring algorithms get.
+// The rings over a cluster's ranks that use its links best; ring algorithms take them as a hint.
 //
 // One node with an NVLink mesh: as many directed Hamiltonian cycles as its lanes allow, each lane
 // used by one ring a direction (exhaustive search; 24 lanes of a DGX-1 V100 give 6 rings of 22.5

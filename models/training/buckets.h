@@ -25,7 +25,7 @@ using Bucket = std::vector<std::size_t>;
 struct DdpSettings {
   Bytes bucket_cap = Bytes(25 << 20);  // kDefaultBucketBytesCap, reducer.hpp
   bool bucket_cap_was_set = false;     // by the user, even to the default
-  std::optional<Bytes> first_bucket;   // empty: by torch version
+  std::optional<Bytes> first_bucket;   // nullopt: by torch version
   std::uint32_t torch_major = 2, torch_minor = 1;
   bool gradient_as_bucket_view = false;
   bool find_unused_parameters = false;

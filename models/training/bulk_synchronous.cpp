@@ -1,15 +1,15 @@
+#include "models/training/bulk_synchronous.h"
+
 #include <limits>
 
 #include "models/training/step_builder.h"
-#include "models/training/strategy.h"
 
 namespace paceline::training {
 
-// After the whole backward: copy all gradients into one flat buffer a (type, device), all-reduce
-// it, divide and copy back. As apex with delay_allreduce, Horovod without overlap, or BSP papers.
-StepProgram bulk_synchronous_step(const workload::Workload& workload,
-                                  const TrainingSettings& settings) {
-  StepBuilder step(workload, settings);
+namespace {
+
+BuiltStep build(const StrategyRequest& request) {
+  StepBuilder step(request);
   step.forward({});
   step.backward([](const auto&, std::size_t, OperationId) {});
   const auto& tensors = step.tensors();
@@ -22,7 +22,16 @@ StepProgram bulk_synchronous_step(const workload::Workload& workload,
   }
   for (std::size_t b = 0; b < buckets.size(); ++b) step.cast_back(buckets[b], reduced[b]);
   step.copies("divide and copy back", tensors, 2, reduced);
-  return step.finish({});
+  return {step.finish({}), {}};
 }
+
+}  // namespace
+
+constinit const Strategy bulk_synchronous_strategy{
+    .name = "bulk_synchronous",
+    .summary = "one all-reduce after backward",
+    .keys = {},
+    .build = build,
+};
 
 }  // namespace paceline::training

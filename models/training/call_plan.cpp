@@ -5,22 +5,56 @@
 
 namespace paceline::training {
 
-Planner::Planner(const topology::Cluster& cluster)
-    : ranks_(cluster.ranks()),
-      ranks_per_node_(cluster.gpus_per_node),
-      rings_(topology::ring_orders(cluster)) {}
+topology::Cluster group_cluster(const topology::Cluster& cluster, Group group) {
+  topology::Cluster members = cluster;
+  if (group == Group::node) members.nodes = 1;
+  if (group == Group::across_nodes) {
+    members.gpus_per_node = 1;
+    members.intra_node.kind = topology::IntraNodeKind::nvswitch;  // of one GPU: no links
+    members.network.nics_per_node = 1;
+    members.intra_node.lanes.clear();
+    members.intra_node.pcie_tree.reset();
+  }
+  return members;
+}
+
+collectives::Axis axis_of(const topology::Cluster& cluster, Group group) {
+  switch (group) {
+    case Group::all: return {cluster.ranks().value(), 1};
+    case Group::node: return {cluster.gpus_per_node, 1};
+    case Group::across_nodes: return {cluster.nodes, cluster.gpus_per_node};
+  }
+  PACELINE_UNREACHABLE("a group outside the enumeration");
+}
+
+Planner::Planner(const topology::Cluster& cluster) : cluster_(cluster) {}
+
+const Planner::Members& Planner::members_of(Group group) const {
+  const auto [entry, is_new] = members_.try_emplace(group);
+  if (is_new) {
+    entry->second.cluster = group_cluster(cluster_, group);
+    entry->second.rings = topology::ring_orders(entry->second.cluster);
+  }
+  return entry->second;
+}
 
 collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
-  if (call.known_time) {
-    return {call.collective, ranks_, call.count, call.root, {}};
+  if (call.known() != nullptr) {
+    return {call.collective, cluster_.ranks(), call.count, call.root, {}};
   }
-  const auto* algorithm = collectives::find_algorithm(call.collective, call.algorithm);
+  const SimulatedCall* simulated = call.simulated();
+  PACELINE_EXPECTS(simulated != nullptr);
+  const auto* algorithm = collectives::find_algorithm(call.collective, simulated->algorithm);
   PACELINE_EXPECTS(algorithm != nullptr);
-  const std::size_t channels = call.options.channels == 0 ? rings_.size() : call.options.channels;
+  const collectives::AlgorithmOptions& options = simulated->options;
+  const auto& [members, rings] = members_of(call.group);
+  const std::size_t channels = options.channels == 0 ? rings.size() : options.channels;
   std::vector<collectives::RingOrder> orders;
-  for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings_[c % rings_.size()]);
-  return algorithm->build({ranks_, call.count, call.element_size, call.root, std::move(orders),
-                           ranks_per_node_, call.options});
+  for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings[c % rings.size()]);
+  auto plan = algorithm->build({members.ranks(), call.count, call.element_size, call.root,
+                                std::move(orders), members.gpus_per_node, options});
+  if (call.group == Group::all) return plan;
+  return on_every_line(axis_of(cluster_, call.group), std::move(plan), cluster_.ranks());
 }
 
 }  // namespace paceline::training

@@ -1,27 +1,42 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
+#include "models/collectives/embedding.h"
 #include "models/collectives/registry.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
 
 namespace paceline::training {
 
-// Makes the plans of a program's calls on one cluster: the algorithm each names, with the cluster's
-// rings, which are searched for once.
+// The ranks of one group of a cluster, as a cluster of their own. Across nodes each group has a NIC
+// of every node.
+[[nodiscard]] topology::Cluster group_cluster(const topology::Cluster& cluster, Group group);
+
+// The groups of a cluster's ranks as the lines of a grid: a rank's place in its group is its
+// coordinate. Of all ranks together one line.
+[[nodiscard]] collectives::Axis axis_of(const topology::Cluster& cluster, Group group);
+
+// Makes the plans of a program's calls on one cluster: the algorithm each names, with the rings of
+// its group, which are searched for once.
 class Planner {
  public:
   explicit Planner(const topology::Cluster& cluster);
 
-  // Without channels for a call of a known time. Precondition: else its algorithm is in the
-  // registry.
+  // Without channels for a call of a known time. Precondition: else it is simulated, by an
+  // algorithm of the registry.
   [[nodiscard]] collectives::Plan plan_of(const CollectiveCall& call) const;
 
  private:
-  RankCount ranks_;
-  std::uint32_t ranks_per_node_;
-  std::vector<collectives::RingOrder> rings_;  // what the topology offers
+  struct Members {
+    topology::Cluster cluster;
+    std::vector<collectives::RingOrder> rings;  // what the topology offers
+  };
+  [[nodiscard]] const Members& members_of(Group group) const;
+
+  topology::Cluster cluster_;
+  mutable std::map<Group, Members> members_;  // of the groups that calls have had
 };
 
 }  // namespace paceline::training

@@ -1,8 +1,11 @@
+#include "models/training/ddp.h"
+
+#include <array>
 #include <string>
 #include <utility>
 
 #include "models/training/step_builder.h"
-#include "models/training/strategy.h"
+#include "models/units/parse.h"
 
 namespace paceline::training {
 namespace {
@@ -43,25 +46,15 @@ std::vector<OperationId> broadcast_buffers(StepBuilder& step, const workload::Wo
   return {step.compute("copy buffers", OperationKind::copy, copies, broadcasts)};
 }
 
-}  // namespace
-
-// PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
-// - per parameter, when its gradient is ready, one kernel divides by the world size and copies into
-//   the bucket (read and write), or divides in place when the gradient is a view of the bucket;
-// - buckets launch strictly in order, each when all its gradients are in and all before it
-// launched,
-//   on one communication stream;
-// - after the backward, in order, each bucket is waited for and copied back per parameter (not with
-//   views), then the optimizer runs.
-StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings& settings) {
-  const DdpSettings& ddp = settings.ddp;
-  StepBuilder step(workload, settings);
+BuiltStep build(const StrategyRequest& request) {
+  const DdpSettings ddp = ddp_settings(request.settings);
+  StepBuilder step(request);
   const auto& tensors = step.tensors();
   const std::vector<Bucket> buckets = ddp_buckets(tensors, ddp);
   Pending pending(buckets, tensors.size());
 
   std::vector<OperationId> before_forward;
-  if (ddp.broadcast_buffers) before_forward = broadcast_buffers(step, workload);
+  if (ddp.broadcast_buffers) before_forward = broadcast_buffers(step, request.workload);
   step.forward(std::move(before_forward));
 
   std::vector<OperationId> reduced;
@@ -97,7 +90,83 @@ StepProgram ddp_step(const workload::Workload& workload, const TrainingSettings&
     for (const std::size_t i : buckets[b]) bucket.push_back(tensors[i]);
     step.copies("bucket " + std::to_string(b) + " copy back", bucket, 2, {reduced[b]});
   }
-  return step.finish(reduced);
+  return {step.finish(reduced), ddp_assumptions(ddp)};
 }
+
+constexpr DdpSettings defaults;
+
+enum class Iteration { steady, first };
+
+constexpr auto words_of(Iteration) {
+  using enum Iteration;
+  return std::array{Word{steady, "steady"}, Word{first, "first"}};
+}
+
+using settings::Flag;
+using settings::Key;
+using settings::Size;
+using settings::Value;
+
+constexpr std::array keys{
+    Key{"bucket_cap", Size{}, Value(defaults.bucket_cap),
+        "bucket_cap_mb: a bucket that has reached it is closed"},
+    Key{"first_bucket", Size{}, settings::automatic,
+        "the same of the first bucket; auto is 1 MiB, or the cap from torch 2.5 on when a cap is "
+        "set"},
+    Key{"torch_version", settings::VersionNumber{},
+        Value(settings::Version{defaults.torch_major, defaults.torch_minor}),
+        "before 1.6 buckets are never rebuilt, before 1.12 not even the first iteration differs"},
+    Key{"gradient_as_bucket_view", Flag{}, Value(defaults.gradient_as_bucket_view),
+        "gradients are not copied"},
+    Key{"find_unused_parameters", Flag{}, Value(defaults.find_unused_parameters),
+        "buckets stay as built first, and a map of what was used is reduced"},
+    Key{"static_graph", Flag{}, Value(defaults.static_graph),
+        "unused parameters are not looked for"},
+    Key{"broadcast_buffers", Flag{}, Value(defaults.broadcast_buffers),
+        "rank 0's go to all before every forward"},
+    Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
+        settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
+};
+
+}  // namespace
+
+DdpSettings ddp_settings(const settings::Settings& settings) {
+  const auto version = settings.get<settings::Version>("torch_version");
+  return {.bucket_cap = settings.get<Bytes>("bucket_cap"),
+          .bucket_cap_was_set = settings.is_given("bucket_cap"),
+          .first_bucket = settings.find<Bytes>("first_bucket"),
+          .torch_major = version.major,
+          .torch_minor = version.minor,
+          .gradient_as_bucket_view = settings.get<bool>("gradient_as_bucket_view"),
+          .find_unused_parameters = settings.get<bool>("find_unused_parameters"),
+          .static_graph = settings.get<bool>("static_graph"),
+          .broadcast_buffers = settings.get<bool>("broadcast_buffers"),
+          .first_iteration = settings.word<Iteration>("iteration") == Iteration::first};
+}
+
+std::vector<std::string> ddp_assumptions(const DdpSettings& ddp) {
+  std::vector<std::string> assumptions;
+  if (ddp.find_unused_parameters && !ddp.static_graph) {
+    assumptions.emplace_back("ddp: the search for unused parameters takes no time");
+  }
+  if (ddp.torch_is_before(1, 6)) {
+    assumptions.emplace_back("ddp: buckets are never rebuilt before torch 1.6 (assumed)");
+  }
+  if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
+    const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);
+    assumptions.push_back("ddp: the first bucket's limit is " +
+                          (as_cap ? "the cap" : to_text(ddp.first_bucket_limit())) + " (torch " +
+                          std::to_string(ddp.torch_major) + "." + std::to_string(ddp.torch_minor) +
+                          "; from 2.5 on, assumed, a cap that was set holds for it too)");
+  }
+  return assumptions;
+}
+
+constinit const Strategy ddp_strategy{
+    .name = "ddp",
+    .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
+    .keys = keys,
+    .build = build,
+};
 
 }  // namespace paceline::training

@@ -1,9 +1,11 @@
+#include "models/training/merged_gradient.h"
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
 #include "models/training/step_builder.h"
-#include "models/training/strategy.h"
 
 namespace paceline::training {
 namespace {
@@ -50,10 +52,13 @@ std::vector<Bucket> merged_gradients(const workload::Workload& workload,
   return groups;
 }
 
-StepProgram merged_gradient_step(const workload::Workload& workload,
-                                 const TrainingSettings& settings) {
-  StepBuilder step(workload, settings);
-  const std::vector<Bucket> groups = merged_gradients(workload, settings.merge);
+namespace {
+
+BuiltStep build(const StrategyRequest& request) {
+  StepBuilder step(request);
+  const MergeSettings merge{request.settings.get<Seconds>("merge_startup"),
+                            request.settings.get<BytesPerSecond>("merge_bandwidth")};
+  const std::vector<Bucket> groups = merged_gradients(request.workload, merge);
   step.forward({});
   std::map<std::size_t, std::size_t> group_of_last;  // by the tensor that completes it
   for (std::size_t g = 0; g < groups.size(); ++g) group_of_last[groups[g].back()] = g;
@@ -75,7 +80,24 @@ StepProgram merged_gradient_step(const workload::Workload& workload,
   });
   for (std::size_t g = 0; g < groups.size(); ++g) step.cast_back(groups[g], reduced[g]);
   step.copies("divide and take apart", step.tensors(), 2, reduced);
-  return step.finish({});
+  return {step.finish({}), {}};
 }
+
+constexpr MergeSettings defaults;
+constexpr std::array keys{
+    settings::Key{"merge_startup", settings::Time{}, settings::Value(defaults.startup),
+                  "what it reckons an all-reduce to take before its first byte"},
+    settings::Key{"merge_bandwidth", settings::Bandwidth{}, settings::Value(defaults.bandwidth),
+                  "and for its bytes"},
+};
+
+}  // namespace
+
+constinit const Strategy merged_gradient_strategy{
+    .name = "merged_gradient",
+    .summary = "all-reduces of gradients merged as startup costs suggest",
+    .keys = keys,
+    .build = build,
+};
 
 }  // namespace paceline::training

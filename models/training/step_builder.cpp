@@ -7,17 +7,23 @@ namespace paceline::training {
 using workload::ParameterTensor;
 using workload::TimedLayer;
 
-StepBuilder::StepBuilder(const workload::Workload& workload, const TrainingSettings& settings)
-    : workload_(workload), settings_(settings), tensors_(gradient_tensors(workload)) {
+StepBuilder::StepBuilder(const StrategyRequest& request)
+    : workload_(request.workload),
+      settings_(request.common),
+      tensors_(gradient_tensors(request.workload)),
+      ranks_(request.cluster.ranks()) {
   compute_ = program_.add_lane({"compute", LaneKind::compute});
-  communication_ =
-      program_.add_lane({"communication", LaneKind::communication, settings.collectives_in_flight});
+  communication_ = program_.add_lane(
+      {"communication", LaneKind::communication, settings_.collectives_in_flight});
+}
+
+std::optional<OperationId> StepBuilder::input() {
+  if (workload_.input <= Seconds(0)) return std::nullopt;
+  return compute("input", OperationKind::input, workload_.input, {});
 }
 
 void StepBuilder::forward(std::vector<OperationId> after) {
-  if (workload_.input > Seconds(0)) {
-    compute("input", OperationKind::input, workload_.input, {});
-  }
+  input();
   if (settings_.gradient_accumulation > 1) {
     const double passes = settings_.gradient_accumulation - 1.0;
     compute("passes without reduction", OperationKind::forward,
@@ -56,25 +62,40 @@ OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds t
 
 OperationId StepBuilder::call(std::string name, CollectiveCall call,
                               std::vector<OperationId> after) {
-  return program_.add({std::move(name), OperationKind::collective, communication_, std::move(after),
-                       std::move(call)});
+  return call_on(communication_, std::move(name), std::move(call), std::move(after));
+}
+
+OperationId StepBuilder::call_on(LaneId lane, std::string name, CollectiveCall call,
+                                 std::vector<OperationId> after) {
+  return program_.add(
+      {std::move(name), OperationKind::collective, lane, std::move(after), std::move(call)});
+}
+
+void StepBuilder::only_on(Rank rank, OperationId compute) {
+  auto& parts = program_.operations[compute].rank_parts;
+  parts.assign(ranks_.value(), 0.0);
+  parts[index(rank)] = 1.0;
+}
+
+workload::DataType StepBuilder::type_on_wire(workload::DataType type) const {
+  if (type == workload::DataType::int64) return type;  // casts are for floats
+  return settings_.wire_type.value_or(type);
 }
 
 std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
   const auto type = tensors_[bucket.front()].type;
-  if (!settings_.wire_type || *settings_.wire_type == type) return std::nullopt;
-  if (type == workload::DataType::int64) return std::nullopt;  // casts are for floats
+  if (type_on_wire(type) == type) return std::nullopt;
   // Reads one type and writes the other.
   const ElementCount count = bucket_count(tensors_, bucket);
   return kernel_time(workload_.device,
-                     count * element_size(type) + count * element_size(*settings_.wire_type));
+                     count * element_size(type) + count * element_size(type_on_wire(type)));
 }
 
 OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
                                     std::vector<OperationId> after) {
   const auto cast = cast_time(bucket);
   if (cast) after = {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
-  const auto type = cast ? *settings_.wire_type : tensors_[bucket.front()].type;
+  const auto type = type_on_wire(tensors_[bucket.front()].type);
   return call(std::move(name),
               {collectives::Collective::all_reduce,
                bucket_count(tensors_, bucket),

@@ -3,8 +3,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/training/buckets.h"
 #include "models/training/strategy.h"
 
 namespace paceline::training {
@@ -13,7 +15,10 @@ namespace paceline::training {
 // return its id, so that strategies hang their communication on it.
 class StepBuilder {
  public:
-  StepBuilder(const workload::Workload& workload, const TrainingSettings& settings);
+  explicit StepBuilder(const StrategyRequest& request);
+
+  // What a step begins with; nullopt where that takes no time.
+  std::optional<OperationId> input();
 
   // Input, then all passes but the last backward: the forward of the last micro-step, preceded by
   // whole passes without communication when gradients accumulate. `after` holds the forward back.
@@ -32,26 +37,38 @@ class StepBuilder {
   OperationId compute(std::string name, OperationKind kind, Seconds time,
                       std::vector<OperationId> after);
   OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
+  // The same on a lane beside the two that every step has.
+  OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
+                      std::vector<OperationId> after);
+  LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
+  // Leaves a compute operation to one rank; the others take no time for it.
+  void only_on(Rank rank, OperationId compute);
   // An all-reduce of these tensors as one buffer, with a cast to the wire's type before it where
   // that is another one.
   OperationId all_reduce(std::string name, const Bucket& bucket, std::vector<OperationId> after);
   // The cast back, after the backward; nothing to do where the types are the same.
   void cast_back(const Bucket& bucket, OperationId reduced);
 
+  // What elements of a parameter's type travel in.
+  [[nodiscard]] workload::DataType type_on_wire(workload::DataType type) const;
+
   // The optimizer, and the finished program.
   [[nodiscard]] StepProgram finish(std::vector<OperationId> after);
+  // The program of a strategy with an optimizer of its own.
+  [[nodiscard]] StepProgram take() { return std::move(program_); }
 
   // gradient_tensors of the workload.
   [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
 
  private:
-  // The time of a cast of the bucket in either direction; empty when it travels as it is.
+  // The time of a cast of the bucket in either direction; nullopt when it travels as it is.
   [[nodiscard]] std::optional<Seconds> cast_time(const Bucket& bucket) const;
 
   const workload::Workload& workload_;
-  const TrainingSettings& settings_;
+  const CommonSettings& settings_;
   std::vector<workload::ParameterTensor> tensors_;
   StepProgram program_;
+  RankCount ranks_;
   LaneId compute_, communication_;
 };
 

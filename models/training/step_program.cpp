@@ -12,19 +12,6 @@
 
 namespace paceline::training {
 
-std::string_view to_text(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::input: return "input";
-    case OperationKind::forward: return "forward";
-    case OperationKind::backward: return "backward";
-    case OperationKind::copy: return "copy";
-    case OperationKind::optimizer: return "optimizer";
-    case OperationKind::collective: return "collective";
-  }
-  PACELINE_UNREACHABLE("an operation kind outside the enumeration");
-  return {};
-}
-
 LaneId StepProgram::add_lane(Lane lane) {
   lanes.push_back(std::move(lane));
   return static_cast<LaneId>(lanes.size() - 1);
@@ -37,6 +24,26 @@ OperationId StepProgram::add(Operation operation) {
 
 double Operation::part_of(Rank rank) const {
   return rank_parts.empty() ? 1.0 : rank_parts.at(index(rank));
+}
+
+const collectives::AlgorithmOptions* CollectiveCall::options() const {
+  if (const auto* made = simulated()) return &made->options;
+  const auto* automatic = std::get_if<AutomaticCall>(&how);
+  return automatic == nullptr ? nullptr : &automatic->options;
+}
+
+std::string_view algorithm_of(const CollectiveCall& call) {
+  if (const SimulatedCall* simulated = call.simulated()) return simulated->algorithm;
+  if (const KnownCall* known = call.known()) return known->from;
+  return std::holds_alternative<AutomaticCall>(call.how) ? collectives::automatic : "";
+}
+
+const CollectiveCall* call_of(const Operation& operation) {
+  return std::get_if<CollectiveCall>(&operation.work);
+}
+
+CollectiveCall* call_of(Operation& operation) {
+  return std::get_if<CollectiveCall>(&operation.work);
 }
 
 StepProgram one_call_program(CollectiveCall call) {
@@ -52,6 +59,27 @@ constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
 
 bool is_unknown(const std::string& name, std::span<const std::string_view> known) {
   return !name.empty() && std::find(known.begin(), known.end(), name) == known.end();
+}
+
+std::string fault_of(const SimulatedCall& call, collectives::Collective collective) {
+  const topology::Wire& wire = call.wire;
+  const bool is_wire =
+      std::isfinite(wire.bytes) && wire.bytes > 0 &&
+      std::ranges::all_of(
+          std::array{wire.start, wire.local_hop, wire.remote_hop},
+          [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
+  if (!is_wire) return "has an impossible protocol";
+  if (!collectives::find_algorithm(collective, call.algorithm)) {
+    return "names the unknown algorithm \"" + call.algorithm + "\" for " +
+           std::string(to_text(collective));
+  }
+  if (is_unknown(call.options.inner, collectives::inner_algorithms())) {
+    return "names the unknown algorithm \"" + call.options.inner + "\" inside nodes";
+  }
+  if (is_unknown(call.options.outer, collectives::outer_algorithms())) {
+    return "names the unknown algorithm \"" + call.options.outer + "\" across nodes";
+  }
+  return {};
 }
 
 std::string fault_of(const StepProgram& program, OperationId id) {
@@ -73,28 +101,14 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   if (call.count.value() > bytes_max / call.element_size.value()) {
     return "is of more bytes than can be counted";
   }
-  const topology::Wire& wire = call.wire;
-  const bool is_wire =
-      std::isfinite(wire.bytes) && wire.bytes > 0 &&
-      std::ranges::all_of(
-          std::array{wire.start, wire.local_hop, wire.remote_hop},
-          [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
-  if (!is_wire) return "has an impossible protocol";
-  if (call.known_time) {
-    const bool possible = std::isfinite(call.known_time->value()) && *call.known_time >= Seconds(0);
+  if (const KnownCall* known = call.known()) {
+    const bool possible = std::isfinite(known->time.value()) && known->time >= Seconds(0);
     return possible ? "" : "has no possible time";
   }
-  if (!collectives::find_algorithm(call.collective, call.algorithm)) {
-    return "names the unknown algorithm \"" + call.algorithm + "\" for " +
-           std::string(to_text(call.collective));
-  }
-  if (is_unknown(call.options.inner, collectives::inner_algorithms())) {
-    return "names the unknown algorithm \"" + call.options.inner + "\" inside nodes";
-  }
-  if (is_unknown(call.options.outer, collectives::outer_algorithms())) {
-    return "names the unknown algorithm \"" + call.options.outer + "\" across nodes";
-  }
-  return {};
+  if (call.is_untold) return "is a call of which too little is known to simulate it";
+  const SimulatedCall* simulated = call.simulated();
+  if (simulated == nullptr) return "is a call without an algorithm";
+  return fault_of(*simulated, call.collective);
 }
 
 }  // namespace

@@ -1,23 +1,32 @@
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 #include "models/collectives/algorithm_options.h"
 #include "models/collectives/plan.h"
+#include "models/stats/ratio_range.h"
 #include "models/topology/wire.h"
 #include "models/units/units.h"
+#include "models/words.h"
 
 namespace paceline::training {
 
 enum class LaneKind { compute, communication };
+constexpr auto words_of(LaneKind) {
+  using enum LaneKind;
+  return std::array{Word{compute, "compute"}, Word{communication, "communication"}};
+}
 
-// A queue of a rank. Operations start in order; `in_flight` of them may run at once, so the i-th
-// waits until all up to the (i - in_flight)-th are done.
+// A queue of a rank with `in_flight` slots. Operations start in order, each when a slot is free
+// (scheduler.h).
 struct Lane {
   std::string name;
   LaneKind kind;
@@ -26,37 +35,101 @@ struct Lane {
 
 enum class OperationKind { input, forward, backward, copy, optimizer, collective };
 
-[[nodiscard]] std::string_view to_text(OperationKind kind);
+constexpr auto words_of(OperationKind) {
+  using enum OperationKind;
+  return std::array{Word{input, "input"},         Word{forward, "forward"},
+                    Word{backward, "backward"},   Word{copy, "copy"},
+                    Word{optimizer, "optimizer"}, Word{collective, "collective"}};
+}
+using paceline::to_text;
+
+// How a call is carried out, once the point is resolved. A strategy leaves it unplanned.
+struct Unplanned {
+  friend auto operator<=>(const Unplanned&, const Unplanned&) = default;
+};
+
+// By the algorithm that is predicted to be the fastest; choose_automatically finds it.
+struct AutomaticCall {
+  collectives::AlgorithmOptions options = {};
+
+  friend auto operator<=>(const AutomaticCall&, const AutomaticCall&) = default;
+};
+
+// By an algorithm's transfers, which are simulated or run.
+struct SimulatedCall {
+  std::string algorithm;  // a name of the registry
+  collectives::AlgorithmOptions options = {};
+  topology::Wire wire = {};  // of the library that is simulated
+
+  friend auto operator<=>(const SimulatedCall&, const SimulatedCall&) = default;
+};
+
+// In a known time, from a calibration or a trace: not simulated.
+struct KnownCall {
+  Seconds time;      // from when all ranks, of all groups, have joined it until all are done
+  std::string from;  // the source: "calibrated", "traced", or the algorithm that a trace records
+
+  // The source makes no difference.
+  friend auto operator<=>(const KnownCall& a, const KnownCall& b) { return a.time <=> b.time; }
+  friend bool operator==(const KnownCall& a, const KnownCall& b) { return a.time == b.time; }
+};
+
+// Which ranks make a call together: all; those of each node among themselves; those of the same
+// local rank, one of each node. All groups of a partition make it side by side, each on buffers of
+// its own: one operation, one plan, many places.
+enum class Group { all, node, across_nodes };
+constexpr auto words_of(Group) {
+  using enum Group;
+  return std::array{Word{all, "all"}, Word{node, "node"}, Word{across_nodes, "across_nodes"}};
+}
 
 struct CollectiveCall {
   collectives::Collective collective;
   ElementCount count;
   ElementSize element_size;
-  Rank root;
-  std::string algorithm;  // a name of the registry; chosen when a point is resolved
-  collectives::AlgorithmOptions options = {};
-  // What it takes from when all ranks have joined it until all are done, where that is known: it is
-  // not simulated then, and `algorithm` is only a name.
-  std::optional<Seconds> known_time = std::nullopt;
-  topology::Wire wire = {};  // of the library that is simulated
+  Rank root = Rank(0);  // of each group, by its place in it
+  std::variant<Unplanned, AutomaticCall, SimulatedCall, KnownCall> how = Unplanned{};
+  // The interval of its predicted time.
+  RatioRange range = {};
+  // Of an imported trace that does not record its kind or size, or that only some of the ranks
+  // make: it keeps the time of the trace.
+  bool is_untold = false;
+  Group group = Group::all;
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
+  [[nodiscard]] const SimulatedCall* simulated() const { return std::get_if<SimulatedCall>(&how); }
+  [[nodiscard]] const KnownCall* known() const { return std::get_if<KnownCall>(&how); }
+  // Of a call that is simulated, or will be; null of others.
+  [[nodiscard]] const collectives::AlgorithmOptions* options() const;
 
-  friend auto operator<=>(const CollectiveCall&, const CollectiveCall&) = default;
+  // By what is simulated, whatever its range: tables of calls are keyed by it.
+  friend std::partial_ordering operator<=>(const CollectiveCall& a, const CollectiveCall& b) {
+    return std::tie(a.collective, a.count, a.element_size, a.root, a.group, a.how) <=>
+           std::tie(b.collective, b.count, b.element_size, b.root, b.group, b.how);
+  }
+  friend bool operator==(const CollectiveCall& a, const CollectiveCall& b) {
+    return (a <=> b) == 0;
+  }
 };
+
+// The algorithm's name, or the source of a known time; "auto", or empty before there is either.
+[[nodiscard]] std::string_view algorithm_of(const CollectiveCall& call);
 
 using OperationId = std::uint32_t;
 using LaneId = std::uint32_t;
 
-// A span of compute of a known time, or a collective call that all ranks join.
+// Compute of a known time, or a collective call that all ranks join.
 struct Operation {
   std::string name;
   OperationKind kind;
   LaneId lane;
   std::vector<OperationId> after;  // earlier operations of the same rank that must be done
   std::variant<Seconds, CollectiveCall> work;
-  // Of compute: how much of `work` each rank takes, by rank; empty: all take all of it.
+  // Of compute: by rank, the part of `work` that it takes; empty: every rank takes all of it.
   std::vector<double> rank_parts = {};
+  // Of compute of an imported trace: of each gradient that is ready when it ends, the elements, 0
+  // where they are not recorded.
+  std::vector<ElementCount> gradients = {};
 
   // Precondition: of a rank that `rank_parts` has, if it has any.
   [[nodiscard]] double part_of(Rank rank) const;
@@ -72,12 +145,16 @@ struct StepProgram {
   OperationId add(Operation operation);
 };
 
+// The call of an operation; null of one that computes.
+[[nodiscard]] const CollectiveCall* call_of(const Operation& operation);
+[[nodiscard]] CollectiveCall* call_of(Operation& operation);
+
 // A program of one call and nothing else.
 [[nodiscard]] StepProgram one_call_program(CollectiveCall call);
 
-// Nothing when the program keeps its rules, else one sentence about the first operation that does
-// not: lanes exist, `after` points back, times and parts are finite and not negative, algorithms
-// are named and known.
+// nullopt when the program keeps its rules, else one sentence about the first operation that does
+// not: lanes exist, `after` points back, times and parts are finite and not negative, calls are
+// planned, algorithms known.
 [[nodiscard]] std::optional<std::string> find_fault(const StepProgram& program);
 
 }  // namespace paceline::training

@@ -1,21 +1,69 @@
 #include "models/training/strategy.h"
 
+#include <algorithm>
 #include <array>
 
+#include "models/training/bulk_synchronous.h"
+#include "models/training/data_parallel.h"
+#include "models/training/ddp.h"
+#include "models/training/fsdp.h"
+#include "models/training/merged_gradient.h"
 #include "models/training/step_builder.h"
+#include "models/training/traced_step.h"
+#include "models/training/wait_free.h"
 
 namespace paceline::training {
 namespace {
 
-constexpr std::array rows{
-    Strategy{"ddp", ddp_step, "PyTorch DistributedDataParallel: buckets, overlapped"},
-    Strategy{"bulk_synchronous", bulk_synchronous_step, "one all-reduce after backward"},
-    Strategy{"merged_gradient", merged_gradient_step,
-             "all-reduces of gradients merged as startup costs suggest"},
-    Strategy{"wait_free", wait_free_step, "one all-reduce per tensor as gradients come"},
+using settings::Key;
+using settings::Value;
+using workload::OptimizerKind;
+
+constexpr std::array rows{&ddp_strategy,
+                          &fsdp_strategy,
+                          &data_parallel_strategy,
+                          &bulk_synchronous_strategy,
+                          &merged_gradient_strategy,
+                          &wait_free_strategy,
+                          &traced_strategy};
+
+constexpr Value one{std::uint64_t{1}};
+
+constexpr std::array keys{
+    Key{"gradient_accumulation", settings::Count{1, 1'000'000}, one, "passes a step"},
+    Key{"collectives_in_flight", settings::Count{1, 1024}, "by library",
+        "of one group of ranks at a time: NCCL and MPI 1, Gloo 2"},
+    Key{"input_time", settings::Time{}, Value(Seconds(0)), "a step, not overlapped"},
+    Key{"optimizer.kind", settings::OneOf{settings::texts_of<OptimizerKind>},
+        settings::value_of(OptimizerKind::sgd_momentum),
+        "its time is that of what it reads and writes"},
+    Key{"optimizer.time", settings::Time{}, settings::automatic,
+        "in place of the modelled one; a trace has its own unless it is given"},
 };
 
 }  // namespace
+
+std::span<const Key> common_keys() { return keys; }
+
+std::span<const Strategy* const> strategies() { return rows; }
+
+const Strategy* find_strategy(std::string_view name) {
+  const auto found = std::ranges::find(rows, name, [](const Strategy* row) { return row->name; });
+  return found == rows.end() ? nullptr : *found;
+}
+
+StepProgram plain_step(const StrategyRequest& request) {
+  StepBuilder step(request);
+  step.forward({});
+  step.backward([](const auto&, std::size_t, OperationId) {});
+  return step.finish({});
+}
+
+BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request) {
+  const bool is_alone = request.cluster.ranks() == RankCount(1);
+  if (is_alone && !strategy.replays_trace) return {plain_step(request), {}};
+  return strategy.build(request);
+}
 
 std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload& workload) {
   std::vector<workload::ParameterTensor> tensors;
@@ -23,22 +71,6 @@ std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload
     tensors.insert(tensors.end(), layer.parameters.begin(), layer.parameters.end());
   }
   return tensors;
-}
-
-std::span<const Strategy> strategies() { return rows; }
-
-const Strategy* find_strategy(std::string_view name) {
-  for (const Strategy& row : rows) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
-
-StepProgram plain_step(const workload::Workload& workload, const TrainingSettings& settings) {
-  StepBuilder step(workload, settings);
-  step.forward({});
-  step.backward([](const auto&, std::size_t, OperationId) {});
-  return step.finish({});
 }
 
 }  // namespace paceline::training

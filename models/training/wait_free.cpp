@@ -1,12 +1,13 @@
+#include "models/training/wait_free.h"
+
 #include "models/training/step_builder.h"
-#include "models/training/strategy.h"
 
 namespace paceline::training {
 
-// Wait-free back-propagation (Zhang et al., Poseidon, USENIX ATC 2017): each gradient tensor is
-// reduced in place as soon as it is ready, in that order; divided in place after the last.
-StepProgram wait_free_step(const workload::Workload& workload, const TrainingSettings& settings) {
-  StepBuilder step(workload, settings);
+namespace {
+
+BuiltStep build(const StrategyRequest& request) {
+  StepBuilder step(request);
   step.forward({});
   std::vector<Bucket> tensors;  // each alone
   std::vector<OperationId> reduced;
@@ -19,7 +20,16 @@ StepProgram wait_free_step(const workload::Workload& workload, const TrainingSet
   });
   for (std::size_t i = 0; i < tensors.size(); ++i) step.cast_back(tensors[i], reduced[i]);
   step.copies("divide", step.tensors(), 2, reduced);
-  return step.finish({});
+  return {step.finish({}), {}};
 }
+
+}  // namespace
+
+constinit const Strategy wait_free_strategy{
+    .name = "wait_free",
+    .summary = "one all-reduce per tensor as gradients come",
+    .keys = {},
+    .build = build,
+};
 
 }  // namespace paceline::training

@@ -6,28 +6,6 @@
 
 namespace paceline::workload {
 
-ElementSize element_size(DataType type) {
-  switch (type) {
-    case DataType::float32: return ElementSize(4);
-    case DataType::float16:
-    case DataType::bfloat16: return ElementSize(2);
-    case DataType::int64: return ElementSize(8);
-  }
-  PACELINE_UNREACHABLE("a data type outside the enumeration");
-  return {};
-}
-
-std::string_view to_text(DataType type) {
-  switch (type) {
-    case DataType::float32: return "float32";
-    case DataType::float16: return "float16";
-    case DataType::bfloat16: return "bfloat16";
-    case DataType::int64: return "int64";
-  }
-  PACELINE_UNREACHABLE("a data type outside the enumeration");
-  return {};
-}
-
 ElementCount parameter_count(const Network& network) {
   ElementCount total;
   for (const Layer& layer : network.layers) {

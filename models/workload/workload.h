@@ -6,14 +6,13 @@
 #include <variant>
 #include <vector>
 
-#include "models/units/units.h"
+#include "models/units/data_type.h"
+#include "models/words.h"
 
 namespace paceline::workload {
 
-enum class DataType { float32, float16, bfloat16, int64 };
-
-[[nodiscard]] ElementSize element_size(DataType type);
-[[nodiscard]] std::string_view to_text(DataType type);
+using paceline::DataType;
+using paceline::to_text;
 
 struct ParameterTensor {
   std::string name;
@@ -65,6 +64,12 @@ struct Network {
 // What the arithmetic runs in. amp: 16-bit products, fp32 parameters and gradients.
 enum class Precision { fp32, tf32, amp, bf16, fp16 };
 
+constexpr auto words_of(Precision) {
+  using enum Precision;
+  return std::array{Word{fp32, "fp32"}, Word{tf32, "tf32"}, Word{amp, "amp"}, Word{bf16, "bf16"},
+                    Word{fp16, "fp16"}};
+}
+
 struct Device {
   std::string name;
   double compute_capability = 8.0;  // as NVIDIA numbers it
@@ -87,6 +92,11 @@ struct Device {
 [[nodiscard]] Seconds kernel_time(const Device& device, Bytes traffic);
 
 enum class OptimizerKind { sgd, sgd_momentum, adam };
+
+constexpr auto words_of(OptimizerKind) {
+  using enum OptimizerKind;
+  return std::array{Word{sgd, "sgd"}, Word{sgd_momentum, "sgd_momentum"}, Word{adam, "adam"}};
+}
 
 // Of an optimizer over parameters of this size in all, states of the same type: parameters,
 // gradients and states are each read once and, but for gradients, written once.
@@ -121,9 +131,9 @@ struct Workload {
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device);
 
-// Scales forward, backward and, when told, optimizer by one factor so that the one-GPU step of
-// `passes` takes `target`. Returns false, and changes nothing, when what is not scaled already
-// takes longer.
+// Scales forward, backward and, on request, optimizer by one factor so that the one-GPU step of
+// `passes` takes `target`. Returns false, and changes nothing, when the other parts already take
+// longer.
 [[nodiscard]] bool rescale(Workload& workload, std::uint32_t passes, Seconds target,
                            bool scale_optimizer);
 

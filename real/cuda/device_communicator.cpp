@@ -50,7 +50,7 @@ Mark::~Mark() { ignore(cudaEventDestroy(event_)); }
 
 DeviceBuffer::DeviceBuffer(const Owner& owner, int device, DataType type, ElementCount count)
     : Buffer(type, count), owner_(owner), device_(device) {
-  const Bytes size = count * size_of(type);
+  const Bytes size = count * element_size(type);
   if (size == Bytes(0)) return;
   check(owner_, "cudaSetDevice", cudaSetDevice(device_));
   void* memory = nullptr;
@@ -63,11 +63,11 @@ DeviceBuffer::DeviceBuffer(const Owner& owner, int device, DataType type, Elemen
 DeviceBuffer::~DeviceBuffer() { ignore(cudaFree(memory_)); }
 
 std::byte* DeviceBuffer::at(ElementCount element) {
-  return memory_ + (element * size_of(type())).value();
+  return memory_ + (element * element_size(type())).value();
 }
 
 const std::byte* DeviceBuffer::at(ElementCount element) const {
-  return memory_ + (element * size_of(type())).value();
+  return memory_ + (element * element_size(type())).value();
 }
 
 void DeviceBuffer::do_write(std::size_t first_byte, std::span<const std::byte> host) {
@@ -188,7 +188,8 @@ void DeviceCommunicator::do_copy(Buffer& to, ElementRange range, const Buffer& f
   cudaStream_t on = stream_of(stream);
   check(owner_, "cudaMemcpyAsync",
         cudaMemcpyAsync(on_device(to).at(range.begin), on_device(from).at(begin),
-                        (range.count * size_of(to.type())).value(), cudaMemcpyDeviceToDevice, on));
+                        (range.count * element_size(to.type())).value(), cudaMemcpyDeviceToDevice,
+                        on));
 }
 
 void DeviceCommunicator::do_finish(Stream stream) {
@@ -207,7 +208,7 @@ void DeviceCommunicator::do_finish(Stream stream) {
   free_streams_.push_back(on);
 }
 
-// A stream adds one piece while the next is under way only if they are on different streams, and
+// A stream adds one piece while the next is in flight only if they are on different streams, and
 // the libraries cut their messages themselves: no message is as long.
 Bytes DeviceCommunicator::do_piece() const { return Bytes(std::uint64_t{1} << 40); }
 

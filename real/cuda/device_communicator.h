@@ -81,7 +81,7 @@ class DeviceCommunicator : public Communicator {
 
   // What is wrong with the group, asked again and again while a thread waits; empty: nothing.
   virtual std::string trouble() { return ""; }
-  // Ends what is under way as well as possible, then throws BackendError.
+  // Ends what is in flight as well as possible, then throws BackendError.
   [[noreturn]] virtual void fail(std::string_view call, const std::string& message);
   // The stream of that number is finished; it may be another's next.
   virtual void finished(Stream /*stream*/) {}

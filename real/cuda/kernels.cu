@@ -30,6 +30,9 @@ __device__ __nv_bfloat16 sum(__nv_bfloat16 a, __nv_bfloat16 b) { return __hadd(a
 __device__ std::int32_t sum(std::int32_t a, std::int32_t b) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
+__device__ std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
 
 template <class Element>
 __device__ Vector<Element> sum(Vector<Element> a, const Vector<Element>& b) {
@@ -103,6 +106,7 @@ cudaError_t launch_add(DataType type, void* to, const void* from, ElementCount c
     case DataType::bfloat16: return launch_as<__nv_bfloat16>(to, from, count.value(), stream);
     case DataType::float64: return launch_as<double>(to, from, count.value(), stream);
     case DataType::int32: return launch_as<std::int32_t>(to, from, count.value(), stream);
+    case DataType::int64: return launch_as<std::int64_t>(to, from, count.value(), stream);
   }
   return cudaErrorInvalidValue;
 }
@@ -117,7 +121,7 @@ cudaError_t load_kernels() {
   cudaFuncAttributes ignored;
   for (const cudaError_t result :
        {load_as<float>(), load_as<__half>(), load_as<__nv_bfloat16>(), load_as<double>(),
-        load_as<std::int32_t>(), cudaFuncGetAttributes(&ignored, spin)}) {
+        load_as<std::int32_t>(), load_as<std::int64_t>(), cudaFuncGetAttributes(&ignored, spin)}) {
     if (result != cudaSuccess) return result;
   }
   return cudaSuccess;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "real/data_type.h"
+#include "models/units/data_type.h"
 
 // What runs on the device. Launches only; all pointers are the device's.
 namespace paceline::real::cuda {
@@ -13,9 +13,9 @@ namespace paceline::real::cuda {
 [[nodiscard]] cudaError_t launch_add(DataType type, void* to, const void* from, ElementCount count,
                                      cudaStream_t stream);
 
-// One warp that looks at the device's clock until so many nanoseconds have gone by: device work of
-// a set duration. It takes one multiprocessor's issue slots now and then, no memory bandwidth, so
-// that what contention with real compute costs is not part of it. The clock ticks every 32 ns to
+// One warp that looks at the device's clock until that many nanoseconds have gone by: device work
+// of a set duration. It takes one multiprocessor's issue slots now and then, no memory bandwidth,
+// so that what contention with real compute costs is not part of it. The clock ticks every 32 ns to
 // 1 us, depending on the device.
 [[nodiscard]] cudaError_t launch_spin(std::uint64_t duration_ns, cudaStream_t stream);
 

@@ -31,7 +31,7 @@ struct Offer {
   int device;
   Bytes size;
   MarkPtr ready;   // of the sender's stream: may be read from here on
-  MarkPtr copied;  // of the receiver's stream; null until the copy is under way
+  MarkPtr copied;  // of the receiver's stream; null until the copy is in flight
 };
 using OfferPtr = std::shared_ptr<Offer>;
 
@@ -59,7 +59,7 @@ class World {
     offer.copied = std::move(copied);
     changed_.notify_all();
   }
-  // Null when nobody receives it within the timeout.
+  // Null when no rank receives it within the timeout.
   MarkPtr wait_for_copy(const Offer& offer, Seconds timeout) {
     std::unique_lock lock(mutex_);
     (void)wait(lock, timeout, [&] { return offer.copied != nullptr; });
@@ -107,7 +107,7 @@ class LocalCommunicator : public DeviceCommunicator {
   }
 
   OfferPtr offer(const Message& message, Stream stream, const MarkPtr& ready) {
-    const Bytes size = message.range.count * size_of(message.buffer->type());
+    const Bytes size = message.range.count * element_size(message.buffer->type());
     auto made = std::make_shared<Offer>(
         Offer{on_device(*message.buffer).at(message.range.begin), device(), size, ready, nullptr});
     world_->send({rank(), message.peer, stream}, made);
@@ -117,7 +117,7 @@ class LocalCommunicator : public DeviceCommunicator {
   void receive(const Message& message, Stream stream, cudaStream_t on) {
     const OfferPtr taken = world_->receive({message.peer, rank(), stream}, timeout());
     if (!taken) give_up("receive");
-    PACELINE_EXPECTS(taken->size == message.range.count * size_of(message.buffer->type()));
+    PACELINE_EXPECTS(taken->size == message.range.count * element_size(message.buffer->type()));
     cuda::check(owner(), "cudaStreamWaitEvent", cudaStreamWaitEvent(on, taken->ready->event(), 0));
     // Between devices without peer access the driver goes through the host's memory.
     cuda::check(owner(), "cudaMemcpyPeerAsync",

@@ -5,10 +5,12 @@
 #include <gloo/alltoall.h>
 #include <gloo/broadcast.h>
 #include <gloo/config.h>
+#include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
+#include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/types.h>
 #include <netdb.h>
@@ -42,7 +44,7 @@ constexpr std::uint8_t message_prefix = 0x50;
 
 // "[/a/path/of/its/builder/pair.cc:598] Connection closed by peer" without the place, in one line.
 std::string shortened(std::string message) {
-  constexpr std::size_t length_max = 200;  // of a line that somebody is to read
+  constexpr std::size_t length_max = 200;  // of a line that users read
   if (message.starts_with('[')) {
     if (const auto end = message.find("] "); end != std::string::npos) message.erase(0, end + 2);
   }
@@ -96,7 +98,7 @@ Sum gloo_sum() {
 
 // Gloo has no bfloat16.
 void sum_of_bfloat16(void* to, const void* a, const void* b, std::size_t count) {
-  const std::size_t size = count * size_of(DataType::bfloat16).value();
+  const std::size_t size = count * element_size(DataType::bfloat16).value();
   if (to != a) std::memcpy(to, a, size);
   add(DataType::bfloat16, {static_cast<std::byte*>(to), size},
       {static_cast<const std::byte*>(b), size});
@@ -119,6 +121,8 @@ class NativeRun {
       case Collective::broadcast: return broadcast();
       case Collective::all_gather: return all_gather();
       case Collective::all_to_all: return all_to_all();
+      case Collective::scatter: return scatter();
+      case Collective::gather: return gather();
       case Collective::reduce_scatter: break;
     }
     PACELINE_UNREACHABLE("gloo has no such collective");
@@ -163,7 +167,7 @@ class NativeRun {
     calling("allgatherv", rank(), [&] { gloo::allgatherv(options); });
   }
 
-  // Gloo also copies the rank's own block, which nobody asks for.
+  // Gloo also copies the rank's own block, which the plan does not have.
   void all_to_all() {
     const collectives::AllToAllBlocks blocks{ranks(), call_.count};
     const std::size_t count = blocks.sent(Rank(0)).count.value() * ranks().value();
@@ -173,6 +177,47 @@ class NativeRun {
     options.setOutput(data_ + blocks.received(Rank(0)).begin.value(), count);
     options.setTag(call_.stream);
     calling("alltoall", rank(), [&] { gloo::alltoall(options); });
+  }
+
+  // Gloo's scatter and gather know equal blocks only: each is as long as the longest chunk and has
+  // the owner's inside. What a scatter so writes beside a chunk is another rank's.
+  [[nodiscard]] ElementRange block(Rank owner) const {
+    const ElementCount longest = chunk(Rank(0)).count;
+    return {std::min(chunk(owner).begin, call_.count - longest), longest};
+  }
+  [[nodiscard]] ElementRange chunk(Rank owner) const {
+    return Partition::even({ElementCount(0), call_.count}, ranks().value()).chunk(owner.value());
+  }
+  [[nodiscard]] Element* at(ElementRange range) const { return data_ + range.begin.value(); }
+
+  void scatter() {
+    gloo::ScatterOptions options(context_);
+    if (rank() == call_.root) {
+      std::vector<Element*> blocks;
+      for (std::uint32_t r = 0; r < ranks().value(); ++r) blocks.push_back(at(block(Rank(r))));
+      options.setInputs(std::move(blocks), block(rank()).count.value());
+    }
+    options.setOutput(at(block(rank())), block(rank()).count.value());
+    options.setRoot(as_int(call_.root));
+    options.setTag(call_.stream);
+    calling("scatter", rank(), [&] { gloo::scatter(options); });
+  }
+
+  void gather() {
+    const std::size_t length = block(rank()).count.value();
+    const bool is_root = rank() == call_.root;
+    std::vector<Element> blocks(is_root ? length * ranks().value() : 0);
+    gloo::GatherOptions options(context_);
+    options.setInput(at(block(rank())), length);
+    if (is_root) options.setOutput(blocks.data(), blocks.size());
+    options.setRoot(as_int(call_.root));
+    options.setTag(call_.stream);
+    calling("gather", rank(), [&] { gloo::gather(options); });
+    for (std::uint32_t r = 0; is_root && r < ranks().value(); ++r) {
+      const ElementRange to = chunk(Rank(r));
+      const std::size_t inside = (to.begin - block(Rank(r)).begin).value();
+      std::copy_n(blocks.data() + r * length + inside, to.count.value(), at(to));
+    }
   }
 
   [[nodiscard]] Rank rank() const { return Rank(static_cast<std::uint32_t>(context_->rank)); }
@@ -201,6 +246,7 @@ class NativeEvent : public Event {
       case DataType::bfloat16: return run<std::uint16_t>(sum_of_bfloat16);
       case DataType::float64: return run<double>(gloo_sum<double>());
       case DataType::int32: return run<std::int32_t>(gloo_sum<std::int32_t>());
+      case DataType::int64: return run<std::int64_t>(gloo_sum<std::int64_t>());
     }
     PACELINE_UNREACHABLE("a type outside the enumeration");
   }

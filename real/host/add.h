@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "real/data_type.h"
+#include "models/units/data_type.h"
 
 namespace paceline::real {
 

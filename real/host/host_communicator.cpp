@@ -21,15 +21,15 @@ class TimedWait : public Event {
 }  // namespace
 
 HostBuffer::HostBuffer(DataType type, ElementCount count)
-    : Buffer(type, count), bytes_((count * size_of(type)).value()) {}
+    : Buffer(type, count), bytes_((count * element_size(type)).value()) {}
 
 std::span<std::byte> HostBuffer::bytes(ElementRange range) {
-  const ElementSize size = size_of(type());
+  const ElementSize size = element_size(type());
   return std::span(bytes_).subspan((range.begin * size).value(), (range.count * size).value());
 }
 
 std::span<const std::byte> HostBuffer::bytes(ElementRange range) const {
-  const ElementSize size = size_of(type());
+  const ElementSize size = element_size(type());
   return std::span(bytes_).subspan((range.begin * size).value(), (range.count * size).value());
 }
 

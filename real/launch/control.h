@@ -18,7 +18,7 @@ struct ControlLimits {
   Seconds silence;  // a rank that says nothing for so long is lost
 };
 
-// The control plane: what ranks say to one another beside the traffic that is measured. A star of
+// The control plane: messages between ranks apart from the traffic that is measured. A star of
 // TCP connections with rank 0 in the middle, served by a thread of its own.
 //
 // Calls are collective: every rank makes the same ones in the same order, from one thread. A call
@@ -55,7 +55,7 @@ class Control {
   // quickest of 16 round trips at join, off by clock_error() at most then; drift is not followed.
   [[nodiscard]] Seconds now() const;
   [[nodiscard]] Seconds clock_error() const;
-  // A moment, so long from now at rank 0, that all ranks get alike, bit by bit.
+  // A time that far from now at rank 0; the same on all ranks, bit by bit.
   [[nodiscard]] Seconds agree_start(Seconds in);
 
   // Sets what is called, once, from the control's thread, when a rank is lost or another rank
@@ -64,8 +64,8 @@ class Control {
   void on_failure(FailureHandler handler);
   // Prints `paceline-worker: LINE` on stderr and ends the process with status 3.
   [[noreturn]] static void end_process(const std::string& line);
-  // Tells every other rank, whose handler gets `rank 3: LINE`; waits a second at most until it is
-  // sent. Of several failures the first that rank 0 hears of counts.
+  // Reports to every other rank, whose handler gets `rank 3: LINE`; waits a second at most until it
+  // is sent. Of several failures the first that rank 0 hears of counts.
   void report_failure(const std::string& line);
 
   // The orderly end: waits until all ranks leave.

@@ -135,7 +135,7 @@ void ControlLoop::leave() {
   lock.unlock();
   wake();
   lock.lock();
-  // They close when they have it. One that was stopped right here keeps nobody.
+  // They close when they have it. One that was stopped right here holds up no rank.
   changed_.wait_for(lock, silence_, [&] { return gone_ == peers_.size(); });
   left_ = true;
 }
@@ -283,18 +283,18 @@ void ControlLoop::look_for_silence() {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (slept) pulses_[i].heard = now;
     if (pulses_[i].gone || pulses_[i].leaves || now - pulses_[i].heard <= silence_) continue;
-    if (hears_nobody(now)) {
-      return fail(
-          fmt::format("rank 0 has heard nobody for {:.3g} s; is its network down?", silence_s_),
-          std::nullopt);
+    if (hears_no_rank(now)) {
+      return fail(fmt::format("rank 0 has heard from no rank for {:.3g} s; is its network down?",
+                              silence_s_),
+                  std::nullopt);
     }
     return fail(fmt::format("{} has been silent for {:.3g} s", peers_[i].who, silence_s_), i);
   }
 }
 
-// When several ranks fall silent together, it is the one that listens that is cut off. Hearts beat
-// every beat_: their last words are as far apart.
-bool ControlLoop::hears_nobody(Clock::time_point now) const {
+// When several ranks fall silent together, rank 0 itself is cut off. Heartbeats come every beat_,
+// so the times of their last messages differ by up to that.
+bool ControlLoop::hears_no_rank(Clock::time_point now) const {
   const auto is_silent = [&](const Pulse& pulse) {
     return !pulse.gone && !pulse.leaves && now - pulse.heard > silence_ - 2 * beat_;
   };

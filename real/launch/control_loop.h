@@ -14,8 +14,8 @@
 
 namespace paceline::real {
 
-// The thread behind a Control: moves frames between queues and links, keeps hearts beating, and
-// watches those of others. Peers are counted as in Joined: rank r is peer r - 1 of rank 0.
+// The thread behind a Control: moves frames between queues and links, sends heartbeats, and watches
+// those of other ranks. Peers are counted as in Joined: rank r is peer r - 1 of rank 0.
 class ControlLoop {
  public:
   ControlLoop(Joined joined, Rank self, Seconds silence);
@@ -61,7 +61,7 @@ class ControlLoop {
   void take_pong(const Frame& pong);
   void close_ended(std::size_t peer);
   void look_for_silence();
-  [[nodiscard]] bool hears_nobody(Clock::time_point now) const;
+  [[nodiscard]] bool hears_no_rank(Clock::time_point now) const;
   void beat_and_write();
   void fail(const std::string& line, std::optional<std::size_t> except);
   void tell_failure(const std::string& line, std::optional<std::size_t> except);
@@ -92,7 +92,7 @@ class ControlLoop {
   bool visible_ = false;  // the failure is for the callers to see
   bool clock_known_ = false;
   std::size_t leaving_ = 0, gone_ = 0;  // how many peers have said so, and have closed
-  bool left_ = false;                   // rank 0 lets go
+  bool left_ = false;                   // rank 0 allows leaving
   bool stop_ = false;
 
   std::thread thread_;

@@ -20,7 +20,7 @@ std::optional<std::uint32_t> number_of(const std::string& text) {
 }
 
 // The kernel's name for this boot: where two ranks see the same one, they see the same clock.
-// PACELINE_MACHINE_ID tells apart what shares a kernel and not a clock, as time namespaces do.
+// PACELINE_MACHINE_ID separates ranks that share a kernel but no clock, as in time namespaces.
 std::string machine_identity() {
   if (const auto given = process_environment("PACELINE_MACHINE_ID")) return *given;
   std::ifstream file("/proc/sys/kernel/random/boot_id");

@@ -9,7 +9,7 @@
 
 namespace paceline::real {
 
-// What a rank says of itself when it joins, and rank 0 of itself when all have come.
+// Sent by a rank when it joins, and by rank 0 when all have joined.
 struct Greeting {
   std::uint32_t version = 0;  // of what the control plane speaks
   std::uint32_t rank = 0;
@@ -28,7 +28,7 @@ constexpr std::uint32_t control_version = 1;
 
 [[nodiscard]] Greeting own_greeting(const RankIdentity& identity, const std::string& nonce);
 [[nodiscard]] std::string to_text(const Greeting& greeting);
-// Nothing for what is no greeting; of one of another version the version and the rank only.
+// nullopt for what is no greeting; of one of another version the version and the rank only.
 [[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
 
 [[nodiscard]] std::vector<std::string> split_lines(const std::string& text);

@@ -23,7 +23,7 @@ namespace paceline::real {
 
 PublishedFile::PublishedFile(std::string path, std::string text)
     : path_(std::move(path)), text_(std::move(text)) {
-  // Written aside and renamed, so that nobody reads half of it.
+  // Written aside and renamed, so that no reader sees half of it.
   const std::string aside = fmt::format("{}.{}", path_, ::getpid());
   std::ofstream file(aside, std::ios::trunc);
   file << text_;

@@ -249,7 +249,7 @@ class Gathering {
   std::map<std::uint32_t, Arrivals::iterator> came_;
 };
 
-// One rank has nobody to meet; its address is that of the rendezvous where it has one.
+// A single rank has no peers; its address is that of the rendezvous where it has one.
 Joined alone(const Rendezvous& rendezvous) {
   const Socket inherited(rendezvous.listener);
   Joined joined;

@@ -23,7 +23,7 @@ constexpr auto pause_between_attempts = 20ms;
 // The host names of a million ranks.
 constexpr std::uint64_t welcome_size_max = 1 << 26;
 
-// Where rank 0 is said to be.
+// The address at which rank 0 should be.
 struct Target {
   std::string host;
   std::uint16_t port = 0;
@@ -67,7 +67,7 @@ class Joining {
     return target;
   }
 
-  // One attempt: a link to what has answered as rank 0 does, or nothing.
+  // One attempt: a link to a peer that has answered as rank 0 does, or nullopt.
   std::optional<Link> find_center() {
     const auto found = target();
     if (!found) return std::nullopt;
@@ -86,7 +86,7 @@ class Joining {
     return std::nullopt;
   }
 
-  // A name that nobody knows stays unknown: it ends the attempt early.
+  // A name that does not resolve stays so: it ends the attempt early.
   const std::vector<Address>& addresses() {
     if (resolved_ == target_) return addresses_;
     const Seconds left(std::chrono::duration<double>(end_ - Clock::now()).count());

@@ -89,7 +89,7 @@ class Link {
   std::size_t header_bytes_ = 0;
   Frame frame_;
   std::uint64_t body_left_ = 0;
-  std::uint64_t body_max_ = 1 << 16;  // of a greeting, by one who may be a stranger
+  std::uint64_t body_max_ = 1 << 16;  // of a greeting, by a peer that may not belong to the run
   std::vector<Frame> put_back_;
   bool heard_something_ = false;
   std::optional<std::string> end_;

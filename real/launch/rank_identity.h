@@ -9,7 +9,7 @@
 
 namespace paceline::real {
 
-// The value of a variable; nothing where it is not set. A test passes one of its own.
+// The value of a variable; nullopt where it is not set. A test passes one of its own.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 // The environment of this process. A variable that is set to nothing counts as not set.
@@ -25,7 +25,7 @@ struct RankIdentity {
 };
 
 // torchrun's variables win over Open MPI's, those over Slurm's: scripts set the first by hand
-// inside the others. Nothing when none of them is set. Where a launcher does not say how many ranks
+// inside the others. nullopt when none of them is set. Where a launcher does not say how many ranks
 // share the machine (Slurm's SLURM_NTASKS_PER_NODE is optional), the local size is 0: unknown.
 // Throws UsageError naming variable and value: no number, one of a pair alone, a rank out of range.
 [[nodiscard]] std::optional<RankIdentity> find_rank_identity(const Environment& environment);

@@ -259,7 +259,7 @@ Connected connect_to(const Address& address, Clock::time_point until) {
       ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &connected.error, &length);
     }
   }
-  // A port of this machine that nobody listens on can be met by a connection to itself.
+  // A port of this machine that no process listens on can be met by a connection to itself.
   if (connected.error == 0 && local_address(socket).port() == address.port() &&
       local_address(socket).host() == address.host()) {
     connected.error = ECONNREFUSED;

@@ -90,7 +90,7 @@ class Ranks {
         is_told = is_told && rank.child.ended;
       }
     }
-    // A kernel that does not tell of an end is asked for it.
+    // Where the kernel does not notify of an exit, it is polled.
     int limit_ms = is_told ? -1 : 20;
     if (deadline_ && !killed_) {
       const int left = milliseconds_until(*deadline_);
@@ -308,7 +308,7 @@ int spawn_ranks(const SpawnRequest& request) {
     }
     ranks.add(start_child(child));
   }
-  listening.socket = Socket();  // once rank 0 is gone, nobody is to be reached there
+  listening.socket = Socket();  // once rank 0 is gone, no connection may be accepted there
   return ranks.supervise(interruption);
 }
 

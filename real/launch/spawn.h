@@ -16,7 +16,7 @@ struct SpawnRequest {
   RankCount ranks;
   std::string host_prefix;   // before the command, split at blanks, {rank} replaced; empty: none
   std::string host_address;  // of rank 0 where the prefix takes the ranks elsewhere
-  std::optional<std::uint16_t> port;  // of rank 0; nothing: a free one
+  std::optional<std::uint16_t> port;  // of rank 0; nullopt: a free one
   Seconds grace;                      // for the others to end by themselves once a rank has failed
 };
 
@@ -30,12 +30,12 @@ struct SpawnRequest {
 // that failed by themselves: 2 (usage), a signal (3), other statuses, 3 (a rank was lost).
 //
 // Each rank gets torchrun's variables, and rank 0 without a prefix PACELINE_CONTROL_FD, the number
-// of a socket that already listens on MASTER_PORT, so that nobody can take the port. Rank 0 has
-// this process's stdin and stdout; the others have no stdin, and write stdout to stderr. stderr
-// passes through by whole lines, except those that begin with `paceline-worker:`: one of them is
-// written at the end, that of rank 0 unless another rank says more, or one that names the rank and
-// the signal. Ranks that do not end within the grace are killed. When this process is killed, so
-// are they.
+// of a socket that already listens on MASTER_PORT, so that no other process can take the port. Rank
+// 0 has this process's stdin and stdout; the others have no stdin, and write stdout to stderr.
+// stderr passes through by whole lines, except those that begin with `paceline-worker:`: one of
+// them is written at the end, that of rank 0 unless another rank says more, or one that names the
+// rank and the signal. Ranks that do not end within the grace are killed. When this process is
+// killed, so are they.
 //
 // Blocks SIGINT's and SIGTERM's usual effect meanwhile: one call at a time in a process. Throws
 // BackendError when ranks cannot be started.

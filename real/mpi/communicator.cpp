@@ -45,7 +45,7 @@ void check(int status, Rank rank, const char* call) {
 // Adds as the host does: MPI has no 16-bit floating-point types.
 template <DataType type>
 void add_on_host(void* from, void* to, int* count, MPI_Datatype* /*type*/) {
-  const std::size_t bytes = static_cast<std::size_t>(*count) * size_of(type).value();
+  const std::size_t bytes = static_cast<std::size_t>(*count) * element_size(type).value();
   add(type, {static_cast<std::byte*>(to), bytes}, {static_cast<const std::byte*>(from), bytes});
 }
 
@@ -70,6 +70,7 @@ class Library {
       case DataType::bfloat16: return {MPI_UINT16_T, sum_bfloat16_};
       case DataType::float64: return {MPI_DOUBLE, MPI_SUM};
       case DataType::int32: return {MPI_INT32_T, MPI_SUM};
+      case DataType::int64: return {MPI_INT64_T, MPI_SUM};
     }
     PACELINE_UNREACHABLE("a type outside the enumeration");
   }
@@ -132,7 +133,7 @@ class Pause {
   long length_ns_ = first_ns;
 };
 
-// Requests of MPI under way.
+// Requests of MPI in flight.
 class Requests {
  public:
   Requests(Rank rank, Seconds timeout) : rank_(rank), timeout_(timeout) {}
@@ -174,7 +175,7 @@ class Transfer : public Event {
   Requests requests_;
 };
 
-// A collective of MPI's under way, and what it must not lose until it is done.
+// A collective of MPI's in flight, and what it must not lose until it is done.
 struct NativeWork : public Event {
   NativeWork(Requests begun, ScratchPool& its_pool) : requests(std::move(begun)), pool(its_pool) {}
 
@@ -188,8 +189,9 @@ struct NativeWork : public Event {
   void do_wait() override {
     requests.wait();
     if (!scratch) return;
-    scratch->read({ElementCount(0), ElementCount(result.size() / size_of(scratch->type()).value())},
-                  result);
+    scratch->read(
+        {ElementCount(0), ElementCount(result.size() / element_size(scratch->type()).value())},
+        result);
     pool.give_back(std::move(scratch));
   }
 };
@@ -232,6 +234,8 @@ class MpiCommunicator : public HostCommunicator {
   void begin_broadcast(const NativeCall& call, NativeWork& work);
   void begin_reduce(const NativeCall& call, NativeWork& work);
   void begin_all_to_all(const NativeCall& call, NativeWork& work);
+  void begin_scatter(const NativeCall& call, NativeWork& work);
+  void begin_gather(const NativeCall& call, NativeWork& work);
 
   const Library& library_;
   Seconds timeout_;
@@ -297,6 +301,8 @@ EventPtr MpiCommunicator::do_native(const NativeCall& call) {
     case Collective::broadcast: begin_broadcast(call, *work); break;
     case Collective::reduce: begin_reduce(call, *work); break;
     case Collective::all_to_all: begin_all_to_all(call, *work); break;
+    case Collective::scatter: begin_scatter(call, *work); break;
+    case Collective::gather: begin_gather(call, *work); break;
   }
   return work;
 }
@@ -371,6 +377,31 @@ void MpiCommunicator::begin_all_to_all(const NativeCall& call, NativeWork& work)
                       buffer.bytes(from_first).data(), as_int(from_first.count), type, collectives_,
                       work.requests.next()),
         rank(), "MPI_Ialltoall");
+}
+
+// In place at the root, whose own chunk is where it belongs.
+void MpiCommunicator::begin_scatter(const NativeCall& call, NativeWork& work) {
+  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  lay_out(call, size(), work);
+  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  HostBuffer& buffer = on_host(*call.buffer);
+  void* const to = rank() == call.root ? MPI_IN_PLACE : buffer.bytes(mine).data();
+  check(MPI_Iscatterv(buffer.bytes().data(), work.counts.data(), work.begins.data(), type, to,
+                      as_int(mine.count), type, static_cast<int>(call.root.value()), collectives_,
+                      work.requests.next()),
+        rank(), "MPI_Iscatterv");
+}
+
+void MpiCommunicator::begin_gather(const NativeCall& call, NativeWork& work) {
+  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  lay_out(call, size(), work);
+  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  HostBuffer& buffer = on_host(*call.buffer);
+  const void* const from = rank() == call.root ? MPI_IN_PLACE : buffer.bytes(mine).data();
+  check(MPI_Igatherv(from, as_int(mine.count), type, buffer.bytes().data(), work.counts.data(),
+                     work.begins.data(), type, static_cast<int>(call.root.value()), collectives_,
+                     work.requests.next()),
+        rank(), "MPI_Igatherv");
 }
 
 // "Open MPI v4.1.4" of "Open MPI v4.1.4, package: ..."; may be asked before MPI is begun.

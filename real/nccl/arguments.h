@@ -18,7 +18,7 @@ namespace paceline::real::nccl {
 [[nodiscard]] std::string version_text(int code);
 
 [[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
-// Nothing unless the text is two digits for each of so many bytes.
+// nullopt unless the text is two digits for each of that many bytes.
 [[nodiscard]] std::optional<std::vector<std::byte>> from_hex(std::string_view text,
                                                              std::size_t bytes);
 
@@ -26,15 +26,15 @@ namespace paceline::real::nccl {
 [[nodiscard]] std::optional<std::pair<Rank, Rank>> find_shared_device(
     const std::vector<std::string>& places);
 
-// Plans' messages that are under way at the same time must not be on one communicator of NCCL's,
+// Plans' messages that are in flight at the same time must not be on one communicator of NCCL's,
 // which matches them by their order alone, and threads post in another order on every rank. So
 // there are lanes, a communicator each: of a Stream that is a call's and a channel's, by whether
-// the call is even and by channel. Two calls, of successive numbers, may be under way, of few
+// the call is even and by channel. Two calls, of successive numbers, may be in flight, of few
 // channels each.
 inline constexpr Stream lane_channels = 4;  // each costs memory of the device and start-up time
 inline constexpr Stream lanes = 2 * lane_channels;
 
-// Nothing where the channel's number is too high.
+// nullopt where the channel's number is too high.
 [[nodiscard]] std::optional<std::size_t> lane_of(Stream stream);
 
 }  // namespace paceline::real::nccl

@@ -35,6 +35,7 @@ ncclDataType_t nccl_type(DataType type) {
     case DataType::bfloat16: return ncclBfloat16;
     case DataType::float64: return ncclFloat64;
     case DataType::int32: return ncclInt32;
+    case DataType::int64: return ncclInt64;
   }
   PACELINE_UNREACHABLE("a type outside the enumeration");
 }
@@ -69,6 +70,8 @@ class GroupedCall {
       case Collective::reduce:
         return ncclReduce(all, all, count, type_, ncclSum, root, on, stream_);
       case Collective::all_to_all: return all_to_all(on);
+      case Collective::scatter:
+      case Collective::gather: return between_root_and_owners(on);
     }
     PACELINE_UNREACHABLE("a collective outside the enumeration");
   }
@@ -110,6 +113,20 @@ class GroupedCall {
     }
     return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
       return ncclBroadcast(at, at, count, type_, owner, on, stream_);
+    });
+  }
+
+  // ncclScatter and ncclGather, of 2.28, know equal chunks only. The root's own stays where it is.
+  ncclResult_t between_root_and_owners(ncclComm_t on) const {
+    const int root = static_cast<int>(call_.root.value());
+    const bool is_root = rank_ == call_.root;
+    const bool sends = is_root == (call_.collective == Collective::scatter);
+    return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
+      const bool is_mine = static_cast<int>(rank_.value()) == owner;
+      if (is_root == is_mine) return ncclSuccess;
+      const int peer = is_root ? owner : root;
+      return sends ? ncclSend(at, count, type_, peer, on, stream_)
+                   : ncclRecv(at, count, type_, peer, on, stream_);
     });
   }
 

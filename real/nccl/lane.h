@@ -37,10 +37,10 @@ class Lane {
   [[nodiscard]] std::string group(const std::function<ncclResult_t(ncclComm_t)>& calls);
   // A failure that NCCL has found by now.
   [[nodiscard]] std::string trouble() const;
-  // Waits for what is under way, and gives everything back.
+  // Waits for what is in flight, and gives everything back.
   [[nodiscard]] std::string close();
 
-  // Ends what is under way. Precondition: nobody else is inside.
+  // Ends what is in flight. Precondition: no other thread is inside.
   void abort();
 
   // Takes the lane for a stream that is not finished; false when it is another's.

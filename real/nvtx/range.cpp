@@ -75,7 +75,7 @@ class Domain {
     } else {
       attributes.payloadType = NVTX_PAYLOAD_TYPE_EXT;
       attributes.payload.ullValue = reinterpret_cast<std::uintptr_t>(&data);
-      attributes.reserved0 = 1;  // so many payloads
+      attributes.reserved0 = 1;  // that many payloads
     }
     return nvtxDomainRangeStartEx(handle_, &attributes);
   }

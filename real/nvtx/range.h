@@ -25,7 +25,7 @@ struct Call {
 class Range {
  public:
   Range() = default;  // none
-  // Begins. The text is copied if anybody listens, and not looked at otherwise.
+  // Begins. The text is copied if a profiler listens, and not looked at otherwise.
   Range(const std::string& name, const Call& call);
   Range(Range&& other) noexcept;
   Range& operator=(Range&& other) noexcept;  // ends what it had

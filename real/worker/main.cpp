@@ -35,7 +35,7 @@ SessionLines standard_lines() {
           },
           [](const std::string& line) {
             std::cout << line << '\n' << std::flush;
-            if (!std::cout) throw BackendError("", std::nullopt, "", "nobody reads the results");
+            if (!std::cout) throw BackendError("", std::nullopt, "", "standard output is closed");
           }};
 }
 
@@ -69,7 +69,7 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
     // ends this process, is the better one when it comes.
     constexpr std::chrono::seconds verdict_max(1);
     if (!is_usage) std::this_thread::sleep_for(verdict_max);
-    // The others learn of it, and nobody waits for this one. Libraries whose peers are gone may
+    // The others learn of it, and no rank waits for this one. Libraries whose peers are gone may
     // hang when they are taken down: the process ends without.
     control->report_failure(error.what());
     complain(error.what());

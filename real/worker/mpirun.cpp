@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view mark = "paceline-worker: ";
 constexpr int usage_status = 2, environment_status = 3;
-// Of what is said: more than a page of every rank is a loop that complains.
+// Limit of the output that is kept: more than a page of every rank is a message in a loop.
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
 constexpr Seconds ending_max(3.0);
@@ -175,7 +175,7 @@ class Mpirun {
     std::array<pollfd, 3> polled{{{interruption.file(), POLLIN, 0},
                                   {child_.ended.file(), POLLIN, 0},
                                   {child_.errors.file(), POLLIN, 0}}};
-    // A kernel that does not tell of an end is asked for it.
+    // Where the kernel does not notify of an exit, it is polled.
     int limit_ms = child_.ended ? -1 : 20;
     if (deadline_) limit_ms = milliseconds_until(*deadline_);
     ::poll(polled.data(), polled.size(), limit_ms);

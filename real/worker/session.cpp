@@ -18,13 +18,13 @@
 namespace paceline::real {
 namespace {
 
-// What rank 0 has everyone do.
+// The commands of rank 0 to all ranks.
 enum class Verb : char {
-  point = 'p',  // get ready for a point: its line
-  fill = 'f',   // buffers with inputs of a seed
-  step = 's',   // run the step at a time of rank 0's clock
-  check = 'c',  // the results
-  spans = 't',  // tell the spans of a step
+  point = 'p',      // get ready for a point: its line
+  fill = 'f',       // buffers with inputs of a seed
+  step = 's',       // run the step at a time of rank 0's clock
+  check = 'c',      // the results
+  intervals = 't',  // report when the operations of a step ran
   leave = 'q',
 };
 
@@ -44,19 +44,19 @@ Seconds seconds_from(const std::string& text) {
   return Seconds(value);
 }
 
-// Does what it is told, on every rank.
+// Carries out the verbs of rank 0, on every rank.
 class Follower {
  public:
   Follower(Team& team, const SessionOptions& options) : team_(team), options_(options) {}
 
-  // What there is to say of it: a fault, a duration, or spans.
+  // What there is to say of it: a fault, a duration, or intervals.
   std::string do_it(Verb verb, const std::string& text) {
     switch (verb) {
       case Verb::point: return get_ready(text);
       case Verb::fill: runner_->fill(std::stoull(text)); return "";
       case Verb::step: return step(seconds_from(text));
       case Verb::check: return runner_->find_fault().value_or("");
-      case Verb::spans: return traces::to_text(steps_.at(std::stoull(text)));
+      case Verb::intervals: return traces::to_text(steps_.at(std::stoull(text)));
       case Verb::leave: return "";
     }
     PACELINE_UNREACHABLE("a verb outside the enumeration");
@@ -106,7 +106,7 @@ class Follower {
     steps_.push_back(runner_->run(start));
     if (is_late) return std::string(late);
     Seconds end;
-    for (const Span& span : steps_.back()) end = std::max(end, span.end);
+    for (const training::Interval& ran : steps_.back()) end = std::max(end, ran.end);
     return text_of(end);
   }
 
@@ -115,7 +115,7 @@ class Follower {
   std::unique_ptr<Communicator> communicator_;
   ResolvedPoint point_;
   std::unique_ptr<StepRunner> runner_;
-  std::vector<std::vector<Span>> steps_;  // of the point
+  std::vector<std::vector<training::Interval>> steps_;  // of the point
 };
 
 // Rank 0.
@@ -190,7 +190,7 @@ class Leader {
     }
   }
 
-  // Runs a step everywhere; the longest time that any rank took. Nothing when a rank was late.
+  // Runs a step everywhere; the longest time that any rank took. nullopt when a rank was late.
   std::optional<Seconds> step_in_time() {
     const auto said = all(Verb::step, text_of(steady_now() + margin_));
     ++steps_run_;
@@ -212,7 +212,7 @@ class Leader {
     for (const Seconds step : measurement.steps) steps.push_back(step.value());
     measurement.median = Seconds(stats::median(steps));
     measurement.mad = Seconds(stats::median_absolute_deviation(steps));
-    // The step whose spans are kept: the middle one, the lower where there are two.
+    // The step whose intervals are kept: the middle one, the lower where there are two.
     std::vector<std::size_t> order(steps.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return steps[i]; });
@@ -221,11 +221,11 @@ class Leader {
     Result result;
     result.id = point.id;
     result.fidelity = Fidelity::measured;
-    std::vector<std::vector<Span>> spans;
-    for (const auto& text : all(Verb::spans, std::to_string(numbers[middle]))) {
-      spans.push_back(traces::spans_from_text(text));
+    std::vector<std::vector<training::Interval>> intervals;
+    for (const auto& text : all(Verb::intervals, std::to_string(numbers[middle]))) {
+      intervals.push_back(traces::intervals_from_text(text));
     }
-    result.trace = {point.program.lanes, classes_of(std::move(spans))};
+    result.trace = {point.program, classes_of(std::move(intervals))};
     result.totals = totals_of(result.trace);
     result.totals.step = measurement.median;
     if (!follower_.computes_for_real()) {

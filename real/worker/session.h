@@ -20,13 +20,12 @@ struct SessionOptions {
 
 // Where rank 0 gets points and leaves replies, a line each (traces/json/protocol.h).
 struct SessionLines {
-  std::function<std::optional<std::string>()> next;    // nothing: no more
+  std::function<std::optional<std::string>()> next;    // nullopt: no more
   std::function<void(const std::string& line)> reply;  // results, failures and progress
 };
 
-// One rank's part of a session: measures points until rank 0 has no more. Rank 0 says what is to be
-// done, step by step, and everyone does it. Throws BackendError, and UsageError when the backend is
-// not known.
+// One rank's part of a session: measures points until rank 0 has no more. Rank 0 leads, step by
+// step, and all ranks follow. Throws BackendError, and UsageError when the backend is not known.
 void serve(Team& team, const SessionOptions& options, const SessionLines& lines);
 
 }  // namespace paceline::real

@@ -20,7 +20,7 @@ class Table {
     said_[rank.value()] = std::move(text);
     meet(lock);
     auto all = said_;
-    meet(lock);  // nobody lays the next thing before all have read this one
+    meet(lock);  // no thread writes the next value before all have read this one
     return all;
   }
 

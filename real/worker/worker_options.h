@@ -7,10 +7,10 @@
 
 namespace paceline::real {
 
-// What paceline-worker is told.
+// The command line of paceline-worker.
 struct WorkerOptions {
   std::string backend = "gloo";
-  std::optional<RankCount> ranks;  // start so many on this machine
+  std::optional<RankCount> ranks;  // start that many on this machine
   std::string rendezvous = "env://";
   Seconds timeout{30.0};         // of every wait for another rank; above 0
   Seconds connect_timeout{8.0};  // for all ranks to find each other; above 0
@@ -18,7 +18,7 @@ struct WorkerOptions {
   bool who = false;              // only say which rank this process is
 };
 
-// Nothing when help was asked for and given. Throws UsageError.
+// nullopt when help was requested and printed. Throws UsageError.
 [[nodiscard]] std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* argv);
 
 }  // namespace paceline::real

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "scenarios/calibration/yaml_text.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 
@@ -151,9 +151,8 @@ std::map<LinkPlace, CalibratedLink> read_links(Reader& calibration) {
   if (!list) return links;
   for (const Field& entry : list->list()) {
     Reader reader(entry, none);
-    constexpr std::array<std::string_view, 2> places{"intra_node", "network"};
     const Field name = reader.require("link", "network");
-    const LinkPlace place{static_cast<std::uint8_t>(name.word(places))};
+    const auto place = name.word<LinkPlace>();
     auto link = read_link(reader);
     reader.finish();
     if (!links.emplace(place, std::move(link)).second) name.fail("is there twice", "");

@@ -7,11 +7,11 @@
 
 #include "models/cost/link_fit.h"
 #include "scenarios/calibration/log_file.h"
-#include "scenarios/loader/reader.h"
+#include "scenarios/loader/document/reader.h"
 
 namespace paceline {
 
-// What the links of one place were found to have, and from what.
+// The fitted latency and bandwidth of the links of one place, with their sources.
 struct CalibratedLink {
   struct Source {
     std::string file, sha256;
@@ -25,12 +25,12 @@ struct CalibratedLink {
   [[nodiscard]] std::string files() const;  // their names, without folders
 };
 
-// Fits all tables of a place together. Throws InputError where they do not give a latency and a
-// bandwidth, saying what it takes.
+// Fits all tables of a place together. Throws InputError, with what is missing, where they do not
+// give a latency and a bandwidth.
 [[nodiscard]] std::map<cost::LinkPlace, CalibratedLink> calibrate_links(
     const std::vector<LinkTable>& tables);
 
-// The section `links:` of a calibration; nothing for none.
+// The section `links:` of a calibration; empty for no links.
 void write_links(std::ostream& out, const std::map<cost::LinkPlace, CalibratedLink>& links);
 [[nodiscard]] std::map<cost::LinkPlace, CalibratedLink> read_links(loader::Reader& calibration);
 

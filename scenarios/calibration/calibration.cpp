@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/loader/input_error.h"
+#include "models/cost/nccl_tuning.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 
@@ -54,7 +55,7 @@ Calibration calibrate(const std::vector<LogTable>& tables) {
   Calibration calibration;
   std::map<Collective, std::vector<cost::CollectiveSample>> samples;
   for (const LogTable& table : tables) {
-    const bool fits = table.shape.collective != Collective::all_to_all && table.shape.ranks() > 1;
+    const bool fits = cost::nccl::has_algorithms(table.shape.collective) && table.shape.ranks() > 1;
     calibration.sources.push_back({table.file, table.sha256, table.shape, table.release,
                                    table.devices, table.rows, fits ? table.samples.size() : 0,
                                    table.skipped});

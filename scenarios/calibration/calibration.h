@@ -14,7 +14,7 @@ namespace paceline {
 // Of a collective in one calibration: a fit takes the cube of them.
 inline constexpr std::size_t samples_most = 2000;
 
-// What a cluster's collectives were found to take, and from what.
+// The fitted collectives of a cluster, with their sources.
 struct Calibration {
   // A table of a log; `used` of its rows went into the fit, which merges repetitions and takes
   // eight an octave.
@@ -42,7 +42,7 @@ struct Calibration {
 [[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables);
 
 // As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
-// noise they were given, hypotheses with parameters and weights, covariance of the likeliest; links
+// their noise, hypotheses with parameters and weights, covariance of the likeliest; links
 // with their own sources.
 void write_calibration(std::ostream& out, const Calibration& calibration);
 

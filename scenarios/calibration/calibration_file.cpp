@@ -5,10 +5,11 @@
 #include <limits>
 #include <ostream>
 
+#include "models/cost/nccl_tuning.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/yaml_text.h"
-#include "scenarios/loader/document.h"
-#include "scenarios/loader/reader.h"
+#include "scenarios/loader/document/document.h"
+#include "scenarios/loader/document/reader.h"
 #include "traces/collective_log/comments.h"
 
 namespace paceline {
@@ -88,7 +89,7 @@ void write_fit(std::ostream& out, Collective collective, const cost::CollectiveF
 }
 
 Collective collective_of(const Field& field) {
-  const auto found = collectives::find_collective(field.text());
+  const auto found = from_text<Collective>(field.text());
   if (!found) field.fail("is not a collective", "write collective: all_reduce");
   return *found;
 }
@@ -187,7 +188,7 @@ void read_fits(const Field& list, Calibration& calibration) {
     Reader fit(entry, none);
     const Field name = fit.require("collective", "all_reduce");
     const Collective collective = collective_of(name);
-    if (collective == Collective::all_to_all) name.fail("is not one that is fitted", "");
+    if (!cost::nccl::has_algorithms(collective)) name.fail("is not one that is fitted", "");
     auto read = read_fit(fit, collective);
     fit.finish();
     if (!calibration.fits.emplace(collective, std::move(read)).second) {

@@ -9,9 +9,10 @@
 #include <sstream>
 #include <utility>
 
-#include "scenarios/loader/input_error.h"
-#include "scenarios/loader/sha256.h"
+#include "scenarios/errors.h"
+#include "scenarios/loader/document/sha256.h"
 #include "traces/collective_log/comments.h"
+#include "traces/formats/collective_logs.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
 
 namespace paceline {

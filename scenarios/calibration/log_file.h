@@ -10,10 +10,10 @@
 
 namespace paceline {
 
-// What a user says of logs that do not say it themselves.
+// Options for logs that do not record these themselves.
 struct LogOptions {
   std::optional<collectives::Collective> collective;
-  std::uint32_t gpus = 0, nodes = 0;  // 0: not said
+  std::uint32_t gpus = 0, nodes = 0;  // 0: not given
   Bytes least_size{1024};  // smaller rows of collectives are left out: they only repeat a latency
   std::optional<cost::LinkPlace> between;  // of ping-pongs
 };
@@ -46,8 +46,8 @@ struct MeasuredFiles {
 // Files of NCCL's inspector, a file a rank, are joined: their tables name the first.
 //
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
-// that does not say its collective and group, or what lies between its ranks, or says another than
-// the options.
+// that does not record its collective and group, or what lies between its ranks, or contradicts the
+// options.
 [[nodiscard]] MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
                                                 const LogOptions& options);
 

@@ -4,9 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
+#include "scenarios/cli/command_options.h"
 
 namespace paceline::cli {
 
@@ -17,7 +15,7 @@ using Action = std::function<int()>;
 struct Command {
   std::string_view name;
   std::string_view summary;
-  Action (*attach)(CLI::App& app);
+  Action (*attach)(CommandOptions& app);
 };
 
 // Every subcommand, a row each.
@@ -32,16 +30,16 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 [[nodiscard]] int run_main(int argc, const char* const* argv);
 
 // Each in a file of commands/ of its own name.
-[[nodiscard]] Action attach_run(CLI::App& app);
-[[nodiscard]] Action attach_measure(CLI::App& app);
-[[nodiscard]] Action attach_compare(CLI::App& app);
-[[nodiscard]] Action attach_doctor(CLI::App& app);
-[[nodiscard]] Action attach_buckets(CLI::App& app);
-[[nodiscard]] Action attach_collective(CLI::App& app);
-[[nodiscard]] Action attach_validate(CLI::App& app);
-[[nodiscard]] Action attach_calibrate(CLI::App& app);
-[[nodiscard]] Action attach_nccl(CLI::App& app);
-[[nodiscard]] Action attach_import(CLI::App& app);
-Action attach_replay(CLI::App& app);
+[[nodiscard]] Action attach_run(CommandOptions& app);
+[[nodiscard]] Action attach_measure(CommandOptions& app);
+[[nodiscard]] Action attach_compare(CommandOptions& app);
+[[nodiscard]] Action attach_doctor(CommandOptions& app);
+[[nodiscard]] Action attach_buckets(CommandOptions& app);
+[[nodiscard]] Action attach_collective(CommandOptions& app);
+[[nodiscard]] Action attach_validate(CommandOptions& app);
+[[nodiscard]] Action attach_calibrate(CommandOptions& app);
+[[nodiscard]] Action attach_nccl(CommandOptions& app);
+[[nodiscard]] Action attach_import(CommandOptions& app);
+Action attach_replay(CommandOptions& app);
 
 }  // namespace paceline::cli

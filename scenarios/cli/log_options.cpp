@@ -1,14 +1,13 @@
 #include "scenarios/cli/log_options.h"
 
-#include <CLI/CLI.hpp>
-
+#include "models/cost/nccl_tuning.h"
 #include "scenarios/cli/option_values.h"
 
 namespace paceline::cli {
 
 using collectives::Collective;
 
-void LogCommandOptions::add_to(CLI::App& app) {
+void LogCommandOptions::add_to(CommandOptions& app) {
   app.add_option("--collective", collective,
                  "which one the logs are of, for those that do not say it");
   app.add_option("--gpus", gpus, "of a log that does not list them");
@@ -18,8 +17,8 @@ void LogCommandOptions::add_to(CLI::App& app) {
 
 LogOptions LogCommandOptions::parsed() const {
   Words<Collective> known;
-  for (const Collective one : collectives::collectives_all) {
-    if (one != Collective::all_to_all) known.emplace_back(to_text(one), one);  // is not fitted
+  for (const auto& [one, text] : words_of(Collective{})) {
+    if (cost::nccl::has_algorithms(one)) known.emplace_back(text, one);  // are fitted
   }
   LogOptions options;
   if (!collective.empty()) options.collective = word("--collective", collective, known);

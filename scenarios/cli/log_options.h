@@ -3,10 +3,7 @@
 #include <string>
 
 #include "scenarios/calibration/log_file.h"
-
-namespace CLI {
-class App;
-}
+#include "scenarios/cli/command_options.h"
 
 namespace paceline::cli {
 
@@ -15,7 +12,7 @@ struct LogCommandOptions {
   std::string collective, least_size = "1KiB";
   std::uint32_t gpus = 0, nodes = 0;
 
-  void add_to(CLI::App& app);
+  void add_to(CommandOptions& app);
   [[nodiscard]] LogOptions parsed() const;  // throws InputError
 };
 

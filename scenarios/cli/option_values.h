@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/units/parse.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 
 // Values of options of the command line that CLI11 does not know. All throw InputError.
 namespace paceline::cli {

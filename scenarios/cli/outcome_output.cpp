@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -97,19 +96,19 @@ const std::string& why_failed(const PointOutcome& outcome) {
 
 }  // namespace
 
-std::vector<CLI::Option*> OutcomeOutput::add_to(CLI::App& app) {
-  auto* to_json = app.add_option("--json", json, "write the result as JSON; - is standard output");
-  auto* to_csv = app.add_option("--csv", csv, "write the result as CSV");
-  auto* to_timeline =
+std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
+  const Option to_json =
+      app.add_option("--json", json, "write the result as JSON; - is standard output");
+  const Option to_csv = app.add_option("--csv", csv, "write the result as CSV");
+  const Option to_timeline =
       app.add_option("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
   app.add_option("--beside", beside,
                  "runs that --trace wrote, or import -o, for the same timeline; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->needs(to_timeline);
-  auto* to_trace = app.add_option("--trace", trace,
-                                  "write the step of every point as a trace, for paceline import");
-  auto* to_chakra = app.add_option(
+      .repeatable()
+      .needs(to_timeline);
+  const Option to_trace = app.add_option(
+      "--trace", trace, "write the step of every point as a trace, for paceline import");
+  const Option to_chakra = app.add_option(
       "--chakra", chakra,
       "write Chakra execution traces into a folder, step.RANK.et, for other simulators: of the "
       "first 64 ranks; a folder a point where there are several");

@@ -3,13 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/cli/command_options.h"
 #include "scenarios/run/run_scenario.h"
 #include "traces/step_trace_file/step_trace_file.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace paceline::cli {
 
@@ -21,7 +17,7 @@ struct OutcomeOutput {
   bool all_calls = false;                  // in the JSON, however many they are
 
   // Returns the options of --json, --csv, --timeline, --trace and --chakra.
-  std::vector<CLI::Option*> add_to(CLI::App& app);
+  std::vector<Option> add_to(CommandOptions& app);
 
   // Throws InputError when standard output would take two of them or a folder, or what is to stand
   // beside cannot be read. To be called first.

@@ -8,8 +8,7 @@
 #include <string>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/loader/input_error.h"
-#include "scenarios/run/simulator.h"
+#include "scenarios/errors.h"
 
 namespace paceline::cli {
 namespace {
@@ -54,7 +53,8 @@ int run_main(int argc, const char* const* argv) {
   std::array<std::pair<CLI::App*, Action>, rows.size()> actions;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CLI::App* sub = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
-    actions[i] = {sub, rows[i].attach(*sub)};
+    CommandOptions options(*sub);
+    actions[i] = {sub, rows[i].attach(options)};
   }
   try {
     app.parse(argc, argv);

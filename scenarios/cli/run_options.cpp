@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -14,14 +13,12 @@
 
 namespace paceline::cli {
 
-void SharedOptions::add_to(CLI::App& app) {
+void SharedOptions::add_to(CommandOptions& app) {
   app.add_option("--set", settings,
                  "path=value: stands in for a value of the file; sweep.path=[a, b] for an axis")
-      ->take_all()
-      ->allow_extra_args(false);
+      .repeatable();
   app.add_option("--seed", seed, "the same as --set simulation.seed=N");
-  app.add_option("--jobs", jobs, "simulations at a time; default: one a core")
-      ->check(CLI::Range(1, 1024));
+  app.add_option("--jobs", jobs, "simulations at a time; default: one a core").in_range(1, 1024);
   app.add_flag("--quiet", quiet, "no progress");
   app.add_flag("--force", force, "simulate however long it takes");
 }

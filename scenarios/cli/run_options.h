@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/cli/command_options.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/run_scenario.h"
-
-namespace CLI {
-class App;
-}
 
 namespace paceline::cli {
 
@@ -22,7 +19,7 @@ struct SharedOptions {
   bool force = false;
   std::string seed;
 
-  void add_to(CLI::App& app);
+  void add_to(CommandOptions& app);
   // Throws InputError for a setting without "=".
   [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings() const;
   // With a progress line on standard error when that is a terminal.

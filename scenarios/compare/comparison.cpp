@@ -25,11 +25,11 @@ struct Transfers {
   bool has_sizes = true;
 };
 
-Transfers transfers_of(const std::vector<Call>& calls) {
+Transfers transfers_of(const std::vector<CallTimes>& calls) {
   Transfers sum;
   if (calls.empty()) return sum;
   const TransferFit fit = fit_transfers(calls);
-  for (const Call& call : calls) {
+  for (const CallTimes& call : calls) {
     sum.all += call.transfer.value();
     sum.latency += fit.latency.value();
     sum.bandwidth += fit.seconds_per_byte * static_cast<double>(call.size.value());
@@ -114,13 +114,19 @@ bool is_clear(const Side& a, const Side& b) {
   return difference > std::max(noise, clear_from * std::max(a.step.value(), b.step.value()));
 }
 
-using Named = std::pair<const Side*, const char*>;
+// A point and which of its sides counts: it has that one.
+struct Chosen {
+  const Point& point;
+  Kind kind;
 
-Named chosen(const Point& point, Choice choice) {
-  const Named predicted{point.predicted ? &*point.predicted : nullptr, "predicted"};
-  const Named measured{point.measured ? &*point.measured : nullptr, "measured"};
-  if (choice == Choice::predicted) return predicted;
-  return choice == Choice::measured || point.measured ? measured : predicted;
+  [[nodiscard]] const Side& side() const { return *point.side(kind); }
+  [[nodiscard]] PointPair::End end() const { return {point.gpus, kind, side().step}; }
+};
+
+std::optional<Chosen> choose(const Point& point, std::optional<Kind> kind) {
+  const Kind taken = kind.value_or(point.measured ? Kind::measured : Kind::predicted);
+  if (!point.side(taken)) return std::nullopt;
+  return Chosen{point, taken};
 }
 
 std::string name_of(const Point& point) {
@@ -134,9 +140,9 @@ double batch_of(const Point& a, const Point& b) {
   return static_cast<double>(*b.batch_per_gpu) / *a.batch_per_gpu;
 }
 
-PointPair pair_of(const Point& point, const Point& partner, const Named& a, const Named& b) {
-  return {point.axes, point.gpus,    partner.gpus,  batch_of(point, partner),         a.second,
-          b.second,   a.first->step, b.first->step, difference_of(*a.first, *b.first)};
+PointPair pair_of(const Chosen& a, const Chosen& b) {
+  return {a.point.axes, a.end(), b.end(), batch_of(a.point, b.point),
+          difference_of(a.side(), b.side())};
 }
 
 }  // namespace
@@ -163,10 +169,10 @@ Difference difference_of(const Side& a, const Side& b) {
 }
 
 double speedup(const PointPair& pair) {
-  return pair.b_batch * pair.b_gpus / pair.gpus * (pair.a_step / pair.b_step);
+  return pair.b_batch * pair.b.gpus / pair.a.gpus * (pair.a.step / pair.b.step);
 }
 
-Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
+Comparison compare(const ResultFile& a, const ResultFile& b, std::optional<Kind> kind) {
   Comparison all{a.path, b.path, {}, {}};
   std::vector<bool> paired(b.points.size(), false);
   const bool are_single = a.points.size() == 1 && b.points.size() == 1;
@@ -175,14 +181,14 @@ Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice) {
       const bool is_free = !paired[static_cast<std::size_t>(&other - b.points.data())];
       return is_free && (are_single || other.gpus == point.gpus) && other.axes == point.axes;
     });
-    const Named of_a = chosen(point, choice);
-    const Named of_b = partner == b.points.end() ? Named{} : chosen(*partner, choice);
-    if (of_a.first == nullptr || of_b.first == nullptr) {
+    const auto of_a = choose(point, kind);
+    const auto of_b = partner == b.points.end() ? std::nullopt : choose(*partner, kind);
+    if (!of_a || !of_b) {
       all.alone.push_back("A: " + name_of(point));
       continue;
     }
     paired[static_cast<std::size_t>(partner - b.points.begin())] = true;
-    all.pairs.push_back(pair_of(point, *partner, of_a, of_b));
+    all.pairs.push_back(pair_of(*of_a, *of_b));
   }
   for (std::size_t i = 0; i < b.points.size(); ++i) {
     if (!paired[i]) all.alone.push_back("B: " + name_of(b.points[i]));
@@ -194,8 +200,7 @@ Comparison compare_sides(const ResultFile& file) {
   Comparison all{file.path, file.path, {}, {}};
   for (const Point& point : file.points) {
     if (point.predicted && point.measured) {
-      all.pairs.push_back(
-          pair_of(point, point, chosen(point, Choice::predicted), chosen(point, Choice::measured)));
+      all.pairs.push_back(pair_of({point, Kind::predicted}, {point, Kind::measured}));
     } else {
       all.alone.push_back((point.predicted ? "A: " : "B: ") + name_of(point));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,13 +10,19 @@
 namespace paceline::compare {
 
 enum class Cause { compute, bandwidth, latency, skew, rest };
-inline constexpr std::size_t causes = 5;
 
-// How far the difference of the communication could be told apart.
+constexpr auto words_of(Cause) {
+  using enum Cause;
+  return std::array{Word{compute, "compute"}, Word{bandwidth, "bandwidth"},
+                    Word{latency, "latency"}, Word{skew, "skew"}, Word{rest, "rest"}};
+}
+inline constexpr std::size_t causes = words_of(Cause{}).size();
+
+// Into which parts the difference of communication could be split.
 enum class NetworkPart {
   split,     // into bandwidth and latency
-  one_size,  // the calls have about one size: all of it stands under bandwidth, and may be latency
-  no_calls,  // a side lists none (paceline run --calls): the same
+  one_size,  // the calls have about one size: all of it counts as bandwidth, and may be latency
+  no_calls,  // a side lists no calls (paceline run --calls): the same
 };
 
 // Where the difference of a step lies: B's minus A's, in parts that add up to it.
@@ -32,40 +39,40 @@ struct Difference {
   [[nodiscard]] Cause mostly() const;
 };
 
-// Splits the difference of two steps of a job on as many ranks.
+// Splits the difference of two steps of a job on the same number of ranks.
 //
-// By definition a step is compute + exposed communication + what neither lane is busy in, all of
-// the rank that ends last.
+// By definition a step is compute + exposed communication + time in which neither lane is busy, all
+// of the rank that ends last.
 // 1. Transfers. On each side the calls' transfer times (the shortest of any rank, so without
 //    waiting) are fitted as a + b x size (transfer_fit.h). Their sum differs between the sides by
-//    latency, the difference of a x calls; bandwidth, that of b x bytes; and what the lines miss.
-// 2. Only what is exposed matters: of the difference of exposed communication, as much as has the
-//    sign of the transfers' and is no more than it is theirs, shared out in proportion.
-// 3. What else is exposed more or less goes to compute as far as compute changed the other way:
-//    longer compute hides more. The rest of it is waiting.
+//    latency, the difference of a x calls; bandwidth, that of b x bytes; and the fits' residuals.
+// 2. Only exposed communication matters: its difference counts as the transfers' as far as it has
+//    their sign and does not exceed theirs, and is divided in proportion.
+// 3. The remaining difference of exposed communication goes to compute as far as compute changed
+//    the other way: longer compute hides more. The rest of it is waiting.
 // 4. Skew. Waiting is skew as far as the calls' skews grew in sum; compute is skew as far as the
 //    spread of the ranks' compute grew: the last rank was slower, not all of them.
 // 5. rest: what is left, of 1, 3 and of time in which neither lane was busy.
 //
 // Limits. The spans are of one step. Calls in flight at once share the network, so each takes
-// longer than alone; their sum is scaled, its shares stay. Which calls are exposed is not asked:
-// where only small ones are, latency is more of it than is said here. Calls of several algorithms
-// lie on several lines. A change of bucket sizes shows as latency (other numbers of calls) and
-// bandwidth (other sizes do not change the sum of bytes). Where one rank's straggling hides in
-// communication that another cause prolongs, the causes are not additive, and what is told is one
-// way to share them out.
+// longer than alone; their sum is scaled, its shares stay. Which calls are exposed is not
+// considered: where only small ones are, the part of latency is larger than reported. Calls of
+// several algorithms lie on several lines. A change of bucket sizes shows as latency (other numbers
+// of calls) and bandwidth (other sizes do not change the sum of bytes). Where one rank's straggling
+// hides in communication that another cause prolongs, the causes are not additive, and this is one
+// way to divide them.
 [[nodiscard]] Difference difference_of(const Side& a, const Side& b);
 
-// Which side of a point counts.
-enum class Choice { measured_first, predicted, measured };
-
 struct PointPair {
+  struct End {
+    std::uint32_t gpus = 1;  // as many, but where each file is one point
+    Kind is = Kind::predicted;
+    Seconds step;
+  };
+
   Axes axes;
-  std::uint32_t gpus = 1;    // of A
-  std::uint32_t b_gpus = 1;  // as many, but where each side is one point
-  double b_batch = 1;        // samples a GPU and step of B, over A's; 1 where they are not told
-  std::string a_is, b_is;    // predicted or measured
-  Seconds a_step, b_step;
+  End a, b;
+  double b_batch = 1;  // samples a GPU and step of B, over A's; 1 where they are not recorded
   Difference difference;
 };
 
@@ -79,8 +86,10 @@ struct Comparison {
 [[nodiscard]] double speedup(const PointPair& pair);
 
 // Pairs of points with the same GPUs and the same values of the same axes, in A's order. Two files
-// of one point each, of the same axes, are a pair whatever their GPUs.
-[[nodiscard]] Comparison compare(const ResultFile& a, const ResultFile& b, Choice choice);
+// of one point each, of the same axes, are a pair whatever their GPUs. Of no kind: what was
+// measured where it was, else what was predicted.
+[[nodiscard]] Comparison compare(const ResultFile& a, const ResultFile& b,
+                                 std::optional<Kind> kind);
 
 // What was predicted against what was measured at each point.
 [[nodiscard]] Comparison compare_sides(const ResultFile& file);

@@ -13,11 +13,10 @@
 #include <string_view>
 #include <utility>
 
-#include "models/run/call_times.h"
 #include "models/units/parse.h"
+#include "scenarios/errors.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/loader/input_error.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 
 namespace paceline::compare {
 namespace {
@@ -38,11 +37,15 @@ std::optional<Seconds> find_time(const json& in, const char* key) {
   return time_of(in, key);
 }
 
-Call call_of(const json& in) {
+CallTimes call_of(const json& in) {
   const json& size = in.at("size_bytes");
   if (!size.is_number_unsigned())
     throw std::invalid_argument("size_bytes is not a number of bytes");
-  return {Bytes(size.get<std::uint64_t>()), time_of(in, "transfer_s"), time_of(in, "skew_s")};
+  CallTimes call;
+  call.size = Bytes(size.get<std::uint64_t>());
+  call.transfer = time_of(in, "transfer_s");
+  call.skew = time_of(in, "skew_s");
+  return call;
 }
 
 std::optional<Side> find_side(const json& point, const char* key) {
@@ -111,11 +114,8 @@ Side side_of(const StepTrace& trace) {
   side.compute = totals.compute;
   side.exposed_communication = totals.exposed_communication;
   side.compute_spread = compute_spread(trace);
-  side.calls.emplace();
-  for (const CallTimes& call : calls_of(trace)) {
-    side.calls->push_back({call.size, call.transfer, call.skew});
-  }
-  const auto is_untold = [](const Call& call) { return call.transfer == Seconds(0); };
+  side.calls = calls_of(trace);
+  const auto is_untold = [](const CallTimes& call) { return call.transfer == Seconds(0); };
   if (std::ranges::any_of(*side.calls, is_untold)) side.calls.reset();
   return side;
 }

@@ -1,30 +1,32 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "models/units/units.h"
+#include "models/run/call_times.h"
+#include "models/words.h"
 
 namespace paceline::compare {
 
-// A collective call of a step.
-struct Call {
-  Bytes size;
-  Seconds transfer;  // the shortest time that any rank was in it
-  Seconds skew;      // from the first rank's start to the last one's
-};
+enum class Kind { predicted, measured };
+
+constexpr auto words_of(Kind) {
+  using enum Kind;
+  return std::array{Word{predicted, "predicted"}, Word{measured, "measured"}};
+}
 
 // A step that was predicted or measured.
 struct Side {
   Seconds step;
-  // Of the rank that ends last; nothing for published measurements.
+  // Of the rank that ends last; nullopt for published measurements.
   std::optional<Seconds> compute, exposed_communication;
   std::optional<Seconds> compute_spread;  // the longest computing rank's over the shortest one's
-  std::optional<std::vector<Call>> calls;
-  Seconds mad;  // of the step; 0 when predicted, or published
+  std::optional<std::vector<CallTimes>> calls;  // a result file tells size, transfer and skew
+  Seconds mad;                                  // of the step; 0 when predicted, or published
 };
 
 // The values of a point's axes by their paths, as the file spells them.
@@ -33,8 +35,12 @@ using Axes = std::map<std::string, std::string>;
 struct Point {
   Axes axes;  // but for gpus; of traces, the run's name where a file has several
   std::uint32_t gpus = 1;
-  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // where it is told
+  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // where it is recorded
   std::optional<Side> predicted, measured;
+
+  [[nodiscard]] const std::optional<Side>& side(Kind kind) const {
+    return kind == Kind::predicted ? predicted : measured;
+  }
 };
 
 struct ResultFile {

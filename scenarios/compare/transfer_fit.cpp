@@ -19,9 +19,9 @@ struct Sample {
   double calls;
 };
 
-std::vector<Sample> by_size(std::span<const Call> calls) {
+std::vector<Sample> by_size(std::span<const CallTimes> calls) {
   std::map<std::uint64_t, std::vector<double>> times;
-  for (const Call& call : calls) times[call.size.value()].push_back(call.transfer.value());
+  for (const CallTimes& call : calls) times[call.size.value()].push_back(call.transfer.value());
   std::vector<Sample> samples;
   for (const auto& [size, of_size] : times) {
     samples.push_back(
@@ -77,7 +77,7 @@ double time_per_byte(const std::vector<Sample>& samples) {
 
 }  // namespace
 
-TransferFit fit_transfers(std::span<const Call> calls) {
+TransferFit fit_transfers(std::span<const CallTimes> calls) {
   PACELINE_EXPECTS(!calls.empty());
   const auto samples = by_size(calls);
   if (samples.back().size < sizes_differ_from * samples.front().size || samples.size() == 1) {

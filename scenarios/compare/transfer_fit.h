@@ -19,6 +19,6 @@ struct TransferFit {
 // what is left. Neither coefficient is below 0. Sizes that differ by less than a factor of two
 // are taken for one: from them the height would be extrapolated.
 // Precondition: at least one call.
-[[nodiscard]] TransferFit fit_transfers(std::span<const Call> calls);
+[[nodiscard]] TransferFit fit_transfers(std::span<const CallTimes> calls);
 
 }  // namespace paceline::compare

@@ -4,19 +4,15 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
 #include "models/units/parse.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::compare {
 namespace {
-
-constexpr std::array<const char*, causes> cause_names{"compute", "bandwidth", "latency", "skew",
-                                                      "rest"};
 
 std::string signed_text(Seconds time) {
   if (time == Seconds(0)) return "0s";
@@ -29,13 +25,13 @@ std::string cause_text(const Difference& difference) {
   const Cause mostly = difference.mostly();
   const bool told_apart = difference.network == NetworkPart::split;
   if (mostly == Cause::bandwidth && !told_apart) return "bandwidth or latency";
-  return cause_names[static_cast<std::size_t>(mostly)];
+  return std::string(to_text(mostly));
 }
 
 // Parts that are rounding beside the step are none.
 Seconds shown(Seconds part, const PointPair& pair) {
   constexpr double shown_from = 1e-7;  // of the step
-  return std::abs(part.value()) < shown_from * pair.a_step.value() ? Seconds(0) : part;
+  return std::abs(part.value()) < shown_from * pair.a.step.value() ? Seconds(0) : part;
 }
 
 std::vector<std::string> row_of(const PointPair& pair, const std::set<std::string>& paths) {
@@ -44,11 +40,11 @@ std::vector<std::string> row_of(const PointPair& pair, const std::set<std::strin
     const auto axis = pair.axes.find(path);
     row.push_back(axis == pair.axes.end() ? "" : axis->second);
   }
-  row.push_back(pair.gpus == pair.b_gpus ? std::to_string(pair.gpus)
-                                         : fmt::format("{}, {}", pair.gpus, pair.b_gpus));
-  row.push_back(to_text(pair.a_step));
-  row.push_back(to_text(pair.b_step));
-  row.push_back(fmt::format("{:+.1f}%", 100 * pair.difference.step.value() / pair.a_step.value()));
+  row.push_back(pair.a.gpus == pair.b.gpus ? std::to_string(pair.a.gpus)
+                                           : fmt::format("{}, {}", pair.a.gpus, pair.b.gpus));
+  row.push_back(to_text(pair.a.step));
+  row.push_back(to_text(pair.b.step));
+  row.push_back(fmt::format("{:+.1f}%", 100 * pair.difference.step.value() / pair.a.step.value()));
   row.push_back(signed_text(shown(pair.difference.step, pair)));
   for (const Seconds part : pair.difference.parts) row.push_back(signed_text(shown(part, pair)));
   row.push_back(cause_text(pair.difference));
@@ -56,10 +52,10 @@ std::vector<std::string> row_of(const PointPair& pair, const std::set<std::strin
 }
 
 // What the pairs' sides are, when all are alike.
-std::string sides_text(const Comparison& comparison, std::string PointPair::*side) {
-  std::set<std::string> words;
-  for (const PointPair& pair : comparison.pairs) words.insert(pair.*side);
-  return words.size() == 1 ? *words.begin() : "measured where it was, else predicted";
+std::string_view sides_text(const Comparison& comparison, PointPair::End PointPair::*end) {
+  std::set<Kind> kinds;
+  for (const PointPair& pair : comparison.pairs) kinds.insert((pair.*end).is);
+  return kinds.size() == 1 ? to_text(*kinds.begin()) : "measured where it was, else predicted";
 }
 
 void write_notes(std::ostream& out, const Comparison& comparison) {
@@ -86,8 +82,8 @@ void write_notes(std::ostream& out, const Comparison& comparison) {
 }  // namespace
 
 void write_table(std::ostream& out, const Comparison& comparison) {
-  fmt::print(out, "A: {}, {}\n", comparison.a, sides_text(comparison, &PointPair::a_is));
-  fmt::print(out, "B: {}, {}\n\n", comparison.b, sides_text(comparison, &PointPair::b_is));
+  fmt::print(out, "A: {}, {}\n", comparison.a, sides_text(comparison, &PointPair::a));
+  fmt::print(out, "B: {}, {}\n\n", comparison.b, sides_text(comparison, &PointPair::b));
   std::set<std::string> paths;
   for (const PointPair& pair : comparison.pairs) {
     for (const auto& [path, value] : pair.axes) paths.insert(path);
@@ -95,14 +91,14 @@ void write_table(std::ostream& out, const Comparison& comparison) {
   std::vector<std::string> header;
   for (const std::string& path : paths) header.push_back(path.substr(path.rfind('.') + 1));
   header.insert(header.end(), {"gpus", "step A", "step B", "B/A", "B-A"});
-  header.insert(header.end(), cause_names.begin(), cause_names.end());
+  for (const auto& [cause, word] : words_of(Cause{})) header.emplace_back(word);
   header.emplace_back("mostly");
   TextTable table(std::move(header), paths.size() + 1);
   for (const PointPair& pair : comparison.pairs) table.add(row_of(pair, paths));
   table.write(out);
   for (const PointPair& pair : comparison.pairs) {
-    if (pair.gpus == pair.b_gpus) continue;
-    fmt::print(out, "\nspeedup of {} over {}: {:.2f}", pair.b_gpus, pair.gpus, speedup(pair));
+    if (pair.a.gpus == pair.b.gpus) continue;
+    fmt::print(out, "\nspeedup of {} over {}: {:.2f}", pair.b.gpus, pair.a.gpus, speedup(pair));
     if (pair.b_batch != 1) fmt::print(out, ", with {:.4g} times the batch per GPU", pair.b_batch);
     out << '\n';
   }
@@ -115,20 +111,20 @@ void write_json(std::ostream& out, const Comparison& comparison) {
   for (const PointPair& pair : comparison.pairs) {
     const Difference& difference = pair.difference;
     ordered_json parts;
-    for (std::size_t i = 0; i < causes; ++i) {
-      parts[std::string(cause_names[i]) + "_s"] = difference.parts[i].value();
+    for (const auto& [cause, word] : words_of(Cause{})) {
+      parts[std::string(word) + "_s"] = difference.part(cause).value();
     }
     pairs.push_back({{"axes", pair.axes},
-                     {"gpus", pair.gpus},
-                     {"b_gpus", pair.b_gpus},
+                     {"gpus", pair.a.gpus},
+                     {"b_gpus", pair.b.gpus},
                      {"speedup", speedup(pair)},
-                     {"a", {{"is", pair.a_is}, {"step_s", pair.a_step.value()}}},
-                     {"b", {{"is", pair.b_is}, {"step_s", pair.b_step.value()}}},
+                     {"a", {{"is", to_text(pair.a.is)}, {"step_s", pair.a.step.value()}}},
+                     {"b", {{"is", to_text(pair.b.is)}, {"step_s", pair.b.step.value()}}},
                      {"difference_s", difference.step.value()},
                      {"parts", std::move(parts)},
                      {"latency_told_apart", difference.network == NetworkPart::split},
                      {"is_clear", difference.is_clear},
-                     {"mostly", cause_names[static_cast<std::size_t>(difference.mostly())]}});
+                     {"mostly", to_text(difference.mostly())}});
   }
   const ordered_json result{{"schema", "paceline.comparison/1"},
                             {"a", comparison.a},

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "scenarios/errors.h"
 #include "scenarios/run/line_process.h"
 #include "traces/json/protocol.h"
 
@@ -52,7 +53,7 @@ ResolvedPoint small_point() {
   point.fidelity = Fidelity::flow;
   const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
   const training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(16),
-                                      ElementSize(4), Rank(0), "ring"};
+                                      ElementSize(4), Rank(0), training::SimulatedCall{"ring"}};
   point.program.add({"call", training::OperationKind::collective, lane, {}, call});
   return point;
 }
@@ -62,12 +63,13 @@ std::string find_fault_of_simulator() {
   const std::string name = "paceline-sim";
   try {
     LineProcess process({name, {executor_path(name)}, true});
-    const auto answer = process.ask(traces::to_line(small_point()), patience);
+    const ResolvedPoint point = small_point();
+    const auto answer = process.ask(traces::to_line(point), patience);
     if (!answer.line) {
       if (answer.too_late) process.kill();
       return name + ": ended with status " + std::to_string(process.end());
     }
-    const auto reply = traces::reply_from_line(*answer.line);
+    const auto reply = traces::reply_from_line(*answer.line, point.program);
     const auto* const failure = std::get_if<traces::Failure>(&reply);
     return failure == nullptr ? "" : name + ": " + failure->what;
   } catch (const std::runtime_error& error) {

@@ -9,7 +9,7 @@
 
 namespace paceline::doctor {
 
-// A backend of paceline-worker, as it says itself.
+// A backend of paceline-worker, as it reports itself.
 struct BackendState {
   std::string name, summary;
   std::string version;             // of its library; may be empty
@@ -36,7 +36,7 @@ struct Examination {
 // The backends in what paceline-worker wrote. Throws std::runtime_error.
 [[nodiscard]] std::vector<BackendState> backends_from_json(const std::string& text);
 
-// Nothing when there is no such backend.
+// Null when there is no such backend.
 [[nodiscard]] const BackendState* find_backend(const Examination& machine, const std::string& name);
 
 // GPUs that CUDA finds: lines "device N: ..." of a backend that uses them.

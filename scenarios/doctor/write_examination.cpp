@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "scenarios/doctor/recommend.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::doctor {
 namespace {

@@ -8,9 +8,10 @@
 #include <numeric>
 #include <utility>
 
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 #include "traces/archive/archive.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/collective_logs.h"
+#include "traces/formats/device_traces.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
 
 namespace paceline {

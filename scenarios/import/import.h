@@ -11,8 +11,8 @@
 
 namespace paceline {
 
-// What files say of training runs: what profilers saw, a file a rank; runs as paceline keeps them;
-// logs of collectives, which paceline calibrate fits.
+// The contents of files of training runs: profilers' traces, a file a rank; runs as paceline keeps
+// them; logs of collectives, which paceline calibrate fits.
 struct Import {
   struct Refused {
     std::string file, why;
@@ -32,9 +32,9 @@ struct Import {
   std::vector<Refused> refused;
 };
 
-// Reads files, archives and folders of them, in the formats that their contents show. What cannot
-// be read is refused with a reason; when nothing is left, or two files are of one rank, throws
-// InputError.
+// Reads files, archives and folders of them, in the formats that their contents show. Files that
+// cannot be read are refused with a reason; when nothing is left, or two files are of one rank,
+// throws InputError.
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
 // Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and

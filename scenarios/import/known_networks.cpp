@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/data_files.h"
+#include "scenarios/loader/data_files/data_files.h"
 
 namespace paceline {
 namespace {
@@ -20,49 +20,53 @@ std::vector<ElementCount> gradients_of(std::string_view network) {
   return counts;
 }
 
-std::size_t gradients_in(const std::vector<Span>& spans) {
+using Operations = std::vector<training::Operation>;
+
+std::size_t gradients_in(const Operations& operations) {
   std::size_t gradients = 0;
-  for (const Span& span : spans) gradients += span.gradients.size();
+  for (const auto& operation : operations) gradients += operation.gradients.size();
   return gradients;
 }
 
-bool are_unknown(const std::vector<Span>& spans) {
-  return std::ranges::all_of(spans, [](const Span& span) {
-    return std::ranges::all_of(span.gradients,
+bool are_unknown(const Operations& operations) {
+  return std::ranges::all_of(operations, [](const training::Operation& operation) {
+    return std::ranges::all_of(operation.gradients,
                                [](ElementCount count) { return count == ElementCount(0); });
   });
 }
 
-bool fill_the_buckets(const std::vector<ElementCount>& counts, const std::vector<Span>& spans) {
+bool fill_the_buckets(const std::vector<ElementCount>& counts, const Operations& operations) {
   std::size_t next = 0, buckets = 0;
   ElementCount sum;
-  for (const Span& span : spans) {
-    for (std::size_t i = 0; i < span.gradients.size(); ++i) sum += counts[next++];
-    if (span.collective != collectives::Collective::all_reduce || sum == ElementCount(0)) continue;
-    if (span.element_size == ElementSize(0) || span.size != sum * span.element_size) return false;
+  for (const auto& operation : operations) {
+    for (std::size_t i = 0; i < operation.gradients.size(); ++i) sum += counts[next++];
+    const auto* call = call_of(operation);
+    if (call == nullptr || call->collective != collectives::Collective::all_reduce) continue;
+    if (sum == ElementCount(0)) continue;
+    if (call->is_untold || call->count != sum) return false;
     sum = ElementCount(0);
     ++buckets;
   }
   return buckets > 0 && sum == ElementCount(0);
 }
 
-void fill(const std::vector<ElementCount>& counts, std::vector<Span>& spans) {
+void fill(const std::vector<ElementCount>& counts, Operations& operations) {
   std::size_t next = 0;
-  for (Span& span : spans) {
-    for (ElementCount& gradient : span.gradients) gradient = counts[next++];
+  for (auto& operation : operations) {
+    for (ElementCount& gradient : operation.gradients) gradient = counts[next++];
   }
 }
 
 }  // namespace
 
 std::optional<std::string> fill_gradients(StepTrace& trace) {
-  const auto& spans = trace.classes.front().spans;
-  const std::size_t gradients = gradients_in(spans);
-  if (gradients == 0 || !are_unknown(spans)) return std::nullopt;
+  auto& operations = trace.program.operations;
+  const std::size_t gradients = gradients_in(operations);
+  if (gradients == 0 || !are_unknown(operations)) return std::nullopt;
   for (const ShippedFile& file : shipped_networks()) {
     const auto counts = gradients_of(file.name);
-    if (counts.size() != gradients || !fill_the_buckets(counts, spans)) continue;
-    for (RankClass& members : trace.classes) fill(counts, members.spans);
+    if (counts.size() != gradients || !fill_the_buckets(counts, operations)) continue;
+    fill(counts, operations);
     return std::string(file.name);
   }
   return std::nullopt;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "models/units/parse.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {

@@ -10,18 +10,12 @@
 
 #include "models/run/call_times.h"
 #include "models/units/parse.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {
 
 using traces::TraceRun;
-
-std::size_t ranks_of(const StepTrace& trace) {
-  std::size_t ranks = 0;
-  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
-  return ranks;
-}
 
 void write_totals(std::ostream& out, const std::vector<TraceRun>& runs) {
   TextTable table(
@@ -29,7 +23,7 @@ void write_totals(std::ostream& out, const std::vector<TraceRun>& runs) {
       2);
   for (const TraceRun& run : runs) {
     const StepTotals totals = totals_of(run.trace);
-    table.add({run.name, std::string(to_text(run.origin)), std::to_string(ranks_of(run.trace)),
+    table.add({run.name, std::string(to_text(run.origin)), std::to_string(rank_count(run.trace)),
                run.batch_per_gpu ? std::to_string(*run.batch_per_gpu) : "-", to_text(totals.step),
                to_text(totals.compute), to_text(totals.communication),
                to_text(totals.exposed_communication), std::to_string(calls_of(run.trace).size())});
@@ -71,7 +65,7 @@ nlohmann::ordered_json json_of(const std::vector<TraceRun>& runs) {
     }
     all.push_back({{"name", run.name},
                    {"origin", to_text(run.origin)},
-                   {"ranks", ranks_of(run.trace)},
+                   {"ranks", rank_count(run.trace)},
                    {"batch_per_gpu",
                     run.batch_per_gpu ? nlohmann::ordered_json(*run.batch_per_gpu) : nullptr},
                    {"step_s", totals.step.value()},

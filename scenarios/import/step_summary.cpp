@@ -12,7 +12,7 @@
 
 #include "models/run/call_times.h"
 #include "models/units/parse.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 #include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
 
@@ -20,8 +20,6 @@ namespace paceline {
 namespace {
 
 using training::OperationKind;
-
-std::size_t gradients_of(const Span& span) { return span.gradients.size(); }
 
 // Compute between one collective and the next, of the first rank: a layer group is what makes one
 // bucket ready.
@@ -40,17 +38,18 @@ void write_groups(std::ostream& out, const StepTrace& trace) {
     }
     return std::pair(kinds.empty() ? "-" : kinds, to_text(sum));
   };
-  for (const Span& span : trace.classes.front().spans) {
-    if (span.kind == OperationKind::collective) {
+  for (const Span& span : spans_of(trace, trace.classes.front())) {
+    const training::Operation& operation = span.operation;
+    if (span.call() != nullptr) {
       const CallTimes& call = calls[next++];
       const auto [kinds, time] = told();
-      table.add({kinds, time, std::to_string(gradients), span.name, to_text(call.size),
+      table.add({kinds, time, std::to_string(gradients), operation.name, to_text(call.size),
                  to_text(call.transfer), to_text(call.skew)});
       times.clear();
       gradients = 0;
-    } else if (span.kind != OperationKind::input) {
-      times[span.kind] += span.end - span.start;
-      gradients += gradients_of(span);
+    } else if (operation.kind != OperationKind::input) {
+      times[operation.kind] += span.duration();
+      gradients += operation.gradients.size();
     }
   }
   const auto [kinds, time] = told();
@@ -58,11 +57,11 @@ void write_groups(std::ostream& out, const StepTrace& trace) {
   table.write(out);
 }
 
-Seconds time_of(const RankClass& members, bool late) {
+Seconds time_of(const StepTrace& trace, const RankClass& members, bool late) {
   Seconds sum;
-  for (const Span& span : members.spans) {
-    if (span.kind == OperationKind::collective) continue;
-    if ((span.kind == OperationKind::input) == late) sum += span.end - span.start;
+  for (const Span& span : spans_of(trace, members)) {
+    if (span.call() != nullptr) continue;
+    if ((span.operation.kind == OperationKind::input) == late) sum += span.duration();
   }
   return sum;
 }
@@ -75,16 +74,17 @@ std::string named(const std::vector<Rank>& ranks) {
 // Those that compute 5 % longer than the median, or begin as much of the step late.
 void write_stragglers(std::ostream& out, const TracedRun& traced) {
   constexpr double much = 0.05;
-  const auto& classes = traced.run.trace.classes;
+  const StepTrace& trace = traced.run.trace;
+  const auto& classes = trace.classes;
   if (classes.size() < 2) return;
   std::vector<Seconds> computes;
   for (const RankClass& members : classes) {
-    computes.insert(computes.end(), members.ranks.size(), time_of(members, false));
+    computes.insert(computes.end(), members.ranks.size(), time_of(trace, members, false));
   }
   std::ranges::sort(computes);
   const Seconds median = computes[(computes.size() - 1) / 2];
   for (const RankClass& members : classes) {
-    const Seconds compute = time_of(members, false), late = time_of(members, true);
+    const Seconds compute = time_of(trace, members, false), late = time_of(trace, members, true);
     if (compute > median * (1 + much)) {
       fmt::print(out, "straggler: {} computes {}, {:.0f} % more than the median\n",
                  named(members.ranks), to_text(compute), 100 * (compute / median - 1));
@@ -96,12 +96,12 @@ void write_stragglers(std::ostream& out, const TracedRun& traced) {
 }
 
 void write_path(std::ostream& out, const TracedRun& traced) {
-  const auto program = traces::traced_program(traced.run.trace).program;
+  const auto& operations = traced.run.trace.program.operations;
   std::map<Rank, Seconds> compute;
   Seconds transfer, sum;
-  for (const traces::PathPart& part : traces::critical_path(program, traced.run.trace)) {
+  for (const traces::PathPart& part : traces::critical_path(traced.run.trace)) {
     sum += part.time;
-    const bool is_call = program.operations[part.operation].kind == OperationKind::collective;
+    const bool is_call = call_of(operations[part.operation]) != nullptr;
     (is_call ? transfer : compute[part.rank]) += part.time;
   }
   fmt::print(out, "critical path:");

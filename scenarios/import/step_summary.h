@@ -7,7 +7,7 @@
 namespace paceline {
 
 // Of one step of a run: compute up to each collective and after the last, ranks that are late or
-// compute longer than the median one, and what the step's length hangs on.
+// compute longer than the median one, and the critical path.
 void write_step(std::ostream& out, const TracedRun& traced);
 
 }  // namespace paceline

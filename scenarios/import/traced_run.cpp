@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "models/units/parse.h"
+#include "scenarios/errors.h"
 #include "scenarios/import/known_networks.h"
-#include "scenarios/loader/input_error.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/learn/traced_step.h"
 

@@ -16,14 +16,14 @@ struct TracedRun {
   Seconds step;  // from its start to the end of the last rank
 };
 
-// The step of median length of what profilers saw, with gradients' elements found
-// (known_networks.h) or shared out. Throws InputError, with the path, when there is none.
+// The step of median length of profilers' traces, with gradients' elements found
+// (known_networks.h) or divided evenly. Throws InputError, with the path, when there is none.
 [[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path);
 
 // That, or the only run of an import. Throws InputError when it has several, or none.
 [[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path);
 
-// All runs of an import: those of its files, and what profilers saw.
+// All runs of an import: those of its files, and that of its profilers' traces.
 [[nodiscard]] std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& path);
 
 // Likewise of files that hold nothing else. Throws InputError for what is no run.

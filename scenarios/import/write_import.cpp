@@ -10,12 +10,12 @@
 #include <tuple>
 
 #include "models/units/parse.h"
+#include "scenarios/errors.h"
 #include "scenarios/import/import.h"
 #include "scenarios/import/logs_summary.h"
 #include "scenarios/import/runs_summary.h"
 #include "scenarios/import/step_summary.h"
-#include "scenarios/loader/input_error.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {

@@ -69,12 +69,11 @@ void read_nccl(Reader& reader, CollectiveSettings& collective) {
 }  // namespace
 
 CollectiveSettings load_collective(Reader reader, cost::Library unless_named) {
-  constexpr std::array<std::string_view, 4> libraries{"nccl", "gloo", "mpi", "plan"};
   reader.expect_only(collective_keys);
   CollectiveSettings collective;
   collective.library = unless_named;
   if (const auto library = reader.find("library")) {
-    collective.library = cost::Library{static_cast<int>(library->word(libraries))};
+    collective.library = library->word<cost::Library>();
   }
   read_nccl(reader, collective);
   const auto algorithm = reader.find("algorithm");

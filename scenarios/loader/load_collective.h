@@ -1,6 +1,6 @@
 #pragma once
 
-#include "scenarios/loader/reader.h"
+#include "scenarios/loader/document/reader.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline::loader {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
 #include <variant>
 
+#include "models/run/as_it_ran.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/replay/replay.h"
 
@@ -53,14 +55,17 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   refuse_other_arithmetic(workload);
   const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
   const auto traced = read_traced_run(path.string());
-  traces::TracedProgram program = traces::traced_program(traced->run.trace);
   traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
   scenario.workload = std::move(compute.workload);
   scenario.workload.name = traced->run.name;
-  TracedWork& work = scenario.traced.emplace();
+  training::TracedWork& work = scenario.traced.emplace();
   work.ranks = rank_count(traced->run.trace);
-  work.program = std::move(program.program);
-  work.untold_calls = program.untold_calls;
+  work.program = as_it_ran(traced->run.trace);
+  work.untold_calls = static_cast<std::size_t>(
+      std::ranges::count_if(work.program.operations, [](const training::Operation& operation) {
+        const auto* call = call_of(operation);
+        return call != nullptr && call->is_untold;
+      }));
   work.other_calls = compute.other_calls;
   work.has_gradients = compute.gradients > 0;
   work.slowdown = std::move(compute.slowdown);
@@ -74,15 +79,8 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
                               traced->run.assumptions.end());
 }
 
-void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario) {
-  if (strategy == strategy_traced) {
-    if (!scenario.traced) field.fail("does what a trace did", "write workload: {trace: FILE}");
-    if (scenario.training.wire_type) {
-      field.fail("sends what the trace sent, of its type", "take strategy: ddp");
-    }
-    return;
-  }
-  if (!scenario.traced) return;
+void check_traced_gradients(const Field& field, const Scenario& scenario) {
+  if (!scenario.traced || scenario.strategy->replays_trace) return;
   if (scenario.traced->calls_as_traced) {
     field.fail("makes collectives of its own", "take strategy: traced, or calls: predicted");
   }

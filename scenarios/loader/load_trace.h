@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "scenarios/loader/reader.h"
+#include "scenarios/loader/document/reader.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline::loader {
@@ -12,9 +12,10 @@ namespace paceline::loader {
 // workload that has one. Throws InputError.
 void load_trace(const Field& trace, Reader& workload, Scenario& scenario);
 
-// All throw InputError for what a trace cannot give: `field` names a strategy.
-void check_strategy(const Field& field, const std::string& strategy, const Scenario& scenario);
-// Of a section with strategy traced: what would change its program.
+// All throw InputError for what a trace cannot give.
+// A strategy that reduces gradients, of a trace that does not tell them; `field` names it.
+void check_traced_gradients(const Field& field, const Scenario& scenario);
+// Of a section with a strategy that replays: what would change its program.
 void check_traced_training(Reader& training);
 // Precondition: the cluster has its size.
 void check_traced_ranks(const Reader& workload, const Scenario& scenario);

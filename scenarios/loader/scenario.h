@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,8 +15,10 @@
 #include "models/run/resolved_point.h"
 #include "models/topology/cluster.h"
 #include "models/training/strategy.h"
+#include "models/training/traced_step.h"
+#include "models/words.h"
 #include "models/workload/workload.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 
@@ -33,6 +36,11 @@ enum class JobPlacement {
   alternate,  // node by node in turn
   random,     // drawn, by the scenario's seed
 };
+
+constexpr auto words_of(JobPlacement) {
+  using enum JobPlacement;
+  return std::array{Word{packed, "packed"}, Word{alternate, "alternate"}, Word{random, "random"}};
+}
 
 // Jobs beside the one asked about that do the same on nodes of their own.
 struct OtherJobs {
@@ -56,28 +64,15 @@ struct Contention {
   Location where = {};    // the file says so
 };
 
-// The strategy that does what a trace did: its collectives, of the sizes that they had.
-inline constexpr std::string_view strategy_traced = "traced";
-
-// A step that was run, from `workload.trace`.
-struct TracedWork {
-  std::uint32_t ranks = 1;        // that it is of
-  training::StepProgram program;  // for as many; calls take what they took
-  std::size_t untold_calls = 0;   // that can take nothing else: their kind or size is not known
-  std::size_t other_calls = 0;    // that reduce no gradients, and broadcast no buffers
-  bool calls_as_traced = false;   // none is to be predicted
-  bool has_gradients = false;     // of known sizes, so that buckets can be filled anew
-  std::vector<double> slowdown;   // by rank, of compute; beside that of Scenario::workload
-};
-
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
   topology::Cluster cluster;    // sized to the point's GPUs
-  std::string strategy;         // of models/training; or traced: what `traced` did
-  std::optional<TracedWork> traced;
-  training::TrainingSettings training;
+  std::optional<training::TracedWork> traced;
+  const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
+  settings::Settings strategy_settings;          // of its keys
+  training::CommonSettings training;
   CollectiveSettings collective;
   OtherJobs other_jobs;
   Contention contention;
@@ -91,6 +86,12 @@ struct Scenario {
   std::vector<std::string> assumptions;
   std::string compute_assumption;  // empty: the compute is given or measured
 };
+
+// What the scenario's strategy builds from.
+[[nodiscard]] inline training::StrategyRequest strategy_request(const Scenario& scenario) {
+  return {scenario.workload, scenario.cluster, scenario.strategy_settings, scenario.training,
+          scenario.traced ? &*scenario.traced : nullptr};
+}
 
 // A value of a sweep axis, in SI units where it has a unit.
 struct AxisValue {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "models/units/parse.h"
+#include "scenarios/loader/document/sha256.h"
 #include "scenarios/loader/load_scenario.h"
-#include "scenarios/loader/sha256.h"
 
 namespace paceline {
 
@@ -81,6 +81,7 @@ struct RawMeasured {
 struct ScenarioFile::State {
   DocumentPtr document;
   std::string path, name, sha256;
+  std::uint64_t seed = 1;
   std::vector<Setting> given_settings;
   Overrides settings;
   std::vector<Axis> axes;
@@ -283,13 +284,16 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   state->read_sweep();
   state->apply(settings);
   state->make_grid();
-  state->name = state->scenario(0).name;
+  const Scenario first = state->scenario(0);
+  state->name = first.name;
+  state->seed = first.seed;
   state->read_measured();
   return ScenarioFile(std::move(state));
 }
 
 const std::string& ScenarioFile::path() const { return state_->path; }
 const std::string& ScenarioFile::name() const { return state_->name; }
+std::uint64_t ScenarioFile::seed() const { return state_->seed; }
 std::string ScenarioFile::sha256() const { return state_->sha256; }
 const std::vector<ScenarioFile::Setting>& ScenarioFile::settings() const {
   return state_->given_settings;

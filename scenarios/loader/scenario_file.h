@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ class ScenarioFile {
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::uint64_t seed() const;  // of the first point
   [[nodiscard]] std::string sha256() const;
   [[nodiscard]] const std::vector<Setting>& settings() const;
 

@@ -15,7 +15,7 @@
 #include "models/contract.h"
 #include "models/topology/fabric.h"
 #include "models/units/parse.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {
@@ -25,7 +25,6 @@ using topology::Fabric;
 using topology::IntraNodeKind;
 using topology::Link;
 using topology::LinkKind;
-using topology::Placement;
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -95,7 +94,7 @@ std::string between_nodes(const Cluster& cluster) {
   return fmt::format("{}a fat tree\n  {} of up to {}{}, uplinks {}:1, {}", nics,
                      counted(cluster.leaves(), "leaf group"), counted(tree->nodes_per_leaf, "node"),
                      tree->rails ? ", a switch a rail" : "", tree->oversubscription,
-                     tree->placement == Placement::packed ? "packed" : "spread");
+                     to_text(tree->placement));
 }
 
 void write_summary(std::ostream& out, const Cluster& cluster) {

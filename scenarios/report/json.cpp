@@ -27,7 +27,7 @@ ordered_json context_of(const ScenarioFile& file) {
           {"settings", std::move(settings)},
           {"simgrid", PACELINE_SIMGRID_VERSION},
           {"host", host_name()},
-          {"seed", file.scenario(0).seed}};
+          {"seed", file.seed()}};
 }
 
 ordered_json axes_of(const PointOutcome& outcome) {

@@ -10,7 +10,7 @@
 #include "models/units/parse.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {

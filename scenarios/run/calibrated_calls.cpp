@@ -6,8 +6,9 @@
 #include <set>
 #include <string>
 
+#include "models/training/call_plan.h"
 #include "models/units/parse.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/calibrated_cluster.h"
 
 namespace paceline {
@@ -15,11 +16,6 @@ namespace paceline {
 using training::CollectiveCall;
 
 namespace {
-
-// What was said of NCCL's choice.
-void forget_nccl(std::vector<std::string>& assumptions) {
-  std::erase_if(assumptions, [](const std::string& one) { return one.starts_with("nccl"); });
-}
 
 struct Applied {
   std::set<collectives::Collective> known, unknown;
@@ -38,14 +34,15 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
   Applied applied;
   auto& operations = prepared.point.program.operations;
   for (training::OperationId id = 0; id < operations.size(); ++id) {
-    auto* call = std::get_if<CollectiveCall>(&operations[id].work);
+    CollectiveCall* call = call_of(operations[id]);
     if (call == nullptr || call->size() == Bytes(0)) continue;
     const cost::CollectiveFit* fit = calibration.find(call->collective);
     if (fit == nullptr) {
       applied.unknown.insert(call->collective);
       continue;
     }
-    const cost::CollectiveShape shape{call->collective, nodes.nodes, nodes.gpus_per_node};
+    const topology::Cluster members = group_cluster(nodes, call->group);
+    const cost::CollectiveShape shape{call->collective, members.nodes, members.gpus_per_node};
     const cost::Prediction predicted = fit->predict(shape, call->size());
     // Of a calibration that somebody wrote.
     constexpr Seconds least(1e-12), most(1e9);
@@ -55,10 +52,8 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
                                    to_text(call->size())),
                        "calibrate again");
     }
-    call->known_time = predicted.time;
-    call->wire = {};
-    prepared.call_ranges[id] = {predicted.low / predicted.time, predicted.high / predicted.time};
-    call->algorithm = "calibrated";
+    call->how = training::KnownCall{predicted.time, "calibrated"};
+    call->range = {predicted.low / predicted.time, predicted.high / predicted.time};
     applied.other_group = applied.other_group || !calibration.is_fitted(shape);
     applied.other_sizes = applied.other_sizes || is_beyond(*fit, call->size());
     applied.known.insert(call->collective);
@@ -97,26 +92,26 @@ void give_times(const Calibration& calibration, const topology::Cluster& nodes,
 
 bool simulates_calls(const training::StepProgram& program) {
   return std::ranges::any_of(program.operations, [](const training::Operation& operation) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    return call != nullptr && !call->known_time && call->size() > Bytes(0);
+    const CollectiveCall* call = call_of(operation);
+    return call != nullptr && call->known() == nullptr && call->size() > Bytes(0);
   });
 }
 
 }  // namespace
 
-void apply_calibration(const Calibration& calibration, const Scenario& scenario,
-                       PreparedPoint& prepared) {
+void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
+                           PreparedPoint& prepared) {
   const topology::Cluster nodes = job_cluster(prepared.point);
-  if (nodes.ranks() < RankCount(2)) return;
+  if (nodes.ranks() < RankCount(2)) return plan_calls(scenario, prepared);
   give_times(calibration, nodes, prepared);
-  forget_nccl(prepared.assumptions);
-  if (!simulates_calls(prepared.point.program)) return;
-  take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
+  if (simulates_calls(prepared.point.program)) {
+    take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
+  }
   // Of what is still simulated: what the library runs depends on the links.
   Scenario on_links = scenario;
   on_links.cluster.network = prepared.point.cluster.network;
   on_links.cluster.intra_node = prepared.point.cluster.intra_node;
-  name_calls(on_links, prepared);
+  plan_calls(on_links, prepared);
 }
 
 }  // namespace paceline

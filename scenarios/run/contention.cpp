@@ -1,46 +1,23 @@
 #include "scenarios/run/contention.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "models/contract.h"
 #include "models/run/call_times.h"
+#include "models/stats/interval_set.h"
 
 namespace paceline {
 namespace {
 
-using training::OperationKind;
+using Busy = stats::IntervalSet<Seconds>;
 
-struct Interval {
-  Seconds start, end;
-};
-
-// When any collective is under way for a rank: apart from one another, in order.
-std::vector<Interval> communicating(const std::vector<Span>& spans) {
-  std::vector<Interval> all;
+// When any collective is under way for a rank.
+Busy communicating(const std::vector<Span>& spans) {
+  std::vector<Busy::Interval> calls;
   for (const Span& span : spans) {
-    if (span.kind == OperationKind::collective) all.push_back({span.start, span.end});
+    if (span.call() != nullptr) calls.push_back({span.start(), span.end()});
   }
-  std::sort(all.begin(), all.end(),
-            [](const Interval& a, const Interval& b) { return a.start < b.start; });
-  std::vector<Interval> joined;
-  for (const Interval& one : all) {
-    if (!joined.empty() && one.start <= joined.back().end) {
-      joined.back().end = std::max(joined.back().end, one.end);
-    } else {
-      joined.push_back(one);
-    }
-  }
-  return joined;
-}
-
-Seconds beside(const Span& span, const std::vector<Interval>& intervals) {
-  Seconds shared;
-  auto from = std::lower_bound(intervals.begin(), intervals.end(), span.start,
-                               [](const Interval& one, Seconds start) { return one.end <= start; });
-  for (; from != intervals.end() && from->start < span.end; ++from) {
-    shared += std::min(span.end, from->end) - std::max(span.start, from->start);
-  }
-  return shared;
+  return Busy(std::move(calls));
 }
 
 }  // namespace
@@ -51,11 +28,12 @@ std::vector<Seconds> contended_times(const training::StepProgram& program, const
   std::vector<Seconds> shared(program.operations.size());
   double ranks = 0;
   for (const RankClass& members : trace.classes) {
-    const auto intervals = communicating(members.spans);
+    const std::vector<Span> spans = spans_of(trace, members);
+    const Busy calls = communicating(spans);
     const auto weight = static_cast<double>(members.ranks.size());
     ranks += weight;
-    for (std::size_t id = 0; id < members.spans.size(); ++id) {
-      shared[id] += beside(members.spans[id], intervals) * weight;
+    for (std::size_t id = 0; id < spans.size(); ++id) {
+      shared[id] += calls.covered(spans[id].start(), spans[id].end()) * weight;
     }
   }
   std::vector<Seconds> times(program.operations.size());

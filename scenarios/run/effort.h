@@ -4,7 +4,7 @@
 #include <string>
 
 #include "models/run/resolved_point.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 

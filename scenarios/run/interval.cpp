@@ -36,11 +36,10 @@ ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
       }
       operation.rank_parts = std::move(parts);
     }
-    auto* call = std::get_if<CollectiveCall>(&operation.work);
+    auto* call = call_of(operation);
     if (call == nullptr) continue;
-    call->known_time = calls[next++].together();
+    call->how = training::KnownCall{calls[next++].together(), "predicted"};
     call->root = Rank(0);
-    call->options = {};
   }
   return point;
 }
@@ -53,8 +52,8 @@ Seconds step_of(ResolvedPoint point, double compute, const CallFactor& call_fact
     if (auto* time = std::get_if<Seconds>(&work)) {
       *time = *time * compute;
     } else {
-      auto& call = std::get<CollectiveCall>(work);
-      call.known_time = *call.known_time * call_factor(id);
+      auto& known = std::get<training::KnownCall>(std::get<CollectiveCall>(work).how);
+      known.time = known.time * call_factor(id);
     }
   }
   return cost::predict_closed(std::move(point)).totals.step;
@@ -65,10 +64,7 @@ Seconds step_of(ResolvedPoint point, double compute, const CallFactor& call_fact
 StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = composed(prepared, predicted);
   const auto range_of = [&](training::OperationId id) {
-    const auto found = prepared.call_ranges.find(id);
-    if (found != prepared.call_ranges.end()) return found->second;
-    const auto& call = std::get<CollectiveCall>(prepared.point.program.operations[id].work);
-    return call.wire == topology::Wire{} ? prepared.simulated_calls : prepared.nccl_calls;
+    return call_of(prepared.point.program.operations[id])->range;
   };
   const auto as_it_is = [](training::OperationId) { return 1.0; };
   const auto low = [&](training::OperationId id) { return range_of(id).low; };

@@ -18,19 +18,25 @@ class LibraryCalls {
   // The scenario must outlive it.
   explicit LibraryCalls(const Scenario& scenario);
 
-  // Gives a call its algorithm, options and wire. Returns the protocol that stands behind the wire,
-  // as its library spells it; empty without one.
-  std::string name(training::CollectiveCall& call);
+  // Says how a call is carried out, and how sure its time is. Returns the protocol that stands
+  // behind its wire, as its library spells it; empty without one.
+  std::string plan(training::CollectiveCall& call);
 
-  // What was assumed in naming the calls so far.
+  // The same by an algorithm of the registry, or the one that is predicted to be the fastest
+  // (collectives::automatic).
+  void plan_by(const std::string& algorithm, training::CollectiveCall& call) const;
+
+  // What was assumed in planning the calls so far.
   [[nodiscard]] std::vector<std::string> assumptions() const;
 
  private:
-  std::string name_nccl(training::CollectiveCall& call);
+  // Null where another library runs the calls, or a group has one GPU.
+  const cost::nccl::Chooser* chooser_of(training::Group group);
+  std::string plan_nccl(const cost::nccl::Chooser& chooser, training::CollectiveCall& call);
 
   const Scenario& scenario_;
-  std::uint32_t nccl_minor_;                 // as the scenario has it, or else the one assumed
-  std::optional<cost::nccl::Chooser> nccl_;  // with two GPUs or more
+  std::uint32_t nccl_minor_;  // as the scenario has it, or else the one assumed
+  std::map<training::Group, cost::nccl::Chooser> nccl_;  // of groups that calls have had
   std::map<collectives::Collective, std::set<std::string>> nccl_ways_;
   std::vector<std::string> stand_ins_;
 };

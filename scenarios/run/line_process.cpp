@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "models/contract.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 namespace {

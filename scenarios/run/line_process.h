@@ -6,20 +6,12 @@
 #include <array>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "models/units/units.h"
 
 namespace paceline {
-
-// Trouble in the world rather than in the input: exit code 3.
-class BackendError : public std::runtime_error {
- public:
-  BackendError(const std::string& backend, const std::string& what)
-      : std::runtime_error(backend + ": " + what) {}
-};
 
 // A program that lies beside this one, so that a build or an installation is moved as a whole.
 [[nodiscard]] std::string executor_path(const std::string& name);

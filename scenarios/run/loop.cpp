@@ -8,8 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "scenarios/loader/input_error.h"
-#include "scenarios/run/line_process.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline {
@@ -34,10 +33,10 @@ ScenarioFile::Setting gpus_setting(const std::vector<std::uint32_t>& gpus) {
 }
 
 // The numbers of GPUs above 1 that the scenario sweeps over.
-std::vector<std::uint32_t> gpus_of(const ScenarioFile& file) {
+std::vector<std::uint32_t> gpus_of(Preparer& points) {
   std::set<std::uint32_t> all;
-  for (std::size_t point = 0; point < file.points().size(); ++point) {
-    const auto gpus = file.scenario(point).cluster.ranks().value();
+  for (std::size_t point = 0; point < points.file().points().size(); ++point) {
+    const auto gpus = points.scenario(point)->cluster.ranks().value();
     if (gpus > 1) all.insert(gpus);
   }
   return {all.begin(), all.end()};
@@ -56,13 +55,14 @@ std::vector<double> durations(const std::vector<PointOutcome>& outcomes,
 
 class NetworkSearch {
  public:
-  NetworkSearch(const ScenarioFile& file, const RunOptions& options,
+  NetworkSearch(Preparer& points, const RunOptions& options,
                 const std::vector<PointOutcome>& measured)
-      : path_(file.path()),
-        settings_(file.settings()),
+      : path_(points.file().path()),
+        settings_(points.file().settings()),
+        prediction_(points.options()),
         options_(options),
         measured_(durations(measured, &PointOutcome::calls_measured)) {
-    const topology::Cluster cluster = file.scenario(0).cluster;
+    const topology::Cluster& cluster = points.scenario(0)->cluster;
     const bool one_node = std::all_of(measured.begin(), measured.end(),
                                       [](const PointOutcome& one) { return one.nodes == 1; });
     fit_.section = one_node ? "cluster.intra_node" : "cluster.network";
@@ -123,7 +123,8 @@ class NetworkSearch {
   // Logarithms of predicted over measured.
   [[nodiscard]] std::vector<double> residuals(const Pair& pair) const {
     const auto file = ScenarioFile::read(path_, joined(settings_, at_pair(pair).settings()));
-    auto predicted = durations(run_scenario(file, options_), &PointOutcome::calls_predicted);
+    Preparer points(file, prediction_);
+    auto predicted = durations(run_scenario(points, options_), &PointOutcome::calls_predicted);
     if (predicted.size() != measured_.size()) {
       throw InputError({path_, 0, 0}, "makes other calls when measured than when predicted",
                        "fix the algorithm of its collectives");
@@ -162,6 +163,7 @@ class NetworkSearch {
 
   std::string path_;
   Settings settings_;
+  PredictionOptions prediction_;
   RunOptions options_;
   std::vector<double> measured_;  // by call, seconds
   NetworkFit fit_;                // where the search begins
@@ -178,14 +180,16 @@ void require_measured(const std::vector<PointOutcome>& outcomes) {
 
 void choose(const ScenarioFile& file, const LoopOptions& options,
             std::vector<std::uint32_t>& fitted, std::vector<std::uint32_t>& predicted) {
-  const auto all = gpus_of(file);
+  Preparer points(file);
+  const auto all = gpus_of(points);
   const Location where{file.path(), 0, 0};
-  if (!file.scenario(0).calibration.empty()) {
+  const auto first = points.scenario(0);
+  if (!first->calibration.empty()) {
     throw InputError(where, "has a calibration, and the loop makes its own",
                      "leave out cluster.calibration");
   }
-  if (file.scenario(0).contention.measured) {
-    throw InputError(file.scenario(0).contention.where,
+  if (first->contention.measured) {
+    throw InputError(first->contention.where,
                      "contention is fitted to what the file says was measured, which the loop "
                      "leaves out",
                      "write contention: off or a factor");
@@ -214,36 +218,37 @@ std::vector<ScenarioFile::Setting> NetworkFit::settings() const {
           {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
 }
 
-NetworkFit fit_network(const ScenarioFile& file, const RunOptions& options,
+NetworkFit fit_network(Preparer& points, const RunOptions& options,
                        const std::vector<PointOutcome>& measured) {
-  return NetworkSearch(file, options, measured).run();
+  return NetworkSearch(points, options, measured).run();
 }
 
 LoopResult validate_by_loop(const std::string& path, const Settings& settings,
                             const LoopOptions& options) {
   std::vector<std::uint32_t> fitted, predicted;
   choose(ScenarioFile::read(path, settings), options, fitted, predicted);
-  RunOptions as_measured = options.run;
-  as_measured.as_measured = true;
+  const MeasureOptions hardware{nullptr, options.run.progress, false};
 
-  const auto few = ScenarioFile::read(path, joined(settings, {gpus_setting(fitted)}));
+  const auto few_file = ScenarioFile::read(path, joined(settings, {gpus_setting(fitted)}));
+  Preparer few(few_file, {.as_measured = true});
   auto measured = points_to_measure(few);
-  measure_scenario(few, {nullptr, options.run.progress, false}, measured);
+  measure_scenario(few, hardware, measured);
   require_measured(measured);
   if (durations(measured, &PointOutcome::calls_measured).empty()) {
     throw InputError({path, 0, 0}, "makes no collective calls to fit", "");
   }
   LoopResult result;
-  RunOptions quiet = as_measured;
+  RunOptions quiet = options.run;
   quiet.progress = nullptr;
   result.fit = fit_network(few, quiet, measured);
 
   constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
-  as_measured.call_uncertainty =
-      std::expm1(of_90_percent * std::hypot(result.fit.residual, call_deviation));
+  const PredictionOptions as_fitted{
+      true, std::expm1(of_90_percent * std::hypot(result.fit.residual, call_deviation))};
   const auto with_fit = joined(settings, result.fit.settings());
-  auto outcomes =
-      run_scenario(ScenarioFile::read(path, joined(with_fit, {gpus_setting(fitted)})), as_measured);
+  const auto fitted_file = ScenarioFile::read(path, joined(with_fit, {gpus_setting(fitted)}));
+  Preparer again(fitted_file, as_fitted);
+  auto outcomes = run_scenario(again, options.run);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     outcomes[i].measured = measured[i].measured;
     outcomes[i].measured->fitted = true;
@@ -251,9 +256,10 @@ LoopResult validate_by_loop(const std::string& path, const Settings& settings,
     outcomes[i].calls_measured = measured[i].calls_measured;
     outcomes[i].compute_spread_measured = measured[i].compute_spread_measured;
   }
-  const auto more = ScenarioFile::read(path, joined(with_fit, {gpus_setting(predicted)}));
-  auto others = run_scenario(more, as_measured);
-  measure_scenario(more, {nullptr, options.run.progress, false}, others);
+  const auto more_file = ScenarioFile::read(path, joined(with_fit, {gpus_setting(predicted)}));
+  Preparer more(more_file, as_fitted);
+  auto others = run_scenario(more, options.run);
+  measure_scenario(more, hardware, others);
   require_measured(others);
   result.outcomes = std::move(outcomes);
   result.outcomes.insert(result.outcomes.end(), std::make_move_iterator(others.begin()),

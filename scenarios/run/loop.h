@@ -23,8 +23,8 @@ struct NetworkFit {
 
 // Fits latency and bandwidth of a scenario's network to the calls that were measured at its points:
 // from when the last rank has joined a call until all are done, by logarithms; what the scenario
-// says is a weak prior. Precondition: `measured` are the file's points, in order, with calls.
-[[nodiscard]] NetworkFit fit_network(const ScenarioFile& file, const RunOptions& options,
+// says is a weak prior. Precondition: `measured` are these points, in order, with calls.
+[[nodiscard]] NetworkFit fit_network(Preparer& points, const RunOptions& options,
                                      const std::vector<PointOutcome>& measured);
 
 struct LoopResult {

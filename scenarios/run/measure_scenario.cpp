@@ -11,12 +11,8 @@
 #include <sstream>
 #include <utility>
 
-#include "models/cost/auto_choice.h"
-#include "models/cost/closed_step.h"
-#include "models/stats/errors.h"
-#include "scenarios/run/calibrated_cluster.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/line_process.h"
-#include "scenarios/run/resolve.h"
 #include "traces/json/protocol.h"
 
 namespace paceline {
@@ -45,8 +41,9 @@ ExecutorCommand local_command(const Group& group) {
   return {"paceline-worker", std::move(arguments), true, group.timeout};
 }
 
-Group group_of(const Scenario& scenario, std::uint32_t gpus) {
-  return {scenario.real.backend, gpus, scenario.real.timeout};
+Group group_of(const PreparedPoint& prepared) {
+  return {prepared.real.backend, job_cluster(prepared.point).ranks().value(),
+          prepared.real.timeout};
 }
 
 // Of a worker that said nothing itself.
@@ -90,14 +87,13 @@ Identity ask_who_this_is() {
 }
 
 // The first point that so many ranks can measure says with what.
-Group first_group(const ScenarioFile& file, std::uint32_t ranks) {
-  for (std::size_t i = 0; i < file.points().size(); ++i) {
-    const Scenario scenario = file.scenario(i);
-    const RankCount gpus = job_cluster(resolve(scenario, i).point).ranks();
-    if (gpus == RankCount(ranks)) return group_of(scenario, ranks);
+Group first_group(Preparer& points, std::uint32_t ranks) {
+  for (std::size_t i = 0; i < points.file().points().size(); ++i) {
+    const Group group = group_of(*points.measurement(i));
+    if (group.ranks == ranks) return group;
   }
   throw InputError(
-      {file.path(), 0, 0},
+      {points.file().path(), 0, 0},
       fmt::format("no point has {} GPUs, as many as the launcher started ranks", ranks),
       fmt::format("add --set gpus={0}, or start another number", ranks));
 }
@@ -125,17 +121,28 @@ void LaunchedRanksEnd::operator()(LaunchedRanks* ranks) const { delete ranks; }
 
 namespace {
 
+// The library's own calls ran in place of the planned ones; what they took is known.
+void name_native_calls(StepTrace& trace) {
+  const auto calls = calls_of(trace);
+  std::size_t next = 0;
+  for (training::Operation& operation : trace.program.operations) {
+    auto* call = call_of(operation);
+    if (call == nullptr) continue;
+    const Seconds time = calls[next++].together();
+    if (call->known() == nullptr) call->how = training::KnownCall{time, "native"};
+  }
+}
+
 class Measurer {
  public:
-  Measurer(const ScenarioFile& file, const MeasureOptions& options,
-           std::vector<PointOutcome>& outcomes)
-      : file_(file), options_(options), outcomes_(outcomes) {}
+  Measurer(Preparer& points, const MeasureOptions& options, std::vector<PointOutcome>& outcomes)
+      : points_(points), options_(options), outcomes_(outcomes) {}
 
   void measure() {
     if (options_.launched != nullptr) return measure(*options_.launched);
     std::map<Group, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      groups[group_of(file_.scenario(i), outcomes_[i].gpus)].push_back(i);
+      groups[group_of(*points_.measurement(i))].push_back(i);
     }
     for (const auto& [group, points] : groups) {
       if (!measure(group, points)) break;
@@ -152,7 +159,7 @@ class Measurer {
   void measure(LaunchedRanks& launched) {
     std::vector<std::size_t> points;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      const Group group = group_of(file_.scenario(i), outcomes_[i].gpus);
+      const Group group = group_of(*points_.measurement(i));
       if (group == launched.group) {
         points.push_back(i);
         continue;
@@ -177,7 +184,9 @@ class Measurer {
 
   bool measure(LineProcess& worker, std::size_t index) {
     PointOutcome& outcome = outcomes_[index];
-    auto answer = worker.ask(traces::to_line(point_of(index)), std::nullopt);
+    const auto prepared = points_.measurement(index);
+    const ResolvedPoint& point = prepared->point;
+    auto answer = worker.ask(traces::to_line(point), std::nullopt);
     std::vector<Seconds> steps;
     while (answer.line) {
       if (!answer.line->starts_with('{')) {  // mpirun complains there, too
@@ -192,26 +201,13 @@ class Measurer {
     if (!answer.line) {
       const int status = worker.end();
       const std::string why = complaint_of(worker.last_words());
-      if (status == status_usage) throw InputError({file_.path(), 0, 0}, why, "");
+      if (status == status_usage) throw InputError({points_.file().path(), 0, 0}, why, "");
       outcome.steps_measured = std::move(steps);
       outcome.measure_failure = why.empty() || worker.was_stopped() ? end_of(worker, status) : why;
       return false;
     }
-    take(traces::reply_from_line(*answer.line), outcome);
+    take(traces::reply_from_line(*answer.line, point.program), outcome);
     return true;
-  }
-
-  ResolvedPoint point_of(std::size_t index) const {
-    const Scenario scenario = file_.scenario(index);
-    PreparedPoint prepared = resolve(scenario, index);
-    prepared.point.measure = scenario.real.measure;
-    // As predicted: run_scenario names the same ones.
-    if (!scenario.calibration.empty()) {
-      take_links(read_calibration(scenario.calibration), scenario, prepared.point.cluster,
-                 prepared.assumptions);
-    }
-    name_automatic_algorithms(prepared);
-    return std::move(prepared.point);
   }
 
   void take(traces::Reply reply, PointOutcome& outcome) const {
@@ -220,6 +216,7 @@ class Measurer {
       return;
     }
     auto& result = std::get<Result>(reply);
+    if (result.measurement->mode == CollectiveMode::native) name_native_calls(result.trace);
     outcome.steps_measured = result.measurement->steps;
     outcome.measured = MeasuredPoint{
         {}, SamplesPerSecond(outcome.samples_per_step / result.totals.step.value()), false};
@@ -230,7 +227,7 @@ class Measurer {
     outcome.measurement = std::move(result);
   }
 
-  const ScenarioFile& file_;
+  Preparer& points_;
   const MeasureOptions& options_;
   std::vector<PointOutcome>& outcomes_;
   std::size_t done_ = 0;
@@ -238,20 +235,20 @@ class Measurer {
 
 }  // namespace
 
-LaunchedRanksPtr join_launched_ranks(const ScenarioFile& file) {
+LaunchedRanksPtr join_launched_ranks(Preparer& points) {
   const Identity identity = ask_who_this_is();
   if (identity.world_size == 1) return nullptr;
-  const Group group = first_group(file, identity.world_size);
+  const Group group = first_group(points, identity.world_size);
   if (identity.rank > 0) become(rank_command(group));
   return LaunchedRanksPtr(new LaunchedRanks(group));
 }
 
-void measure_scenario(const ScenarioFile& file, const MeasureOptions& options,
+void measure_scenario(Preparer& points, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes) {
   // Ranks that die must not take this process along when they are written to.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   try {
-    Measurer(file, options, outcomes).measure();
+    Measurer(points, options, outcomes).measure();
   } catch (...) {
     std::signal(SIGPIPE, on_broken_pipe);
     throw;

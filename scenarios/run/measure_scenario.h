@@ -22,7 +22,7 @@ using LaunchedRanksPtr = std::unique_ptr<LaunchedRanks, LaunchedRanksEnd>;
 //
 // Throws InputError when the launcher's variables contradict each other, or no point of the file
 // has as many GPUs as there are ranks; BackendError when paceline-worker cannot be started.
-[[nodiscard]] LaunchedRanksPtr join_launched_ranks(const ScenarioFile& file);
+[[nodiscard]] LaunchedRanksPtr join_launched_ranks(Preparer& points);
 
 struct MeasureOptions {
   // Only points of their number are measured, and of one backend; the others get a note.
@@ -32,13 +32,13 @@ struct MeasureOptions {
 };
 
 // Measures the points of a run on hardware, by paceline-worker, and lays what was measured beside
-// what was predicted; `outcomes` are run_scenario's or points_to_measure's of the same file. Points
-// of one backend and as many ranks share their processes. When a rank is lost the rest is not
-// measured: the outcomes say which failed and why, and keep the steps that were done.
+// what was predicted; `outcomes` are run_scenario's or points_to_measure's of the same points.
+// Points of one backend and as many ranks share their processes. When a rank is lost the rest is
+// not measured: the outcomes say which failed and why, and keep the steps that were done.
 //
 // Throws InputError when the worker says that what was asked for cannot be, BackendError when it
 // cannot be started.
-void measure_scenario(const ScenarioFile& file, const MeasureOptions& options,
+void measure_scenario(Preparer& points, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes);
 
 }  // namespace paceline

@@ -6,15 +6,15 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "models/collectives/registry.h"
-#include "models/contract.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/closed_step.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
+#include "scenarios/run/calibrated_calls.h"
 #include "scenarios/run/library_calls.h"
-#include "scenarios/run/replayed_program.h"
 
 namespace paceline {
 namespace {
@@ -57,8 +57,8 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
 }
 
 std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
-  // The strategy traced has each rank's own compute in its program.
-  const bool keeps_stragglers = scenario.traced && scenario.strategy != strategy_traced &&
+  // A strategy that replays has each rank's own compute in its program.
+  const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
                                 scenario.traced->ranks == scenario.cluster.ranks().value();
   if (scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
@@ -83,73 +83,69 @@ void add_once(std::vector<std::string>& list, const std::string& text) {
   }
 }
 
-// Of calls that NCCL chose: where nine tenths of 112 all-reduces of 1 KiB to 32 MiB lie, measured
-// over predicted, on two machines that were only described (tests/bench/uncalibrated_calls.py). Of
-// others by judgement.
-constexpr RatioRange nccl_range{0.99, 2.04}, simulated_range{1 / 1.3, 1.3};
-
 }  // namespace
 
-void name_calls(const Scenario& scenario, PreparedPoint& prepared) {
+void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
   LibraryCalls library(scenario);
   for (training::Operation& operation : prepared.point.program.operations) {
-    auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call != nullptr && !call->known_time) library.name(*call);
+    CollectiveCall* call = call_of(operation);
+    if (call != nullptr && call->known() == nullptr) library.plan(*call);
   }
   for (const std::string& assumption : library.assumptions()) {
     add_once(prepared.assumptions, assumption);
   }
 }
 
-void name_automatic_algorithms(PreparedPoint& prepared) {
-  const auto chosen = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
+void choose_automatic_calls(PreparedPoint& prepared) {
+  const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
     return std::optional(cost::predict_closed(one).totals.step);
   });
-  for (const std::string& sentence : chosen) add_once(prepared.assumptions, sentence);
+  for (const std::string& sentence : choice.sentences) add_once(prepared.assumptions, sentence);
 }
 
 std::uint32_t separate_servers(const ResolvedPoint& point) {
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
   std::uint32_t servers = 0;
   for (const training::Operation& operation : point.program.operations) {
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr || !call->options.separate_servers) continue;
+    const CollectiveCall* call = call_of(operation);
+    const auto* options = call == nullptr ? nullptr : call->options();
+    if (options == nullptr || !options->separate_servers) continue;
     if (!planner) planner.emplace(job_cluster(point));
     for (const auto& row : collectives::algorithms()) {
-      const bool may_be = call->algorithm == collectives::automatic || call->algorithm == row.name;
+      const auto* simulated = call->simulated();
+      const bool may_be = simulated == nullptr || simulated->algorithm == row.name;
       if (row.collective != call->collective || !may_be) continue;
-      CollectiveCall named = *call;
-      named.algorithm = row.name;
-      servers = std::max(servers, planner->plan_of(named).servers);
+      CollectiveCall by_row = *call;
+      by_row.how = training::SimulatedCall{std::string(row.name), *options};
+      servers = std::max(servers, planner->plan_of(by_row).servers);
     }
   }
   return servers;
 }
 
-PreparedPoint resolve(const Scenario& scenario, std::uint64_t id) {
+PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration) {
   PreparedPoint prepared{};
-  prepared.assumptions = scenario.assumptions;
+  training::BuiltStep built = build_step(*scenario.strategy, strategy_request(scenario));
+  prepared.point.program = std::move(built.program);
+  prepared.assumptions = std::move(built.assumptions);
+  for (const std::string& assumption : scenario.assumptions) {
+    add_once(prepared.assumptions, assumption);
+  }
   add_once(prepared.assumptions, scenario.compute_assumption);
   prepared.contention = scenario.contention;
   prepared.device = scenario.workload.device;
+  prepared.real = scenario.real;
   prepared.compute_is_measured = scenario.compute_assumption.empty();
   prepared.point.id = id;
   prepared.point.cluster = scenario.cluster;
   prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
   prepared.point.jobs = jobs_of(scenario);
   prepared.point.fidelity = scenario.fidelity;
-  if (scenario.strategy == strategy_traced) {
-    prepared.point.program = replayed_program(scenario, prepared.assumptions);
-  } else if (scenario.cluster.ranks() > RankCount(1)) {
-    const auto* strategy = training::find_strategy(scenario.strategy);
-    PACELINE_EXPECTS(strategy != nullptr);
-    prepared.point.program = strategy->build(scenario.workload, scenario.training);
+  if (calibration == nullptr) {
+    plan_calls(scenario, prepared);
   } else {
-    prepared.point.program = plain_step(scenario.workload, scenario.training);
+    plan_calibrated_calls(*calibration, scenario, prepared);
   }
-  name_calls(scenario, prepared);
-  prepared.nccl_calls = nccl_range;
-  prepared.simulated_calls = simulated_range;
   prepared.point.cluster.servers = separate_servers(prepared.point);
   prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;

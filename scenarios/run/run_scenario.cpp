@@ -5,21 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "models/cost/closed_step.h"
-#include "scenarios/run/calibrated_calls.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/contention.h"
 #include "scenarios/run/contention_fit.h"
 #include "scenarios/run/effort.h"
-#include "scenarios/run/line_process.h"
 #include "scenarios/run/simulator.h"
 
 namespace paceline {
 namespace {
 
-PointOutcome outcome_of(const ScenarioFile& file, std::size_t point,
-                        const PreparedPoint& prepared) {
+PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
+  const std::size_t point = prepared.point.id;
   PointOutcome outcome;
   outcome.axes = file.points()[point];
   const topology::Cluster cluster = job_cluster(prepared.point);
@@ -31,7 +31,7 @@ PointOutcome outcome_of(const ScenarioFile& file, std::size_t point,
   outcome.assumptions = prepared.assumptions;
   outcome.measured = file.measured(point);
   for (const training::Operation& operation : prepared.point.program.operations) {
-    const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
+    const auto* call = call_of(operation);
     if (call != nullptr) outcome.collectives.push_back(call->collective);
   }
   return outcome;
@@ -67,11 +67,11 @@ struct Waiting {
 };
 
 // One run. Points to simulate are looked at twice: all before the first simulation starts, so that
-// what is wrong with any is said at once, and each again when its turn comes, so that not all of
-// them have to be kept.
+// what is wrong with any is said at once, and each again when its turn comes.
 class Run {
  public:
-  Run(const ScenarioFile& file, const RunOptions& options) : file_(file), options_(options) {}
+  Run(Preparer& points, const RunOptions& options)
+      : points_(points), file_(points.file()), options_(options) {}
 
   std::vector<PointOutcome> outcomes() {
     for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
@@ -92,7 +92,7 @@ class Run {
     queue.count = now.size();
     queue.make = [&](std::size_t i) {
       const auto& [point, limit] = now[i];
-      Simulation simulation{prepared(point).point, limit};
+      Simulation simulation{contended(point)->point, limit};
       simulation.point.force = options_.force;
       return simulation;
     };
@@ -103,39 +103,25 @@ class Run {
     simulate(queue, options_.jobs);
   }
 
-  PreparedPoint prepared(std::size_t point) {
-    const Scenario scenario = file_.scenario(point);
-    PreparedPoint made = resolve(scenario, point);
-    if (!scenario.calibration.empty()) {
-      apply_calibration(calibration_of(scenario.calibration), scenario, made);
-    }
-    if (options_.as_measured) name_automatic_algorithms(made);
-    if (const auto part = options_.call_uncertainty) {
-      made.nccl_calls = made.simulated_calls = {1 / (1 + *part), 1 + *part};
-    }
-    if (made.contention.measured) {
-      made.contention.slowdown = fitted_slowdown_;
-      if (!fitted_assumption_.empty()) made.assumptions.push_back(fitted_assumption_);
-    }
-    const auto contended = contended_.find(point);
-    if (contended != contended_.end()) {
-      set_compute_times(made.point.program, contended->second.times);
-      if (!made.contention.measured) made.assumptions.push_back(contended->second.assumption);
-    }
+  // The point with what is known by now of its compute beside collectives.
+  std::shared_ptr<const PreparedPoint> contended(std::size_t point) {
+    auto alone = points_.prediction(point);
+    const auto found = contended_.find(point);
+    const Contended* state = found == contended_.end() ? nullptr : &found->second;
+    const bool is_fitted = alone->contention.measured;
+    if (state == nullptr && !is_fitted) return alone;
+    auto made = std::make_shared<PreparedPoint>(*alone);
+    if (state != nullptr) set_compute_times(made->point.program, state->times);
+    const std::string& said = is_fitted ? fitted_assumption_ : state->assumption;
+    if (!said.empty()) made->assumptions.push_back(said);
     return made;
   }
 
-  const Calibration& calibration_of(const std::string& path) {
-    const auto [entry, is_new] = calibrations_.try_emplace(path);
-    if (is_new) entry->second = read_calibration(path);
-    return entry->second;
-  }
-
   void look_at(std::size_t point) {
-    const PreparedPoint looked_at = prepared(point);
-    outcomes_.push_back(outcome_of(file_, point, looked_at));
-    const auto limit = simulation_limit(looked_at.point, options_.force, {file_.path(), 0, 0});
-    if (looked_at.contention.measured) {
+    const auto looked_at = points_.prediction(point);
+    outcomes_.push_back(outcome_of(file_, *looked_at));
+    const auto limit = simulation_limit(looked_at->point, options_.force, {file_.path(), 0, 0});
+    if (looked_at->contention.measured) {
       unfitted_.push_back({point, limit});
     } else {
       start({point, limit});
@@ -145,7 +131,7 @@ class Run {
   // Closed formulas are done at once.
   void start(const Waiting& one) {
     if (outcomes_[one.point].fidelity == Fidelity::closed) {
-      while (take(cost::predict_closed(prepared(one.point).point), one.point)) {
+      while (take(cost::predict_closed(contended(one.point)->point), one.point)) {
       }
     } else {
       waiting_.push_back(one);
@@ -160,7 +146,7 @@ class Run {
       if (outcome.gpus > 1 && outcome.measured && outcome.measured->fitted) marked.push_back(one);
     }
     if (marked.empty() && !unfitted_.empty()) {
-      throw InputError(file_.scenario(unfitted_.front().point).contention.where,
+      throw InputError(points_.prediction(unfitted_.front().point)->contention.where,
                        "contention is measured, but no measured point of the sweep with more than "
                        "one GPU is to be fitted",
                        "mark one in measured.points: {gpus: 8, throughput: .., fitted: true}");
@@ -179,7 +165,7 @@ class Run {
     });
     is_fitting_ = false;
     if (!fit) {
-      throw InputError(file_.scenario(marked.front().point).contention.where,
+      throw InputError(points_.prediction(marked.front().point)->contention.where,
                        "contention is measured, but no factor moves a fitted point by 0.5%: too "
                        "little of its compute is beside collectives",
                        "mark a point that hides more communication, or write a factor");
@@ -210,34 +196,36 @@ class Run {
   };
 
   // Whether the point is to be predicted again, with compute slowed down beside collectives.
-  bool slow_down(const PreparedPoint& made, std::size_t point) {
-    const Contention& contention = made.contention;
+  bool slow_down(std::size_t point) {
+    const auto alone = points_.prediction(point);
+    const Contention& contention = alone->contention;
+    const double given = contention.measured ? fitted_slowdown_ : contention.slowdown;
     const Result& predicted = *outcomes_[point].predicted;
-    if (!contention.assumed && contention.slowdown <= 1) return false;
+    if (!contention.assumed && given <= 1) return false;
     const auto [entry, is_new] = contended_.try_emplace(point);
     Contended& state = entry->second;
     if (is_new) {
-      const RankCount ranks = job_cluster(made.point).ranks();
-      state.slowdown = contention.assumed ? assumed_slowdown(predicted, ranks, made.device)
-                                          : contention.slowdown;
+      const RankCount ranks = job_cluster(alone->point).ranks();
+      state.slowdown =
+          contention.assumed ? assumed_slowdown(predicted, ranks, alone->device) : given;
       state.assumption = fmt::format(
           "contention: compute beside a collective takes {:.2f} times as "
           "long{}",
           state.slowdown, contention.assumed ? ", by the memory traffic of both" : "");
     }
-    if (state.passes++ == contention_passes) return false;
-    const Scenario scenario = file_.scenario(point);
-    state.times =
-        contended_times(resolve(scenario, point).point.program, predicted.trace, state.slowdown);
+    if (state.passes++ == contention_passes) {
+      contended_.erase(entry);
+      return false;
+    }
+    state.times = contended_times(alone->point.program, predicted.trace, state.slowdown);
     return true;
   }
 
   // Whether the point is to be predicted again.
   bool take(traces::Reply reply, std::size_t point) {
-    const PreparedPoint made = prepared(point);
     PointOutcome& outcome = outcomes_[point];
-    take_reply(std::move(reply), file_.path(), made, outcome);
-    const bool again = outcome.predicted && slow_down(made, point);
+    take_reply(std::move(reply), file_.path(), *contended(point), outcome);
+    const bool again = outcome.predicted && slow_down(point);
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
     if (again) return true;
     if (is_fitting_) return false;
@@ -246,6 +234,7 @@ class Run {
     return false;
   }
 
+  Preparer& points_;
   const ScenarioFile& file_;
   const RunOptions& options_;
   std::vector<PointOutcome> outcomes_;  // by point
@@ -254,24 +243,18 @@ class Run {
   double fitted_slowdown_ = 1;     // of those, once found; while it is sought, what is tried
   std::string fitted_assumption_;  // that says so
   bool is_fitting_ = false;
-  std::map<std::string, Calibration> calibrations_;  // by path
-  std::map<std::size_t, Contended> contended_;       // by point
+  std::map<std::size_t, Contended> contended_;  // by point
   std::size_t done_ = 0;
 };
 
 }  // namespace
 
-std::vector<PointOutcome> points_to_measure(const ScenarioFile& file) {
+std::vector<PointOutcome> points_to_measure(Preparer& points) {
   std::vector<PointOutcome> outcomes;
-  for (std::size_t point = 0; point < file.points().size(); ++point) {
-    const Scenario scenario = file.scenario(point);
-    outcomes.push_back(outcome_of(file, point, resolve(scenario, point)));
+  for (std::size_t point = 0; point < points.file().points().size(); ++point) {
+    outcomes.push_back(outcome_of(points.file(), *points.measurement(point)));
     outcomes.back().measured.reset();
     outcomes.back().fidelity = Fidelity::measured;
-    outcomes.back().assumptions.clear();  // of the model, but for the length of compute
-    if (!scenario.compute_assumption.empty()) {
-      outcomes.back().assumptions.push_back(scenario.compute_assumption);
-    }
   }
   return outcomes;
 }
@@ -312,8 +295,13 @@ std::optional<double> PointOutcome::error_percent() const {
 
 bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->fitted; }
 
+std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options) {
+  return Run(points, options).outcomes();
+}
+
 std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOptions& options) {
-  return Run(file, options).outcomes();
+  Preparer points(file);
+  return run_scenario(points, options);
 }
 
 }  // namespace paceline

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "models/run/call_times.h"
-#include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/interval.h"
-#include "scenarios/run/resolve.h"
+#include "scenarios/run/preparer.h"
 
 namespace paceline {
 
@@ -50,22 +49,19 @@ struct PointOutcome {
 struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
-  bool as_measured = false;  // algorithms that are to be chosen: as measure_scenario does
-  // How sure simulated calls are: the ends of a 90 % interval lie this much apart from them, as a
-  // part of them. Absent: what is usual (interval.h).
-  std::optional<double> call_uncertainty = std::nullopt;
-  bool force = false;  // predict however many transfers it takes (effort.h)
+  bool force = false;        // predict however many transfers it takes (effort.h)
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
 // Predicts every point of the grid, in its order. Throws InputError and BackendError; a point whose
 // executor fails is an outcome without a prediction.
+[[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);
 
 // Every point of the grid, without a prediction and without what the file says was measured: for
 // measure_scenario. Its assumptions are those of the compute.
-[[nodiscard]] std::vector<PointOutcome> points_to_measure(const ScenarioFile& file);
+[[nodiscard]] std::vector<PointOutcome> points_to_measure(Preparer& points);
 
 // Gives every point what was measured on one GPU at the point that differs in gpus only.
 void find_measured_one_gpu(std::vector<PointOutcome>& outcomes);

@@ -17,14 +17,15 @@
 namespace paceline {
 namespace {
 
-traces::Reply parsed(const std::string& line, std::uint64_t id) {
+traces::Reply parsed(const std::string& line, const ResolvedPoint& point) {
   try {
-    auto reply = traces::reply_from_line(line);
+    auto reply = traces::reply_from_line(line, point.program);
     const auto id_of = [](const auto& either) { return either.id; };
-    if (std::visit(id_of, reply) == id) return reply;
-    return traces::Failure{id, "paceline-sim answered for another point"};
+    if (std::visit(id_of, reply) == point.id) return reply;
+    return traces::Failure{point.id, "paceline-sim answered for another point"};
   } catch (const std::runtime_error& error) {
-    return traces::Failure{id, std::string("paceline-sim answered nonsense: ") + error.what()};
+    return traces::Failure{point.id,
+                           std::string("paceline-sim answered nonsense: ") + error.what()};
   }
 }
 
@@ -34,7 +35,7 @@ traces::Reply reply_to(const Simulation& simulation, const std::string& path,
   if (!process) process.emplace(ExecutorCommand{"paceline-sim", {path}, false});
   const std::uint64_t id = simulation.point.id;
   const auto answer = process->ask(traces::to_line(simulation.point), simulation.limit);
-  if (answer.line) return parsed(*answer.line, id);
+  if (answer.line) return parsed(*answer.line, simulation.point);
   if (answer.too_late) process->kill();
   process.reset();
   if (!answer.too_late) return traces::Failure{id, "paceline-sim died"};

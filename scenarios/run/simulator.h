@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "scenarios/run/line_process.h"
 #include "traces/json/protocol.h"
 
 namespace paceline {

@@ -27,8 +27,6 @@
 namespace paceline {
 namespace {
 
-using real::DataType;
-
 struct Contender {
   std::string name;
   std::function<void()> run;

@@ -57,7 +57,7 @@ class TimedLayer(torch.autograd.Function):
     def backward(context, gradient):
         layer = context.layer
         layer.schedule.compute(layer.backward_s)
-        # Another tensor of the same memory: autograd keeps what nobody else has, and copies the rest.
+        # Another tensor of the same memory: autograd keeps gradients without other owners, and copies the rest.
         return gradient.clone(), layer.gradient.view_as(layer.gradient), None
 
 

@@ -19,13 +19,14 @@ ResolvedPoint ring_point(std::uint32_t ranks) {
   point.cluster.network.bandwidth = BytesPerSecond(12.5e9);
   point.cluster.network.latency = Seconds(3e-6);
   const auto lane = point.program.add_lane({"communication", training::LaneKind::communication});
-  point.program.add({"call",
-                     training::OperationKind::collective,
-                     lane,
-                     {},
-                     training::CollectiveCall{collectives::Collective::all_reduce,
-                                              ElementCount(std::uint64_t{ranks} * 100'000),
-                                              ElementSize(4), Rank(0), "ring"}});
+  point.program.add(
+      {"call",
+       training::OperationKind::collective,
+       lane,
+       {},
+       training::CollectiveCall{collectives::Collective::all_reduce,
+                                ElementCount(std::uint64_t{ranks} * 100'000), ElementSize(4),
+                                Rank(0), training::SimulatedCall{"ring"}}});
   return point;
 }
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "traces/collective_log/collective_log.h"
+#include "traces/formats/collective_logs.h"
 
 namespace {
 

@@ -34,7 +34,13 @@ void round_trip(std::string_view text, Read read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   round_trip(text, paceline::traces::point_from_line);
-  round_trip(text, paceline::traces::reply_from_line);
+  // A result of a program of two operations.
+  round_trip(text, [](std::string_view line) {
+    paceline::training::StepProgram program = paceline::training::one_call_program(
+        {paceline::collectives::Collective::all_reduce, {}, {}});
+    program.operations.push_back(program.operations.front());
+    return paceline::traces::reply_from_line(line, program);
+  });
   round_trip(text, [](std::string_view line) {
     const auto progress = paceline::traces::progress_from_line(line);
     if (!progress) throw std::runtime_error("another line");

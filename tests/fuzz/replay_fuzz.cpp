@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/run/as_it_ran.h"
 #include "tests/fuzz/device_trace_fuzz.h"
 #include "traces/collective_log/collective_log.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 #include "traces/learn/traced_step.h"
 #include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
@@ -23,17 +24,18 @@ using paceline::fuzz::require;
 
 void check(const paceline::StepTrace& trace) {
   for (const auto& members : trace.classes) {
-    for (const auto& span : members.spans) {
-      require(std::isfinite(span.start.value()) && span.end >= span.start, "a span has no time");
+    for (const auto& ran : members.intervals) {
+      require(std::isfinite(ran.start.value()) && ran.end >= ran.start, "an interval has no time");
     }
+    require(members.intervals.size() == trace.program.operations.size(), "intervals are lost");
   }
-  const auto made = traced_program(trace);
-  const auto fault = paceline::training::find_fault(made.program);
-  require(!fault, fault ? fault->c_str() : "");
-  require(made.program.operations.size() == trace.classes.front().spans.size(), "spans are lost");
+  for (const auto& program : {trace.program, as_it_ran(trace)}) {
+    const auto fault = find_fault(program);
+    require(!fault, fault ? fault->c_str() : "");
+  }
   const auto compute = traced_compute(trace);
   require(compute.slowdown.size() == trace.classes.size(), "a rank has no slowdown");
-  require(!critical_path(made.program, trace).empty(), "a step has no path");
+  require(!critical_path(trace).empty(), "a step has no path");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void read_and_predict(const std::string& path, std::string_view text) {
     const Scenario scenario = file.scenario(i);
     if (scenario.cluster.ranks().value() > ranks_max) continue;
     if (scenario.workload.layers.size() > layers_max) continue;
-    predict(resolve(scenario, i).point);
+    predict(resolve(scenario, i, nullptr).point);
   }
 }
 

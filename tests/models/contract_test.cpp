@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/workload/workload.h"
+#include "models/units/data_type.h"
 
 namespace paceline {
 namespace {
@@ -14,8 +14,8 @@ TEST(Contracts, EndTheProgramWithWhatWasBrokenAndWhere) {
 }
 
 TEST(Contracts, EndTheProgramWhereNoValueLeads) {
-  EXPECT_DEATH((void)element_size(workload::DataType{99}),
-               R"(workload\.cpp:[0-9]+: contract broken: a data type outside the enumeration)");
+  EXPECT_DEATH((void)element_size(DataType{99}),
+               R"(data_type\.h:[0-9]+: contract broken: a data type outside the enumeration)");
 }
 
 }  // namespace

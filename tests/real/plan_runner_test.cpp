@@ -20,21 +20,21 @@ using real::EventPtr;
 using real::Message;
 using real::Stream;
 
-// Threads whose messages, as it says, leave unasked, and which are late at different times: plans
-// are to wait for strangers' words themselves.
-class UnaskedCommunicator : public real::Communicator {
+// Threads that claim to send eagerly and are late at different times: plans have to wait for the
+// ready notifications of new peers themselves.
+class EagerCommunicator : public real::Communicator {
  public:
-  explicit UnaskedCommunicator(std::unique_ptr<real::Communicator> inner)
+  explicit EagerCommunicator(std::unique_ptr<real::Communicator> inner)
       : Communicator(inner->rank(), inner->size()), inner_(std::move(inner)) {}
 
-  [[nodiscard]] unsigned words() const { return words_; }
+  [[nodiscard]] unsigned notifications() const { return notifications_; }
 
  private:
-  std::unique_ptr<Buffer> do_allocate(real::DataType type, ElementCount count) override {
+  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) override {
     return inner_->allocate(type, count);
   }
   std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
-    if (stream % real::streams_a_call >= real::channels_max) ++words_;
+    if (stream % real::streams_a_call >= real::channels_max) ++notifications_;
     constexpr unsigned every = 7;
     if (++posts_ % every == rank().value() % every) {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -62,25 +62,25 @@ class UnaskedCommunicator : public real::Communicator {
   }
 
   std::unique_ptr<real::Communicator> inner_;
-  std::atomic<unsigned> posts_ = 0, words_ = 0;
+  std::atomic<unsigned> posts_ = 0, notifications_ = 0;
 };
 
-TEST(PlanRunner, AsksStrangersWhereMessagesLeaveUnasked) {
-  std::atomic<unsigned> words = 0;
+TEST(PlanRunner, WaitsForNewPeersWhereMessagesAreEager) {
+  std::atomic<unsigned> notifications = 0;
   for (const std::uint32_t ranks : {2U, 3U, 5U, 6U, 8U}) {
-    const Suite suite{{real::DataType::float32},
+    const Suite suite{{DataType::float32},
                       {ElementCount(1), ElementCount(7), ElementCount(3'011)},
                       ElementCount(0)};
     const auto faults = with_threads(RankCount(ranks), [&](Rank rank, real::Meeting& meeting) {
       real::ConnectRequest request{rank, RankCount(ranks), rank.value(), Seconds(20), "", &meeting};
-      UnaskedCommunicator communicator(real::connect_memory(request));
+      EagerCommunicator communicator(real::connect_memory(request));
       auto found = conformance_faults(communicator, suite);
-      words += communicator.words();
+      notifications += communicator.notifications();
       return found;
     });
     EXPECT_EQ(faults, std::vector<std::string>()) << ranks << " ranks";
   }
-  EXPECT_GT(words, 100U);
+  EXPECT_GT(notifications, 100U);
 }
 
 }  // namespace

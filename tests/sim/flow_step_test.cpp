@@ -85,7 +85,7 @@ TEST(BinomialTree, TakesTwoTimesLogarithmWholeBuffers) {
   EXPECT_NEAR(simulated, 6 * (1e-5 + 4e-3), 1e-9);
 }
 
-// Gloo's ring: 4 ranks, 1 MiB: max(1, 2p) = 8 segments of 128 KiB, 6 rounds a phase, two under way
+// Gloo's ring: 4 ranks, 1 MiB: max(1, 2p) = 8 segments of 128 KiB, 6 rounds a phase, two in flight
 // on one connection: a phase pays its first latency, the others pass while the segment before has
 // the link: 2 (L + 6 * 131072 B / B), as long as L is below the time of a segment.
 TEST(SegmentedRing, HidesLatencyBehindTheSegmentBefore) {
@@ -153,7 +153,7 @@ TEST(Step, OverlapsCommunicationWithTheRestOfTheBackward) {
   EXPECT_NEAR(totals[3], 3e-3, 1e-12);
 }
 
-// Rank 1 computes twice as slowly: its bucket is ready at 10 ms instead of 5, nobody can finish a
+// Rank 1 computes twice as slowly: its bucket is ready at 10 ms instead of 5, no rank can finish a
 // ring without it, and its optimizer takes 2 ms: 10 + 6 + 2 = 18 ms (its second backward ends at
 // 16).
 TEST(Step, WaitsForTheSlowRank) {
@@ -163,7 +163,7 @@ TEST(Step, WaitsForTheSlowRank) {
 }
 
 // Passes of 4 and 2 ms of which ranks take parts: they join the ring after 4 + 1, 1 + 2, 0 + 2 and
-// 4 + 2 ms. Nobody can finish it without the last: 6 + 6 = 12 ms.
+// 4 + 2 ms. No rank can finish it without the last: 6 + 6 = 12 ms.
 TEST(Step, ComputesEachRanksPart) {
   ResolvedPoint point;
   point.cluster = flat(4, 1e9, 0);
@@ -176,6 +176,26 @@ TEST(Step, ComputesEachRanksPart) {
   point.program.add(
       {"bucket", OperationKind::collective, network, {ready}, all_reduce("ring", 1'000'000)});
   expect_step(point, 12e-3);
+}
+
+// Eight ranks, chunks of 0.5 MB: the root's link carries seven of them, at once, or in three steps
+// of four, two and one, whichever rank it is and whichever way they go.
+TEST(Step, ScattersFromAndGathersToAnyRoot) {
+  constexpr double latency = 1e-5, chunk = 0.5e-3;
+  for (const auto collective :
+       {collectives::Collective::scatter, collectives::Collective::gather}) {
+    for (const std::uint32_t root : {0U, 5U, 7U}) {
+      for (const auto& [algorithm, steps] :
+           {std::pair("direct", 1), std::pair("binomial_tree", 3)}) {
+        SCOPED_TRACE(std::string(to_text(collective)) + " " + algorithm + ", root " +
+                     std::to_string(root));
+        auto call = all_reduce(algorithm, 1'000'000);
+        call.collective = collective;
+        call.root = Rank(root);
+        expect_step(one_call(flat(8, 1e9, latency), call), steps * latency + 7 * chunk);
+      }
+    }
+  }
 }
 
 // One rank late by 1 s, recursive halving on 4 ranks: the others wait at their first or second

@@ -159,8 +159,8 @@ TEST(FoldedNetwork, SharesLinksOfAClassAmongClassesWhoseSizesDivideNoneTheOther)
   EXPECT_NEAR(got.arrivals[1], 1.6, 1e-12);
 }
 
-// Three links that nobody shares, two of them alike: two shapes, and the flows' start is their only
-// event.
+// Three links that no flows share, two of them alike: two shapes, and the flows' start is their
+// only event.
 TEST(FoldedNetwork, SolvesIslandsOfOneShapeOnce) {
   const auto got = run<3>({links_of(1, 5), links_of(1, 5), links_of(2, 5)},
                           {{{Seconds(0)}, {0}, 5}, {{Seconds(0)}, {1}, 5}, {{Seconds(0)}, {2}, 5}},

@@ -94,7 +94,7 @@ TEST(FoldedAtScale, TakesTheHierarchicalDerivedTimeOn2048NodesOfEight) {
   cluster.intra_node = {
       IntraNodeKind::nvswitch, BytesPerSecond(node_bandwidth), Seconds(node_latency), {}, {}};
   CollectiveCall call = all_reduce("hierarchical", 2048 * 8 * 1000);
-  call.options.channels = 1;
+  simulated(call).options.channels = 1;
   const auto got = folded(one_call(cluster, call), Chunks::exact);
   const double expected = 2 * (m - 1) * (node_latency + bytes / m / node_bandwidth) +
                           2 * (n - 1) * (latency + bytes / (m * n) / bandwidth);

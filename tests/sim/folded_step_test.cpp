@@ -43,9 +43,9 @@ Times times_of(const Result& result) {
   Times times;
   for (const RankClass& members : result.trace.classes) {
     for (const Rank rank : members.ranks) {
-      for (std::size_t i = 0; i < members.spans.size(); ++i) {
-        times.of_rank[index(rank)][i] = {members.spans[i].start.value(),
-                                         members.spans[i].end.value()};
+      for (std::size_t i = 0; i < members.intervals.size(); ++i) {
+        times.of_rank[index(rank)][i] = {members.intervals[i].start.value(),
+                                         members.intervals[i].end.value()};
       }
     }
   }
@@ -130,7 +130,7 @@ Cluster random_cluster(Random& random) {
   // Half are ready: plans that go both ways fold with them only.
   network.receives =
       random.one_of({Receives::ready, Receives::ready, Receives::ready, Receives::announced,
-                     Receives::announced_ahead, Receives::announced_to_strangers});
+                     Receives::announced_ahead, Receives::announced_to_new_peers});
   if (random.below(3) == 0) network.rendezvous_above = Bytes(random.one_of({1U, 4096U, 65'536U}));
   if (random.below(3) == 0) {
     cluster.reduction_bandwidth = BytesPerSecond(random.one_of({3e9, 50e9}));
@@ -185,12 +185,13 @@ ResolvedPoint random_point(std::uint64_t seed) {
         random.one_of<std::uint64_t>({ranks * 1000ULL, 4096ULL, 100'003ULL, 1'000'000ULL, 7ULL});
     auto options = random_options(random);
     options.servers = std::min(options.servers, ranks);
+    const Rank root(collectives::has_root(row.collective) ? random.below(ranks) : 0);
     point.program.add({"call",
                        OperationKind::collective,
                        lane,
                        {before},
-                       CollectiveCall{row.collective, ElementCount(count), ElementSize(4), Rank(0),
-                                      std::string(row.name), options}});
+                       CollectiveCall{row.collective, ElementCount(count), ElementSize(4), root,
+                                      training::SimulatedCall{std::string(row.name), options}}});
   }
   point.slowdown = random_slowdown(random, point.cluster);
   if (random.below(4) == 0) {
@@ -203,7 +204,8 @@ std::string named(const ResolvedPoint& point) {
   std::string text;
   for (const auto& operation : point.program.operations) {
     if (const auto* call = std::get_if<CollectiveCall>(&operation.work)) {
-      text += call->algorithm + " " + std::string(to_text(call->collective)) + ", ";
+      text +=
+          std::string(algorithm_of(*call)) + " " + std::string(to_text(call->collective)) + ", ";
     }
   }
   return text + std::to_string(point.cluster.nodes) + " nodes of " +
@@ -212,7 +214,7 @@ std::string named(const ResolvedPoint& point) {
 
 // Every rank's start and end of every operation, over all algorithms, ranks that do not divide the
 // count, in-node and NIC hops, channels above one, fat trees, PCIe trees, unequal ready times.
-// Those that do not fold are no part of the claim: receivers' words behind data, mostly.
+// Those that do not fold are no part of the claim: ready notifications behind data, mostly.
 TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
   std::uint64_t transfers = 0, solves = 0, cases = 0;
   std::set<std::string> algorithms;
@@ -225,7 +227,7 @@ TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
     solves += got.solves;
     for (const auto& operation : point.program.operations) {
       const auto* call = std::get_if<CollectiveCall>(&operation.work);
-      if (call != nullptr) algorithms.insert(call->algorithm);
+      if (call != nullptr) algorithms.emplace(algorithm_of(*call));
     }
     EXPECT_EQ(got.transfers, expected.transfers) << "seed " << seed << ": " << named(point);
     EXPECT_LE(largest_difference(got, expected), 1e-6) << "seed " << seed << ": " << named(point);
@@ -257,7 +259,7 @@ TEST(Folded, EqualsFlowWhenTwoJobsShareTheNetwork) {
 // Eight nodes of eight GPUs on PCIe with two NICs each, two nodes a leaf, uplinks of half the NICs'
 // bandwidth, eight rings: four share a NIC, and a GPU's port carries seven transfers within the
 // node and one to another, which starts when its longer latency has passed. When it does, the
-// others are under way, or done. No formula says who gets what when.
+// others are in flight, or done. No formula says who gets what when.
 ResolvedPoint eight_rings_on_a_fat_tree() {
   Cluster cluster;
   cluster.nodes = 8;
@@ -271,7 +273,7 @@ ResolvedPoint eight_rings_on_a_fat_tree() {
   cluster.network.fat_tree =
       topology::FatTree{2, 2.0, Seconds(1e-6), false, topology::Placement::packed};
   CollectiveCall call = all_reduce("ring", 8 * 64 * 10'000);
-  call.options.channels = 8;
+  simulated(call).options.channels = 8;
   return one_call(cluster, call);
 }
 
@@ -305,8 +307,8 @@ TEST(Folded, DoesNotTakeTheNextCallForTheNextRound) {
   for (const auto& [time, count] :
        {std::pair{3.3e-5, 100'003U}, {1e-5, 196'608U}, {1e-3, 196'608U}}) {
     CollectiveCall call = all_reduce("double_binary_tree", count);
-    call.options.channels = 2;
-    call.options.chunk_size = Bytes(100'000);
+    simulated(call).options.channels = 2;
+    simulated(call).options.chunk_size = Bytes(100'000);
     const auto before =
         point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(time)});
     point.program.add({"call", OperationKind::collective, lane, {before}, call});
@@ -346,10 +348,11 @@ TEST(Point, HasAFaultWhereNothingCanBeRun) {
   EXPECT_NE(fault_of([](auto& point) { point.jobs = {{{0}, Seconds(-1)}}; }), "");
   EXPECT_NE(fault_of([](auto& point) { point.slowdown = {1.0, 2.0}; }), "");
   EXPECT_NE(fault_of([&](auto& point) { call_of(point).root = Rank(64); }), "");
-  EXPECT_NE(fault_of([&](auto& point) { call_of(point).options.channels = 100'000; }), "");
+  EXPECT_NE(fault_of([&](auto& point) { simulated(call_of(point)).options.channels = 100'000; }),
+            "");
   EXPECT_EQ(fault_of([&](auto& point) {
-              call_of(point).algorithm = "parameter_server";
-              call_of(point).options.separate_servers = true;
+              simulated(call_of(point)).algorithm = "parameter_server";
+              simulated(call_of(point)).options.separate_servers = true;
             }),
             "a call has too few servers");
 }

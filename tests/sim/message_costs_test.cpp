@@ -36,7 +36,7 @@ std::array<double, 2> ends_of_two(const ResolvedPoint& point) {
     std::array<double, 2> of_rank{};
     for (const RankClass& members : simulate_flow(point).trace.classes) {
       for (const Rank rank : members.ranks) {
-        of_rank[index(rank)] = members.spans.front().end.value();
+        of_rank[index(rank)] = members.intervals.front().end.value();
       }
     }
     return of_rank;
@@ -63,7 +63,7 @@ TEST(Rendezvous, IsToldForEachMessageOfACall) {
               2 * (3 * latency + 2e-3) + 2 * (latency + 1e-3));
 }
 
-// Inside a node nobody asks: 4 GPUs, 6 rounds of 1 ms and the node's latency of 10 us.
+// Inside a node there is no rendezvous: 4 GPUs, 6 rounds of 1 ms and the node's latency of 10 us.
 TEST(Rendezvous, IsOfTheNetworkOnly) {
   Cluster cluster = with_rendezvous(1, 1);
   cluster.gpus_per_node = 4;
@@ -72,7 +72,7 @@ TEST(Rendezvous, IsOfTheNetworkOnly) {
   expect_step(one_call(cluster, all_reduce("ring", 1'000'000)), 6 * (1e-5 + 1e-3));
 }
 
-// 4 ranks, 4 MB, two of Gloo's segments of 500 kB under way, 6 rounds a phase. The first of a phase
+// 4 ranks, 4 MB, two of Gloo's segments of 500 kB in flight, 6 rounds a phase. The first of a phase
 // asks and moves in 3 L + 0.5 ms; each later one asks while the one before it moves, for 3 L are
 // less than 0.5 ms.
 TEST(Rendezvous, HidesBehindTheSegmentBefore) {
@@ -88,54 +88,55 @@ Cluster over_sockets(std::uint32_t ranks, topology::Receives receives) {
   return cluster;
 }
 
-// Ring of 4, 1 MB a round. All are ready at once in every round, so the word of it takes a latency
-// before the data, which takes another: 6 (2 L + 1 ms).
-TEST(Announcement, TakesALatencyWhereAllAreReadyAtOnce) {
+// Ring of 4, 1 MB a round. All ranks are ready at once in every round, so the ready notification
+// takes one latency and the data another: 6 (2 L + 1 ms).
+TEST(ReadyNotification, TakesALatencyWhereAllAreReadyAtOnce) {
   expect_step(
       one_call(over_sockets(4, topology::Receives::announced), all_reduce("ring", 1'000'000)),
       6 * (2 * latency + 1e-3));
 }
 
-// Said rounds ahead it is there in time, but for the first round.
-TEST(Announcement, IsInTimeWhenSaidAhead) {
+// Sent rounds ahead it arrives in time, except in the first round.
+TEST(ReadyNotification, IsInTimeWhenSentAhead) {
   expect_step(
       one_call(over_sockets(4, topology::Receives::announced_ahead), all_reduce("ring", 1'000'000)),
       latency + 6 * (latency + 1e-3));
 }
 
-// Halving and doubling on 4 ranks send 2, 1, 1 and 2 MB to one partner, another, the same again,
-// and the first again: only the third round's word was said ahead, and the first's is the call's
-// own.
-TEST(Announcement, IsSaidAheadToPartnersOfTheRoundBefore) {
+// Halving and doubling on 4 ranks send 2, 1, 1 and 2 MB to one peer, another, the same again, and
+// the first again: only the third round's notification goes ahead. The other three rounds wait for
+// theirs.
+TEST(ReadyNotification, IsSentAheadToPeersOfTheRoundBefore) {
   expect_step(one_call(over_sockets(4, topology::Receives::announced_ahead),
                        all_reduce("halving_doubling", 1'000'000)),
               3 * latency + 4 * latency + 6e-3);
 }
 
-// On MPI nobody asks for the first: the words of the second and the fourth round are waited for.
-TEST(Announcement, IsToStrangersOnlyWhereSaidSo) {
-  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_strangers),
+// On MPI no rank waits in a call's first round; the second and the fourth wait for their
+// notifications.
+TEST(ReadyNotification, GoesToNewPeersOnlyWhereThatIsTheRule) {
+  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_new_peers),
                        all_reduce("halving_doubling", 1'000'000)),
               2 * latency + 4 * latency + 6e-3);
-  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_strangers),
+  expect_step(one_call(over_sockets(4, topology::Receives::announced_to_new_peers),
                        all_reduce("ring", 1'000'000)),
               6 * (latency + 1e-3));
 }
 
-// 4 ranks, segments of 500 kB, two under way. A segment takes 2 L + 0.5 ms from when both ends are
+// 4 ranks, segments of 500 kB, two in flight. A segment takes 2 L + 0.5 ms from when both ends are
 // ready; its successor but one begins then. 2 L = 0.2 ms are less than the other segment's 0.5 ms,
 // behind which they hide: in each phase 2 L, then 6 segments.
-TEST(Announcement, HidesBehindTheOtherSegment) {
+TEST(ReadyNotification, HidesBehindTheOtherSegment) {
   expect_step(one_call(over_sockets(4, topology::Receives::announced),
                        all_reduce("segmented_ring", 1'000'000)),
               2 * (2 * latency + 6 * 5e-4));
 }
 
 // Two ranks, 16 MB: in each phase n = 8 segments of X = 1 ms go each way on one connection, two
-// under way. The first two words find it empty: 2 L + X and X later those segments are there. Each
-// later word is said when a segment has come, stands behind the one that goes out just then, and
-// takes L more: nothing hides it. A phase takes n (L + X), not 2 L + n X.
-TEST(Announcement, StandsBehindDataToTheSameRank) {
+// in flight. The first two notifications find it empty: their segments arrive 2 L + X and X later.
+// Each later one is sent when a segment has arrived, queues behind the segment that goes out just
+// then, and takes L more: nothing hides it. A phase takes n (L + X), not 2 L + n X.
+TEST(ReadyNotification, QueuesBehindDataToTheSameRank) {
   const auto point = one_call(over_sockets(2, topology::Receives::announced),
                               all_reduce("segmented_ring", 4'000'000));
   EXPECT_NEAR(isolated([&] { return simulate_flow(point).totals.step.value(); }),
@@ -150,8 +151,8 @@ TEST(Announcement, StandsBehindDataToTheSameRank) {
   }));
 }
 
-// Among more ranks it goes the way that no data take: 12 MB, 8 segments of 1 ms a phase.
-TEST(Announcement, StandsBehindNothingInALargerRing) {
+// With more ranks it goes in the direction that carries no data: 12 MB, 8 segments of 1 ms a phase.
+TEST(ReadyNotification, QueuesBehindNothingInALargerRing) {
   const auto point = one_call(over_sockets(3, topology::Receives::announced),
                               all_reduce("segmented_ring", 3'000'000));
   expect_step(point, 2 * (2 * latency + 8 * 1e-3));
@@ -172,7 +173,7 @@ TEST(Sockets, LetASenderGoWhenItsBytesHaveLeft) {
 training::CollectiveCall chain(collectives::Collective collective) {
   training::CollectiveCall call = all_reduce("chain", 1'000'000);
   call.collective = collective;
-  call.options.chunk_size = Bytes(500'000);
+  simulated(call).options.chunk_size = Bytes(500'000);
   return call;
 }
 constexpr double chunk_time = 5e-4, chunk_count = 8;
@@ -199,11 +200,11 @@ TEST(Sockets, FillAPipelineWhateverItsLatency) {
   expect_step(one_call(rdma, chain(Collective::broadcast)), chunk_count * (chunk_time + latency));
 }
 
-// Words are said two rounds ahead. With latencies L above a chunk's time X the first three chunks
-// leave after L, and each later one when the word is there that was said when the chunk three
-// before it had come: chunk 3k + j arrives at (2k + 2) L + (k + j + 1) X. The last of 8 has k = 2,
-// j = 1.
-TEST(Announcement, LimitsWhatIsUnderWay) {
+// Notifications are sent two rounds ahead. With latencies L above a chunk's time X the first three
+// chunks leave after L, and each later one on the notification that was sent when the chunk three
+// before it had arrived: chunk 3k + j arrives at (2k + 2) L + (k + j + 1) X. The last of 8 has k =
+// 2, j = 1.
+TEST(ReadyNotification, LimitsWhatIsUnderWay) {
   Cluster cluster = over_sockets(2, topology::Receives::announced_ahead);
   cluster.network.latency = Seconds(20 * latency);
   expect_step(one_call(cluster, chain(collectives::Collective::broadcast)),
@@ -229,7 +230,7 @@ TEST(Reduction, MakesTheRoundsThatReduceLonger) {
               6 * (latency + 1e-3) + 3 * 1e6 / reduction);
 }
 
-// Up a tree of 8 ranks the receiver adds 4 MB three times, down it nobody does.
+// Up a tree of 8 ranks the receiver adds 4 MB three times, down it no rank does.
 TEST(Reduction, IsCountedUpATreeNotDown) {
   expect_step(one_call(with_reduction(8), all_reduce("binomial_tree", 1'000'000)),
               6 * (latency + 4e-3) + 3 * 4e6 / reduction);

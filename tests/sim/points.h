@@ -16,10 +16,15 @@ inline topology::Cluster flat(std::uint32_t ranks, double bandwidth, double late
   return cluster;
 }
 
-// Of so many floats.
+// How a call that is simulated is carried out.
+inline training::SimulatedCall& simulated(training::CollectiveCall& call) {
+  return std::get<training::SimulatedCall>(call.how);
+}
+
+// Of that many floats.
 inline training::CollectiveCall all_reduce(const std::string& algorithm, std::uint64_t count) {
   return {collectives::Collective::all_reduce, ElementCount(count), ElementSize(4), Rank(0),
-          algorithm};
+          training::SimulatedCall{algorithm}};
 }
 
 inline ResolvedPoint one_call(const topology::Cluster& cluster,

@@ -48,7 +48,7 @@ TEST(RateSolver, SharesMaxMinWhereALongFlowMeetsTwoShortOnes) {
   EXPECT_NEAR(got[2], 7, 1e-9);
 }
 
-// A path of 3 flows, under way twice, and one of 4: 10 flows on 10 GB/s. A path that is not under
+// A path of 3 flows, in flight twice, and one of 4: 10 flows on 10 GB/s. A path that is not under
 // way takes nothing and gets nothing.
 TEST(RateSolver, CountsTheFlowsThatAPathStandsForAsOftenAsItIsUnderWay) {
   const Island island{{gigabytes_per_s(10)}, {{{0}, 3}, {{0}, 4}, {{0}, 50}}};
@@ -84,7 +84,7 @@ TEST(RateSolver, SolvesEachSetOfFlowsOfEachShapeOnce) {
   EXPECT_EQ(got.solves, 3U);
 }
 
-// Solves go one after another in one engine: what was under way in one is gone in the next.
+// Solves go one after another in one engine: what was in flight in one is gone in the next.
 TEST(RateSolver, KeepsNothingOfOneSolveInTheNext) {
   const auto got = isolated([] {
     RateSolver solver;

@@ -139,8 +139,8 @@ TEST(Symmetry, KeepsServersApartFromRanksAndByTheirShares) {
   cluster.servers = 3;
   const auto jobs = [&](std::uint64_t count) {
     CollectiveCall call = all_reduce("parameter_server", count);
-    call.options.servers = 3;
-    call.options.separate_servers = true;
+    simulated(call).options.servers = 3;
+    simulated(call).options.separate_servers = true;
     return folded(one_call(cluster, call), Chunks::exact).actors().front();
   };
   const JobActors even = jobs(3000);
@@ -196,7 +196,7 @@ TEST(Symmetry, KeepsTheSecondJobTogetherWhenTheFirstHasAStraggler) {
 TEST(Symmetry, CountsTheFlowsOfAWayAndTheLinksOfAClass) {
   CollectiveCall call = all_reduce("ring", 8 * 128 * 1000);
   for (const auto& [rings, ways] : {std::pair(1U, 8U), std::pair(8U, 16U)}) {
-    call.options.channels = rings;
+    simulated(call).options.channels = rings;
     const FoldedCalls calls = folded(one_call(eight_rails(16), call), Chunks::exact);
     EXPECT_EQ(calls.paths().size(), ways);
     for (const FoldedPath& path : calls.paths()) {

@@ -16,7 +16,7 @@ constexpr double bandwidth = 1e9, latency = 1e-5;
 // are twice as many on the link; after a start of 7 us.
 TEST(Wire, MakesMessagesLargerAndLater) {
   auto call = all_reduce("ring", 100'000);
-  call.wire = {2.0, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)};
+  simulated(call).wire = {2.0, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)};
   expect_step(one_call(flat(4, bandwidth, latency), call),
               7e-6 + 6 * (latency + 4e-6 + 2 * 100e3 / bandwidth));
 }
@@ -28,14 +28,14 @@ TEST(Wire, TellsHopsInANodeFromThoseBetweenNodes) {
   node.intra_node.bandwidth = BytesPerSecond(bandwidth);
   node.intra_node.latency = Seconds(latency);
   auto call = all_reduce("ring", 100'000);
-  call.wire = {1.0, Seconds(0), Seconds(3e-6), Seconds(4e-6)};
+  simulated(call).wire = {1.0, Seconds(0), Seconds(3e-6), Seconds(4e-6)};
   expect_step(one_call(node, call), 2 * (latency + 3e-6 + 200e3 / bandwidth));
 }
 
 // LL128 sends 128 bytes for 120, and whole ones: 4 x 128/120 bytes, a float a rank, are 5.
 TEST(Wire, SendsWholeBytes) {
   auto call = all_reduce("ring", 4);
-  call.wire.bytes = 128.0 / 120;
+  simulated(call).wire.bytes = 128.0 / 120;
   expect_step(one_call(flat(4, bandwidth, latency), call), 6 * (latency + 5 / bandwidth));
 }
 
@@ -44,14 +44,14 @@ TEST(Wire, IsNotReduced) {
   topology::Cluster cluster = flat(4, bandwidth, latency);
   cluster.reduction_bandwidth = BytesPerSecond(2e9);
   auto call = all_reduce("ring", 100'000);
-  call.wire.bytes = 2;
+  simulated(call).wire.bytes = 2;
   expect_step(one_call(cluster, call), 6 * (latency + 2 * 100e3 / bandwidth) + 3 * 100e3 / 2e9);
 }
 
 // A tree whose chunks differ and a rank that comes late: the executors agree.
 TEST(Wire, IsTheSameInAllExecutorsWhereRanksComeLate) {
   auto call = all_reduce("double_binary_tree", 1'000'003);
-  call.wire = {1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)};
+  simulated(call).wire = {1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)};
   ResolvedPoint point = one_call(flat(5, bandwidth, latency), call);
   point.program = {};
   const auto compute = point.program.add_lane({"compute", training::LaneKind::compute});

@@ -128,7 +128,7 @@ TEST_F(Testbed, IsACluster) {
   EXPECT_EQ(ended.out, "host0\nhost1\n") << ended.err;
 }
 
-// All that a testbed could leave: its namespaces held by somebody, devices, mounts, processes.
+// All that a testbed could leave: its namespaces held by a process, devices, mounts, processes.
 class Leftovers {
  public:
   explicit Leftovers(const RunningTestbed& testbed) {

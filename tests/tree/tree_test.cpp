@@ -25,10 +25,13 @@ struct Source {
   std::string path;  // from the root
   std::string text;
 
-  [[nodiscard]] bool below(const std::string& folder) const {
-    return path.rfind(folder + "/", 0) == 0;
+  // Whether it lies in a folder, or is that file.
+  [[nodiscard]] bool below(const std::string& place) const {
+    return path == place || path.rfind(place + "/", 0) == 0;
   }
 };
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 std::vector<Source> files(const std::vector<std::string>& folders,
                           const std::vector<std::string>& extensions) {
@@ -67,6 +70,18 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"real", {"models", "traces", "real"}},
     {"scenarios", {"models", "traces", "scenarios"}}};
 
+// The folders of a top folder in the order of its README's table, whose rows start with `name/`, or
+// `./` for the top folder itself.
+std::vector<std::string> order_of(const std::string& top) {
+  static const std::regex row(R"(\n\| `([a-z0-9_./]+)/` \|)");
+  const std::string readme = test::text_of(source_dir / top / "README.md");
+  std::vector<std::string> order;
+  for (std::sregex_iterator i(readme.begin(), readme.end(), row), end; i != end; ++i) {
+    order.push_back((*i)[1] == "." ? top : top + "/" + (*i)[1].str());
+  }
+  return order;
+}
+
 const std::vector<std::string> cuda_folders{"real/cuda", "real/nccl", "real/cuda_local"};
 
 // Which folders own a third-party header: its first folder, or its name when it has none.
@@ -88,7 +103,7 @@ const std::map<std::string, std::vector<std::string>> owners{
     {"fmt",
      {"sim", "scenarios", "traces/learn", "traces/nccl_tests", "traces/collective_table",
       "traces/ping_pong", "real/launch", "real/worker"}},
-    {"Eigen", {"models", "real/host"}},
+    {"Eigen", {"models", "real/host", "real/pattern.cpp"}},
     {"mpi.h", {"real/mpi"}},
     {"gloo", {"real/gloo"}},
     {"nccl.h", {"real/nccl"}},
@@ -108,6 +123,29 @@ TEST(Tree, FoldersIncludeOnlyWhatIsBelowThem) {
       EXPECT_NE(std::find(allowed.begin(), allowed.end(), other), allowed.end())
           << source.path << " includes " << included;
     }
+  }
+}
+
+// So that no chain of includes leads from a folder back to it.
+TEST(Tree, FoldersIncludeOnlyThoseBeforeThemInTheirReadme) {
+  for (const auto& [top, lower] : may_include) {
+    const auto order = order_of(top);
+    std::set<std::string> folders;
+    for (const Source& source : files({top}, {".h", ".cpp", ".cu"})) {
+      const std::string folder = folder_of(source.path);
+      const auto place = std::find(order.begin(), order.end(), folder);
+      folders.insert(folder);
+      for (const std::string& included : includes_of(source)) {
+        const std::string other = folder_of(included);
+        if (other == folder || included.rfind(top + "/", 0) != 0) continue;
+        EXPECT_TRUE(std::find(order.begin(), place, other) != place)
+            << source.path << " includes " << included << ", but " << top
+            << "/README.md does not list " << other << " before " << folder;
+      }
+    }
+    if (folders.size() == 1) continue;  // needs no table
+    EXPECT_EQ(folders, std::set<std::string>(order.begin(), order.end()))
+        << top << "/README.md must list exactly the folders that have sources";
   }
 }
 

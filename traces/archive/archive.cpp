@@ -43,7 +43,7 @@ Reader opened(const std::string& path, bool raw) {
   }
   constexpr std::size_t block = 1 << 20;
   if (archive_read_open_filename(reader.get(), path.c_str(), block) == ARCHIVE_OK) return reader;
-  // What is wrong with a file that is no archive is said when it is opened as what it is.
+  // A file that is no archive is opened again as a raw file, which reports what is wrong with it.
   if (raw) throw ArchiveError(why(reader.get()));
   return nullptr;
 }

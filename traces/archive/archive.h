@@ -14,7 +14,7 @@ struct UnpackedFile {
 inline constexpr std::uint64_t unpacked_most = std::uint64_t{16} << 30;  // bytes, of one file
 
 // Calls `take` for each regular file of a path, unpacked: a plain file, one that is compressed
-// (gzip, zstd and what else libarchive reads), each of an archive (tar, compressed or not; zip),
+// (gzip, zstd and whatever libarchive reads), each of an archive (tar, compressed or not; zip),
 // and those in a folder and the folders in it, by name. What a path is shows its content, not its
 // name. Several at a time are never held. Links and devices are passed over.
 //

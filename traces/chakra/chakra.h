@@ -17,8 +17,8 @@ namespace paceline::traces {
 // dependencies allow (schedule.h). Throws FormatError, with the byte or node in its message, for
 // what is cut off, too large or no such trace, and for dependencies that cannot be.
 //
-// Collectives of files that tell bytes without a type have elements of one byte; an all-gather
-// there has no count, as the file tells a rank's part.
+// Collectives of files that record bytes without a type have elements of one byte; an all-gather
+// there has no count, as the file records a rank's part.
 [[nodiscard]] DeviceTrace read_chakra(std::string_view bytes);
 
 }  // namespace paceline::traces

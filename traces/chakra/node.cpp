@@ -75,7 +75,7 @@ bool parse(std::string_view bytes, Message& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-// Of any type of integer; nothing of what is below 0.
+// Of any integer type; nullopt below 0.
 std::optional<std::uint64_t> whole_number(const WireAttribute& attribute) {
   const auto positive = [](std::int64_t value) {
     return value < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(value));
@@ -113,36 +113,36 @@ std::string text_of(const WireAttribute& attribute) {
   return attribute.string_value().substr(0, text_most);
 }
 
-// What attributes tell of a node; all of them may be missing.
-struct Told {
+// What attributes say of a node; all of them may be missing.
+struct Attributes {
   std::optional<std::uint64_t> is_cpu_op, type, size, buffer_size, element_size;
   std::optional<std::uint32_t> stream, thread;
   std::optional<TraceTime> start, duration;
   std::string group, algorithm;
 };
 
-Told told_by(const WireNode& node) {
-  Told told;
+Attributes attributes_of(const WireNode& node) {
+  Attributes attributes;
   for (const WireAttribute& attribute : node.attributes()) {
     const std::string_view name = attribute.name();
-    if (name == attribute::is_cpu_op) told.is_cpu_op = whole_number(attribute);
-    if (name == attribute::stream) told.stream = small_number(attribute);
-    if (name == attribute::thread) told.thread = small_number(attribute);
-    if (name == attribute::type) told.type = whole_number(attribute);
-    if (name == attribute::size) told.size = whole_number(attribute);
-    if (name == attribute::group) told.group = text_of(attribute);
-    if (name == attribute::start_ns) told.start = time_of(attribute);
-    if (name == attribute::duration_ns) told.duration = time_of(attribute);
-    if (name == attribute::buffer_size) told.buffer_size = whole_number(attribute);
-    if (name == attribute::element_size) told.element_size = whole_number(attribute);
-    if (name == attribute::algorithm) told.algorithm = text_of(attribute);
+    if (name == attribute::is_cpu_op) attributes.is_cpu_op = whole_number(attribute);
+    if (name == attribute::stream) attributes.stream = small_number(attribute);
+    if (name == attribute::thread) attributes.thread = small_number(attribute);
+    if (name == attribute::type) attributes.type = whole_number(attribute);
+    if (name == attribute::size) attributes.size = whole_number(attribute);
+    if (name == attribute::group) attributes.group = text_of(attribute);
+    if (name == attribute::start_ns) attributes.start = time_of(attribute);
+    if (name == attribute::duration_ns) attributes.duration = time_of(attribute);
+    if (name == attribute::buffer_size) attributes.buffer_size = whole_number(attribute);
+    if (name == attribute::element_size) attributes.element_size = whole_number(attribute);
+    if (name == attribute::algorithm) attributes.algorithm = text_of(attribute);
   }
-  return told;
+  return attributes;
 }
 
-Role role_of(const WireNode& node, const Told& told) {
+Role role_of(const WireNode& node, const Attributes& attributes) {
   // Files without the attribute are of simulators, which know no host.
-  if (told.is_cpu_op.value_or(0) != 0) return Role::host;
+  if (attributes.is_cpu_op.value_or(0) != 0) return Role::host;
   switch (static_cast<NodeType>(node.type())) {
     case NodeType::send:
     case NodeType::receive:
@@ -157,12 +157,13 @@ Role role_of(const WireNode& node, const Told& told) {
 }
 
 // The size of a collective is that of what a rank gives, which of an all-gather is the smaller
-// buffer. Converters tell bytes without a type: they are elements of one byte.
-void take_size(TracedCollective& call, const Told& told) {
-  const std::uint64_t element = told.element_size.value_or(1);
-  const bool is_part = call.collective == collectives::Collective::all_gather;
-  std::optional<std::uint64_t> bytes = told.buffer_size;
-  if (!bytes && !is_part) bytes = told.size;
+// buffer; a gather is alike. Converters record bytes without a type: they are elements of one byte.
+void take_size(TracedCollective& call, const Attributes& attributes) {
+  const std::uint64_t element = attributes.element_size.value_or(1);
+  const bool is_part = call.collective == collectives::Collective::all_gather ||
+                       call.collective == collectives::Collective::gather;
+  std::optional<std::uint64_t> bytes = attributes.buffer_size;
+  if (!bytes && !is_part) bytes = attributes.size;
   if (element == 0 || element > 16) return;
   call.element_size = ElementSize(element);
   if (bytes && *bytes / element <= pytorch::elements_most) {
@@ -170,15 +171,15 @@ void take_size(TracedCollective& call, const Told& told) {
   }
 }
 
-TracedCollective call_of(const WireNode& node, const Told& told) {
+TracedCollective call_of(const WireNode& node, const Attributes& attributes) {
   TracedCollective call;
   const auto type = static_cast<NodeType>(node.type());
   if (type == NodeType::send) {
     call.kind = "send";
   } else if (type == NodeType::receive) {
     call.kind = "recv";
-  } else if (told.type && *told.type < communication_types.size()) {
-    const CommunicationType& known = communication_types[*told.type];
+  } else if (attributes.type && *attributes.type < communication_types.size()) {
+    const CommunicationType& known = communication_types[*attributes.type];
     call.kind = known.name;
     call.collective = known.collective;
   } else {
@@ -186,9 +187,10 @@ TracedCollective call_of(const WireNode& node, const Told& told) {
     call.collective = pytorch::collective_of(call.kind);
     if (call.kind.empty()) call.kind = "unknown";
   }
-  take_size(call, told);
-  call.group = told.group;
-  call.algorithm = told.algorithm.empty() ? pytorch::algorithm_of(node.name()) : told.algorithm;
+  take_size(call, attributes);
+  call.group = attributes.group;
+  call.algorithm =
+      attributes.algorithm.empty() ? pytorch::algorithm_of(node.name()) : attributes.algorithm;
   call.name = node.name();
   return call;
 }
@@ -230,29 +232,31 @@ class Parsing {
       throw at_byte(byte, "has a node without id and name");
     if (!ids_.insert(wire.id()).second) throw at_node(wire.id(), "is there twice");
     if (file_.nodes.size() == nodes_most) throw at_byte(byte, "has more than 2^26 nodes");
-    const Told told = told_by(wire);
+    const Attributes attributes = attributes_of(wire);
     Node node{wire.id(),
               name_number(wire.name()),
-              role_of(wire, told),
-              told.stream ? *told.stream : told.thread.value_or(0),
+              role_of(wire, attributes),
+              attributes.stream ? *attributes.stream : attributes.thread.value_or(0),
               0,
               0,
               0,
               {},
               {}};
-    node.start =
-        told.start ? *told.start : from_microseconds(wire.id(), wire.start_time_micros(), "starts");
-    node.duration = told.duration ? *told.duration
-                                  : from_microseconds(wire.id(), wire.duration_micros(), "ends");
+    node.start = attributes.start
+                     ? *attributes.start
+                     : from_microseconds(wire.id(), wire.start_time_micros(), "starts");
+    node.duration = attributes.duration
+                        ? *attributes.duration
+                        : from_microseconds(wire.id(), wire.duration_micros(), "ends");
     if (node.duration > furthest_time - node.start) {
       throw at_node(wire.id(), "ends later than a trace can be");
     }
-    file_.has_starts |= told.start.has_value() || node.start != 0;
+    file_.has_starts |= attributes.start.has_value() || node.start != 0;
     node.data_deps.assign(wire.data_deps().begin(), wire.data_deps().end());
     node.ctrl_deps.assign(wire.ctrl_deps().begin(), wire.ctrl_deps().end());
     if (node.role == Role::collective) {
       node.call = static_cast<std::uint32_t>(file_.calls.size());
-      file_.calls.push_back(call_of(wire, told));
+      file_.calls.push_back(call_of(wire, attributes));
     }
     file_.nodes.push_back(std::move(node));
   }

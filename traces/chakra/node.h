@@ -17,7 +17,7 @@ struct Node {
   std::uint32_t name;  // in File::names
   Role role;
   std::uint32_t stream;  // on the host its thread
-  TraceTime start;       // 0 where it is not told
+  TraceTime start;       // 0 where it is not recorded
   TraceTime duration;
   std::uint32_t call;                               // in File::calls, of a collective
   std::vector<std::uint64_t> data_deps, ctrl_deps;  // ids

@@ -32,8 +32,8 @@ inline constexpr std::array<CommunicationType, 10> communication_types{
     {{"all_reduce", collectives::Collective::all_reduce},
      {"reduce", collectives::Collective::reduce},
      {"all_gather", collectives::Collective::all_gather},
-     {"gather", std::nullopt},
-     {"scatter", std::nullopt},
+     {"gather", collectives::Collective::gather},
+     {"scatter", collectives::Collective::scatter},
      {"broadcast", collectives::Collective::broadcast},
      {"all_to_all", collectives::Collective::all_to_all},
      {"reduce_scatter", collectives::Collective::reduce_scatter},
@@ -46,7 +46,7 @@ namespace attribute {
 inline constexpr std::string_view is_cpu_op = "is_cpu_op", stream = "stream", thread = "tid",
                                   type = "comm_type", size = "comm_size", group = "pg_name";
 
-// Ours: whole nanoseconds, and what a Span tells besides. Of a node:
+// Ours: whole nanoseconds, and what a span tells besides. Of a node:
 inline constexpr std::string_view start_ns = "start_ns", duration_ns = "duration_ns",
                                   buffer_size = "buffer_bytes", element_size = "element_bytes",
                                   algorithm = "algorithm", kind = "kind";
@@ -55,7 +55,7 @@ inline constexpr std::string_view rank = "rank", world_size = "world_size", orig
 
 }  // namespace attribute
 
-// The most that is read: longer messages, or more of them, are no trace that anybody has.
+// The most that is read: longer messages, or more of them, are no trace that occurs in practice.
 inline constexpr std::uint64_t message_bytes_most = std::uint64_t{64} << 20U;
 inline constexpr std::uint64_t nodes_most = std::uint64_t{1} << 26U;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -20,7 +18,6 @@ namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using training::OperationKind;
 namespace attribute = chakra::attribute;
 using WireNode = chakra_wire::Node;
 using WireMetadata = chakra_wire::Metadata;
@@ -28,74 +25,41 @@ using WireMetadata = chakra_wire::Metadata;
 TraceTime nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
 
 struct TimedSpan {
+  training::OperationId operation;
   const Span* span;
   TraceTime start, end;
-
-  [[nodiscard]] bool is_collective() const { return span->kind == OperationKind::collective; }
 };
 
-// By start, then end; of those that are the same, in program order.
+// By start, then end; of those that are the same, in program order: what an operation waits for is
+// before it.
 std::vector<TimedSpan> in_order(const std::vector<Span>& spans) {
   std::vector<TimedSpan> timed;
   for (const Span& span : spans) {
-    timed.push_back({&span, nanoseconds(span.start), nanoseconds(span.end)});
+    timed.push_back({static_cast<training::OperationId>(timed.size()), &span,
+                     nanoseconds(span.start()), nanoseconds(span.end())});
   }
   std::ranges::stable_sort(timed, {},
                            [](const TimedSpan& one) { return std::pair(one.start, one.end); });
   return timed;
 }
 
-// What each span waits for, by places in the order; asked for one after another.
-class Dependencies {
- public:
-  explicit Dependencies(const std::vector<TimedSpan>& spans)
-      : spans_(spans), by_end_(spans.size()) {
-    std::iota(by_end_.begin(), by_end_.end(), std::size_t{0});
-    std::ranges::stable_sort(by_end_, {}, [&](std::size_t i) { return spans_[i].end; });
+// What each operation waits for, by operation: what it comes after, what released it, and on a lane
+// of one slot the one before it in the queue.
+std::vector<std::vector<training::OperationId>> waits_of(const training::StepProgram& program,
+                                                         const std::vector<Span>& spans) {
+  std::vector<std::vector<training::OperationId>> all;
+  std::vector<std::optional<training::OperationId>> before(program.lanes.size());
+  for (const Span& span : spans) {
+    auto& waits = all.emplace_back(span.operation.after);
+    const training::LaneId lane = span.operation.lane;
+    if (span.ran.released_by) waits.push_back(*span.ran.released_by);
+    if (before[lane] && program.lanes[lane].in_flight == 1) waits.push_back(*before[lane]);
+    before[lane] = static_cast<training::OperationId>(all.size() - 1);
+    std::ranges::sort(waits);
+    waits.erase(std::ranges::unique(waits).begin(), waits.end());
   }
-
-  std::vector<std::size_t> of(std::size_t at) {
-    take_ended(at);
-    const TimedSpan& span = spans_[at];
-    std::vector<std::size_t> deps;
-    const auto wait_for = [&](const std::optional<std::size_t>& other) {
-      if (other && std::ranges::find(deps, *other) == deps.end()) deps.push_back(*other);
-    };
-    const auto before = lanes_.find(span.span->lane);
-    if (before != lanes_.end()) wait_for(before->second);
-    if (span.is_collective()) {
-      wait_for(compute_);
-    } else if (collective_ && (!compute_ || spans_[*collective_].end > spans_[*compute_].end)) {
-      wait_for(collective_);
-    }
-    if (span.span->kind == OperationKind::optimizer) {
-      for (const std::size_t one : reduced_) wait_for(one);
-      reduced_.clear();
-    }
-    std::ranges::sort(deps);
-    return deps;
-  }
-
- private:
-  // Those that ended when the span begins. What takes no time ends as it begins: of those only the
-  // ones before it in the order.
-  void take_ended(std::size_t at) {
-    for (; next_ < by_end_.size(); ++next_) {
-      const std::size_t one = by_end_[next_];
-      if (spans_[one].end > spans_[at].start || one >= at) return;
-      lanes_[spans_[one].span->lane] = one;
-      (spans_[one].is_collective() ? collective_ : compute_) = one;
-      if (spans_[one].is_collective()) reduced_.push_back(one);
-    }
-  }
-
-  const std::vector<TimedSpan>& spans_;
-  std::vector<std::size_t> by_end_;
-  std::size_t next_ = 0;                             // of by_end_
-  std::map<training::LaneId, std::size_t> lanes_;    // the one that ended last on each
-  std::optional<std::size_t> compute_, collective_;  // and of each sort
-  std::vector<std::size_t> reduced_;                 // collectives since the optimizer
-};
+  return all;
+}
 
 template <class Message>
 chakra_wire::Attribute& add(Message& message, std::string_view name) {
@@ -120,37 +84,38 @@ std::optional<std::size_t> type_of(Collective collective) {
   return static_cast<std::size_t>(found - chakra::communication_types.begin());
 }
 
-void describe(WireNode& node, const Span& span, std::size_t ranks) {
-  if (span.collective) {
-    if (const auto type = type_of(*span.collective)) add_number(node, attribute::type, *type);
+void describe(WireNode& node, const training::CollectiveCall& call, std::size_t ranks) {
+  if (!call.is_untold) {
+    if (const auto type = type_of(call.collective)) add_number(node, attribute::type, *type);
   }
-  const std::uint64_t size = span.size.value();
-  const std::uint64_t parts = span.collective == Collective::all_gather ? ranks : 1;
+  const std::uint64_t size = call.size().value();
+  const bool is_part =
+      call.collective == Collective::all_gather || call.collective == Collective::gather;
+  const std::uint64_t parts = is_part ? ranks : 1;
   add_number(node, attribute::size, size / parts + (size % parts > 0 ? 1 : 0));
   add_number(node, attribute::buffer_size, size);
-  if (span.element_size.value() > 0) {
-    add_number(node, attribute::element_size, span.element_size.value());
-  }
-  add_text(node, attribute::algorithm, span.algorithm);
+  if (!call.is_untold) add_number(node, attribute::element_size, call.element_size.value());
+  add_text(node, attribute::algorithm, algorithm_of(call));
 }
 
 WireNode node_of(const TimedSpan& timed, std::size_t at, std::size_t ranks) {
-  const Span& span = *timed.span;
+  const training::Operation& operation = timed.span->operation;
+  const training::CollectiveCall* call = call_of(operation);
   WireNode node;
   node.set_id(at + 1);  // some readers take 0 for none
-  node.set_name(span.name);
-  node.set_type(static_cast<std::int32_t>(timed.is_collective() ? chakra::NodeType::collective
-                                                                : chakra::NodeType::compute));
+  node.set_name(operation.name);
+  node.set_type(static_cast<std::int32_t>(call != nullptr ? chakra::NodeType::collective
+                                                          : chakra::NodeType::compute));
   const auto start = static_cast<std::uint64_t>(timed.start),
              length = static_cast<std::uint64_t>(timed.end - timed.start);
   node.set_start_time_micros((start + 500) / 1000);
   node.set_duration_micros((length + 500) / 1000);
   add(node, attribute::is_cpu_op).set_bool_value(false);
-  add_number(node, attribute::stream, span.lane);
+  add_number(node, attribute::stream, operation.lane);
   add_number(node, attribute::start_ns, start);
   add_number(node, attribute::duration_ns, length);
-  add_text(node, attribute::kind, training::to_text(span.kind));
-  if (timed.is_collective()) describe(node, span, ranks);
+  add_text(node, attribute::kind, training::to_text(operation.kind));
+  if (call != nullptr) describe(node, *call, ranks);
   return node;
 }
 
@@ -173,19 +138,23 @@ const RankClass& class_of(const StepTrace& trace, Rank rank) {
 }  // namespace
 
 void write_chakra(std::ostream& out, const StepTrace& trace, Rank rank) {
-  const std::vector<TimedSpan> spans = in_order(class_of(trace, rank).spans);
-  std::size_t ranks = 0;
-  for (const RankClass& members : trace.classes) ranks += members.ranks.size();
+  const std::vector<Span> of_rank = spans_of(trace, class_of(trace, rank));
+  const std::vector<TimedSpan> spans = in_order(of_rank);
+  const std::size_t ranks = rank_count(trace);
   WireMetadata metadata;
   metadata.set_version("0.0.4");
   add_number(metadata, attribute::rank, rank.value());
   add_number(metadata, attribute::world_size, ranks);
   add_number(metadata, attribute::origin_ns, 0);
   write(out, metadata);
-  Dependencies dependencies(spans);
+  std::vector<std::size_t> places(spans.size());  // by operation
+  for (std::size_t at = 0; at < spans.size(); ++at) places[spans[at].operation] = at;
+  const auto waits = waits_of(trace.program, of_rank);
   for (std::size_t at = 0; at < spans.size(); ++at) {
     WireNode node = node_of(spans[at], at, ranks);
-    for (const std::size_t one : dependencies.of(at)) node.add_data_deps(one + 1);
+    for (const training::OperationId one : waits[spans[at].operation]) {
+      node.add_data_deps(places[one] + 1);
+    }
     write(out, node);
   }
 }

@@ -12,12 +12,8 @@ namespace paceline::traces {
 // buffer, the type and the algorithm, so that read_chakra gives back what was written.
 // `comm_size` is what a rank gives: of an all-gather its part, rounded up.
 //
-// data_deps. A node waits for
-//   - the span of its lane that ended last before it began;
-//   - a collective: also for the compute that ended last before it began;
-//   - compute: also for the collective that ended last before it began, if that ended after the
-//     compute before it, so that nothing else explains the wait;
-//   - the optimizer: for all collectives that ended before it began and no optimizer waited for.
+// data_deps are what the operation comes after (Operation::after), what released it, and on a lane
+// of one slot the one before it in the queue.
 //
 // Preconditions: the rank is one of the trace; spans start at 0 or later.
 void write_chakra(std::ostream& out, const StepTrace& trace, Rank rank);

@@ -41,8 +41,8 @@ struct CollectiveLog {
     std::string why;
   };
 
-  std::optional<collectives::Collective> collective;  // absent: not told
-  std::uint32_t ranks = 0, nodes = 0;                 // 0: not told
+  std::optional<collectives::Collective> collective;  // nullopt: not recorded
+  std::uint32_t ranks = 0, nodes = 0;                 // 0: not recorded
   std::string release;                                // such as 2.8.4; may be empty
   std::set<std::string> devices;                      // as the log names them; may be empty
   std::vector<Row> rows;
@@ -50,23 +50,10 @@ struct CollectiveLog {
   std::vector<std::string> notes = {};  // sentences on what its times may hold
 };
 
-// The text without a byte order mark. Throws FormatError where it has a zero byte.
+// The text without a byte order mark.
+[[nodiscard]] std::string_view without_mark(std::string_view text);
+
+// Likewise. Throws FormatError where it has a zero byte.
 [[nodiscard]] std::string_view plain_text(std::string_view text);
-
-// Every table of a text, in the format that its content shows (formats() lists them). Throws
-// FormatError when it shows none, or is not text; tables have at least one row or one skipped line.
-[[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);
-
-// Whether one of the formats takes a text.
-[[nodiscard]] bool is_collective_log(std::string_view text);
-
-struct CollectiveLogFormat {
-  std::string_view name;
-  bool (*is_one)(std::string_view text);
-  std::vector<CollectiveLog> (*read)(std::string_view text);
-};
-
-// A row a format; the first that takes a text reads it.
-[[nodiscard]] const std::vector<CollectiveLogFormat>& collective_log_formats();
 
 }  // namespace paceline::traces

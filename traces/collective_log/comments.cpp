@@ -12,7 +12,7 @@ Comment comment_of(const std::vector<std::string_view>& words) {
     if (words[1] == "GPUs:") said.ranks = number;
     if (words[1] == "nodes:") said.nodes = number;
   }
-  if (words[1] == "collective:") said.collective = collectives::find_collective(words[2]);
+  if (words[1] == "collective:") said.collective = from_text<collectives::Collective>(words[2]);
   return said;
 }
 

@@ -70,7 +70,7 @@ void for_each_line(std::string_view text, const Take& take) {
   return 0;
 }
 
-// All of a word as a number; nothing when it is none.
+// A whole word as a number; nullopt when it is none.
 template <class T>
 [[nodiscard]] std::optional<T> number_of(std::string_view word) {
   T value{};

@@ -83,7 +83,7 @@ class TableReader {
     log_.rows.push_back(std::move(row));
   }
 
-  // What was said of a table holds for the next until something else is said.
+  // Comments of a table hold for the next one until others replace them.
   void close() {
     if (log_.rows.empty() && log_.skipped.empty()) return;
     logs_.push_back(log_);

@@ -18,20 +18,20 @@ using TraceTime = std::int64_t;
 
 inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(time) * 1e-9); }
 
-// One collective as the host asked for it, with as much of it as the trace tells.
+// One collective as the host called it, with as much of it as the trace records.
 struct TracedCollective {
   std::string name;  // of what ran it; empty where the format has none, or a kernel's
   std::string kind;  // as the trace spells it: allreduce, all_to_allv, send
   std::optional<collectives::Collective> collective;  // when it is one of ours
   std::optional<ElementCount> count;  // of the larger of its two buffers: of the whole array
   std::optional<ElementSize> element_size;
-  std::uint32_t group_size = 0;           // 0: not told
+  std::uint32_t group_size = 0;           // 0: not recorded
   std::string group;                      // its name; may be empty
   std::vector<Rank> ranks;                // of the group, as far as they are listed
   std::optional<std::uint64_t> sequence;  // in its group, when the trace counts them
   std::string algorithm;                  // such as RING_LL, from the kernel's name: a hint
   TraceTime called = 0, returned = 0;     // on the host
-  // On the device; absent where nothing ran there (a group of one) or it was cut off.
+  // On the device; nullopt where nothing ran there (a group of one) or it was cut off.
   struct OnDevice {
     TraceTime start, end;
   };
@@ -44,15 +44,15 @@ inline constexpr std::string_view step_prefix = "ProfilerStep#";
 // What a profiler saw of one rank. Lists are in the order of their starts.
 struct DeviceTrace {
   enum class Work : std::uint8_t { kernel, copy, set };
-  // What ran on the device, but for collectives.
+  // Work of the device other than collectives.
   struct Task {
     TraceTime start, end;
     std::uint32_t stream;
     Work work;
-    std::optional<TraceTime> launched;  // when the host asked for it; some are before (CUPTI)
+    std::optional<TraceTime> launched;  // on the host; some are before (CUPTI)
     std::uint32_t name;                 // in `names`
   };
-  // What the host said it does: ProfilerStep#4, DistributedDataParallel.forward, Optimizer.step.
+  // Ranges that the host marked: ProfilerStep#4, DistributedDataParallel.forward, Optimizer.step.
   struct Range {
     TraceTime start, end;
     std::uint64_t thread;
@@ -73,14 +73,14 @@ struct DeviceTrace {
   };
 
   std::optional<Rank> rank;
-  std::uint32_t world_size = 0;     // 0: not told
+  std::uint32_t world_size = 0;     // 0: not recorded
   std::string device;               // its name; may be empty
-  std::uint32_t batch = 0;          // samples a step of this rank; 0: not told
-  std::optional<Bytes> bucket_cap;  // of DistributedDataParallel, where it is told
+  std::uint32_t batch = 0;          // samples a step of this rank; 0: not recorded
+  std::optional<Bytes> bucket_cap;  // of DistributedDataParallel, where it is recorded
   std::vector<std::string> names;
   std::vector<Task> tasks;
   std::vector<Range> ranges;
-  std::vector<Parameter> parameters;  // in the order of registration; empty where not told
+  std::vector<Parameter> parameters;  // in the order of registration; empty where not recorded
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
   // Without, those of its collectives are the order of what the host did, and it has nothing else.

@@ -26,9 +26,9 @@ void Gathering::take_group(Group group) {
 
 // Nodes are numbered as they begin, a parent before its children: in that order one pass finds the
 // outermost call that each is in. A parent that is not before its child is no parent.
-Gathering::Told Gathering::find_calls() {
+Gathering::CallNodes Gathering::find_calls() {
   std::ranges::stable_sort(places_, {}, &Place::id);
-  Told told;
+  CallNodes call_nodes;
   for (std::size_t at = 0; at < places_.size(); ++at) {
     Place& place = places_[at];
     if (at > 0 && places_[at - 1].id == place.id) {
@@ -39,30 +39,30 @@ Gathering::Told Gathering::find_calls() {
         places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(at), place.parent,
         [](const Place& one, std::uint64_t id) { return one.id < id; });
     if (place.parent < place.id && parent->id == place.parent) place.call = parent->call;
-    if (place.node == none || !told_by(nodes_[place.node], {})) continue;
+    if (place.node == none || !call_of(nodes_[place.node], {})) continue;
     if (place.call == none) {
-      place.call = told.size();
-      told.emplace_back();
+      place.call = call_nodes.size();
+      call_nodes.emplace_back();
       TracedCollective call;
       call.called = call.returned = static_cast<TraceTime>(at);
       trace_.collectives.push_back(std::move(call));
     }
     trace_.collectives[place.call].returned = static_cast<TraceTime>(at);
-    told[place.call].push_back(place.node);
+    call_nodes[place.call].push_back(place.node);
   }
-  return told;
+  return call_nodes;
 }
 
-void Gathering::describe(const Told& told) {
+void Gathering::describe(const CallNodes& call_nodes) {
   // A file of a few bytes a call may list thousands of ranks for each.
   std::size_t ranks_left = std::size_t{1} << 24U;
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    std::vector<std::size_t> by_preference = told[i];
+  for (std::size_t i = 0; i < call_nodes.size(); ++i) {
+    std::vector<std::size_t> by_preference = call_nodes[i];
     std::ranges::stable_sort(by_preference, {},
                              [&](std::size_t node) { return preference_of(nodes_[node]); });
     TracedCollective call;
     for (const std::size_t node : by_preference) {
-      if (auto more = told_by(nodes_[node], groups_)) pytorch::complete(call, *std::move(more));
+      if (auto more = call_of(nodes_[node], groups_)) pytorch::complete(call, *std::move(more));
     }
     if (call.ranks.size() > ranks_left) call.ranks.clear();
     ranks_left -= call.ranks.size();

@@ -6,7 +6,7 @@
 
 #include "traces/device_trace/device_trace.h"
 #include "traces/execution_trace/node.h"
-#include "traces/execution_trace/told_calls.h"
+#include "traces/execution_trace/recorded_calls.h"
 
 namespace paceline::traces::execution_trace {
 
@@ -24,14 +24,14 @@ class Gathering {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   struct Place {
     std::uint64_t id, parent;  // a parent of 0 is none
-    std::size_t node;          // in nodes_, of those that tell of a collective
+    std::size_t node;          // in nodes_, of those that record a collective
     std::size_t call = none;   // the one that it is, or is inside of
   };
-  // Of the calls of trace_, the nodes that tell of each.
-  using Told = std::vector<std::vector<std::size_t>>;
+  // Of the calls of trace_, the nodes that record each.
+  using CallNodes = std::vector<std::vector<std::size_t>>;
 
-  [[nodiscard]] Told find_calls();
-  void describe(const Told& told);
+  [[nodiscard]] CallNodes find_calls();
+  void describe(const CallNodes& call_nodes);
 
   DeviceTrace trace_;
   std::vector<Place> places_;

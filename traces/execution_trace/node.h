@@ -41,7 +41,7 @@ struct Node {
   Attributes attributes;
 };
 
-// Process groups are told in the only value of a node of this name.
+// Process groups are recorded in the only value of a node of this name.
 inline constexpr std::string_view groups_node = "## process_group:init ##";
 inline constexpr std::string_view operation_call = "c10d::";
 

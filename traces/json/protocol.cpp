@@ -1,11 +1,12 @@
 #include "traces/json/protocol.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "traces/json/spans.h"
+#include "traces/json/step_trace.h"
 #include "traces/json/values.h"
 
 namespace paceline {
@@ -14,41 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-using topology::Framing;
-using topology::IntraNodeKind;
-using topology::Placement;
-using topology::Receives;
-using topology::Transport;
-using traces::decode_lanes;
 using traces::parse_word;
 using traces::whole;
-
-constexpr std::array fidelities{Fidelity::flow, Fidelity::folded, Fidelity::closed,
-                                Fidelity::measured};
-constexpr std::array collective_modes{CollectiveMode::native, CollectiveMode::plan};
-constexpr std::array node_kinds{IntraNodeKind::nvswitch, IntraNodeKind::nvlink_mesh,
-                                IntraNodeKind::pcie};
-constexpr std::array placements{Placement::packed, Placement::spread};
-constexpr std::array framings{Framing::none, Framing::ethernet_tcp, Framing::ip_tcp};
-constexpr std::array transports{Transport::rdma, Transport::tcp};
-constexpr std::array receives_all{Receives::ready, Receives::announced, Receives::announced_ahead,
-                                  Receives::announced_to_strangers};
-
-// Words that stand in these lines only.
-std::string_view word(IntraNodeKind kind) {
-  if (kind == IntraNodeKind::nvswitch) return "nvswitch";
-  return kind == IntraNodeKind::nvlink_mesh ? "nvlink_mesh" : "pcie";
-}
-std::string_view word(Framing framing) {
-  if (framing == Framing::none) return "none";
-  return framing == Framing::ethernet_tcp ? "ethernet_tcp" : "ip_tcp";
-}
-std::string_view word(Placement placement) {
-  return placement == Placement::packed ? "packed" : "spread";
-}
-std::string_view word(Transport transport) { return transport == Transport::rdma ? "rdma" : "tcp"; }
-constexpr auto by_word = [](auto value) { return word(value); };
-constexpr auto by_text = [](auto value) { return to_text(value); };
 
 json encode(const topology::PcieTree& tree) {
   json out{{"gpus_per_switch", tree.gpus_per_switch},
@@ -76,13 +44,13 @@ json encode(const topology::FatTree& tree) {
           {"oversubscription", tree.oversubscription},
           {"core_latency_s", tree.core_latency},
           {"rails", tree.rails},
-          {"placement", word(tree.placement)}};
+          {"placement", to_text(tree.placement)}};
 }
 
 topology::FatTree decode_fat_tree(const json& in) {
   return {whole<std::uint32_t>(in.at("nodes_per_leaf")), in.at("oversubscription").get<double>(),
           in.at("core_latency_s").get<Seconds>(), in.at("rails").get<bool>(),
-          parse_word(in.at("placement"), placements, by_word)};
+          parse_word<topology::Placement>(in.at("placement"))};
 }
 
 json encode(const topology::Cluster& cluster) {
@@ -93,7 +61,7 @@ json encode(const topology::Cluster& cluster) {
            {"gpus_per_node", cluster.gpus_per_node},
            {"servers", cluster.servers},
            {"intra_node",
-            {{"kind", word(node.kind)},
+            {{"kind", to_text(node.kind)},
              {"bandwidth_bytes_per_s", node.bandwidth},
              {"latency_s", node.latency},
              {"lanes", node.lanes}}},
@@ -102,8 +70,8 @@ json encode(const topology::Cluster& cluster) {
              {"latency_s", network.latency},
              {"nics_per_node", network.nics_per_node},
              {"efficiency", network.efficiency},
-             {"transport", word(network.transport)},
-             {"framing", word(network.framing)},
+             {"transport", to_text(network.transport)},
+             {"framing", to_text(network.framing)},
              {"receives", to_text(network.receives)},
              {"mtu_bytes", network.mtu}}}};
   if (cluster.reduction_bandwidth) {
@@ -127,7 +95,7 @@ topology::Cluster decode_cluster(const json& in) {
   cluster.gpus_per_node = whole<std::uint32_t>(in.at("gpus_per_node"));
   cluster.servers = whole<std::uint32_t>(in.at("servers"));
   const json& node = in.at("intra_node");
-  cluster.intra_node.kind = parse_word(node.at("kind"), node_kinds, by_word);
+  cluster.intra_node.kind = parse_word<topology::IntraNodeKind>(node.at("kind"));
   node.at("bandwidth_bytes_per_s").get_to(cluster.intra_node.bandwidth);
   node.at("latency_s").get_to(cluster.intra_node.latency);
   node.at("lanes").get_to(cluster.intra_node.lanes);
@@ -142,10 +110,10 @@ topology::Cluster decode_cluster(const json& in) {
   network.at("latency_s").get_to(cluster.network.latency);
   cluster.network.nics_per_node = whole<std::uint32_t>(network.at("nics_per_node"));
   network.at("efficiency").get_to(cluster.network.efficiency);
-  cluster.network.transport = parse_word(network.at("transport"), transports, by_word);
-  cluster.network.framing = parse_word(network.at("framing"), framings, by_word);
+  cluster.network.transport = parse_word<topology::Transport>(network.at("transport"));
+  cluster.network.framing = parse_word<topology::Framing>(network.at("framing"));
   network.at("mtu_bytes").get_to(cluster.network.mtu);
-  cluster.network.receives = parse_word(network.at("receives"), receives_all, by_text);
+  cluster.network.receives = parse_word<topology::Receives>(network.at("receives"));
   if (network.contains("rendezvous_above_bytes")) {
     cluster.network.rendezvous_above = network.at("rendezvous_above_bytes").get<Bytes>();
   }
@@ -158,80 +126,13 @@ topology::Cluster decode_cluster(const json& in) {
   return cluster;
 }
 
-json encode(const collectives::AlgorithmOptions& options) {
-  return {{"channels", options.channels}, {"chunk_size_bytes", options.chunk_size},
-          {"inner", options.inner},       {"outer", options.outer},
-          {"servers", options.servers},   {"separate_servers", options.separate_servers}};
-}
-
-collectives::AlgorithmOptions decode_options(const json& in) {
-  return {whole<std::uint32_t>(in.at("channels")), in.at("chunk_size_bytes").get<Bytes>(),
-          in.at("inner").get<std::string>(),       in.at("outer").get<std::string>(),
-          whole<std::uint32_t>(in.at("servers")),  in.at("separate_servers").get<bool>()};
-}
-
-json encode(const training::Operation& operation) {
-  json out{{"name", operation.name},
-           {"kind", to_text(operation.kind)},
-           {"lane", operation.lane},
-           {"after", operation.after}};
-  if (const auto* time = std::get_if<Seconds>(&operation.work)) {
-    out["time_s"] = *time;
-    if (!operation.rank_parts.empty()) out["rank_parts"] = operation.rank_parts;
-    return out;
-  }
-  const auto& call = std::get<training::CollectiveCall>(operation.work);
-  out["call"] = {{"collective", to_text(call.collective)},
-                 {"count", call.count},
-                 {"element_size_bytes", call.element_size},
-                 {"root", call.root},
-                 {"algorithm", call.algorithm},
-                 {"options", encode(call.options)}};
-  if (call.known_time) out["call"]["known_time_s"] = *call.known_time;
-  if (call.wire != topology::Wire{}) {
-    out["call"]["wire"] = {{"bytes", call.wire.bytes},
-                           {"start_s", call.wire.start},
-                           {"local_hop_s", call.wire.local_hop},
-                           {"remote_hop_s", call.wire.remote_hop}};
-  }
-  return out;
-}
-
-training::Operation decode_operation(const json& in) {
-  training::Operation operation{
-      in.at("name").get<std::string>(), traces::decode_operation_kind(in.at("kind")),
-      whole<training::LaneId>(in.at("lane")),
-      in.at("after").get<std::vector<training::OperationId>>(), Seconds(0)};
-  if (in.contains("time_s")) {
-    operation.work = in.at("time_s").get<Seconds>();
-    if (in.contains("rank_parts")) in.at("rank_parts").get_to(operation.rank_parts);
-    return operation;
-  }
-  const json& call = in.at("call");
-  training::CollectiveCall made{
-      parse_word(call.at("collective"), collectives::collectives_all, by_text),
-      call.at("count").get<ElementCount>(),
-      call.at("element_size_bytes").get<ElementSize>(),
-      call.at("root").get<Rank>(),
-      call.at("algorithm").get<std::string>(),
-      decode_options(call.at("options"))};
-  if (call.contains("known_time_s")) made.known_time = call.at("known_time_s").get<Seconds>();
-  if (call.contains("wire")) {
-    const json& wire = call.at("wire");
-    made.wire = {wire.at("bytes").get<double>(), wire.at("start_s").get<Seconds>(),
-                 wire.at("local_hop_s").get<Seconds>(), wire.at("remote_hop_s").get<Seconds>()};
-  }
-  operation.work = std::move(made);
-  return operation;
-}
-
 json encode(const MeasureSettings& settings) {
   return {{"mode", to_text(settings.mode)}, {"warmup", settings.warmup}, {"steps", settings.steps}};
 }
 
 MeasureSettings decode_measure_settings(const json& in) {
-  return {parse_word(in.at("mode"), collective_modes, by_text),
-          whole<std::uint32_t>(in.at("warmup")), whole<std::uint32_t>(in.at("steps"))};
+  return {parse_word<CollectiveMode>(in.at("mode")), whole<std::uint32_t>(in.at("warmup")),
+          whole<std::uint32_t>(in.at("steps"))};
 }
 
 json encode(const Measurement& measurement) {
@@ -246,7 +147,7 @@ json encode(const Measurement& measurement) {
 
 Measurement decode_measurement(const json& in) {
   return {in.at("backend").get<std::string>(),
-          parse_word(in.at("mode"), collective_modes, by_text),
+          parse_word<CollectiveMode>(in.at("mode")),
           in.at("steps_s").get<std::vector<Seconds>>(),
           in.at("median_s").get<Seconds>(),
           in.at("mad_s").get<Seconds>(),
@@ -262,24 +163,49 @@ json encode(const Result& result) {
              {"compute_s", result.totals.compute},
              {"communication_s", result.totals.communication},
              {"exposed_communication_s", result.totals.exposed_communication}}},
-           {"trace", traces::encode_step_trace(result.trace)},
+           {"classes", traces::encode_classes(result.trace.classes)},
            {"transfers", result.transfers},
            {"simgrid_solves", result.simgrid_solves},
            {"notes", result.notes}};
+  for (const auto& [id, algorithm] : result.chosen) out["chosen"].push_back({id, algorithm});
   if (result.measurement) out["measurement"] = encode(*result.measurement);
   return out;
 }
 
-Result decode_result(const json& in) {
+// Which algorithms automatic calls were given, also in the program that ran.
+void decode_chosen(const json& in, Result& result) {
+  for (const auto& [id, algorithm] :
+       in.get<std::vector<std::pair<training::OperationId, std::string>>>()) {
+    auto& operations = result.trace.program.operations;
+    auto* call = id < operations.size() ? call_of(operations[id]) : nullptr;
+    if (call == nullptr || call->options() == nullptr) throw std::runtime_error("chosen: no call");
+    result.chosen[id] = algorithm;
+    call->how = training::SimulatedCall{algorithm, *call->options()};
+  }
+}
+
+// The intervals of each class are those of the program's operations.
+void expect_intervals_of(const training::StepProgram& program, const std::vector<RankClass>& all) {
+  for (const RankClass& members : all) {
+    if (members.ranks.empty()) throw std::runtime_error("a class has no ranks");
+    if (members.intervals.size() != program.operations.size()) {
+      throw std::runtime_error("intervals are not those of the program that was sent");
+    }
+  }
+}
+
+Result decode_result(const json& in, const training::StepProgram& program) {
   Result result;
   result.id = whole<std::uint64_t>(in.at("id"));
-  result.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
+  result.fidelity = parse_word<Fidelity>(in.at("fidelity"));
   const json& totals = in.at("totals");
   totals.at("step_s").get_to(result.totals.step);
   totals.at("compute_s").get_to(result.totals.compute);
   totals.at("communication_s").get_to(result.totals.communication);
   totals.at("exposed_communication_s").get_to(result.totals.exposed_communication);
-  result.trace = traces::decode_step_trace(in.at("trace"));
+  result.trace = {program, traces::decode_classes(in.at("classes"))};
+  expect_intervals_of(program, result.trace.classes);
+  if (in.contains("chosen")) decode_chosen(in.at("chosen"), result);
   result.transfers = whole<std::uint64_t>(in.at("transfers"));
   result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));
   in.at("notes").get_to(result.notes);
@@ -302,19 +228,12 @@ auto decoded(std::string_view line, Decode decode) {
 namespace traces {
 
 std::string to_line(const ResolvedPoint& point) {
-  json operations = json::array();
-  for (const auto& operation : point.program.operations) operations.push_back(encode(operation));
   json jobs = json::array();
   for (const Job& job : point.jobs) jobs.push_back({{"nodes", job.nodes}, {"start_s", job.start}});
-  json out{{"schema", "paceline.point/1"},
-           {"id", point.id},
-           {"cluster", encode(point.cluster)},
-           {"program",
-            {{"lanes", encode_lanes(point.program.lanes)}, {"operations", std::move(operations)}}},
-           {"slowdown", point.slowdown},
-           {"jobs", std::move(jobs)},
-           {"fidelity", to_text(point.fidelity)},
-           {"force", point.force}};
+  json out{{"schema", "paceline.point/1"},        {"id", point.id},
+           {"cluster", encode(point.cluster)},    {"program", encode_program(point.program)},
+           {"slowdown", point.slowdown},          {"jobs", std::move(jobs)},
+           {"fidelity", to_text(point.fidelity)}, {"force", point.force}};
   if (point.measure) out["measure"] = encode(*point.measure);
   return out.dump();
 }
@@ -325,10 +244,7 @@ ResolvedPoint point_from_line(std::string_view line) {
     ResolvedPoint point;
     point.id = whole<std::uint64_t>(in.at("id"));
     point.cluster = decode_cluster(in.at("cluster"));
-    point.program.lanes = decode_lanes(in.at("program").at("lanes"));
-    for (const json& operation : in.at("program").at("operations")) {
-      point.program.operations.push_back(decode_operation(operation));
-    }
+    point.program = decode_program(in.at("program"));
     in.at("slowdown").get_to(point.slowdown);
     for (const json& job : in.at("jobs").get_ref<const json::array_t&>()) {
       Job& decoded = point.jobs.emplace_back();
@@ -337,7 +253,7 @@ ResolvedPoint point_from_line(std::string_view line) {
       }
       job.at("start_s").get_to(decoded.start);
     }
-    point.fidelity = parse_word(in.at("fidelity"), fidelities, by_text);
+    point.fidelity = parse_word<Fidelity>(in.at("fidelity"));
     in.at("force").get_to(point.force);
     if (in.contains("measure")) point.measure = decode_measure_settings(in.at("measure"));
     return point;
@@ -352,13 +268,13 @@ std::string to_line(const Reply& reply) {
   return encode(std::get<Result>(reply)).dump();
 }
 
-Reply reply_from_line(std::string_view line) {
-  return decoded(line, [](const json& in) -> Reply {
+Reply reply_from_line(std::string_view line, const training::StepProgram& program) {
+  return decoded(line, [&](const json& in) -> Reply {
     if (in.contains("failure")) {
       return Failure{whole<std::uint64_t>(in.at("id")), in.at("failure").get<std::string>(),
                      in.value("refused", false)};
     }
-    return decode_result(in);
+    return decode_result(in, program);
   });
 }
 
@@ -375,9 +291,13 @@ std::optional<Progress> progress_from_line(std::string_view line) {
   });
 }
 
-std::string to_text(const std::vector<Span>& spans) { return encode_spans(spans).dump(); }
+std::string to_text(const std::vector<training::Interval>& intervals) {
+  return encode_intervals(intervals).dump();
+}
 
-std::vector<Span> spans_from_text(std::string_view text) { return decoded(text, decode_spans); }
+std::vector<training::Interval> intervals_from_text(std::string_view text) {
+  return decoded(text, decode_intervals);
+}
 
 }  // namespace traces
 }  // namespace paceline

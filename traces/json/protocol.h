@@ -30,15 +30,16 @@ struct Progress {
   Seconds duration;
 };
 [[nodiscard]] std::string to_line(const Progress& progress);
-// Nothing when the line is another one.
+// nullopt when the line is another message.
 [[nodiscard]] std::optional<Progress> progress_from_line(std::string_view line);
 
-// Spans alone, as ranks of a measured step pass them on.
-[[nodiscard]] std::string to_text(const std::vector<Span>& spans);
-[[nodiscard]] std::vector<Span> spans_from_text(std::string_view text);
+// Intervals alone, as ranks of a measured step pass them on.
+[[nodiscard]] std::string to_text(const std::vector<training::Interval>& intervals);
+[[nodiscard]] std::vector<training::Interval> intervals_from_text(std::string_view text);
 
 // Throw std::runtime_error with what is wrong when the text is no such line.
 [[nodiscard]] ResolvedPoint point_from_line(std::string_view line);
-[[nodiscard]] Reply reply_from_line(std::string_view line);
+// A result tells when operations ran; which ones is in the program of the point that was sent.
+[[nodiscard]] Reply reply_from_line(std::string_view line, const training::StepProgram& program);
 
 }  // namespace paceline::traces

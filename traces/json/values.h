@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/units/quantity.h"
+#include "models/words.h"
 #include "traces/collective_log/lines.h"
 
 // How single values stand in our JSON: numbers are SI and their keys name the unit, enumerations
@@ -26,6 +27,14 @@ Whole whole(const nlohmann::json& in) {
                              (in.is_primitive() ? ": " + in.dump() : std::string()));
   }
   return in.get<Whole>();
+}
+
+// Of an enumeration with a table of words.
+template <class Enum>
+Enum parse_word(const nlohmann::json& in) {
+  const auto word = in.get<std::string>();
+  if (const auto value = from_text<Enum>(word)) return *value;
+  throw std::runtime_error("unknown word \"" + shown(word) + "\"");
 }
 
 // `from` must list every value, with the word that `text` gives it.

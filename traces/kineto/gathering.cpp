@@ -6,7 +6,7 @@
 #include "traces/collective_log/collective_log.h"
 #include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
-#include "traces/kineto/told_calls.h"
+#include "traces/kineto/call_arguments.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
 
@@ -98,8 +98,8 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
   kernel.start = start;
   kernel.end = end;
   kernel.kind = pytorch::kernel_kind(event.name);
-  kernel.told = told_by(event);
-  kernel.told.algorithm = pytorch::algorithm_of(event.name);
+  kernel.call = call_of(event);
+  kernel.call.algorithm = pytorch::algorithm_of(event.name);
   kernel.external_id = operation_of(event.arguments);
   kernels_.push_back(std::move(launched));
 }
@@ -107,12 +107,12 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
 void Gathering::take_operation(const Event& event, TraceTime start, TraceTime end) {
   if (event.name == gradient_ready) trace_.gradients.push_back({start, std::nullopt, end});
   if (event.name != recorded_call) return;
-  TracedCollective call = told_by(event);
+  TracedCollective call = call_of(event);
   if (call.kind == "wait") return;  // for one that was called before
   take_call(std::move(call), event, start, end);
 }
 
-TracedCollective Gathering::told_by(const Event& event) const {
+TracedCollective Gathering::call_of(const Event& event) const {
   const std::string place = "event " + std::to_string(trace_.events) + ": ";
   const std::uint64_t size = number_or_0(event.arguments.group_size);
   if (size > traced_ranks_most) refuse_ranks(place + "Group size is", size);

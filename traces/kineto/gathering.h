@@ -42,7 +42,7 @@ class Gathering {
   void take_operation(const Event& event, TraceTime start, TraceTime end);
   void take_annotation(const Event& event, TraceTime start, TraceTime end);
   void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
-  [[nodiscard]] TracedCollective told_by(const Event& event) const;
+  [[nodiscard]] TracedCollective call_of(const Event& event) const;
   std::uint32_t name_number(std::string_view name);
 
   void join();

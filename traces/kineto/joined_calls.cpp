@@ -130,7 +130,7 @@ class Joining {
     }
   }
 
-  // The first call that the kernel can be of, which waits no longer. Those before it that tell
+  // The first call that the kernel can be of, which waits no longer. Those before it that record
   // another size have lost their kernel.
   static TracedCollective* next_of(std::vector<TracedCollective*>& waiting,
                                    const CollectiveKernel& kernel) {
@@ -138,7 +138,7 @@ class Joining {
     while (!waiting.empty() && waiting.back()->called <= launched) {
       TracedCollective* call = waiting.back();
       waiting.pop_back();
-      const auto& count = kernel.told.count;
+      const auto& count = kernel.call.count;
       if (!count || !call->count || *count == *call->count) return call;
     }
     return nullptr;
@@ -152,8 +152,8 @@ class Joining {
     } else {
       call.device = {kernel.start, kernel.end};
     }
-    if (call.algorithm.empty()) call.algorithm = std::move(kernel.told.algorithm);
-    complete(call, std::move(kernel.told));
+    if (call.algorithm.empty()) call.algorithm = std::move(kernel.call.algorithm);
+    complete(call, std::move(kernel.call));
     if (call.kind.empty()) {
       call.kind = kernel.kind.empty() ? "unknown" : kernel.kind;
       call.collective = pytorch::collective_of(call.kind);

@@ -18,8 +18,8 @@ struct HostCall {
 
 struct CollectiveKernel {
   TraceTime start, end;
-  std::string_view kind;  // by its name; may be empty
-  TracedCollective told;
+  std::string_view kind;                     // by its name; may be empty
+  TracedCollective call;                     // as its arguments record it
   std::optional<std::uint64_t> external_id;  // of the operation that launched it
   struct Launch {
     TraceTime at;

@@ -48,7 +48,7 @@ std::size_t period(const std::vector<TracedCollective>& calls) {
   return 0;
 }
 
-// The last thing that the host did, as far as the trace tells.
+// The last thing that the host did, as far as the trace records it.
 TraceTime end_of(const DeviceTrace& trace) {
   TraceTime end = 0;
   for (const auto& range : trace.ranges) end = std::max(end, range.end);

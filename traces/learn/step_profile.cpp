@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/stats/interval_set.h"
 #include "traces/learn/repeated_steps.h"
 
 namespace paceline::traces {
 namespace {
 
 using Task = DeviceTrace::Task;
-using OnDevice = TracedCollective::OnDevice;
 
 std::vector<StepProfile> named_steps(const DeviceTrace& trace) {
   std::vector<StepProfile> steps;
@@ -35,43 +35,11 @@ std::optional<std::size_t> step_at(const std::vector<StepProfile>& steps, TraceT
   return static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
-// Intervals that overlap or touch made one; in order.
-std::vector<OnDevice> joined(std::vector<OnDevice> all) {
-  std::ranges::sort(all, {}, &OnDevice::start);
-  std::vector<OnDevice> joined;
-  for (const OnDevice& one : all) {
-    if (!joined.empty() && one.start <= joined.back().end) {
-      joined.back().end = std::max(joined.back().end, one.end);
-    } else {
-      joined.push_back(one);
-    }
-  }
-  return joined;
-}
-
-Seconds total(const std::vector<OnDevice>& apart) {
-  TraceTime sum = 0;
-  for (const OnDevice& one : apart) sum += one.end - one.start;
-  return seconds_of(sum);
-}
-
-// What two lists of intervals, each in order and apart, have in common.
-Seconds in_both(const std::vector<OnDevice>& a, const std::vector<OnDevice>& b) {
-  TraceTime sum = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    sum += std::max<TraceTime>(0, std::min(a[i].end, b[j].end) - std::max(a[i].start, b[j].start));
-    if (a[i].end < b[j].end) {
-      ++i;
-    } else {
-      ++j;
-    }
-  }
-  return seconds_of(sum);
-}
+using Busy = stats::IntervalSet<TraceTime>;
 
 // Of one step, on the device.
 struct DeviceWork {
-  std::vector<OnDevice> tasks, calls;
+  std::vector<Busy::Interval> tasks, calls;
   std::vector<const Task*> launched;  // in order of their launches, where known
 };
 
@@ -91,7 +59,7 @@ std::vector<DeviceWork> work_of(const DeviceTrace& trace, std::vector<StepProfil
     profiled.collective = i;
     profiled.called = seconds_of(call.called - steps[*step].host_start);
     steps[*step].calls.push_back(profiled);
-    if (call.device) work[*step].calls.push_back(*call.device);
+    if (call.device) work[*step].calls.push_back({call.device->start, call.device->end});
   }
   return work;
 }
@@ -152,14 +120,14 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
   if (steps.size() == 1) before = steps.front().host_start;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     find_ready_times(trace, work[i], steps[i]);
-    const auto tasks = joined(std::move(work[i].tasks)), calls = joined(std::move(work[i].calls));
-    steps[i].compute = total(tasks);
-    steps[i].communication = total(calls);
-    steps[i].exposed = steps[i].communication - in_both(tasks, calls);
     std::optional<TraceTime> end;
-    for (const auto* list : {&tasks, &calls}) {
-      if (!list->empty()) end = std::max(end.value_or(list->back().end), list->back().end);
+    for (const auto* list : {&work[i].tasks, &work[i].calls}) {
+      for (const Busy::Interval& one : *list) end = std::max(end.value_or(one.end), one.end);
     }
+    const Busy tasks(std::move(work[i].tasks)), calls(std::move(work[i].calls));
+    steps[i].compute = seconds_of(tasks.length());
+    steps[i].communication = seconds_of(calls.length());
+    steps[i].exposed = steps[i].communication - seconds_of(tasks.covered(calls));
     TraceTime done = end.value_or(steps[i].host_end);
     if (steps.size() == 1) done = std::max(done, steps[i].host_end);
     if (before) steps[i].length = seconds_of(done - *before);

@@ -13,8 +13,8 @@ namespace paceline::traces {
 struct ProfiledCall {
   std::size_t collective = 0;  // in the trace's list
   Seconds called;              // on the host
-  // When the device's other work that was asked for before the call was done: a gradient bucket is
-  // ready then. (A collective waits for the stream that computes.) Absent without such work.
+  // When the device's other work launched before the call was done: a gradient bucket is ready
+  // then. (A collective waits for the stream that computes.) nullopt without such work.
   std::optional<Seconds> ready;
   std::optional<Seconds> start, end;  // on the device
 };
@@ -24,7 +24,7 @@ struct StepProfile {
   std::string name;
   TraceTime host_start = 0, host_end = 0;
   // From the end of the step before to its own, on the device where it did anything: the host may
-  // run ahead. Of an only step from its start on the host; absent for the first of several.
+  // run ahead. Of an only step from its start on the host; nullopt for the first of several.
   std::optional<Seconds> length;
   TraceTime end = 0;                // of its work
   std::vector<ProfiledCall> calls;  // in the order in which the host made them
@@ -36,11 +36,11 @@ struct StepProfile {
 };
 
 // The steps of a trace: the ranges that PyTorch's profiler names ProfilerStep#N, or else what
-// repeats (repeated_steps.h). What the device did belongs to the step in which the host asked for
-// it, or, where that is not known, in which it ran. None when the trace has neither.
+// repeats (repeated_steps.h). Work of the device belongs to the step in which the host launched it,
+// or, where that is not known, in which it ran. Empty when the trace has neither.
 [[nodiscard]] std::vector<StepProfile> profile_steps(const DeviceTrace& trace);
 
-// The median length of those that have one; of two the lower. Nothing without any.
+// The median length of those that have one; of two the lower. nullopt without any.
 [[nodiscard]] std::optional<Seconds> median_length(const std::vector<StepProfile>& steps);
 
 }  // namespace paceline::traces

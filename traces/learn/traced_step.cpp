@@ -201,7 +201,7 @@ class Listing {
   Listing(const RankStep& rank, TraceTime clock, TraceTime origin)
       : rank_(rank), shift_(clock - origin), cursor_(rank.begin), done_(rank) {}
 
-  std::vector<Span> spans(const std::vector<bool>& waits) && {
+  std::vector<TracedSpan> spans(const std::vector<bool>& waits) && {
     add("late", OperationKind::input, compute_lane, -shift_, rank_.begin);
     for (std::size_t i = 0; i < rank_.items.size(); ++i) {
       const auto& item = rank_.items[i];
@@ -216,13 +216,13 @@ class Listing {
   }
 
  private:
-  Span& add(std::string name, OperationKind kind, training::LaneId lane, TraceTime from,
-            TraceTime to) {
-    return spans_.emplace_back(Span{std::move(name), kind, lane, seconds_of(from + shift_),
-                                    seconds_of(to + shift_), Bytes(0), ""});
+  TracedSpan& add(std::string name, OperationKind kind, training::LaneId lane, TraceTime from,
+                  TraceTime to) {
+    return spans_.emplace_back(TracedSpan{std::move(name), kind, lane, seconds_of(from + shift_),
+                                          seconds_of(to + shift_), Bytes(0), ""});
   }
 
-  Span& add_compute(const std::string& name, TraceTime until) {
+  TracedSpan& add_compute(const std::string& name, TraceTime until) {
     const TraceTime from = std::exchange(cursor_, std::max(cursor_, until));
     const auto kind = has_gradients_ ? OperationKind::backward : OperationKind::forward;
     return add(name, kind, compute_lane, from, cursor_);
@@ -233,7 +233,8 @@ class Listing {
     const bool is_known = gradient.parameter && *gradient.parameter < parameters.size();
     const TraceTime ready =
         std::min(done_.before(std::max(gradient.copied, gradient.ready)), rank_.end);
-    Span& span = add_compute(is_known ? parameters[*gradient.parameter].name : "gradient", ready);
+    TracedSpan& span =
+        add_compute(is_known ? parameters[*gradient.parameter].name : "gradient", ready);
     span.gradients = {is_known ? parameters[*gradient.parameter].count : ElementCount(0)};
     has_gradients_ = true;
   }
@@ -242,7 +243,7 @@ class Listing {
     const TraceTime ready = ready_at(call);
     add_compute("to " + call.kind, ready);
     const auto device = call.device.value_or(TracedCollective::OnDevice{cursor_, cursor_});
-    Span& span =
+    TracedSpan& span =
         add(call.kind, OperationKind::collective, communication_lane, device.start, device.end);
     span.algorithm = call.algorithm;
     const std::uint32_t world = rank_.trace->world_size;
@@ -281,11 +282,11 @@ class Listing {
 
   const RankStep& rank_;
   TraceTime shift_;   // to the step's own time
-  TraceTime cursor_;  // up to where compute has been told
+  TraceTime cursor_;  // up to where compute has been emitted
   Done done_;
   TraceTime last_end_ = std::numeric_limits<TraceTime>::min() / 2;
   bool has_gradients_ = false;
-  std::vector<Span> spans_;
+  std::vector<TracedSpan> spans_;
 };
 
 // What to add to each rank's times; all begin at once where they share no collective.
@@ -307,15 +308,15 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
   return clocks;
 }
 
-// The most collectives that a rank had under way at a time: Gloo runs two, streams one. What
+// The most collectives that a rank had in flight at a time: Gloo runs two, streams one. What
 // follows right behind another may overlap it by what clocks are worth.
-std::uint32_t most_in_flight(const StepTrace& trace) {
+std::uint32_t most_in_flight(const std::vector<TracedRanks>& ranks) {
   const Seconds hardly = seconds_of(right_behind);
   std::uint32_t most = 1;
-  for (const RankClass& members : trace.classes) {
-    for (const Span& one : members.spans) {
+  for (const TracedRanks& members : ranks) {
+    for (const TracedSpan& one : members.spans) {
       if (one.kind != OperationKind::collective) continue;
-      const auto is_open = [&](const Span& other) {
+      const auto is_open = [&](const TracedSpan& other) {
         return other.kind == OperationKind::collective && other.start <= one.start &&
                other.end > one.start + hardly;
       };
@@ -328,14 +329,13 @@ std::uint32_t most_in_flight(const StepTrace& trace) {
 }
 
 // Ranks of an all-to-all may hold different shares: all are given the largest.
-void take_largest_sizes(TracedStep& step) {
-  auto& classes = step.trace.classes;
+void take_largest_sizes(std::vector<TracedRanks>& classes, std::vector<std::string>& assumptions) {
   bool differ = false;
   for (std::size_t id = 0; id < classes.front().spans.size(); ++id) {
-    const auto size = [id](const RankClass& members) { return members.spans[id].size; };
-    const Span largest = std::ranges::max_element(classes, {}, size)->spans[id];
-    for (RankClass& members : classes) {
-      Span& span = members.spans[id];
+    const auto size = [id](const TracedRanks& members) { return members.spans[id].size; };
+    const TracedSpan largest = std::ranges::max_element(classes, {}, size)->spans[id];
+    for (TracedRanks& members : classes) {
+      TracedSpan& span = members.spans[id];
       differ = differ || span.size != largest.size;
       span.size = largest.size;
       span.collective = largest.collective;
@@ -344,7 +344,7 @@ void take_largest_sizes(TracedStep& step) {
     }
   }
   if (differ) {
-    step.assumptions.emplace_back(
+    assumptions.emplace_back(
         "collectives: where ranks have shares of different sizes, all are taken to have the "
         "largest");
   }
@@ -377,33 +377,34 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
       traces.size() > 1 &&
       std::ranges::all_of(traces, [](const auto& t) { return t.rank.has_value(); }) &&
       std::ranges::is_sorted(traces, std::ranges::less_equal{}, &DeviceTrace::rank);
-  made.trace.lanes = {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}};
+  std::vector<TracedRanks> listed;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Rank number = are_numbered ? *traces[r].rank : Rank(r);
-    made.trace.classes.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
+    listed.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
   }
-  take_largest_sizes(made);
-  made.trace.lanes[communication_lane].in_flight = most_in_flight(made.trace);
+  take_largest_sizes(listed, made.assumptions);
+  made.trace = inferred_step({{"compute", LaneKind::compute},
+                              {"communication", LaneKind::communication, most_in_flight(listed)}},
+                             listed);
   return made;
 }
 
 void share_among_gradients(TracedStep& step) {
   bool shared = false;
-  for (RankClass& members : step.trace.classes) {
-    std::vector<ElementCount*> open;
-    for (Span& span : members.spans) {
-      for (ElementCount& gradient : span.gradients) {
-        if (gradient == ElementCount(0)) open.push_back(&gradient);
-      }
-      if (span.collective != collectives::Collective::all_reduce || open.empty()) continue;
-      if (span.element_size == ElementSize(0)) continue;
-      const std::uint64_t count = span.size.value() / span.element_size.value();
-      for (std::size_t i = 0; i < open.size(); ++i) {
-        *open[i] = ElementCount(count * (i + 1) / open.size() - count * i / open.size());
-      }
-      open.clear();
-      shared = true;
+  std::vector<ElementCount*> open;
+  for (training::Operation& operation : step.trace.program.operations) {
+    for (ElementCount& gradient : operation.gradients) {
+      if (gradient == ElementCount(0)) open.push_back(&gradient);
     }
+    const auto* call = call_of(operation);
+    if (call == nullptr || call->is_untold || open.empty()) continue;
+    if (call->collective != collectives::Collective::all_reduce) continue;
+    const std::uint64_t count = call->count.value();
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      *open[i] = ElementCount(count * (i + 1) / open.size() - count * i / open.size());
+    }
+    open.clear();
+    shared = true;
   }
   if (shared) {
     step.assumptions.emplace_back(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/run/step_trace.h"
+#include "traces/learn/inferred_step.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
 
@@ -25,15 +26,16 @@ struct TracedStep {
 // - compute up to where each gradient is ready, with the elements of the gradient,
 // - compute up to where each collective could begin, and the collective,
 // and the rest of the compute, in two parts around the end of the last collective that the device
-// idled for. What the device or its host did nothing in counts as compute, but for waiting: after a
-// call from which nothing that was asked for later began before its end, on any rank, compute goes
-// on at its end. Backward does not wait for all-reduces: where gradients follow, it is not asked.
-// A collective that took no time on the device, as in a group of one, is where it was ready.
+// idled for. Idle time of the device or its host counts as compute, except waiting for a call:
+// where no work launched later began before a call's end, on any rank, compute continues at that
+// end. Backward does not wait for all-reduces, so this does not apply where gradients follow. A
+// collective that took no time on the device, as in a group of one, is where it was ready.
 //
-// As many collectives are in flight as a rank had under way at a time.
+// As many collectives are in flight as a rank had at a time.
 //
-// Collectives of a part of the ranks tell neither kind nor size: what they would take elsewhere is
-// not known. Ranks are numbered from 0 where a trace does not tell its own, and where there is one.
+// Collectives of a part of the ranks record neither kind nor size: what they would take elsewhere
+// is not known. Ranks are numbered from 0 where a trace does not record its own, and where there is
+// one.
 //
 // Elements of gradients are those of the trace's parameters, or else 0.
 //

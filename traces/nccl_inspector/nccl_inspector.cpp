@@ -21,13 +21,15 @@ using collectives::Collective;
 using nlohmann::json;
 
 // NCCL's names of functions.
-constexpr std::array<std::pair<std::string_view, Collective>, 6> names{
+constexpr std::array<std::pair<std::string_view, Collective>, 8> names{
     {{"AllReduce", Collective::all_reduce},
      {"ReduceScatter", Collective::reduce_scatter},
      {"AllGather", Collective::all_gather},
      {"Broadcast", Collective::broadcast},
      {"Reduce", Collective::reduce},
-     {"AlltoAll", Collective::all_to_all}}};
+     {"AlltoAll", Collective::all_to_all},
+     {"Scatter", Collective::scatter},
+     {"Gather", Collective::gather}}};
 
 Collective collective_of(const json& in) {
   const auto name = in.get<std::string>();
@@ -216,7 +218,7 @@ std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files) 
   }
   std::vector<CollectiveLog> logs;
   for (const auto& [key, table] : tables) logs.push_back(log_of(key, table));
-  if (logs.empty()) logs.emplace_back();  // what was skipped is told of a table without rows
+  if (logs.empty()) logs.emplace_back();  // what was skipped is reported of a table without rows
   for (const InspectedFile& file : files) {
     auto& skipped = logs.front().skipped;
     skipped.insert(skipped.end(), file.skipped.begin(), file.skipped.end());

@@ -37,7 +37,7 @@ struct InspectedFile {
 // than traced_ranks_most ranks (traces/device_trace/limits.h), or nothing is a collective.
 //
 // The inspector counts the bytes of one rank's share of all-gathers and reduce-scatters; whether a
-// size is of a share or of the whole is told by its bandwidth, which is of the whole.
+// size is of a share or of the whole follows from its bandwidth, which is of the whole.
 [[nodiscard]] InspectedFile parse_nccl_inspector(std::string_view text);
 
 // A table for each kind, number of ranks and number of nodes, with a row for each size: the median

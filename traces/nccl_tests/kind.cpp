@@ -22,8 +22,8 @@ constexpr KnownProgram programs[] = {{"all_reduce_perf", Collective::all_reduce}
                                      {"reduce_perf", Collective::reduce},
                                      {"alltoall_perf", Collective::all_to_all},
                                      {"alltoallv_perf", std::nullopt},
-                                     {"gather_perf", std::nullopt},
-                                     {"scatter_perf", std::nullopt},
+                                     {"gather_perf", Collective::gather},
+                                     {"scatter_perf", Collective::scatter},
                                      {"sendrecv_perf", std::nullopt},
                                      {"hypercube_perf", std::nullopt}};
 
@@ -64,7 +64,7 @@ std::optional<Collective> collective_of_row(const RowKind& kind, std::uint32_t r
     return std::nullopt;
   }
   // Gather and scatter have a root too. Old releases print none, and all-gathers and all-to-alls
-  // look alike; a program's name tells them apart.
+  // look alike; a program's name distinguishes them.
   const bool may_have_root = has_root || !kind.root;
   if (may_have_root && may_be(1) && !may_be(part)) return Collective::broadcast;
   return std::nullopt;

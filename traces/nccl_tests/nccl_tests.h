@@ -19,19 +19,19 @@ namespace paceline::traces {
 
 // One of nccl-tests' programs, such as all_reduce_perf.
 struct Program {
-  std::optional<collectives::Collective> collective;  // absent: one that is none of ours
+  std::optional<collectives::Collective> collective;  // nullopt: one that has no Collective
 };
-// Nothing where the text names none, or several.
+// nullopt where the text names none, or several.
 [[nodiscard]] std::optional<Program> program_in(std::string_view text);
 
-// What a row says besides its times, for those who must tell the collective from it.
+// What a row says besides its times, from which a reader has to infer the collective.
 struct RowKind {
   bool reduces = false;
   std::optional<std::int64_t> root;  // -1: none
-  double bus_factor = 0;             // busbw / algbw; 0: not told
+  double bus_factor = 0;             // busbw / algbw; 0: not recorded
   double bus_factor_off = 0;         // at most, by the decimals of the two
 };
-// Nothing where it could be several. Pairs that exchange (sendrecv_perf) look like an all-reduce of
+// nullopt where it could be several. Pairs that exchange (sendrecv_perf) look like an all-reduce of
 // two ranks, and are taken for one.
 [[nodiscard]] std::optional<collectives::Collective> collective_of_row(const RowKind& kind,
                                                                        std::uint32_t ranks);

@@ -11,7 +11,7 @@
 
 namespace paceline::traces {
 
-// Which columns a table has, as its header says. Without one, rows tell by their length.
+// Which columns a table has, as its header says. Without one, the length of a row shows it.
 struct TableLayout {
   bool known = false;
   bool has_root = false;
@@ -19,7 +19,7 @@ struct TableLayout {
   bool cpu_times = false;      // -C: how long the call took, not the collective
 };
 
-// Nothing for a line that is no header.
+// nullopt for a line that is no header.
 [[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
 
 // Size, count, type, redop: what no other line begins with. They need not be sensible.

@@ -11,7 +11,7 @@ namespace {
 using collectives::Collective;
 using nlohmann::json;
 
-// A number under a key; nothing when it is none.
+// A number under a key; nullopt when the value is none.
 std::optional<double> number(const json& in, const char* key) {
   const auto found = in.find(key);
   if (found == in.end() || !found->is_number()) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::uint32_t> count(const json& in, const char* key) {
 std::optional<Collective> collective_of(const json& call) {
   const auto name = call.find("collective");
   if (name == call.end() || !name->is_string()) return std::nullopt;
-  return collectives::find_collective(name->get_ref<const std::string&>());
+  return from_text<collectives::Collective>(name->get_ref<const std::string&>());
 }
 
 void take_call(const json& call, std::size_t line, std::map<Collective, CollectiveLog>& tables) {

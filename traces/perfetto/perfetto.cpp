@@ -1,10 +1,9 @@
 #include "traces/perfetto/perfetto.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -41,17 +40,17 @@ struct Arrow {
   std::size_t from, to;  // spans
 };
 
-// To each collective from the span that it waited for: of those before it in the program that
-// compute, the one that ended last at or before its start.
-std::vector<Arrow> arrows_of(const StepTrace& trace, const std::vector<Span>& spans) {
+// To each collective from the compute that it came after: of several the one that ended last.
+std::vector<Arrow> arrows_of(const std::vector<Span>& spans) {
   std::vector<Arrow> arrows;
-  std::set<std::pair<Seconds, std::size_t>> done;  // by their ends
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (trace.lanes[spans[i].lane].kind == training::LaneKind::compute)
-      done.emplace(spans[i].end, i);
-    if (spans[i].kind != training::OperationKind::collective) continue;
-    const auto after = done.upper_bound({spans[i].start, spans.size()});
-    if (after != done.begin()) arrows.push_back({std::prev(after)->second, i});
+    if (spans[i].call() == nullptr) continue;
+    std::optional<std::size_t> last;
+    for (const training::OperationId before : spans[i].operation.after) {
+      if (spans[before].call() != nullptr) continue;
+      if (!last || spans[before].end() >= spans[*last].end()) last = before;
+    }
+    if (last) arrows.push_back({*last, i});
   }
   return arrows;
 }
@@ -63,33 +62,34 @@ class Timeline {
     events_.push_back(metadata("process_name", process_, 0,
                                run.name + ", " + std::string(to_text(run.origin)) + ", rank " +
                                    std::to_string(index(row.rank))));
-    const std::vector<Span>& spans = row.members->spans;
+    const std::vector<Span> spans = spans_of(run.trace, *row.members);
     threads_.assign(spans.size(), 0);
     thread_ = 0;
-    for (std::size_t lane = 0; lane < run.trace.lanes.size(); ++lane) {
-      add_lane(lane, run.trace.lanes[lane].name, spans);
+    const auto& lanes = run.trace.program.lanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      add_lane(lane, lanes[lane].name, spans);
     }
-    for (const Arrow& arrow : arrows_of(run.trace, spans)) add_arrow(spans, arrow);
+    for (const Arrow& arrow : arrows_of(spans)) add_arrow(spans, arrow);
     ++process_;
   }
 
   [[nodiscard]] json events() && { return std::move(events_); }
 
  private:
-  // The spans of one lane on as few tracks as keep them apart.
+  // The spans of one lane on the fewest tracks on which they do not overlap.
   void add_lane(std::size_t lane, const std::string& name, const std::vector<Span>& spans) {
     std::vector<Seconds> track_ends;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const Span& span = spans[i];
-      if (span.lane != lane) continue;
+      if (span.operation.lane != lane) continue;
       std::size_t track = 0;
-      while (track < track_ends.size() && span.start < track_ends[track]) ++track;
+      while (track < track_ends.size() && span.start() < track_ends[track]) ++track;
       threads_[i] = thread_ + track;
       if (track == track_ends.size()) {
         track_ends.emplace_back();
         events_.push_back(metadata("thread_name", process_, threads_[i], name));
       }
-      track_ends[track] = span.end;
+      track_ends[track] = span.end();
       add_slice(span, threads_[i]);
     }
     thread_ += track_ends.size();
@@ -97,14 +97,14 @@ class Timeline {
 
   void add_slice(const Span& span, std::size_t thread) {
     json event{{"ph", "X"},
-               {"name", span.name},
-               {"cat", to_text(span.kind)},
+               {"name", span.operation.name},
+               {"cat", to_text(span.operation.kind)},
                {"pid", process_},
                {"tid", thread},
-               {"ts", span.start.value() * microseconds},
-               {"dur", (span.end - span.start).value() * microseconds}};
-    if (span.size > Bytes(0)) {
-      event["args"] = {{"bytes", span.size.value()}, {"algorithm", span.algorithm}};
+               {"ts", span.start().value() * microseconds},
+               {"dur", span.duration().value() * microseconds}};
+    if (span.size() > Bytes(0)) {
+      event["args"] = {{"bytes", span.size().value()}, {"algorithm", span.algorithm()}};
     }
     events_.push_back(std::move(event));
   }
@@ -114,17 +114,17 @@ class Timeline {
   void add_arrow(const std::vector<Span>& spans, const Arrow& of) {
     constexpr double nanosecond = 1e-9;
     for (const std::size_t i : {of.from, of.to}) {
-      if ((spans[i].end - spans[i].start).value() < 2 * nanosecond) return;
+      if (spans[i].duration().value() < 2 * nanosecond) return;
     }
     json arrow{{"name", "ready"}, {"cat", "ready"}, {"id", arrows_++}, {"pid", process_}};
     arrow["ph"] = "s";
     arrow["tid"] = threads_[of.from];
-    arrow["ts"] = (spans[of.from].end.value() - nanosecond) * microseconds;
+    arrow["ts"] = (spans[of.from].end().value() - nanosecond) * microseconds;
     events_.push_back(arrow);
     arrow["ph"] = "f";
     arrow["bp"] = "e";  // bound to the slice that encloses it, not to the next one
     arrow["tid"] = threads_[of.to];
-    arrow["ts"] = spans[of.to].start.value() * microseconds;
+    arrow["ts"] = spans[of.to].start().value() * microseconds;
     events_.push_back(std::move(arrow));
   }
 

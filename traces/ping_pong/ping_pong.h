@@ -20,7 +20,7 @@ struct PingPong {
   };
   using Skipped = CollectiveLog::Skipped;
 
-  std::optional<cost::LinkPlace> between;  // absent: not told
+  std::optional<cost::LinkPlace> between;  // nullopt: not recorded
   std::vector<Row> rows;                   // sizes may repeat
   std::vector<Skipped> skipped;            // lines that look like a row and cannot be one
 };

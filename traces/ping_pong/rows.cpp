@@ -8,7 +8,7 @@ std::optional<cost::LinkPlace> place_said(std::size_t number,
                                           const std::vector<std::string_view>& words) {
   if (words.size() < 2 || words[0] != "#" || words[1] != "ping_pong:") return std::nullopt;
   const std::string_view name = words.size() > 2 ? words[2] : "";
-  const auto place = cost::find_link_place(name);
+  const auto place = from_text<cost::LinkPlace>(name);
   if (!place) {
     throw FormatError(number, fmt::format("says a ping-pong of \"{}\"", shown(name)),
                       "write \"# ping_pong: network\" or \"# ping_pong: intra_node\"");

@@ -11,7 +11,7 @@
 // What the readers of ping-pongs share.
 namespace paceline::traces {
 
-// What "# ping_pong: network" says; nothing of any other line. Throws FormatError where it names
+// What "# ping_pong: network" says; nullopt for any other line. Throws FormatError where it names
 // no place.
 [[nodiscard]] std::optional<cost::LinkPlace> place_said(std::size_t number,
                                                         const std::vector<std::string_view>& words);

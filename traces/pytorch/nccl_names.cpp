@@ -38,19 +38,25 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, n>& wor
 }  // namespace
 
 std::optional<Collective> collective_of(std::string_view kind) {
-  // The longer first: they begin alike.
-  constexpr std::array<std::pair<std::string_view, Collective>, 5> beginnings{
+  constexpr std::array<std::pair<std::string_view, Collective>, 7> beginnings{
       {{"allreduce", Collective::all_reduce},
        {"reducescatter", Collective::reduce_scatter},
        {"allgather", Collective::all_gather},
        {"broadcast", Collective::broadcast},
-       {"alltoall", Collective::all_to_all}}};
+       {"alltoall", Collective::all_to_all},
+       {"scatter", Collective::scatter},
+       {"gather", Collective::gather}}};
   const std::string name = folded(kind.substr(0, 64));
   for (const auto& [beginning, collective] : beginnings) {
     if (name.starts_with(beginning)) return collective;
   }
   if (name == "reduce" || name == "reduceoop") return Collective::reduce;
   return std::nullopt;
+}
+
+bool takes_parts(Collective collective) {
+  return collective == Collective::all_gather || collective == Collective::gather ||
+         collective == Collective::scatter;
 }
 
 std::string_view kernel_kind(std::string_view name) {
@@ -79,12 +85,13 @@ std::string kernel_class(std::string_view kernel) {
 }
 
 std::string kernel_class(const TracedCollective& call) {
-  if (call.collective == Collective::all_to_all) return "sendrecv";
+  const bool by_messages = call.collective == Collective::all_to_all ||
+                           call.collective == Collective::scatter ||
+                           call.collective == Collective::gather;
+  if (by_messages) return "sendrecv";
   if (call.collective) return folded(collectives::to_text(*call.collective));
   const std::string name = folded(std::string_view(call.kind).substr(0, 64));
-  const bool by_messages = name.starts_with("send") || name.starts_with("recv") ||
-                           name.starts_with("gather") || name.starts_with("scatter");
-  return by_messages ? "sendrecv" : "";
+  return name.starts_with("send") || name.starts_with("recv") ? "sendrecv" : "";
 }
 
 bool may_run(const TracedCollective& call, std::string_view kernel) {
@@ -96,7 +103,7 @@ bool may_run(const TracedCollective& call, std::string_view kernel) {
 }
 
 void complete(TracedCollective& call, TracedCollective other) {
-  // A barrier of NCCL is an all-reduce of one element, which is told inside it.
+  // A barrier of NCCL is an all-reduce of one element, which is recorded inside it.
   const bool better = other.collective && !call.collective;
   if (call.kind.empty() || better) {
     call.kind = std::move(other.kind);

@@ -15,8 +15,12 @@ inline constexpr std::string_view recorded_call = "record_param_comms";
 inline constexpr std::string_view annotated_call = "nccl:";
 
 // allreduce, all_reduce, _allgather_base, reduce_scatter_tensor_coalesced, all_to_allv,
-// AllReduce... Nothing for barriers, sends and what else is no collective of ours.
+// AllReduce... nullopt for barriers, sends and whatever else is no Collective.
 [[nodiscard]] std::optional<collectives::Collective> collective_of(std::string_view kind);
+
+// Whether what a rank gives to it may be less than the whole buffer, so that it does not tell the
+// size.
+[[nodiscard]] bool takes_parts(collectives::Collective collective);
 
 // A kernel of NCCL or RCCL.
 [[nodiscard]] inline bool is_collective_kernel(std::string_view name) {
@@ -38,7 +42,7 @@ inline constexpr std::string_view annotated_call = "nccl:";
 [[nodiscard]] std::string kernel_class(const TracedCollective& call);
 [[nodiscard]] std::string kernel_class(std::string_view kernel);
 
-// Takes what the first does not tell from the second.
+// Takes what the first lacks from the second.
 void complete(TracedCollective& call, TracedCollective other);
 
 }  // namespace paceline::traces::pytorch

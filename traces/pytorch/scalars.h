@@ -14,11 +14,11 @@ namespace paceline::traces::pytorch {
 // 126 years: no sum or difference of two such times overflows.
 inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 
-// Nanoseconds of a decimal number of microseconds, to the nearest. Nothing for what is no number or
+// Nanoseconds of a decimal number of microseconds, to the nearest. nullopt for what is no number or
 // lies further than that.
 [[nodiscard]] std::optional<TraceTime> nanoseconds_of(std::string_view microseconds);
 
-// Of one element; nothing for types unknown here: "Float", "c10::BFloat16", "long int".
+// Of one element; nullopt for types unknown here: "Float", "c10::BFloat16", "long int".
 [[nodiscard]] std::optional<ElementSize> element_size_of(std::string_view type);
 
 // The numbers of "[0, 1]"; those before the dots of "[0, 1, ..., 63]".
@@ -27,10 +27,10 @@ inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 inline constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
 
 // Elements of tensors together, by their shapes in lists however deep: [[8, 16], []] are 129.
-// Nothing when they are more than elements_most, or no numbers.
+// nullopt when they are more than elements_most, or no numbers.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::string_view shapes);
 
-// The larger of "In msg nelems" and "Out msg nelems", as far as they are told.
+// The larger of "In msg nelems" and "Out msg nelems", as far as they are recorded.
 [[nodiscard]] std::optional<ElementCount> larger_count(std::string_view in, std::string_view out);
 
 // Elements of all tensors of "Input Dims" and "Input type", and the type if they share it: [[8,

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "models/run/step_trace.h"
-#include "models/training/step_program.h"
 
 namespace paceline::traces {
 
@@ -18,11 +17,10 @@ struct PathPart {
 };
 
 // What the step's length hangs on, from its start to its end: back from the operation that ends
-// last to what it waited for last, be it an operation of its rank or, for a collective, the last
-// rank to join it. Parts add up to the step, but for gaps in which a rank did nothing.
+// last to what released it, be it an operation of its rank or, for a collective, what released the
+// last rank to join it. Parts add up to the step, but for gaps in which a rank did nothing.
 //
-// Preconditions: `trace` is of the program's operations, in its order, on at least one rank.
-[[nodiscard]] std::vector<PathPart> critical_path(const training::StepProgram& program,
-                                                  const StepTrace& trace);
+// Precondition: at least one rank and one operation.
+[[nodiscard]] std::vector<PathPart> critical_path(const StepTrace& trace);
 
 }  // namespace paceline::traces

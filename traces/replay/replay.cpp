@@ -5,156 +5,41 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "models/run/call_times.h"
+#include "models/run/as_it_ran.h"
 
 namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
 using training::CollectiveCall;
-using training::LaneKind;
+using training::Operation;
 using training::OperationId;
 using training::OperationKind;
 
-// The spans of each rank, in the order of ranks.
-std::vector<const std::vector<Span>*> by_rank(const StepTrace& trace) {
-  std::vector<std::pair<Rank, const std::vector<Span>*>> ranks;
-  for (const RankClass& members : trace.classes) {
-    for (const Rank rank : members.ranks) ranks.emplace_back(rank, &members.spans);
-  }
-  std::ranges::sort(ranks, {}, [](const auto& one) { return one.first; });
-  std::vector<const std::vector<Span>*> spans;
-  for (const auto& [rank, list] : ranks) spans.push_back(list);
-  return spans;
-}
+// One rank's step.
+struct RankStep {
+  const training::StepProgram& program;
+  const std::vector<training::Interval>& intervals;
 
-// With compute that begins when the compute before it on its lane is done. Measured spans begin
-// when they were due, though their rank may have woken late from those before.
-StepTrace laid_apart(StepTrace trace) {
-  for (RankClass& members : trace.classes) {
-    std::vector<Seconds> done(trace.lanes.size());
-    for (Span& span : members.spans) {
-      if (span.kind == OperationKind::collective || trace.lanes[span.lane].in_flight > 1) continue;
-      span.start = std::min(std::max(span.start, done[span.lane]), span.end);
-      done[span.lane] = std::max(done[span.lane], span.end);
-    }
+  [[nodiscard]] Seconds duration(OperationId id) const {
+    return intervals[id].end - intervals[id].start;
   }
-  return trace;
-}
-
-class Program {
- public:
-  explicit Program(const StepTrace& trace)
-      : trace_(trace),
-        ranks_(by_rank(trace)),
-        first_(trace.classes.front().spans),
-        calls_(calls_of(trace)) {
-    made_.program.lanes = trace.lanes;
-    for (OperationId id = 0; id < first_.size(); ++id) {
-      if (first_[id].kind == OperationKind::collective) last_call_ = id;
-    }
-  }
-
-  TracedProgram build() && {
-    for (OperationId id = 0; id < first_.size(); ++id) {
-      if (first_[id].kind == OperationKind::collective) {
-        add_call(id);
-      } else {
-        add_compute(id);
-      }
-    }
-    return std::move(made_);
-  }
-
- private:
-  [[nodiscard]] const Span& span(std::size_t rank, OperationId id) const {
-    return (*ranks_[rank])[id];
-  }
-
-  void add_compute(OperationId id) {
-    const Span& span = first_[id];
-    Seconds most;
-    std::vector<Seconds> times;
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      times.push_back(this->span(r, id).end - this->span(r, id).start);
-      most = std::max(most, times.back());
-    }
-    training::Operation operation{span.name, span.kind, span.lane, waits_of(id), most};
-    if (most > Seconds(0) && std::ranges::any_of(times, [&](Seconds t) { return t != most; })) {
-      for (const Seconds time : times) operation.rank_parts.push_back(time / most);
-    }
-    made_.program.add(std::move(operation));
-    last_compute_ = id;
-  }
-
-  void add_call(OperationId id) {
-    const Span& span = first_[id];
-    CollectiveCall call{span.collective.value_or(Collective::all_reduce), ElementCount(0),
-                        ElementSize(1), Rank(0), "traced"};
-    if (span.collective && span.element_size > ElementSize(0) && span.size > Bytes(0)) {
-      call.element_size = span.element_size;
-      call.count = ElementCount(span.size.value() / span.element_size.value());
-    } else {
-      ++made_.untold_calls;
-    }
-    call.known_time = std::max(Seconds(0), calls_[next_call_++].together());
-    std::vector<OperationId> after;
-    if (last_compute_) after = {*last_compute_};
-    made_.program.add({span.name, span.kind, span.lane, std::move(after), std::move(call)});
-  }
-
-  // Whether a call had ended when an operation began, on every rank.
-  [[nodiscard]] bool ended_before(OperationId call, OperationId id) const {
-    return std::ranges::all_of(trace_.classes, [&](const RankClass& members) {
-      return members.spans[call].end <= members.spans[id].start;
-    });
-  }
-
-  // Whether some rank idled until the end of a call.
-  [[nodiscard]] bool was_waited_for(OperationId call, OperationId id) const {
-    return std::ranges::any_of(trace_.classes, [&](const RankClass& members) {
-      const Seconds idle_from = last_compute_ ? members.spans[*last_compute_].end : Seconds(0);
-      const Seconds end = members.spans[call].end;
-      return end > idle_from && end <= members.spans[id].start;
-    });
-  }
-
-  [[nodiscard]] std::vector<OperationId> waits_of(OperationId id) const {
-    std::vector<OperationId> waits;
-    bool waited = false;
-    for (OperationId call = id; call-- > 0;) {
-      if (first_[call].kind != OperationKind::collective || !ended_before(call, id)) continue;
-      if (first_[call].collective == Collective::all_reduce) {
-        if (!first_[id].gradients.empty()) continue;
-        waited = waited || id > last_call_ || was_waited_for(call, id);
-        if (!waited) continue;
-      }
-      waits.push_back(call);
-    }
-    std::ranges::reverse(waits);
-    return waits;
-  }
-
-  const StepTrace& trace_;
-  std::vector<const std::vector<Span>*> ranks_;
-  const std::vector<Span>& first_;
-  std::vector<CallTimes> calls_;
-  std::size_t next_call_ = 0;
-  OperationId last_call_ = 0;
-  std::optional<OperationId> last_compute_;
-  TracedProgram made_;
 };
 
-bool is_compute(const Span& span) {
-  return span.kind != OperationKind::collective && span.kind != OperationKind::input;
+bool is_compute(const Operation& operation) {
+  return operation.kind != OperationKind::collective && operation.kind != OperationKind::input;
 }
 
-Seconds compute_of(const std::vector<Span>& spans) {
+Seconds compute_of(const RankStep& step) {
   Seconds sum;
-  for (const Span& span : spans) {
-    if (is_compute(span)) sum += span.end - span.start;
+  for (OperationId id = 0; id < step.intervals.size(); ++id) {
+    if (is_compute(step.program.operations[id])) sum += step.duration(id);
   }
   return sum;
+}
+
+bool is_told(const CollectiveCall& call, Collective collective) {
+  return !call.is_untold && call.collective == collective;
 }
 
 // One that copies and casts in no time: what they took is in the traced times.
@@ -174,39 +59,40 @@ std::optional<workload::DataType> type_of(ElementSize size) {
 }
 
 // What the gradients' own all-reduces are made of.
-workload::DataType gradient_type(const std::vector<Span>& spans) {
-  for (const Span& span : spans) {
-    if (span.collective != Collective::all_reduce) continue;
-    const auto type = type_of(span.element_size);
+workload::DataType gradient_type(const training::StepProgram& program) {
+  for (const Operation& operation : program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || !is_told(*call, Collective::all_reduce)) continue;
+    const auto type = type_of(call->element_size);
     if (type && *type != workload::DataType::int64) return *type;
   }
   return workload::DataType::float32;
 }
 
-void take_apart(const std::vector<Span>& spans, TracedCompute& made) {
+void take_apart(const RankStep& step, TracedCompute& made) {
   workload::Workload& workload = made.workload;
-  const auto gradients_are = gradient_type(spans);
+  const auto gradients_are = gradient_type(step.program);
   workload::TimedLayer before{"forward", {}, {}, {}, {}};
   std::vector<workload::TimedLayer> backward;  // in the order of gradients
   Seconds since;                               // compute that made no gradient ready yet
   bool all_known = true;
-  for (const Span& span : spans) {
-    if (span.kind == OperationKind::collective) {
-      const auto type = type_of(span.element_size);
-      if (span.collective == Collective::broadcast && backward.empty() && type) {
-        const ElementCount count(span.size.value() / span.element_size.value());
-        before.buffers.push_back({count, *type});
-      } else if (span.collective != Collective::all_reduce) {
+  for (OperationId id = 0; id < step.intervals.size(); ++id) {
+    const Operation& operation = step.program.operations[id];
+    if (const CollectiveCall* call = call_of(operation)) {
+      const auto type = type_of(call->element_size);
+      if (is_told(*call, Collective::broadcast) && backward.empty() && type) {
+        before.buffers.push_back({call->count, *type});
+      } else if (!is_told(*call, Collective::all_reduce)) {
         ++made.other_calls;
       }
     }
-    if (!is_compute(span)) continue;
-    since += span.end - span.start;
-    if (span.gradients.empty()) continue;
-    workload::TimedLayer layer{span.name, {}, std::exchange(since, Seconds(0)), {}, {}};
+    if (!is_compute(operation)) continue;
+    since += step.duration(id);
+    if (operation.gradients.empty()) continue;
+    workload::TimedLayer layer{operation.name, {}, std::exchange(since, Seconds(0)), {}, {}};
     if (backward.empty()) before.forward = std::exchange(layer.backward, Seconds(0));
-    for (const ElementCount count : span.gradients) {
-      layer.parameters.push_back({span.name, count, gradients_are});
+    for (const ElementCount count : operation.gradients) {
+      layer.parameters.push_back({operation.name, count, gradients_are});
       all_known = all_known && count > ElementCount(0);
       ++made.gradients;
     }
@@ -224,12 +110,6 @@ void take_apart(const std::vector<Span>& spans, TracedCompute& made) {
 
 }  // namespace
 
-TracedProgram traced_program(const StepTrace& trace) {
-  PACELINE_EXPECTS(!trace.classes.empty());
-  const StepTrace apart = laid_apart(trace);
-  return Program(apart).build();
-}
-
 TracedCompute traced_compute(const StepTrace& trace) {
   PACELINE_EXPECTS(!trace.classes.empty());
   TracedCompute made;
@@ -237,14 +117,16 @@ TracedCompute traced_compute(const StepTrace& trace) {
   const StepTrace apart = laid_apart(trace);
   const auto ranks = by_rank(apart);
   std::vector<std::pair<Seconds, std::size_t>> computes;
-  for (std::size_t r = 0; r < ranks.size(); ++r) computes.emplace_back(compute_of(*ranks[r]), r);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    computes.emplace_back(compute_of({apart.program, *ranks[r]}), r);
+  }
   auto sorted = computes;
   std::ranges::sort(sorted);
   const auto [median, rank] = sorted[(sorted.size() - 1) / 2];
   for (const auto& [compute, r] : computes) {
     made.slowdown.push_back(median > Seconds(0) ? compute / median : 1.0);
   }
-  take_apart(*ranks[rank], made);
+  take_apart({apart.program, *ranks[rank]}, made);
   return made;
 }
 

@@ -9,15 +9,17 @@
 
 #include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
-#include "traces/json/spans.h"
+#include "traces/json/step_trace.h"
 #include "traces/json/values.h"
+#include "traces/step_trace_file/first_version.h"
 
 namespace paceline::traces {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view schema = "paceline.trace/1", any_schema = "paceline.trace/";
+constexpr std::string_view schema = "paceline.trace/2", first_schema = "paceline.trace/1",
+                           any_schema = "paceline.trace/";
 constexpr std::array origins{Origin::predicted, Origin::measured, Origin::imported};
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
@@ -28,47 +30,64 @@ std::string numbered(const char* list, std::size_t i) {
   return std::string(list) + ": [" + std::to_string(i) + "]";
 }
 
-void check_times(const Span& span) {
+void check_times(const training::Interval& ran) {
   constexpr double longest_s = 1e9;  // as of any time that is measured
   // Written so that what is no number fails.
-  if (!(span.start >= Seconds(0))) throw wrong("start_s: is negative, or no number");
-  if (!(span.end >= span.start)) throw wrong("end_s: is before start_s, or no number");
-  if (!(span.end <= Seconds(longest_s))) throw wrong("end_s: is beyond 1e9 s");
+  if (!(ran.start >= Seconds(0))) throw wrong("starts before 0, or at no number");
+  if (!(ran.end >= ran.start)) throw wrong("ends before it starts, or at no number");
+  if (!(ran.end <= Seconds(longest_s))) throw wrong("ends beyond 1e9 s");
 }
 
-// Whether two ranks did the same there, each in its own time.
-bool is_same_operation(const Span& a, const Span& b) {
-  return a.name == b.name && a.kind == b.kind && a.lane == b.lane && a.size == b.size &&
-         a.collective == b.collective && a.element_size == b.element_size;
-}
-
-// No memory holds more; sums of so many do not overflow.
-void check_sizes(const Span& span) {
+// No memory holds more; sums of that many do not overflow.
+void check_sizes(const training::Operation& operation) {
   constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56,
                           elements_most = std::uint64_t{1} << 40;
-  if (span.size.value() > bytes_most) throw wrong("size_bytes: is more than 2^56");
-  if (span.element_size.value() > 1024) throw wrong("element_size_bytes: is more than 1024");
-  for (const ElementCount gradient : span.gradients) {
+  for (const ElementCount gradient : operation.gradients) {
     if (gradient.value() > elements_most) throw wrong("gradients: has more than 2^40 elements");
+  }
+  const auto* call = call_of(operation);
+  if (call == nullptr) return;
+  if (call->element_size.value() > 1024) throw wrong("element_size_bytes: is more than 1024");
+  if (call->element_size == ElementSize(0)) throw wrong("element_size_bytes: is 0");
+  if (call->count.value() > bytes_most / call->element_size.value()) {
+    throw wrong("count: is of more than 2^56 bytes");
   }
 }
 
-void check_spans(const StepTrace& trace, const std::vector<Span>& spans) {
-  const std::vector<Span>& first = trace.classes.front().spans;
-  if (spans.size() != first.size()) {
-    throw wrong("spans: are " + std::to_string(spans.size()) + ", those of the first class " +
-                std::to_string(first.size()));
+// What of training::find_fault a program that ran must keep, whatever carried out its calls.
+void check_program(const training::StepProgram& program) {
+  for (std::size_t i = 0; i < program.lanes.size(); ++i) {
+    if (program.lanes[i].in_flight == 0) throw wrong(numbered("lanes", i) + ": in_flight: is 0");
   }
-  for (std::size_t i = 0; i < spans.size(); ++i) {
+  for (std::size_t i = 0; i < program.operations.size(); ++i) {
+    const training::Operation& operation = program.operations[i];
     try {
-      if (spans[i].lane >= trace.lanes.size()) throw wrong("lane: there is none of that number");
-      check_times(spans[i]);
-      check_sizes(spans[i]);
-      if (!is_same_operation(spans[i], first[i])) {
-        throw wrong("is another operation than in the first class");
+      if (operation.lane >= program.lanes.size()) throw wrong("lane: there is none of that number");
+      const auto is_before = [i](training::OperationId before) { return before < i; };
+      if (!std::ranges::all_of(operation.after, is_before)) {
+        throw wrong("after: names an operation that is not before it");
+      }
+      check_sizes(operation);
+    } catch (const std::runtime_error& error) {
+      throw wrong(numbered("operations", i) + ": " + error.what());
+    }
+  }
+}
+
+void check_intervals(const StepTrace& trace, const std::vector<training::Interval>& intervals) {
+  const std::size_t operations = trace.program.operations.size();
+  if (intervals.size() != operations) {
+    throw wrong("intervals: are " + std::to_string(intervals.size()) + ", the operations " +
+                std::to_string(operations));
+  }
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    try {
+      check_times(intervals[i]);
+      if (intervals[i].released_by && *intervals[i].released_by >= i) {
+        throw wrong("is released by an operation that is not before it");
       }
     } catch (const std::runtime_error& error) {
-      throw wrong(numbered("spans", i) + ": " + error.what());
+      throw wrong(numbered("intervals", i) + ": " + error.what());
     }
   }
 }
@@ -92,9 +111,7 @@ void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
 void check(const TraceRun& run) {
   const StepTrace& trace = run.trace;
   if (run.batch_per_gpu == 0U) throw wrong("batch_per_gpu: is 0");
-  for (std::size_t i = 0; i < trace.lanes.size(); ++i) {
-    if (trace.lanes[i].in_flight == 0) throw wrong(numbered("lanes", i) + ": in_flight: is 0");
-  }
+  check_program(trace.program);
   if (trace.classes.empty()) throw wrong("classes: has none");
   std::vector<bool> taken(traced_ranks_most);
   for (std::size_t i = 0; i < trace.classes.size(); ++i) {
@@ -104,14 +121,20 @@ void check(const TraceRun& run) {
       if (i > 0 && members.ranks.front() < trace.classes[i - 1].ranks.front()) {
         throw wrong("ranks: classes are not in the order of their first ranks");
       }
-      check_spans(trace, members.spans);
+      check_intervals(trace, members.intervals);
     } catch (const std::runtime_error& error) {
       throw wrong(numbered("classes", i) + ": " + error.what());
     }
   }
 }
 
-TraceRun decoded_run(const json& in) {
+StepTrace decoded_trace(const json& in) {
+  return {member(in, "program", decode_program), member(in, "classes", decode_classes)};
+}
+
+// `trace_of` decodes what the schema's version has of the step.
+template <class TraceOf>
+TraceRun decoded_run(const json& in, const TraceOf& trace_of) {
   TraceRun run;
   run.name = member<std::string>(in, "name");
   run.origin = member(in, "origin", [](const json& origin) {
@@ -124,13 +147,14 @@ TraceRun decoded_run(const json& in) {
     run.assumptions = member(in, "assumptions",
                              [](const json& list) { return list.get<std::vector<std::string>>(); });
   }
-  run.trace = decode_step_trace(in);
+  run.trace = trace_of(in);
   check(run);
   return run;
 }
 
 json encoded(const TraceRun& run) {
-  json out = encode_step_trace(run.trace);
+  json out{{"program", encode_program(run.trace.program)},
+           {"classes", encode_classes(run.trace.classes)}};
   out["name"] = run.name;
   out["origin"] = to_text(run.origin);
   if (run.batch_per_gpu) out["batch_per_gpu"] = *run.batch_per_gpu;
@@ -151,7 +175,7 @@ json parsed(std::string_view text) {
   }
 }
 
-// What follows the blanks before it, and `word`; nothing when another word follows.
+// What follows the blanks before it, and `word`; nullopt when another word follows.
 std::optional<std::string_view> behind(std::string_view text, std::string_view word) {
   const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   text.remove_prefix(first);
@@ -198,10 +222,14 @@ std::vector<TraceRun> read_step_traces(std::string_view text) {
   const json in = parsed(plain_text(text));
   try {
     const auto said = member<std::string>(in, "schema");
-    if (said != schema) {
-      throw wrong("schema: is " + shown(said) + ", and " + std::string(schema) + " can be read");
+    if (said != schema && said != first_schema) {
+      throw wrong("schema: is " + shown(said) + ", and " + std::string(schema) + " and " +
+                  std::string(first_schema) + " can be read");
     }
-    return member(in, "runs", [](const json& runs) { return decoded_list(runs, decoded_run); });
+    const auto trace_of = said == schema ? decoded_trace : decode_first_version;
+    return member(in, "runs", [&](const json& runs) {
+      return decoded_list(runs, [&](const json& run) { return decoded_run(run, trace_of); });
+    });
   } catch (const std::runtime_error& error) {
     throw FormatError(0, error.what(), what_to_give);
   }

@@ -21,11 +21,11 @@ struct TraceRun {
   std::string name;
   Origin origin = Origin::predicted;
   StepTrace trace;
-  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // samples of a step; nothing: unknown
-  std::vector<std::string> assumptions = {};                  // of what is told of it; sentences
+  std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // samples of a step; nullopt: unknown
+  std::vector<std::string> assumptions = {};                  // about the run; sentences
 };
 
-// Runs as JSON, schema paceline.trace/1, a line a run; README.md has the keys. Times keep every
+// Runs as JSON, schema paceline.trace/2, a line a run; README.md has the keys. Times keep every
 // bit, names keep what of them is UTF-8.
 // Throws FormatError for what read_step_traces would refuse.
 void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs);
@@ -33,10 +33,11 @@ void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs);
 // An object whose first key is its schema, paceline.trace of any version.
 [[nodiscard]] bool is_step_traces(std::string_view text);
 
+// Also of version 1, which does not record what waited for what: that is inferred (inferred_step).
 // Throws FormatError, with the byte or the place and the key in its message, for what is not JSON
 // or is cut off, for another version, for a run without ranks, with more than traced_ranks_most
 // (traces/device_trace/limits.h) or with one of them twice, for times that are negative, reversed
-// or beyond 1e9 s, and for classes of ranks that do not list the same operations on its lanes.
+// or beyond 1e9 s, and for classes of ranks that are not of the program's operations.
 [[nodiscard]] std::vector<TraceRun> read_step_traces(std::string_view text);
 
 }  // namespace paceline::traces

@@ -9,7 +9,7 @@ rank, else run.<rank>.trace. It holds the times of the forward pass, of each par
 of the backward pass, of the optimizer and of the buckets of DistributedDataParallel. README.md,
 beside this file in Paceline's sources, tells the rest. It needs torch (1.13 or 2) and no more.
 
-The run stays as it is: what fails in here is told once, on stderr, and ends the recording only.
+The run stays as it is: a failure in here is reported once, on stderr, and ends the recording only.
 """
 import functools
 import json
@@ -266,7 +266,7 @@ class Recording:
         self.undo.append(found.remove)
 
     def stop(self):
-        """Takes all hooks away; what cannot be is told."""
+        """Removes all hooks; reports those that it cannot remove."""
         self.is_active = False
         undo, self.undo = self.undo, []
         for take_away in reversed(undo):
@@ -577,12 +577,12 @@ def step_of(recording, number, log, end_ns):
 
 
 def backward_passes(log):
-    """Of each its begin, end, [(time, parameter)], what was told of models before it, and the
+    """Of each its begin, end, [(time, parameter)], what was recorded of models before it, and the
     buckets that were watched. Where its begin is not seen it begins as its forward pass ends."""
     begin, ready, told, buckets, before = None, [], [], [], log[0][1]
     for what, time_ns, more in log:
         if what == FORWARD_END:
-            if begin is None and ready:  # nobody saw it end
+            if begin is None and ready:  # its end was not seen
                 yield before, ready[-1][0], ready, told, buckets
                 ready, buckets = [], []
             told, before = more[0], time_ns

@@ -12,7 +12,7 @@ enum Layer : std::size_t { wait, backward, forward, optimizer, layers };
 // Where something begins or ends, or backward is cut.
 struct Edge {
   TraceTime at;
-  std::optional<Layer> layer;  // none: a cut
+  std::optional<Layer> layer;  // nullopt: a cut
   int change;
 };
 
@@ -31,7 +31,7 @@ std::vector<Edge> edges_of(const RecordedStep& step) {
   return edges;
 }
 
-// What is done where layers are open; nothing while it waits.
+// What runs while layers are open; nullopt while the rank waits.
 std::optional<TaskName> name_of(const std::array<int, layers>& open) {
   if (open[wait] > 0) return std::nullopt;
   if (open[backward] > 0) return backward_work;

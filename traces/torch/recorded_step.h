@@ -16,7 +16,7 @@ struct RecordedStep {
   struct Bucket {
     std::uint64_t model, index;  // of the DistributedDataParallel models; of its buckets
     ElementCount count;
-    std::optional<ElementSize> element_size;  // absent where a hook sends something else
+    std::optional<ElementSize> element_size;  // nullopt where a hook sends something else
     TraceTime launched;
     std::optional<TraceTime> end;
   };

@@ -1,17 +1,19 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "models/training/ddp.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_text.h"
 #include "scenarios/report/assumptions.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace {
@@ -79,10 +81,13 @@ void write_json(std::ostream& out, const std::vector<ParameterTensor>& tensors,
 int run(const Options& options) {
   const Scenario scenario = scenario_of(options);
   const auto tensors = training::gradient_tensors(scenario.workload);
-  const auto buckets = ddp_buckets(tensors, scenario.training.ddp);
+  const auto ddp = training::ddp_settings(scenario.strategy_settings);
+  const auto buckets = ddp_buckets(tensors, ddp);
   if (options.json != "-") {
     write_table(tensors, buckets);
-    write_assumptions(std::cout, scenario.assumptions);
+    std::vector<std::string> assumptions = scenario.assumptions;
+    std::ranges::copy(training::ddp_assumptions(ddp), std::back_inserter(assumptions));
+    write_assumptions(std::cout, assumptions);
   }
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, tensors, buckets); });
@@ -92,9 +97,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_buckets(CLI::App& app) {
+Action attach_buckets(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "a network by name, or a network file")->required();
+  app.add_option("model", options->model, "a network by name, or a network file").required();
   app.add_option("--bucket-cap", options->bucket_cap, "bucket_cap_mb as a size; torch's is 25MiB");
   app.add_option("--first-bucket", options->first_bucket,
                  "limit of the first bucket; auto: 1MiB "

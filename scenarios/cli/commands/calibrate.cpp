@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -14,7 +13,7 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace {
@@ -163,15 +162,15 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_calibrate(CLI::App& app) {
+Action attach_calibrate(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option(
          "logs", options->logs,
          "nccl-tests' output, text or JSON, what NCCL's inspector wrote, tables, or paceline "
          "measure's JSON; ping-pongs of osu_latency, IMB or tables")
-      ->required();
+      .required();
   app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
-      ->required();
+      .required();
   app.add_option("--between", options->between,
                  "nodes or gpus (of a node): of ping-pongs that do not say it");
   options->log.add_to(app);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -14,13 +13,14 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/errors.h"
 #include "scenarios/loader/scenario_text.h"
 #include "scenarios/report/assumptions.h"
-#include "scenarios/report/text_table.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/library_calls.h"
 #include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace {
@@ -46,10 +46,12 @@ struct Row {
   std::vector<std::string> notes = {};
 };
 
-const Words<Collective> choices{
-    {"all_reduce", Collective::all_reduce}, {"reduce_scatter", Collective::reduce_scatter},
-    {"all_gather", Collective::all_gather}, {"broadcast", Collective::broadcast},
-    {"reduce", Collective::reduce},         {"all_to_all", Collective::all_to_all}};
+Words<Collective> choices() {
+  Words<Collective> all;
+  for (const auto& [one, text] : words_of(Collective{})) all.emplace_back(text, one);
+  return all;
+}
+
 constexpr ElementSize float_size(4);
 
 Scenario scenario_of(const Options& options) {
@@ -76,12 +78,15 @@ Scenario scenario_of(const Options& options) {
 }
 
 // `algorithm` is one that is named for what is no all-reduce.
-Row row_of(LibraryCalls& library, const Scenario& scenario, const std::string& algorithm,
-           Collective collective, Bytes size) {
+Row row_of(LibraryCalls& library, const std::string& algorithm, Collective collective, Bytes size) {
   training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
-                                float_size, Rank(0),
-                                algorithm,  scenario.collective.options};
-  std::string protocol = algorithm.empty() ? library.name(call) : "";
+                                float_size};
+  std::string protocol;
+  if (algorithm.empty()) {
+    protocol = library.plan(call);
+  } else {
+    library.plan_by(algorithm, call);
+  }
   return {size, std::move(call), std::move(protocol), {}, 0};
 }
 
@@ -96,8 +101,7 @@ ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall&
   return point;
 }
 
-std::vector<Row> make_rows(const Options& options, const Scenario& scenario, LibraryCalls& library,
-                           Collective collective) {
+std::vector<Row> make_rows(const Options& options, LibraryCalls& library, Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
@@ -107,7 +111,7 @@ std::vector<Row> make_rows(const Options& options, const Scenario& scenario, Lib
   const std::string algorithm = collective == Collective::all_reduce ? "" : options.algorithm;
   std::vector<Row> rows;
   for (Bytes size = least; size <= most; size = size * options.factor) {
-    rows.push_back(row_of(library, scenario, algorithm, collective, size));
+    rows.push_back(row_of(library, algorithm, collective, size));
     if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
   if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
@@ -131,7 +135,7 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
     rows[i].simgrid_solves = result.simgrid_solves;
     rows[i].fidelity = result.fidelity;
     rows[i].notes = result.notes;
-    rows[i].call.algorithm = result.trace.classes.front().spans.front().algorithm;
+    rows[i].call = *call_of(result.trace.program.operations.front());
   };
   const auto limit = simulation_limit(point(rows.size() - 1), run.force, {"collective", 0, 0});
   if (scenario.fidelity == Fidelity::closed) {
@@ -142,14 +146,16 @@ void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& 
   }
 }
 
-// nccl-tests' doc/PERFORMANCE.md: what the algorithm's bandwidth is multiplied with so that it
-// compares with a link's.
+// nccl-tests' doc/PERFORMANCE.md, and src/scatter.cu and gather.cu: what the algorithm's bandwidth
+// is multiplied with so that it compares with a link's.
 double bus_factor(Collective collective, double ranks) {
   switch (collective) {
     case Collective::all_reduce: return 2 * (ranks - 1) / ranks;
     case Collective::reduce_scatter:
     case Collective::all_gather:
-    case Collective::all_to_all: return (ranks - 1) / ranks;
+    case Collective::all_to_all:
+    case Collective::scatter:
+    case Collective::gather: return (ranks - 1) / ranks;
     case Collective::broadcast:
     case Collective::reduce: return 1;
   }
@@ -165,10 +171,11 @@ void write_table(const Options& options, const Scenario& scenario, const Library
                   0);
   for (const Row& row : rows) {
     const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() * 1e-9 : 0;
-    table.add({std::to_string(row.size.value()), std::to_string(row.call.count.value()), "float",
-               row.call.algorithm + (row.protocol.empty() ? "" : " " + row.protocol),
-               fmt::format("{:.2f}", row.time.value() * 1e6), fmt::format("{:.2f}", algbw),
-               fmt::format("{:.2f}", algbw * factor), std::to_string(row.transfers)});
+    table.add(
+        {std::to_string(row.size.value()), std::to_string(row.call.count.value()), "float",
+         std::string(algorithm_of(row.call)) + (row.protocol.empty() ? "" : " " + row.protocol),
+         fmt::format("{:.2f}", row.time.value() * 1e6), fmt::format("{:.2f}", algbw),
+         fmt::format("{:.2f}", algbw * factor), std::to_string(row.transfers)});
   }
   fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
@@ -195,7 +202,7 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
   for (const Row& row : rows) {
     const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() : 0;
     list.push_back({{"size_bytes", row.size.value()},
-                    {"algorithm", row.call.algorithm},
+                    {"algorithm", algorithm_of(row.call)},
                     {"protocol", row.protocol},
                     {"time_s", row.time.value()},
                     {"algbw_bytes_per_s", algbw},
@@ -212,7 +219,7 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
 }
 
 int run(const Options& options) {
-  const Collective collective = word("--collective", options.collective, choices);
+  const Collective collective = word("--collective", options.collective, choices());
   const Scenario scenario = scenario_of(options);
   if (collective != Collective::all_reduce && !options.algorithm.empty() &&
       options.algorithm != collectives::automatic &&
@@ -227,7 +234,7 @@ int run(const Options& options) {
     throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
   }
   LibraryCalls library(scenario);
-  auto rows = make_rows(options, scenario, library, collective);
+  auto rows = make_rows(options, library, collective);
   predict(scenario, options.shared.run_options(), rows);
   if (options.json != "-") write_table(options, scenario, library, collective, rows);
   if (!options.json.empty()) {
@@ -238,12 +245,13 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_collective(CLI::App& app) {
+Action attach_collective(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file")->required();
+  app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file").required();
   app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");
   app.add_option("--collective", options->collective,
-                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce or all_to_all");
+                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all, scatter "
+                 "or gather");
   app.add_option("--algorithm", options->algorithm, "default: what the library does");
   app.add_option("--library", options->library, "nccl, gloo, mpi or plan");
   app.add_option("--version", options->version, "of NCCL, as 2.18; 2.28 by default");

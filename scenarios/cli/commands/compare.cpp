@@ -1,11 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/compare/write_comparison.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 
 namespace paceline::cli {
 namespace {
@@ -16,15 +15,11 @@ struct Options {
   std::string json;
 };
 
-compare::Choice choice_of(const std::string& side) {
-  if (side == "predicted") return compare::Choice::predicted;
-  return side == "measured" ? compare::Choice::measured : compare::Choice::measured_first;
-}
-
 compare::Comparison comparison_of(const Options& options) {
   const auto a = compare::read_result(options.a);
   if (!options.b.empty()) {
-    auto made = compare::compare(a, compare::read_result(options.b), choice_of(options.side));
+    auto made = compare::compare(a, compare::read_result(options.b),
+                                 from_text<compare::Kind>(options.side));
     if (!made.pairs.empty()) return made;
     throw InputError({options.b, 0, 0},
                      "has no point with the GPUs and axes of one of " + options.a,
@@ -52,16 +47,16 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_compare(CLI::App& app) {
+Action attach_compare(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("a", options->a,
                  "a result that run or measure wrote with --json, or traces of a run")
-      ->required();
+      .required();
   app.add_option("b", options->b,
                  "another; without it: what was predicted in the first against what was measured");
   app.add_option("--side", options->side,
                  "of both files; default: what was measured where it was, else what was predicted")
-      ->check(CLI::IsMember({"predicted", "measured"}));
+      .one_of({"predicted", "measured"});
   app.add_option("--json", options->json, "write the comparison as JSON; - is standard output");
   return [options] { return run(*options); };
 }

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -26,7 +25,7 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_doctor(CLI::App& app) {
+Action attach_doctor(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };

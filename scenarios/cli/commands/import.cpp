@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -51,13 +50,13 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_import(CLI::App& app) {
+Action attach_import(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
                  "traces of PyTorch's profiler (Kineto), its execution traces, Chakra's, or of "
                  "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives, as "
                  "calibrate takes them; compressed, packed or in folders")
-      ->required();
+      .required();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   app.add_option("-o,--output", options->output,
                  "write the runs as one trace; - is standard output");

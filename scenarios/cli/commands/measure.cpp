@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "scenarios/cli/command.h"
@@ -40,19 +39,20 @@ struct Options {
 int measure(Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.settings());
-  const auto launched = join_launched_ranks(file);
+  Preparer points(file);
+  const auto launched = join_launched_ranks(points);
   const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
                                        options.output.keeps_traces()};
-  auto outcomes = points_to_measure(file);
-  measure_scenario(file, measure_options, outcomes);
+  auto outcomes = points_to_measure(points);
+  measure_scenario(points, measure_options, outcomes);
   return options.output.write(file, outcomes);
 }
 
 }  // namespace
 
-Action attach_measure(CLI::App& app) {
+Action attach_measure(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file")->required();
+  app.add_option("scenario", options->scenario, "a scenario file").required();
   for (std::size_t i = 0; i < std::size(short_forms); ++i) {
     const ShortForm& form = short_forms[i];
     app.add_option(form.option, options->short_values[i],

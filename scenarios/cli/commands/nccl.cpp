@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -18,7 +17,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_text.h"
 #include "scenarios/report/assumptions.h"
-#include "scenarios/report/text_table.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace {
@@ -319,38 +318,36 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_nccl(CLI::App& app) {
+Action attach_nccl(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  auto* cluster =
+  const Option cluster =
       app.add_option("cluster", options->cluster,
                      "a cluster preset or file, in place of nodes, channels, bandwidths and links");
-  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node")
-      ->needs(cluster);
+  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node").needs(cluster);
   app.add_option("--version", options->version, "of NCCL: 2.18 to 2.30; 2.28 by default");
-  app.add_option("--nodes", options->nodes, "1 by default")->excludes(cluster);
-  app.add_option("--gpus-per-node", options->gpus_per_node, "8 by default")->excludes(cluster);
+  app.add_option("--nodes", options->nodes, "1 by default").excludes(cluster);
+  app.add_option("--gpus-per-node", options->gpus_per_node, "8 by default").excludes(cluster);
   app.add_option("--channels", options->channels,
                  "of its rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints")
-      ->excludes(cluster);
+      .excludes(cluster);
   app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps")
-      ->excludes(cluster);
+      .excludes(cluster);
   app.add_option("--nvls-channels", options->nvls_channels,
                  "where NVSwitches reduce (NVLS), with the rings' bandwidths; 0 by default");
   app.add_option("--collnet-channels", options->collnet_channels,
                  "where network switches reduce (SHARP), likewise");
-  app.add_option("--remote", options->remote, "between nodes; default: the same")
-      ->excludes(cluster);
+  app.add_option("--remote", options->remote, "between nodes; default: the same").excludes(cluster);
   app.add_option("--gpu", options->gpu, "volta, ampere, hopper or blackwell");
   app.add_option("--processor", options->processor, "intel (and others) or amd");
-  app.add_option("--link", options->link, "inside a node: nvlink or pci")->excludes(cluster);
+  app.add_option("--link", options->link, "inside a node: nvlink or pci").excludes(cluster);
   app.add_option("--network-latency", options->network_latency,
                  "as the network plugin states it; 0us by default, as NCCL's own do");
   app.add_flag("--plain-tree", options->plain_tree,
                "one rank of a node talks to others (pattern 1)")
-      ->excludes(cluster);
+      .excludes(cluster);
   app.add_flag("--different-channels", options->different_channels,
                "where the log says sameChannels 0")
-      ->excludes(cluster);
+      .excludes(cluster);
   app.add_flag("--no-ll128", options->no_ll128, "where NCCL does not take LL128 for safe");
   app.add_option("--collective", options->collective,
                  "all_reduce, reduce_scatter, all_gather, broadcast or reduce");

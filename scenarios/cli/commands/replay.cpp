@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -109,13 +108,13 @@ int run(Options& options) {
 
 }  // namespace
 
-Action attach_replay(CLI::App& app) {
+Action attach_replay(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option(
          "trace", options->trace,
          "a run: profilers' traces (a file, an archive or a folder, a file a rank), or what "
          "import -o and --trace wrote")
-      ->required();
+      .required();
   options->output.add_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <ostream>
@@ -61,11 +60,11 @@ int run(Options& options) {
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
-  run_options.as_measured = options.measure;
-  const auto launched = options.measure ? join_launched_ranks(file) : nullptr;
-  auto outcomes = run_scenario(file, run_options);
+  Preparer points(file, {.as_measured = options.measure});
+  const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
+  auto outcomes = run_scenario(points, run_options);
   if (options.measure) {
-    measure_scenario(file, {launched.get(), run_options.progress, run_options.keep_traces},
+    measure_scenario(points, {launched.get(), run_options.progress, run_options.keep_traces},
                      outcomes);
   }
   return options.output.write(file, outcomes);
@@ -73,14 +72,14 @@ int run(Options& options) {
 
 }  // namespace
 
-Action attach_run(CLI::App& app) {
+Action attach_run(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file")->required();
+  app.add_option("scenario", options->scenario, "a scenario file").required();
   const auto outputs = options->output.add_to(app);
-  auto* explain =
+  const Option explain =
       app.add_flag("--explain-cluster", options->explain_cluster,
                    "write the links and paths of the first point's cluster; nothing is run");
-  for (CLI::Option* output : outputs) explain->excludes(output);
+  for (const Option& output : outputs) explain.excludes(output);
   app.add_flag("--measure", options->measure,
                "run every point on hardware, too, as its section real says");
   options->shared.add_to(app);

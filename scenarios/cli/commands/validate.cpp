@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -14,9 +13,9 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/report.h"
-#include "scenarios/report/text_table.h"
 #include "scenarios/run/loop.h"
 #include "scenarios/run/validation.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace {
@@ -293,18 +292,19 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action attach_validate(CLI::App& app) {
+Action attach_validate(CommandOptions& app) {
   auto options = std::make_shared<Options>();
-  auto* inputs = app.add_option("inputs", options->inputs,
-                                "scenario files with measured points; logs of collectives");
-  auto* loop = app.add_option("--loop", options->loop,
-                              "measure this scenario at few ranks, fit its network, predict more "
-                              "ranks and measure those");
-  loop->excludes(inputs);
+  const Option inputs = app.add_option("inputs", options->inputs,
+                                       "scenario files with measured points; logs of collectives");
+  const Option loop =
+      app.add_option("--loop", options->loop,
+                     "measure this scenario at few ranks, fit its network, predict more "
+                     "ranks and measure those");
+  loop.excludes(inputs);
   app.add_option("--fit", options->fitted,
                  "the loop's numbers of GPUs to fit; default: the two least above 1")
-      ->delimiter(',')
-      ->needs(loop);
+      .separated_by(',')
+      .needs(loop);
   app.add_option("--calibration", options->calibration, "what predicts the logs");
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");

@@ -388,6 +388,38 @@ def direct_broadcast(p, count, orders, options):
     return min(1, p - 1), [(p - 1) * count] + [0] * (p - 1)
 
 
+def direct_scatter(p, count, orders, options):
+    return min(1, p - 1), [count - even(count, p)[0]] + [0] * (p - 1)
+
+
+def direct_gather(p, count, orders, options):
+    return min(1, p - 1), [0] + even(count, p)[1:]
+
+
+def way_from_root(v):
+    """The numbers on the way from the root, 0, to v, both among them."""
+    way = [v]
+    while way[0] != 0:
+        way.insert(0, way[0] & (way[0] - 1))
+    return way
+
+
+def tree_scatter(p, count, orders, options):
+    sent = [0] * p
+    for v, chunk in enumerate(even(count, p)):
+        for u in way_from_root(v)[:-1]:
+            sent[u] += chunk
+    return log2_ceil(p), sent
+
+
+def tree_gather(p, count, orders, options):
+    sent = [0] * p
+    for v, chunk in enumerate(even(count, p)):
+        for u in way_from_root(v)[1:]:
+            sent[u] += chunk
+    return log2_ceil(p), sent
+
+
 RULES = {
     ("all_reduce", "ring"): ring_all_reduce,
     ("all_reduce", "segmented_ring"): segmented_ring,
@@ -415,6 +447,10 @@ RULES = {
     ("reduce", "binomial_tree"): tree_reduce,
     ("reduce", "chain"): chain_reduce,
     ("all_to_all", "pairwise"): pairwise,
+    ("scatter", "direct"): direct_scatter,
+    ("scatter", "binomial_tree"): tree_scatter,
+    ("gather", "direct"): direct_gather,
+    ("gather", "binomial_tree"): tree_gather,
 }
 
 # (ranks, count, orders or None for rank order[, options as a string of the table])
@@ -518,6 +554,18 @@ CASES = {
     ],
     ("all_to_all", "pairwise"): [
         (1, 10, None), (3, 10, None), (4, 3, None), (8, 1000, None), (13, 100, None),
+    ],
+    ("scatter", "direct"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (8, 1000, None),
+    ],
+    ("scatter", "binomial_tree"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+    ],
+    ("gather", "direct"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (8, 1000, None),
+    ],
+    ("gather", "binomial_tree"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (6, 100, None), (8, 1000, None), (13, 20, None),
     ],
 }
 

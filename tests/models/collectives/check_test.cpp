@@ -205,9 +205,9 @@ TEST(Check, RejectsSourcesThatDoNotMatchSends) {
   edit_sources(extra.round(1), Rank(2), with(Rank(3)));
   expect_fault(extra.plan(), "round 1, rank 2: waits for rank 3, which sends nothing");
 
-  RingMutant stranger;
-  edit_sources(stranger.round(1), Rank(2), with(Rank(9)));
-  expect_fault(stranger.plan(), "round 1, rank 2: waits for rank 9, which sends nothing");
+  RingMutant unknown;
+  edit_sources(unknown.round(1), Rank(2), with(Rank(9)));
+  expect_fault(unknown.plan(), "round 1, rank 2: waits for rank 9, which sends nothing");
 
   RingMutant twice;
   edit_sources(twice.round(1), Rank(2), with(Rank(1)));
@@ -221,9 +221,9 @@ TEST(Check, RejectsElementsOutsideTheBuffer) {
 }
 
 TEST(Check, RejectsReceiversThatDoNotExist) {
-  RingMutant stranger;
-  edit_sends(stranger.round(0), Rank(3), sends_to(Rank(4)));
-  expect_fault(stranger.plan(), "rank 3: sends to a rank that does not exist");
+  RingMutant missing;
+  edit_sends(missing.round(0), Rank(3), sends_to(Rank(4)));
+  expect_fault(missing.plan(), "rank 3: sends to a rank that does not exist");
 
   RingMutant itself;
   edit_sends(itself.round(0), Rank(3), sends_to(Rank(3)));
@@ -258,6 +258,24 @@ TEST(Check, FollowsABlockToWhereItLands) {
   Plan added = with_shift(-2);  // onto the elements that rank 1 has for rank 0
   edit_sends(added.channels[0].rounds[0], Rank(0), arrives_as(Arrival::reduce));
   expect_fault(added, "rank 1: adds another element");
+}
+
+// Of four ranks with two elements each, the root rank 2. In a scatter by a tree it first sends rank
+// 0 what is for ranks 0 and 1; in a gather rank 0 sends it the same last.
+TEST(Check, HoldsScatterAndGatherToTheOwnersOfChunks) {
+  const PlanRequest request{RankCount(4), ElementCount(8), ElementSize(4), Rank(2), {}};
+  Plan scatter = unrolled(find_algorithm(Collective::scatter, "binomial_tree")->build(request));
+  ASSERT_EQ(find_fault(scatter), std::nullopt);
+  edit_sends(scatter.channels[0].rounds[0], Rank(2), sends_range(range(0, 2)));
+  expect_fault(scatter, "rank 0: sends elements that it does not hold");
+
+  Plan gather = unrolled(find_algorithm(Collective::gather, "binomial_tree")->build(request));
+  ASSERT_EQ(find_fault(gather), std::nullopt);
+  Plan wrong_root = gather;
+  wrong_root.root = Rank(0);
+  expect_fault(wrong_root, "rank 0 does not hold the due result of element 4");
+  edit_sends(gather.channels[0].rounds[1], Rank(0), sends_range(range(0, 2)));
+  expect_fault(gather, "rank 2 does not hold the due result of element 2");
 }
 
 // The kinds above, on every transfer of every algorithm: each one is needed, with its very elements

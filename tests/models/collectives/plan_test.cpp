@@ -68,6 +68,13 @@ TEST(Partition, NeighbouringChunksJoinToOneRange) {
   EXPECT_EQ(blocks.chunks_from(1, 3), range(4, 6));
 }
 
+TEST(Partition, ChunksGoRoundTheEndAsTwoRanges) {
+  const auto chunks = Partition::even(range(0, 10), 4);  // 3 3 2 2
+  EXPECT_EQ(chunks.chunks_round(1, 3), std::vector{range(3, 7)});
+  EXPECT_EQ(chunks.chunks_round(3, 1), std::vector{range(8, 2)});
+  EXPECT_EQ(chunks.chunks_round(2, 3), (std::vector{range(6, 4), range(0, 3)}));
+}
+
 // 10 in 3: 4 3 3. Of each in two parts the second: 2 of 2..3, 1 of 6, 1 of 9.
 TEST(Partition, APartIsOfEachChunk) {
   const auto second = Partition::even(range(0, 10), 3).part(1, 2);
@@ -103,6 +110,8 @@ TEST(PartitionDeathTest, BreaksItsContractOutsideItsChunks) {
   const auto chunks = Partition::even(range(0, 10), 3);
   EXPECT_DEATH((void)chunks.chunk(3), "contract broken");
   EXPECT_DEATH((void)chunks.chunks_from(2, 2), "contract broken");
+  EXPECT_DEATH((void)chunks.chunks_round(3, 1), "contract broken");
+  EXPECT_DEATH((void)chunks.chunks_round(0, 4), "contract broken");
   EXPECT_DEATH((void)chunks.part(2, 2), "contract broken");
   EXPECT_DEATH((void)chunks.part(0, 2).part(0, 2), "contract broken");
   EXPECT_DEATH((void)chunks.part(0, 2).chunks_from(0, 2), "contract broken");
@@ -185,6 +194,19 @@ TEST(Collective, HasANameEach) {
   EXPECT_EQ(to_text(Collective::broadcast), "broadcast");
   EXPECT_EQ(to_text(Collective::reduce), "reduce");
   EXPECT_EQ(to_text(Collective::all_to_all), "all_to_all");
+  EXPECT_EQ(to_text(Collective::scatter), "scatter");
+  EXPECT_EQ(to_text(Collective::gather), "gather");
+}
+
+TEST(Collective, HasARootWhereOneRankSendsOrGetsWhatTheOthersDoNot) {
+  for (const auto one :
+       {Collective::broadcast, Collective::reduce, Collective::scatter, Collective::gather}) {
+    EXPECT_TRUE(has_root(one)) << to_text(one);
+  }
+  for (const auto one : {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
+                         Collective::all_to_all}) {
+    EXPECT_FALSE(has_root(one)) << to_text(one);
+  }
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(Registry, EveryPlanIsRightForAnyRanksCountsRootsAndOrders) {
 }
 
 // Executes a plan on numbers, by the text of plan.h alone: a rank sends what it held when it
-// started a round, the arrivals of a round that is still under way have not come, and arrivals
+// started a round, the arrivals of a round that is still in flight have not come, and arrivals
 // reduce in the order of the sources.
 class Execution {
  public:
@@ -209,6 +209,12 @@ TEST(Registry, EveryPlanComputesItsCollectiveOnNumbers) {
               ASSERT_EQ(held, start[index(request.root)][i]) << where();
               break;
             case Collective::reduce: ASSERT_TRUE(!is_root || held == sum[i]) << where(); break;
+            case Collective::scatter:
+              ASSERT_TRUE(rank != chunk || held == start[index(request.root)][i]) << where();
+              break;
+            case Collective::gather:
+              ASSERT_TRUE(!is_root || held == start[chunk][i]) << where();
+              break;
             case Collective::all_to_all: break;
           }
         }
@@ -276,12 +282,14 @@ TEST(Registry, APlanForManyRanksIsReadAtOneRankWithoutTheOthers) {
         }
       }
     }
-    // At least its own contribution goes out, but for what ends in its hands. In a broadcast a rank
-    // may be a leaf.
-    if (algorithm.collective == Collective::broadcast) continue;
+    // At least its own contribution goes out, but for what ends in its hands. In a broadcast or a
+    // scatter a rank may be a leaf.
+    const Collective collective = algorithm.collective;
+    if (collective == Collective::broadcast || collective == Collective::scatter) continue;
+    const bool sends_its_chunk =
+        collective == Collective::all_gather || collective == Collective::gather;
     const std::uint64_t own_chunk = (25 << 20) / 16384;
-    const std::uint64_t due =
-        algorithm.collective == Collective::all_gather ? own_chunk : (25 << 20) - own_chunk;
+    const std::uint64_t due = sends_its_chunk ? own_chunk : (25 << 20) - own_chunk;
     EXPECT_GE(sent, due) << algorithm.name;
   }
 }

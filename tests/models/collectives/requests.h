@@ -94,9 +94,7 @@ inline std::vector<ElementCount> counts_of_interest(std::uint32_t ranks, std::mt
 // Rank 0, the last, and one at random; only rank 0 where there is no root.
 inline std::vector<Rank> roots_of_interest(const Algorithm& algorithm, std::uint32_t ranks,
                                            std::mt19937_64& random) {
-  const bool rooted =
-      algorithm.collective == Collective::broadcast || algorithm.collective == Collective::reduce;
-  if (!rooted) return {Rank(0)};
+  if (!has_root(algorithm.collective)) return {Rank(0)};
   return {Rank(0), Rank(ranks - 1), Rank(random() % ranks)};
 }
 

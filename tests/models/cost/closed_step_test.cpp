@@ -34,12 +34,13 @@ ResolvedPoint point(Seconds forward, int calls, std::uint32_t in_flight, Seconds
   const OperationId passed = program.add({"forward", OperationKind::forward, compute, {}, forward});
   std::vector<OperationId> reduced;
   for (int i = 0; i < calls; ++i) {
-    reduced.push_back(program.add({"bucket",
-                                   OperationKind::collective,
-                                   wire,
-                                   {passed},
-                                   CollectiveCall{Collective::all_reduce, ElementCount(1000000),
-                                                  ElementSize(4), Rank(0), "ring"}}));
+    reduced.push_back(
+        program.add({"bucket",
+                     OperationKind::collective,
+                     wire,
+                     {passed},
+                     CollectiveCall{Collective::all_reduce, ElementCount(1000000), ElementSize(4),
+                                    Rank(0), training::SimulatedCall{"ring"}}}));
   }
   program.add({"optimizer", OperationKind::optimizer, compute, reduced, optimizer});
   return point;
@@ -61,7 +62,7 @@ TEST(PredictClosed, AddsWhatWaitsForEachOther) {
   // All ranks do the same.
   ASSERT_EQ(result.trace.classes.size(), 1U);
   EXPECT_EQ(result.trace.classes[0].ranks.size(), 4U);
-  EXPECT_EQ(result.trace.classes[0].spans.size(), 3U);
+  EXPECT_EQ(result.trace.classes[0].intervals.size(), 3U);
 }
 
 TEST(PredictClosed, RunsCollectivesOneAfterTheOtherOnOneStream) {
@@ -92,7 +93,7 @@ TEST(PredictClosed, WaitsForTheSlowestRank) {
 
 TEST(PredictClosedDeathTest, BreaksItsContractForAFaultyProgram) {
   auto faulty = point(Seconds(0.1), 1, 1, Seconds(0));
-  std::get<CollectiveCall>(faulty.program.operations[1].work).algorithm = "";
+  call_of(faulty.program.operations[1])->how = training::Unplanned{};
   EXPECT_DEATH((void)predict_closed(faulty), "contract broken");
 }
 

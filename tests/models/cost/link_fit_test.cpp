@@ -174,9 +174,9 @@ TEST(LinkFit, RefusesSizesThatShowOneOfTheTwoOnly) {
 }
 
 TEST(LinkPlace, HasTheNamesOfAScenariosKeys) {
-  EXPECT_EQ(find_link_place(to_text(LinkPlace::network)), LinkPlace::network);
-  EXPECT_EQ(find_link_place("intra_node"), LinkPlace::intra_node);
-  EXPECT_FALSE(find_link_place("nodes"));
+  EXPECT_EQ(from_text<LinkPlace>(to_text(LinkPlace::network)), LinkPlace::network);
+  EXPECT_EQ(from_text<LinkPlace>("intra_node"), LinkPlace::intra_node);
+  EXPECT_FALSE(from_text<LinkPlace>("nodes"));
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(NcclCall, PassesOverWhatIsNotToBeHad) {
             Protocol::ll);
 }
 
-// On PCIe LL128 is not taken for safe, unless somebody asks for it.
+// On PCIe LL128 is not taken for safe, unless the user asks for it.
 TEST(NcclCall, TakesAProtocolThatIsAskedFor) {
   Cluster cluster = switched(1);
   cluster.intra_node.kind = IntraNodeKind::pcie;

@@ -142,6 +142,31 @@ TEST(FinishTimes, OfATreeAreAsManyBuffersAsItIsDeep) {
   expect_each(reduced, {3.0 * step, step, 2.0 * step, step, 3.0 * step});
 }
 
+// The root's NIC carries all chunks but its own, shared among p-1 flows that end together.
+TEST(FinishTimes, OfADirectScatterAreAllOtherChunksThroughTheRootsNic) {
+  for (const std::uint32_t p : {2U, 3U, 8U}) {
+    for (const Collective collective : {Collective::scatter, Collective::gather}) {
+      expect_all(
+          finish_of(plan_of(collective, "direct", p, 1000 * p), topology::flat_cluster(p, latency)),
+          latency + wire_time(1000.0 * (p - 1)));
+    }
+  }
+}
+
+// Eight ranks: the root sends four chunks, then two, then one. Rank 4 hands two and then one on
+// while the root does the same, and so all are done at once. A gather is the same backwards, where
+// a rank is done when it has sent: the odd ones after one chunk, 2 and 6 after two steps.
+TEST(FinishTimes, OfAScatterDownATreeHalveFromStepToStep) {
+  const auto one = latency + wire_time(1000), two = latency + wire_time(2000),
+             four = latency + wire_time(4000);
+  expect_all(finish_of(plan_of(Collective::scatter, "binomial_tree", 8, 8000),
+                       topology::flat_cluster(8, latency)),
+             four + two + one);
+  expect_each(finish_of(plan_of(Collective::gather, "binomial_tree", 8, 8000),
+                        topology::flat_cluster(8, latency)),
+              {one + two + four, one, one + two, one, one + two + four, one, one + two, one});
+}
+
 // Three ranks, four elements: chunks 2, 1, 1. No latency; times in elements. A transfer starts when
 // both its ends are done with the round before.
 //   round 0: 0->1 sends chunk 2 (1), 1->2 chunk 0 (2), 2->0 chunk 1 (1); done 0: 1, 1: 2, 2: 2
@@ -163,8 +188,8 @@ TEST(FinishTimes, WaitForTheRankThatComesLast) {
   expect_all(finish, Seconds(1) + 2.0 * (latency + wire_time(500)));
 }
 
-// A broadcast from a root that comes late: the others wait; a leaf that comes late holds up nobody
-// but its parent's last send.
+// A broadcast from a root that comes late: the others wait; a leaf that comes late holds up no
+// other but its parent's last send.
 TEST(FinishTimes, LetRanksGoOnThatNeedNotWait) {
   const Seconds step = latency + wire_time(1000);
   const auto late_leaf = finish_of(plan_of(Collective::broadcast, "binomial_tree", 4, 1000),
@@ -193,7 +218,7 @@ TEST(FinishTimes, AreBandwidthAloneWithoutLatency) {
   expect_all(finish, wire_time(14 * 1000));
 }
 
-// Segments of t = 250 elements, two under way on one connection, R rounds in each of two phases,
+// Segments of t = 250 elements, two in flight on one connection, R rounds in each of two phases,
 // the second of which begins when the first is done.
 //
 // Latency below t: it shows once a phase, then the link is never idle: L + R t.

@@ -8,18 +8,21 @@ namespace {
 using training::LaneKind;
 using training::OperationKind;
 
-Span compute(double start, double end) {
-  return {"c", OperationKind::backward, 0, Seconds(start), Seconds(end), Bytes(0), ""};
-}
-
-Span call(double start, double end) {
-  return {"bucket", OperationKind::collective, 1, Seconds(start), Seconds(end), Bytes(64), "ring"};
-}
-
 // Rank 1 computes for 3 s and comes 1 s late: both end at 5 s, rank 0 after 3 s, rank 1 after 2 s.
 StepTrace late_rank() {
-  return {{{"compute", LaneKind::compute}, {"communication", LaneKind::communication}},
-          {{{Rank(0)}, {compute(0, 2), call(2, 5)}}, {{Rank(1)}, {compute(0, 3), call(3, 5)}}}};
+  const auto s = [](double time) { return Seconds(time); };
+  StepTrace trace{
+      {{{"compute", LaneKind::compute}, {"communication", LaneKind::communication}}, {}},
+      {{{Rank(0)}, {{s(0), s(2)}, {s(2), s(5)}}}, {{Rank(1)}, {{s(0), s(3)}, {s(3), s(5)}}}}};
+  trace.program.add({"c", OperationKind::backward, 0, {}, s(3)});
+  trace.program.add(
+      {"bucket",
+       OperationKind::collective,
+       1,
+       {0},
+       training::CollectiveCall{collectives::Collective::all_reduce, ElementCount(16),
+                                ElementSize(4), Rank(0), training::SimulatedCall{"ring"}}});
+  return trace;
 }
 
 TEST(CallTimes, TellTransferFromSkew) {

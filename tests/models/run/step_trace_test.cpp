@@ -7,7 +7,9 @@
 namespace paceline {
 namespace {
 
+using collectives::Collective;
 using training::CollectiveCall;
+using training::Interval;
 using training::Lane;
 using training::LaneKind;
 using training::OperationKind;
@@ -15,42 +17,51 @@ using training::OperationKind;
 const std::vector<Lane> two_lanes{{"compute", LaneKind::compute},
                                   {"communication", LaneKind::communication}};
 
-Span compute(double start, double end) {
-  return {"c", OperationKind::backward, 0, Seconds(start), Seconds(end), Bytes(0), ""};
+// What one rank did: operations beside their intervals.
+struct Did {
+  training::Operation operation;
+  Interval ran;
+};
+
+Did compute(double start, double end) {
+  return {{"c", OperationKind::backward, 0, {}, Seconds(end - start)},
+          {Seconds(start), Seconds(end)}};
 }
 
-Span collective(double start, double end) {
-  return {"a", OperationKind::collective, 1, Seconds(start), Seconds(end), Bytes(8), "ring"};
+CollectiveCall ring() {
+  return {Collective::all_reduce, ElementCount(2), ElementSize(4), Rank(0),
+          training::SimulatedCall{"ring"}};
 }
 
-StepTotals totals(std::vector<Span> spans) {
-  return totals_of({two_lanes, {{{Rank(0)}, std::move(spans)}}});
+Did collective(double start, double end) {
+  return {{"a", OperationKind::collective, 1, {}, ring()}, {Seconds(start), Seconds(end)}};
 }
 
-TEST(SpanOf, TellsWhatACollectiveIs) {
-  const training::Operation call{"bucket 0",
-                                 OperationKind::collective,
-                                 1,
-                                 {},
-                                 CollectiveCall{collectives::Collective::all_reduce,
-                                                ElementCount(25), ElementSize(4), Rank(0), "ring"}};
-  const Span span = span_of(call, Seconds(1), Seconds(3));
-  EXPECT_EQ(span.name, "bucket 0");
-  EXPECT_EQ(span.kind, OperationKind::collective);
-  EXPECT_EQ(span.lane, 1U);
-  EXPECT_EQ(span.start, Seconds(1));
-  EXPECT_EQ(span.end, Seconds(3));
-  EXPECT_EQ(span.size, Bytes(100));
-  EXPECT_EQ(span.algorithm, "ring");
-  EXPECT_EQ(span.collective, collectives::Collective::all_reduce);
-  EXPECT_EQ(span.element_size, ElementSize(4));
+StepTotals totals(const std::vector<Did>& all) {
+  StepTrace trace{{two_lanes, {}}, {{{Rank(0)}, {}}}};
+  for (const Did& one : all) {
+    trace.program.add(one.operation);
+    trace.classes[0].intervals.push_back(one.ran);
+  }
+  return totals_of(trace);
 }
 
-TEST(SpanOf, CarriesNeitherForCompute) {
-  const training::Operation pass{"forward", OperationKind::forward, 0, {}, Seconds(2)};
-  const Span span = span_of(pass, Seconds(0), Seconds(2));
-  EXPECT_EQ(span.size, Bytes(0));
-  EXPECT_EQ(span.algorithm, "");
+Interval interval(double start, double end) { return {Seconds(start), Seconds(end)}; }
+
+TEST(Spans, AreViewsOfOperationsAndIntervals) {
+  StepTrace trace{{two_lanes, {}}, {{{Rank(0)}, {interval(0, 1), interval(1, 3)}}}};
+  trace.program.add(compute(0, 1).operation);
+  trace.program.add(collective(1, 3).operation);
+  const auto spans = spans_of(trace, trace.classes[0]);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].operation.name, "c");
+  EXPECT_EQ(spans[0].call(), nullptr);
+  EXPECT_EQ(spans[0].size(), Bytes(0));
+  EXPECT_EQ(spans[0].algorithm(), "");
+  EXPECT_EQ(spans[1].start(), Seconds(1));
+  EXPECT_EQ(spans[1].duration(), Seconds(2));
+  EXPECT_EQ(spans[1].size(), Bytes(8));
+  EXPECT_EQ(spans[1].algorithm(), "ring");
 }
 
 // Compute 0..4 and 6..7, a collective 3..6: busy 7 of 7, compute 5, communication 3, of which 4..6
@@ -94,10 +105,12 @@ TEST(TotalsOf, TakeSpansThatTouchAsOne) {
 
 // Rank 1 ends last, at 9; rank 2 as well, but comes after it. The totals are rank 1's.
 TEST(TotalsOf, AreThoseOfTheFirstRankThatEndsLast) {
-  const StepTrace trace{two_lanes,
-                        {{{Rank(0)}, {compute(0, 5)}},
-                         {{Rank(1)}, {compute(0, 7), collective(7, 9)}},
-                         {{Rank(2)}, {compute(0, 9)}}}};
+  StepTrace trace{{two_lanes, {}},
+                  {{{Rank(0)}, {interval(0, 5), interval(5, 5)}},
+                   {{Rank(1)}, {interval(0, 7), interval(7, 9)}},
+                   {{Rank(2)}, {interval(0, 9), interval(9, 9)}}}};
+  trace.program.add(compute(0, 1).operation);
+  trace.program.add(collective(1, 2).operation);
   const auto result = totals_of(trace);
   EXPECT_DOUBLE_EQ(result.step.value(), 9);
   EXPECT_DOUBLE_EQ(result.compute.value(), 7);
@@ -107,54 +120,38 @@ TEST(TotalsOf, AreThoseOfTheFirstRankThatEndsLast) {
 
 // Lanes are told apart by their kind, not by their number.
 TEST(TotalsOf, KnowLanesByTheirKind) {
-  const StepTrace trace{{{"stream 7", LaneKind::communication}, {"stream 0", LaneKind::compute}},
-                        {{{Rank(0)}, {compute(0, 2)}}}};
+  StepTrace trace{{{{"stream 7", LaneKind::communication}, {"stream 0", LaneKind::compute}}, {}},
+                  {{{Rank(0)}, {interval(0, 2)}}}};
+  trace.program.add(compute(0, 2).operation);
   EXPECT_DOUBLE_EQ(totals_of(trace).communication.value(), 2);
   EXPECT_DOUBLE_EQ(totals_of(trace).compute.value(), 0);
 }
 
 TEST(TotalsOf, AreZeroForAnEmptyTrace) {
-  EXPECT_EQ(totals_of({}).step, Seconds(0));
+  EXPECT_EQ(totals_of(StepTrace{}).step, Seconds(0));
   EXPECT_EQ(totals({}).step, Seconds(0));
 }
 
 TEST(ClassesOf, JoinRanksThatDidTheSameAtTheSameTimes) {
-  const auto classes = classes_of({{compute(0, 1), collective(1, 2)},
-                                   {compute(0, 1.5), collective(1.5, 2)},
-                                   {compute(0, 1), collective(1, 2)},
-                                   {compute(0, 1.5), collective(1.5, 2)}});
+  const auto classes = classes_of({{interval(0, 1), interval(1, 2)},
+                                   {interval(0, 1.5), interval(1.5, 2)},
+                                   {interval(0, 1), interval(1, 2)},
+                                   {interval(0, 1.5), interval(1.5, 2)}});
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].ranks, (std::vector{Rank(0), Rank(2)}));
   EXPECT_EQ(classes[1].ranks, (std::vector{Rank(1), Rank(3)}));
-  ASSERT_EQ(classes[1].spans.size(), 2U);
-  EXPECT_EQ(classes[1].spans[0].end, Seconds(1.5));
-  EXPECT_EQ(classes[1].spans[1].algorithm, "ring");
+  ASSERT_EQ(classes[1].intervals.size(), 2U);
+  EXPECT_EQ(classes[1].intervals[0].end, Seconds(1.5));
 }
 
 // A billionth of a step of 2 s is 2 ns: 0.2 ns apart is the same, 20 ns is not.
 TEST(ClassesOf, OverlookRoundingButNotMore) {
-  EXPECT_EQ(classes_of({{compute(0, 2)}, {compute(0, 2 - 2e-10)}}).size(), 1U);
-  EXPECT_EQ(classes_of({{compute(0, 2)}, {compute(0, 2 - 2e-8)}}).size(), 2U);
-}
-
-TEST(ClassesOf, KeepRanksApartThatDidAnotherNumberOfThings) {
-  EXPECT_EQ(classes_of({{compute(0, 1)}, {compute(0, 1), compute(1, 1)}}).size(), 2U);
-}
-
-// Same times, but another operation, lane, size or algorithm: not equal spans. Imported traces have
-// such ranks.
-TEST(ClassesOf, KeepRanksApartThatDidOtherThingsAtTheSameTimes) {
-  Span renamed = collective(0, 1);
-  renamed.name = "b";
-  Span larger = collective(0, 1);
-  larger.size = Bytes(16);
-  EXPECT_EQ(classes_of({{collective(0, 1)}, {compute(0, 1)}}).size(), 2U);
-  EXPECT_EQ(classes_of({{collective(0, 1)}, {renamed}}).size(), 2U);
-  EXPECT_EQ(classes_of({{collective(0, 1)}, {larger}}).size(), 2U);
+  EXPECT_EQ(classes_of({{interval(0, 2)}, {interval(0, 2 - 2e-10)}}).size(), 1U);
+  EXPECT_EQ(classes_of({{interval(0, 2)}, {interval(0, 2 - 2e-8)}}).size(), 2U);
 }
 
 TEST(ClassesOf, ManyRanksThatTookNoTimeAreOne) {
-  const auto classes = classes_of(std::vector<std::vector<Span>>(5, {compute(0, 0)}));
+  const auto classes = classes_of(std::vector<std::vector<Interval>>(5, {interval(0, 0)}));
   ASSERT_EQ(classes.size(), 1U);
   EXPECT_EQ(classes[0].ranks.size(), 5U);
   EXPECT_TRUE(classes_of({}).empty());

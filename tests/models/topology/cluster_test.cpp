@@ -89,14 +89,14 @@ TEST(MessageTiming, HasThreeLatenciesWithRendezvous) {
   EXPECT_DOUBLE_EQ(timing.latency_of(65'537).value(), 30e-6);
 }
 
-TEST(MessageTiming, LetsMessagesLeaveEarlyWhereNobodyIsAskedFirst) {
+TEST(MessageTiming, SendsEagerlyWhereNoNotificationIsAwaited) {
   MessageTiming timing{Seconds(10e-6), Bytes(65'536), true};
   EXPECT_TRUE(timing.starts_early(65'536, false));
   EXPECT_FALSE(timing.starts_early(65'537, true));
   timing.receives = Receives::announced_ahead;
   EXPECT_TRUE(timing.starts_early(1, true));
   EXPECT_FALSE(timing.starts_early(1, false));
-  timing.receives = Receives::announced_to_strangers;
+  timing.receives = Receives::announced_to_new_peers;
   EXPECT_TRUE(timing.starts_early(1, true));
   EXPECT_FALSE(timing.starts_early(1, false));
   timing.receives = Receives::announced;
@@ -104,21 +104,21 @@ TEST(MessageTiming, LetsMessagesLeaveEarlyWhereNobodyIsAskedFirst) {
   EXPECT_FALSE(MessageTiming{Seconds(10e-6)}.starts_early(1, true));
 }
 
-TEST(MessageTiming, KnowsWhoWaitsForAWord) {
+TEST(MessageTiming, KnowsWhichMessagesWaitForANotification) {
   MessageTiming timing{Seconds(10e-6), std::nullopt, true};
-  const auto expect = [&](Receives receives, bool of_acquaintances, bool of_strangers) {
+  const auto expect = [&](Receives receives, bool of_peers, bool of_new_peers) {
     timing.receives = receives;
-    EXPECT_EQ(timing.needs_word(true), of_acquaintances) << to_text(receives);
-    EXPECT_EQ(timing.needs_word(false), of_strangers) << to_text(receives);
+    EXPECT_EQ(timing.needs_notification(true), of_peers) << to_text(receives);
+    EXPECT_EQ(timing.needs_notification(false), of_new_peers) << to_text(receives);
   };
   expect(Receives::ready, false, false);
-  EXPECT_FALSE(timing.tells_strangers_apart());
+  EXPECT_FALSE(timing.depends_on_peers());
   expect(Receives::announced, true, true);
-  EXPECT_FALSE(timing.tells_strangers_apart());
+  EXPECT_FALSE(timing.depends_on_peers());
   expect(Receives::announced_ahead, true, true);
-  EXPECT_TRUE(timing.tells_strangers_apart());
-  expect(Receives::announced_to_strangers, false, true);
-  EXPECT_TRUE(timing.tells_strangers_apart());
+  EXPECT_TRUE(timing.depends_on_peers());
+  expect(Receives::announced_to_new_peers, false, true);
+  EXPECT_TRUE(timing.depends_on_peers());
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 namespace paceline::training {
 namespace {
 
-using workload::DataType;
 using workload::ParameterTensor;
 
 constexpr Bytes mebibytes(std::uint64_t count) { return Bytes(count << 20); }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "models/collectives/check.h"
+#include "models/collectives/registry.h"
+#include "models/topology/fabric.h"
 
 namespace paceline::training {
 namespace {
@@ -19,7 +21,7 @@ topology::Cluster two_nodes_of_four() {
 
 TEST(CallPlan, IsTheNamedAlgorithmForAllRanksOfTheCluster) {
   const CollectiveCall call{Collective::reduce, ElementCount(100), ElementSize(4), Rank(3),
-                            "binomial_tree"};
+                            SimulatedCall{"binomial_tree"}};
   const auto plan = Planner(two_nodes_of_four()).plan_of(call);
   EXPECT_EQ(plan.collective, Collective::reduce);
   EXPECT_EQ(plan.ranks, RankCount(8));
@@ -30,11 +32,57 @@ TEST(CallPlan, IsTheNamedAlgorithmForAllRanksOfTheCluster) {
 
 // One ring a NIC unless the call asks for a number of channels.
 TEST(CallPlan, RunsOnTheClustersRings) {
-  CollectiveCall call{Collective::all_reduce, ElementCount(100), ElementSize(4), Rank(0), "ring"};
+  CollectiveCall call{Collective::all_reduce, ElementCount(100), ElementSize(4), Rank(0),
+                      SimulatedCall{"ring"}};
   EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 2U);
-  call.options.channels = 5;
+  std::get<SimulatedCall>(call.how).options.channels = 5;
   EXPECT_EQ(Planner(two_nodes_of_four()).plan_of(call).channels.size(), 5U);
   EXPECT_EQ(find_fault(Planner(two_nodes_of_four()).plan_of(call)), std::nullopt);
+}
+
+TEST(GroupCluster, IsWhatOneGroupHas) {
+  topology::Cluster cluster = two_nodes_of_four();
+  cluster.network.bandwidth = cluster.intra_node.bandwidth = BytesPerSecond(1e9);
+  EXPECT_EQ(group_cluster(cluster, Group::all).ranks(), RankCount(8));
+  EXPECT_EQ(group_cluster(cluster, Group::node).ranks(), RankCount(4));
+  EXPECT_EQ(group_cluster(cluster, Group::across_nodes).ranks(), RankCount(2));
+  EXPECT_EQ(topology::find_fault(group_cluster(cluster, Group::across_nodes)), std::nullopt);
+  topology::Cluster meshes = cluster;
+  meshes.intra_node.kind = topology::IntraNodeKind::nvlink_mesh;
+  meshes.intra_node.lanes.assign(4, {1, 1, 1, 1});
+  EXPECT_EQ(topology::find_fault(group_cluster(meshes, Group::across_nodes)), std::nullopt);
+  // Rank 6 is the third of node 1, and of those with its local rank the second.
+  EXPECT_EQ(axis_of(cluster, Group::node).coordinate(Rank(6)), 2U);
+  EXPECT_EQ(axis_of(cluster, Group::across_nodes).coordinate(Rank(6)), 1U);
+  EXPECT_EQ(axis_of(cluster, Group::all).coordinate(Rank(6)), 6U);
+}
+
+// Whatever the algorithm: each rank sends to its own group only, and as much as the rank of its
+// place does when the group is alone.
+TEST(CallPlan, OfGroupsIsThePlanOfOneAtAllPlaces) {
+  const topology::Cluster cluster = two_nodes_of_four();
+  for (const Group group : {Group::node, Group::across_nodes}) {
+    const collectives::Axis axis = axis_of(cluster, group);
+    for (const auto& row : collectives::algorithms()) {
+      CollectiveCall call{row.collective, ElementCount(1000), ElementSize(4), Rank(0),
+                          SimulatedCall{std::string(row.name)}};
+      const auto alone = elements_sent(Planner(group_cluster(cluster, group)).plan_of(call));
+      call.group = group;
+      const auto plan = Planner(cluster).plan_of(call);
+      const auto sent = elements_sent(plan);
+      ASSERT_EQ(sent.size(), 8U) << row.name;
+      for (std::uint32_t r = 0; r < 8; ++r) {
+        EXPECT_EQ(sent[r], alone[axis.coordinate(Rank(r))]) << row.name << ", rank " << r;
+        for (const auto& channel : plan.channels) {
+          for (const auto& round : channel.rounds) {
+            for (const auto& send : round.sends(Rank(r))) {
+              EXPECT_EQ(axis.on_line(Rank(r), 0), axis.on_line(send.to, 0)) << row.name;
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

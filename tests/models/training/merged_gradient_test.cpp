@@ -1,11 +1,11 @@
+#include "models/training/merged_gradient.h"
+
 #include <gtest/gtest.h>
 
-#include "models/training/strategy.h"
+#include "tests/models/training/built_step.h"
 
 namespace paceline::training {
 namespace {
-
-using workload::DataType;
 
 // Four layers of one tensor each, of 1 MB, whose backward takes 10 ms a layer.
 workload::Workload four_tensors() {
@@ -53,9 +53,8 @@ TEST(MergedGradients, KeepTypesApart) {
 }
 
 TEST(MergedGradients, AreReducedWhenTheLastOfThemIsThere) {
-  TrainingSettings settings;
-  settings.merge = {Seconds(1), BytesPerSecond(1e9)};
-  const StepProgram program = merged_gradient_step(four_tensors(), settings);
+  const StepProgram program =
+      build(merged_gradient_strategy, four_tensors(), {{{"merge_startup", Seconds(1)}}, {}, 5});
   std::size_t calls = 0;
   for (const Operation& operation : program.operations) {
     const auto* call = std::get_if<CollectiveCall>(&operation.work);

@@ -17,12 +17,13 @@ StepProgram right_program() {
   const LaneId compute = program.add_lane({"compute", LaneKind::compute});
   const LaneId communication = program.add_lane({"communication", LaneKind::communication, 2});
   const auto forward = program.add({"pass", OperationKind::forward, compute, {}, Seconds(1)});
-  const auto reduced = program.add(
-      {"bucket",
-       OperationKind::collective,
-       communication,
-       {forward},
-       CollectiveCall{Collective::all_reduce, ElementCount(10), ElementSize(4), Rank(0), "ring"}});
+  const auto reduced =
+      program.add({"bucket",
+                   OperationKind::collective,
+                   communication,
+                   {forward},
+                   CollectiveCall{Collective::all_reduce, ElementCount(10), ElementSize(4), Rank(0),
+                                  SimulatedCall{"ring"}}});
   program.add({"update", OperationKind::optimizer, compute, {reduced}, Seconds(1)});
   return program;
 }
@@ -74,13 +75,27 @@ TEST(StepProgram, FaultsNameTheOperationAndWhatIsWrong) {
   };
   expect_fault([&](StepProgram& p) { call(p).element_size = ElementSize(0); },
                "operation 1 (bucket) has elements of no size");
-  expect_fault([&](StepProgram& p) { call(p).algorithm = ""; },
-               "operation 1 (bucket) names the unknown algorithm \"\" for all_reduce");
-  expect_fault([&](StepProgram& p) { call(p).algorithm = "rings"; },
+  const auto by = [&](StepProgram& p) -> SimulatedCall& {
+    return std::get<SimulatedCall>(call(p).how);
+  };
+  for (const decltype(CollectiveCall::how)& unplanned :
+       {decltype(CollectiveCall::how)(Unplanned{}),
+        decltype(CollectiveCall::how)(AutomaticCall{})}) {
+    expect_fault([&](StepProgram& p) { call(p).how = unplanned; },
+                 "operation 1 (bucket) is a call without an algorithm");
+  }
+  expect_fault(
+      [&](StepProgram& p) {
+        call(p).how = KnownCall{Seconds(nan), "traced"};
+      },
+      "operation 1 (bucket) has no possible time");
+  expect_fault([&](StepProgram& p) { call(p).is_untold = true; },
+               "operation 1 (bucket) is a call of which too little is known to simulate it");
+  expect_fault([&](StepProgram& p) { by(p).algorithm = "rings"; },
                "operation 1 (bucket) names the unknown algorithm \"rings\" for all_reduce");
-  expect_fault([&](StepProgram& p) { call(p).options.inner = "bruck"; },
+  expect_fault([&](StepProgram& p) { by(p).options.inner = "bruck"; },
                "operation 1 (bucket) names the unknown algorithm \"bruck\" inside nodes");
-  expect_fault([&](StepProgram& p) { call(p).options.outer = "chain"; },
+  expect_fault([&](StepProgram& p) { by(p).options.outer = "chain"; },
                "operation 1 (bucket) names the unknown algorithm \"chain\" across nodes");
   // Known, but not for this collective.
   expect_fault([&](StepProgram& p) { call(p).collective = Collective::broadcast; },

@@ -6,16 +6,21 @@
 #include <set>
 #include <string>
 
+#include "models/training/bulk_synchronous.h"
+#include "models/training/ddp.h"
+#include "models/training/fsdp.h"
+#include "models/training/merged_gradient.h"
+#include "models/training/wait_free.h"
+#include "tests/models/training/built_step.h"
+
 namespace paceline::training {
 namespace {
 
 using collectives::Collective;
 using workload::BufferTensor;
-using workload::DataType;
 using workload::ParameterTensor;
 using workload::TimedLayer;
 using workload::Workload;
-using Ids = std::vector<OperationId>;
 
 constexpr Seconds milliseconds(double value) { return Seconds(value * 1e-3); }
 constexpr Seconds microseconds(double value) { return Seconds(value * 1e-6); }
@@ -54,32 +59,7 @@ Workload four_layers() {
 }
 
 // First bucket 100 B, cap 850 B: buckets {head.weight}, {body.bias, body.weight}, {stem.weight}.
-TrainingSettings three_buckets() {
-  TrainingSettings settings;
-  settings.ddp.first_bucket = Bytes(100);
-  settings.ddp.bucket_cap = Bytes(850);
-  return settings;
-}
-
-struct Call {
-  OperationId id;
-  Collective collective;
-  std::uint64_t count;
-  std::uint64_t element_size;
-  Ids after;
-};
-
-std::vector<Call> calls_of(const StepProgram& program, Collective collective) {
-  std::vector<Call> calls;
-  for (OperationId id = 0; id < program.operations.size(); ++id) {
-    const Operation& operation = program.operations[id];
-    const auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (!call || call->collective != collective) continue;
-    calls.push_back(
-        {id, call->collective, call->count.value(), call->element_size.value(), operation.after});
-  }
-  return calls;
-}
+Told three_buckets() { return {{{"first_bucket", Bytes(100)}, {"bucket_cap", Bytes(850)}}, {}, 5}; }
 
 std::vector<OperationId> ids_of(const StepProgram& program, OperationKind kind) {
   std::vector<OperationId> ids;
@@ -109,15 +89,6 @@ std::vector<OperationKind> kinds_of(const StepProgram& program) {
   return kinds;
 }
 
-StepProgram with_algorithms_named(StepProgram program) {
-  for (Operation& operation : program.operations) {
-    if (auto* call = std::get_if<CollectiveCall>(&operation.work)) {
-      call->algorithm = call->collective == Collective::all_reduce ? "ring" : "binomial_tree";
-    }
-  }
-  return program;
-}
-
 // All operations that must be done before `id` starts, by `after` and by lanes with one operation
 // at a time.
 std::set<OperationId> done_before(const StepProgram& program, OperationId id) {
@@ -140,101 +111,109 @@ std::set<OperationId> done_before(const StepProgram& program, OperationId id) {
   return before[id];
 }
 
+// Those that keep gradients whole on each rank, and so can add up passes there.
+std::vector<const Strategy*> of_whole_gradients() {
+  return {&ddp_strategy, &bulk_synchronous_strategy, &merged_gradient_strategy,
+          &wait_free_strategy};
+}
+
 // --- What holds for every strategy ---
 
 TEST(Strategies, AreFoundByName) {
   std::set<std::string_view> names;
-  for (const Strategy& strategy : strategies()) {
-    EXPECT_TRUE(names.insert(strategy.name).second);
-    EXPECT_EQ(find_strategy(strategy.name), &strategy);
-    EXPECT_FALSE(strategy.summary.empty());
+  for (const Strategy* strategy : strategies()) {
+    EXPECT_TRUE(names.insert(strategy->name).second);
+    EXPECT_EQ(find_strategy(strategy->name), strategy);
+    EXPECT_FALSE(strategy->summary.empty());
   }
   EXPECT_EQ(find_strategy("no such strategy"), nullptr);
 }
 
 TEST(Strategies, MakeProgramsWithoutFaultOnceAlgorithmsAreNamed) {
-  for (const Strategy& strategy : strategies()) {
+  for (const Strategy* strategy : of_gradients()) {
     for (const bool unused : {false, true}) {
-      TrainingSettings settings = three_buckets();
-      settings.ddp.find_unused_parameters = unused;
-      const StepProgram program = strategy.build(four_layers(), settings);
-      EXPECT_NE(find_fault(program), std::nullopt) << strategy.name;
-      EXPECT_EQ(find_fault(with_algorithms_named(program)), std::nullopt) << strategy.name;
+      Told settings = three_buckets();
+      settings.values["find_unused_parameters"] = unused;
+      const StepProgram program = build(*strategy, four_layers(), settings);
+      EXPECT_NE(find_fault(program), std::nullopt) << strategy->name;
+      EXPECT_EQ(find_fault(with_algorithms_named(program)), std::nullopt) << strategy->name;
     }
   }
-  EXPECT_EQ(find_fault(plain_step(four_layers(), {})), std::nullopt);
+  EXPECT_EQ(find_fault(build_plain(four_layers(), {})), std::nullopt);
 }
 
-// Forward 1 + 0.5 + 2 + 1 = 4.5 ms, backward 2 + 0.25 + 4 + 1 = 7.25 ms, optimizer 3 ms.
+// Forward 1 + 0.5 + 2 + 1 = 4.5 ms, backward 2 + 0.25 + 4 + 1 = 7.25 ms, optimizer 3 ms, or that of
+// a fifth of the parameters.
 TEST(Strategies, KeepTheWorkloadsCompute) {
-  for (const Strategy& strategy : strategies()) {
-    const StepProgram program = strategy.build(four_layers(), three_buckets());
+  for (const Strategy* strategy : of_gradients()) {
+    const StepProgram program = build(*strategy, four_layers(), three_buckets());
     expect_time(time_of(program, OperationKind::forward), milliseconds(4.5));
     expect_time(time_of(program, OperationKind::backward), milliseconds(7.25));
-    expect_time(time_of(program, OperationKind::optimizer), milliseconds(3));
-    EXPECT_TRUE(ids_of(program, OperationKind::input).empty()) << strategy.name;
+    const double shards = strategy == &fsdp_strategy ? 5 : 1;
+    expect_time(time_of(program, OperationKind::optimizer), milliseconds(3 / shards));
+    EXPECT_TRUE(ids_of(program, OperationKind::input).empty()) << strategy->name;
   }
 }
 
 // 50 + 200 + 25 + 30 = 305 gradients of 4 B.
 TEST(Strategies, ReduceEveryGradientOnce) {
-  for (const Strategy& strategy : strategies()) {
+  for (const Strategy* strategy : of_gradients()) {
     std::uint64_t gradients = 0;
-    const auto program = strategy.build(four_layers(), three_buckets());
-    for (const Call& call : calls_of(program, Collective::all_reduce)) {
+    const auto program = build(*strategy, four_layers(), three_buckets());
+    for (const Call& call : reductions_of(program)) {
       EXPECT_EQ(call.element_size, 4U);
       gradients += call.count;
     }
-    EXPECT_EQ(gradients, 305U) << strategy.name;
+    EXPECT_EQ(gradients, 305U) << strategy->name;
   }
 }
 
 TEST(Strategies, ReduceAGradientOnlyAfterItsBackward) {
-  for (const Strategy& strategy : strategies()) {
-    const auto program = strategy.build(four_layers(), three_buckets());
+  for (const Strategy* strategy : of_gradients()) {
+    const auto program = build(*strategy, four_layers(), three_buckets());
     const auto backward = ids_of(program, OperationKind::backward);
-    for (const Call& call : calls_of(program, Collective::all_reduce)) {
-      ASSERT_FALSE(call.after.empty()) << strategy.name;
+    for (const Call& call : reductions_of(program)) {
+      ASSERT_FALSE(call.after.empty()) << strategy->name;
       // Whatever is reduced first, the backward of the head comes before it.
-      EXPECT_TRUE(done_before(program, call.id).contains(backward.front())) << strategy.name;
+      EXPECT_TRUE(done_before(program, call.id).contains(backward.front())) << strategy->name;
     }
     // The last all-reduce holds the stem's gradient, so it waits for the whole backward.
-    const auto last = calls_of(program, Collective::all_reduce).back();
-    EXPECT_TRUE(done_before(program, last.id).contains(backward.back())) << strategy.name;
+    const auto last = reductions_of(program).back();
+    EXPECT_TRUE(done_before(program, last.id).contains(backward.back())) << strategy->name;
   }
 }
 
 TEST(Strategies, EndWithTheOptimizerAfterEverythingElse) {
-  for (const Strategy& strategy : strategies()) {
+  for (const Strategy* strategy : of_gradients()) {
     for (const bool view : {false, true}) {
       for (const std::uint32_t in_flight : {1U, 2U}) {
-        TrainingSettings settings = three_buckets();
-        settings.ddp.gradient_as_bucket_view = view;
-        settings.ddp.find_unused_parameters = view;
-        settings.collectives_in_flight = in_flight;
-        const auto program = strategy.build(four_layers(), settings);
+        Told settings = three_buckets();
+        settings.values["gradient_as_bucket_view"] = view;
+        settings.values["find_unused_parameters"] = view;
+        settings.common.collectives_in_flight = in_flight;
+        const auto program = build(*strategy, four_layers(), settings);
         const auto last = static_cast<OperationId>(program.operations.size() - 1);
-        EXPECT_EQ(program.operations[last].kind, OperationKind::optimizer) << strategy.name;
+        EXPECT_EQ(program.operations[last].kind, OperationKind::optimizer) << strategy->name;
         EXPECT_EQ(done_before(program, last).size(), program.operations.size() - 1)
-            << strategy.name;
+            << strategy->name;
       }
     }
   }
 }
 
 TEST(Strategies, UseOneComputeAndOneCommunicationLane) {
-  for (const Strategy& strategy : strategies()) {
-    TrainingSettings settings = three_buckets();
-    settings.collectives_in_flight = 2;
-    const StepProgram program = strategy.build(four_layers(), settings);
-    ASSERT_EQ(program.lanes.size(), 2U) << strategy.name;
+  for (const Strategy* strategy : of_gradients()) {
+    Told settings = three_buckets();
+    settings.common.collectives_in_flight = 2;
+    const StepProgram program = build(*strategy, four_layers(), settings);
+    ASSERT_EQ(program.lanes.size(), 2U) << strategy->name;
     EXPECT_EQ(program.lanes[0].kind, LaneKind::compute);
     EXPECT_EQ(program.lanes[0].in_flight, 1U);
     EXPECT_EQ(program.lanes[1].kind, LaneKind::communication);
     EXPECT_EQ(program.lanes[1].in_flight, 2U);
     for (const Operation& operation : program.operations) {
       const bool is_call = std::holds_alternative<CollectiveCall>(operation.work);
-      EXPECT_EQ(operation.lane, is_call ? 1U : 0U) << strategy.name << ": " << operation.name;
+      EXPECT_EQ(operation.lane, is_call ? 1U : 0U) << strategy->name << ": " << operation.name;
       EXPECT_EQ(operation.kind == OperationKind::collective, is_call) << operation.name;
     }
   }
@@ -242,11 +221,11 @@ TEST(Strategies, UseOneComputeAndOneCommunicationLane) {
 
 // Three passes of 4.5 + 7.25 ms come before the one that reduces.
 TEST(Strategies, ReduceOnlyInTheLastPassWhenGradientsAccumulate) {
-  for (const Strategy& strategy : strategies()) {
-    TrainingSettings settings = three_buckets();
-    const auto once = strategy.build(four_layers(), settings);
-    settings.gradient_accumulation = 4;
-    const auto four_times = strategy.build(four_layers(), settings);
+  for (const Strategy* strategy : of_whole_gradients()) {
+    Told settings = three_buckets();
+    const auto once = build(*strategy, four_layers(), settings);
+    settings.common.gradient_accumulation = 4;
+    const auto four_times = build(*strategy, four_layers(), settings);
     EXPECT_EQ(calls_of(four_times, Collective::all_reduce).size(),
               calls_of(once, Collective::all_reduce).size());
     expect_time(
@@ -264,10 +243,10 @@ TEST(Strategies, ReduceOnlyInTheLastPassWhenGradientsAccumulate) {
 }
 
 TEST(Strategies, TakeTheirInputBeforeTheForward) {
-  for (const Strategy& strategy : strategies()) {
+  for (const Strategy* strategy : of_gradients()) {
     Workload workload = four_layers();
     workload.input = milliseconds(5);
-    const auto program = strategy.build(workload, three_buckets());
+    const auto program = build(*strategy, workload, three_buckets());
     const auto input = ids_of(program, OperationKind::input);
     ASSERT_EQ(input.size(), 1U);
     expect_time(time_of(program, input[0]), milliseconds(5));
@@ -278,37 +257,37 @@ TEST(Strategies, TakeTheirInputBeforeTheForward) {
 
 // Half the bytes; the counts stay. Each tensor travels in its own type.
 TEST(Strategies, SendGradientsInTheTypeOfTheirParameters) {
-  for (const Strategy& strategy : strategies()) {
+  for (const Strategy* strategy : of_gradients()) {
     Workload workload = four_layers();
     for (auto& layer : workload.layers) {
       for (auto& parameter : layer.parameters) parameter.type = DataType::bfloat16;
     }
     workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
-    const TrainingSettings settings = three_buckets();
+    const Told settings = three_buckets();
     std::uint64_t of_2_bytes = 0, of_8_bytes = 0;
-    for (const Call& call : calls_of(strategy.build(workload, settings), Collective::all_reduce)) {
+    for (const Call& call : reductions_of(build(*strategy, workload, settings))) {
       if (call.element_size == 2) of_2_bytes += call.count;
       if (call.element_size == 8) of_8_bytes += call.count;
     }
-    EXPECT_EQ(of_2_bytes, 275U) << strategy.name;  // 50 + 200 + 25
-    EXPECT_EQ(of_8_bytes, 30U) << strategy.name;
+    EXPECT_EQ(of_2_bytes, 275U) << strategy->name;  // 50 + 200 + 25
+    EXPECT_EQ(of_8_bytes, 30U) << strategy->name;
   }
 }
 
 // Buckets are those of the 4-byte parameters, but 2 bytes an element travel. A cast reads 4 bytes
 // and writes 2, at 0.5 GB/s and in 1 us at least: one a call before it, one after.
 TEST(Strategies, CastGradientsAroundTheirReductionWhenTheWireHasAnotherType) {
-  for (const Strategy& strategy : strategies()) {
-    TrainingSettings settings = three_buckets();
-    const StepProgram plain = strategy.build(four_layers(), settings);
-    settings.wire_type = DataType::float16;
-    const StepProgram cast = strategy.build(four_layers(), settings);
+  for (const Strategy* strategy : of_whole_gradients()) {
+    Told settings = three_buckets();
+    const StepProgram plain = build(*strategy, four_layers(), settings);
+    settings.common.wire_type = DataType::float16;
+    const StepProgram cast = build(*strategy, four_layers(), settings);
     const auto calls = calls_of(cast, Collective::all_reduce);
     const auto before = calls_of(plain, Collective::all_reduce);
-    ASSERT_EQ(calls.size(), before.size()) << strategy.name;
+    ASSERT_EQ(calls.size(), before.size()) << strategy->name;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      EXPECT_EQ(calls[i].count, before[i].count) << strategy.name;
-      EXPECT_EQ(calls[i].element_size, 2U) << strategy.name;
+      EXPECT_EQ(calls[i].count, before[i].count) << strategy->name;
+      EXPECT_EQ(calls[i].element_size, 2U) << strategy->name;
     }
     Seconds casts;
     for (const Call& call : calls) {
@@ -316,8 +295,8 @@ TEST(Strategies, CastGradientsAroundTheirReductionWhenTheWireHasAnotherType) {
           2.0 * std::max(microseconds(1), Seconds(static_cast<double>(6 * call.count) / 0.5e9));
     }
     expect_time(time_of(cast, OperationKind::copy), time_of(plain, OperationKind::copy) + casts);
-    settings.wire_type = DataType::float32;  // the type they have
-    EXPECT_EQ(kinds_of(strategy.build(four_layers(), settings)), kinds_of(plain));
+    settings.common.wire_type = DataType::float32;  // the type they have
+    EXPECT_EQ(kinds_of(build(*strategy, four_layers(), settings)), kinds_of(plain));
   }
 }
 
@@ -334,7 +313,7 @@ TEST(GradientTensors, AreInRegistrationOrder) {
 TEST(PlainStep, HasNoCommunication) {
   Workload workload = four_layers();
   workload.input = milliseconds(5);
-  const StepProgram program = plain_step(workload, {});
+  const StepProgram program = build_plain(workload, {});
   Seconds sum;
   for (const Operation& operation : program.operations) {
     ASSERT_TRUE(std::holds_alternative<Seconds>(operation.work)) << operation.name;
@@ -346,9 +325,9 @@ TEST(PlainStep, HasNoCommunication) {
 }
 
 TEST(PlainStep, RepeatsForwardAndBackwardWhenGradientsAccumulate) {
-  TrainingSettings settings;
-  settings.gradient_accumulation = 4;
-  const StepProgram program = plain_step(four_layers(), settings);
+  Told settings;
+  settings.common.gradient_accumulation = 4;
+  const StepProgram program = build_plain(four_layers(), settings);
   Seconds sum;
   for (const Operation& operation : program.operations) sum += std::get<Seconds>(operation.work);
   expect_time(sum, four_layers().one_gpu_step(4));
@@ -360,9 +339,9 @@ TEST(PlainStep, RepeatsForwardAndBackwardWhenGradientsAccumulate) {
 // Per layer with parameters: backward, copy to the bucket, and where that fills the bucket, its
 // all-reduce. The pool's backward joins the stem's.
 TEST(Ddp, OverlapsBucketsWithTheBackward) {
-  TrainingSettings settings = three_buckets();
-  settings.ddp.broadcast_buffers = false;
-  const StepProgram program = ddp_step(four_layers(), settings);
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  const StepProgram program = build(ddp_strategy, four_layers(), settings);
   using enum OperationKind;
   const std::vector expected{forward,                     // 0
                              backward, copy, collective,  // 1-3: head, bucket 0
@@ -389,9 +368,9 @@ TEST(Ddp, OverlapsBucketsWithTheBackward) {
 // One kernel a tensor reads the gradient and writes the bucket: head 1 us, body 3.2 + 1 us, stem 1
 // us (200 B twice are 0.8 us of traffic). The same again for the way back.
 TEST(Ddp, CopiesIntoTheBucketsAndBack) {
-  TrainingSettings settings = three_buckets();
-  settings.ddp.broadcast_buffers = false;
-  const StepProgram program = ddp_step(four_layers(), settings);
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  const StepProgram program = build(ddp_strategy, four_layers(), settings);
   const auto copies = ids_of(program, OperationKind::copy);
   ASSERT_EQ(copies.size(), 6U);
   const std::vector<double> expected_us{1, 4.2, 1, 1, 4.2, 1};
@@ -402,10 +381,10 @@ TEST(Ddp, CopiesIntoTheBucketsAndBack) {
 
 // The division in place reads and writes as much; nothing is copied back.
 TEST(Ddp, OnlyDividesWhenGradientsAreViewsOfTheBuckets) {
-  TrainingSettings settings = three_buckets();
-  settings.ddp.broadcast_buffers = false;
-  settings.ddp.gradient_as_bucket_view = true;
-  const StepProgram program = ddp_step(four_layers(), settings);
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  settings.values["gradient_as_bucket_view"] = true;
+  const StepProgram program = build(ddp_strategy, four_layers(), settings);
   using enum OperationKind;
   const std::vector expected{forward,    backward, copy, collective, backward, copy,
                              collective, backward, copy, collective, optimizer};
@@ -420,9 +399,9 @@ TEST(Ddp, LaunchesBucketsStrictlyInOrder) {
   Workload workload = four_layers();
   workload.layers[2].parameters = {tensor("body.weight", 200, DataType::float16),
                                    tensor("body.bias", 25, DataType::float16)};
-  TrainingSettings settings;
-  settings.ddp.broadcast_buffers = false;
-  const StepProgram program = ddp_step(workload, settings);
+  Told settings;
+  settings.values["broadcast_buffers"] = false;
+  const StepProgram program = build(ddp_strategy, workload, settings);
   using enum OperationKind;
   const std::vector expected{forward, backward,   copy,       backward, copy, backward,
                              copy,    collective, collective, copy,     copy, optimizer};
@@ -439,7 +418,7 @@ TEST(Ddp, LaunchesBucketsStrictlyInOrder) {
 // 300 + 20 float32 and 1 + 1 int64 in one broadcast each; then a kernel a buffer: 300 * 4 * 2 B
 // take 4.8 us, the others 1 us each.
 TEST(Ddp, BroadcastsBuffersBeforeTheForward) {
-  const StepProgram program = ddp_step(four_layers(), three_buckets());
+  const StepProgram program = build(ddp_strategy, four_layers(), three_buckets());
   const auto broadcasts = calls_of(program, Collective::broadcast);
   ASSERT_EQ(broadcasts.size(), 2U);
   EXPECT_EQ(broadcasts[0].count, 320U);
@@ -455,19 +434,20 @@ TEST(Ddp, BroadcastsBuffersBeforeTheForward) {
 }
 
 TEST(Ddp, BroadcastsNothingWithoutBuffersOrWhenTold) {
-  TrainingSettings settings = three_buckets();
+  Told settings = three_buckets();
   Workload bare = four_layers();
   for (TimedLayer& layer : bare.layers) layer.buffers.clear();
-  EXPECT_TRUE(calls_of(ddp_step(bare, settings), Collective::broadcast).empty());
-  settings.ddp.broadcast_buffers = false;
-  EXPECT_TRUE(calls_of(ddp_step(four_layers(), settings), Collective::broadcast).empty());
+  EXPECT_TRUE(calls_of(build(ddp_strategy, bare, settings), Collective::broadcast).empty());
+  settings.values["broadcast_buffers"] = false;
+  EXPECT_TRUE(
+      calls_of(build(ddp_strategy, four_layers(), settings), Collective::broadcast).empty());
 }
 
 // The map has an int32 a parameter tensor and is reduced after the last bucket.
 TEST(Ddp, ReducesTheMapOfUsedParametersWhenItLooksForUnusedOnes) {
-  TrainingSettings settings = three_buckets();
-  settings.ddp.find_unused_parameters = true;
-  const StepProgram program = ddp_step(four_layers(), settings);
+  Told settings = three_buckets();
+  settings.values["find_unused_parameters"] = true;
+  const StepProgram program = build(ddp_strategy, four_layers(), settings);
   const auto calls = calls_of(program, Collective::all_reduce);
   // Limits 100 and 850 B over the definition: stem (200 B), body (900 B), head; then reversed.
   ASSERT_EQ(calls.size(), 4U);
@@ -479,14 +459,15 @@ TEST(Ddp, ReducesTheMapOfUsedParametersWhenItLooksForUnusedOnes) {
   const auto& optimizer = program.operations.back();
   EXPECT_EQ(optimizer.after, (Ids{calls[0].id, calls[1].id, calls[2].id, calls[3].id}));
 
-  settings.ddp.static_graph = true;
-  EXPECT_EQ(calls_of(ddp_step(four_layers(), settings), Collective::all_reduce).size(), 3U);
+  settings.values["static_graph"] = true;
+  EXPECT_EQ(calls_of(build(ddp_strategy, four_layers(), settings), Collective::all_reduce).size(),
+            3U);
 }
 
 TEST(Ddp, ReducesOnceAtTheEndInItsFirstIteration) {
-  TrainingSettings settings = three_buckets();
-  settings.ddp.first_iteration = true;
-  const StepProgram program = ddp_step(four_layers(), settings);
+  Told settings = three_buckets();
+  settings.values["iteration"] = std::uint64_t{1};
+  const StepProgram program = build(ddp_strategy, four_layers(), settings);
   const auto calls = calls_of(program, Collective::all_reduce);
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_EQ(calls[0].count, 305U);
@@ -497,7 +478,7 @@ TEST(Ddp, ReducesOnceAtTheEndInItsFirstIteration) {
 
 // Flat copies in (1 + 3.2 + 1 + 1 us, a kernel a tensor), all-reduce, divide and copy back.
 TEST(BulkSynchronous, ReducesAllGradientsOfATypeInOneCallAfterTheBackward) {
-  const StepProgram program = bulk_synchronous_step(four_layers(), {});
+  const StepProgram program = build(bulk_synchronous_strategy, four_layers(), {});
   using enum OperationKind;
   const std::vector expected{forward, backward,   backward, backward,
                              copy,    collective, copy,     optimizer};
@@ -512,7 +493,7 @@ TEST(BulkSynchronous, ReducesAllGradientsOfATypeInOneCallAfterTheBackward) {
 TEST(BulkSynchronous, ReducesEachTypeByItself) {
   Workload workload = four_layers();
   workload.layers[2].parameters[0].type = DataType::float16;
-  const StepProgram program = bulk_synchronous_step(workload, {});
+  const StepProgram program = build(bulk_synchronous_strategy, workload, {});
   const auto calls = calls_of(program, Collective::all_reduce);
   ASSERT_EQ(calls.size(), 2U);
   EXPECT_EQ(calls[0].count * calls[0].element_size, 105U * 4);
@@ -525,7 +506,7 @@ TEST(BulkSynchronous, ReducesEachTypeByItself) {
 // --- wait_free ---
 
 TEST(WaitFree, ReducesTensorByTensorFromTheLastToTheFirst) {
-  const StepProgram program = wait_free_step(four_layers(), {});
+  const StepProgram program = build(wait_free_strategy, four_layers(), {});
   using enum OperationKind;
   const std::vector expected{forward,  backward,   collective,              // head
                              backward, collective, collective,              // body
@@ -546,7 +527,7 @@ TEST(WaitFree, ReducesTensorByTensorFromTheLastToTheFirst) {
 TEST(Strategies, RunTheBackwardOfTheFirstLayersAfterTheLastGradient) {
   Workload workload = four_layers();
   workload.layers[0].parameters.clear();
-  const StepProgram program = wait_free_step(workload, {});
+  const StepProgram program = build(wait_free_strategy, workload, {});
   const auto backward = ids_of(program, OperationKind::backward);
   ASSERT_EQ(backward.size(), 3U);
   EXPECT_GT(backward[2], calls_of(program, Collective::all_reduce).back().id);

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "models/collectives/registry.h"
-#include "real/host/pattern.h"
+#include "real/pattern.h"
 #include "real/plan_runner.h"
 #include "real/team_meeting.h"
 #include "real/worker/thread_team.h"
@@ -15,13 +15,8 @@ namespace {
 using collectives::Algorithm;
 using collectives::Collective;
 using real::Communicator;
-using real::DataType;
 using real::Pattern;
 using real::Stream;
-
-constexpr Collective all_collectives[] = {Collective::all_reduce, Collective::reduce_scatter,
-                                          Collective::all_gather, Collective::broadcast,
-                                          Collective::reduce,     Collective::all_to_all};
 
 // Calls run(0) and run(1) at the same time.
 template <class Run>
@@ -58,7 +53,9 @@ class SuiteRun {
           two.channels = 2;
           if (row.name == "ring") try_plan(row, type, count, two);
         }
-        for (const Collective collective : all_collectives) try_native(collective, type, count);
+        for (const Collective collective : collectives::collectives_all) {
+          try_native(collective, type, count);
+        }
       }
     }
     if (suite_.large > ElementCount(0)) {
@@ -74,8 +71,8 @@ class SuiteRun {
  private:
   Pattern next_pattern(Collective collective, ElementCount count) {
     const Rank root(static_cast<std::uint32_t>(seed_ % communicator_.size().value()));
-    const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
-    return {collective, communicator_.size(), count, rooted ? root : Rank(0), seed_++};
+    const bool is_rooted = collectives::has_root(collective);
+    return {collective, communicator_.size(), count, is_rooted ? root : Rank(0), seed_++};
   }
 
   collectives::Plan plan_of(const Algorithm& row, const Pattern& pattern, DataType type,
@@ -83,7 +80,7 @@ class SuiteRun {
     const std::uint32_t ranks = pattern.ranks.value();
     const std::uint32_t per_node = ranks % 4 == 0 ? 4 : ranks % 2 == 0 ? 2 : 1;
     return row.build(
-        {pattern.ranks, pattern.count, real::size_of(type), pattern.root, {}, per_node, options});
+        {pattern.ranks, pattern.count, element_size(type), pattern.root, {}, per_node, options});
   }
 
   void judge(const std::string& what, const Pattern& pattern, const real::Buffer& buffer) {
@@ -116,7 +113,7 @@ class SuiteRun {
     judge("native " + std::string(to_text(collective)), pattern, *buffer);
   }
 
-  // As two buckets are under way with PyTorch's Gloo group.
+  // As two buckets are in flight with PyTorch's Gloo group.
   void try_two_at_a_time() {
     const Algorithm& row = *collectives::find_algorithm(Collective::all_reduce, "segmented_ring");
     const Pattern patterns[] = {next_pattern(row.collective, ElementCount(100'003)),
@@ -161,6 +158,12 @@ class SuiteRun {
 
 }  // namespace
 
+std::vector<DataType> all_data_types() {
+  std::vector<DataType> all;
+  for (const auto& [type, word] : words_of(DataType{})) all.push_back(type);
+  return all;
+}
+
 std::vector<std::string> conformance_faults(Communicator& communicator, const Suite& suite) {
   return SuiteRun(communicator, suite).faults();
 }
@@ -176,7 +179,7 @@ std::vector<std::string> with_threads(
         mine = run(team.rank(), meeting);
       } catch (const std::exception& error) {
         mine.emplace_back(error.what());
-        throw;  // so that nobody waits for this rank
+        throw;  // so that no rank waits for this one
       }
     });
   } catch (const std::exception&) {

@@ -21,7 +21,7 @@ TEST(CudaLocalBackend, RefusesAtOnceWithoutADevice) {
 TEST(CudaLocalBackend, DoesEveryAlgorithmOnOneToEightRanks) {
   if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
   for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {
-    const Suite suite{{real::DataType::float32},
+    const Suite suite{{DataType::float32},
                       {ElementCount(0), ElementCount(1), ElementCount(7), ElementCount(30'011)},
                       ElementCount(1 << 24)};
     EXPECT_EQ(faults_on(ranks, suite), std::vector<std::string>());
@@ -31,7 +31,7 @@ TEST(CudaLocalBackend, DoesEveryAlgorithmOnOneToEightRanks) {
 // 2,003 elements among 3 ranks: chunks that begin at no multiple of 16 bytes, and some that do.
 TEST(CudaLocalBackend, DoesEveryAlgorithmWithEveryType) {
   if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
-  const Suite suite{{real::all_data_types.begin(), real::all_data_types.end()},
+  const Suite suite{test::all_data_types(),
                     {ElementCount(5), ElementCount(2'003), ElementCount(4'096)},
                     ElementCount(0)};
   for (const std::uint32_t ranks : {3U, 4U}) {
@@ -39,7 +39,7 @@ TEST(CudaLocalBackend, DoesEveryAlgorithmWithEveryType) {
   }
 }
 
-TEST(CudaLocalBackend, GivesUpAMessageThatNobodySends) {
+TEST(CudaLocalBackend, GivesUpAMessageThatIsNeverSent) {
   if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
   const auto said = with_threads(RankCount(2), [&](Rank rank, real::Meeting& meeting) {
     real::ConnectRequest request;
@@ -49,7 +49,7 @@ TEST(CudaLocalBackend, GivesUpAMessageThatNobodySends) {
     request.meeting = &meeting;
     const auto communicator = real::connect_cuda_local(request);
     if (rank == Rank(1)) return std::vector<std::string>();
-    const auto buffer = communicator->allocate(real::DataType::float32, ElementCount(4));
+    const auto buffer = communicator->allocate(DataType::float32, ElementCount(4));
     const real::Message message{
         real::Message::Kind::receive, Rank(1), buffer.get(), {ElementCount(0), ElementCount(4)}};
     (void)communicator->post({&message, 1}, 0);

@@ -66,7 +66,7 @@ real::Message message(real::Message::Kind kind, Rank peer, real::Buffer& buffer)
 
 TEST(GlooBackend, DoesEveryAlgorithmOnOneToEightRanks) {
   for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {
-    const Suite suite{{real::DataType::float32},
+    const Suite suite{{DataType::float32},
                       {ElementCount(0), ElementCount(1), ElementCount(7), ElementCount(30'011)},
                       ElementCount(0)};
     EXPECT_EQ(faults_on(ranks, suite), std::vector<std::string>());
@@ -74,9 +74,8 @@ TEST(GlooBackend, DoesEveryAlgorithmOnOneToEightRanks) {
 }
 
 TEST(GlooBackend, DoesEveryAlgorithmWithEveryType) {
-  const Suite suite{{real::all_data_types.begin(), real::all_data_types.end()},
-                    {ElementCount(5), ElementCount(2'003)},
-                    ElementCount(0)};
+  const Suite suite{
+      test::all_data_types(), {ElementCount(5), ElementCount(2'003)}, ElementCount(0)};
   for (const std::uint32_t ranks : {3U, 4U, 8U}) {
     EXPECT_EQ(faults_on(ranks, suite), std::vector<std::string>());
   }
@@ -84,13 +83,13 @@ TEST(GlooBackend, DoesEveryAlgorithmWithEveryType) {
 
 // 64 MiB of float32.
 TEST(GlooBackend, DoesLargeBuffersInPieces) {
-  const Suite suite{{real::DataType::float32}, {ElementCount(700'001)}, mebi * 16};
+  const Suite suite{{DataType::float32}, {ElementCount(700'001)}, mebi * 16};
   EXPECT_EQ(faults_on(3, suite), std::vector<std::string>());
 }
 
 TEST(GlooBackend, UsesTheInterfaceItIsToldTo) {
   const Interface loopback("lo");
-  const Suite suite{{real::DataType::int32}, {ElementCount(100)}, ElementCount(0)};
+  const Suite suite{{DataType::int32}, {ElementCount(100)}, ElementCount(0)};
   const auto faults = with_threads(RankCount(2), [&](Rank rank, real::Meeting& meeting) {
     auto request = request_of(rank, RankCount(2), meeting, Seconds(60));
     request.address = "192.0.2.1";  // of documentation (RFC 5737): no machine has it
@@ -136,7 +135,7 @@ std::vector<std::string> without_rank_1(
                         auto communicator = real::connect_gloo(request);
                         (void)meeting.all_gather("");
                         if (rank == Rank(1)) return {};
-                        const auto buffer = communicator->allocate(real::DataType::float32, mebi);
+                        const auto buffer = communicator->allocate(DataType::float32, mebi);
                         try {
                           use(*communicator, *buffer);
                         } catch (const real::BackendError& error) {
@@ -211,7 +210,7 @@ TEST(GlooBackend, GivesUpAfterTheTimeoutWhenAPeerIsSilent) {
         const auto communicator = real::connect_gloo(request);
         std::vector<std::string> trouble;
         if (rank == Rank(0)) {
-          const auto buffer = communicator->allocate(real::DataType::float32, ElementCount(10));
+          const auto buffer = communicator->allocate(DataType::float32, ElementCount(10));
           const real::Message receive[] = {message(real::Message::Kind::receive, Rank(1), *buffer)};
           const auto event = std::move(communicator->post(receive, 7).front());
           const Seconds start = real::steady_now();

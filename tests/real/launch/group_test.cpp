@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(EveryLauncher, Group, testing::ValuesIn(starts), [](con
   return std::string(start.param.launcher) + "_" + start.param.rendezvous;
 });
 
-TEST(Group, OfOneNeedsNobody) {
+TEST(Group, OfOneNeedsNoPeers) {
   const auto control = Control::join(
       rank_of(0, 1), parse_rendezvous("tcp://127.0.0.1:1", environment_of({})), hasty);
   EXPECT_EQ(control->broadcast("a"), "a");

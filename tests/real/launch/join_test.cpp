@@ -59,7 +59,7 @@ TEST(Join, NamesTheRanksThatDidNotCome) {
              R"(ranks 2, 3 did not come within 1 s; .*127\.0\.0\.1:\d+.*--connect-timeout.*)");
 }
 
-TEST(Join, SaysThatNobodyIsThere) {
+TEST(Join, SaysThatRankZeroIsNotThere) {
   // A port that is held and not listened on.
   const Socket held(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in any{};
@@ -111,7 +111,7 @@ TEST(Join, SaysThatTheAddressIsNotRankZeros) {
   EXPECT_EQ(said.find("203.0.113.7 is no address of "), 0u) << said;
 }
 
-TEST(Join, DoesNotWaitForANameThatNobodyKnows) {
+TEST(Join, DoesNotWaitForANameThatDoesNotResolve) {
   // .invalid never resolves (RFC 2606).
   const auto where = parse_rendezvous("tcp://paceline.invalid:29500", environment_of({}));
   for (const std::uint32_t rank : {0u, 1u}) {
@@ -120,7 +120,7 @@ TEST(Join, DoesNotWaitForANameThatNobodyKnows) {
   }
 }
 
-TEST(Join, IgnoresStrangers) {
+TEST(Join, IgnoresOtherPrograms) {
   const Port port;
   const Connected silent =
       connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));

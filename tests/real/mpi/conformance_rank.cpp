@@ -5,8 +5,8 @@
 //
 // ORDER: world, or reversed, in which the run's ranks are not MPI's. TYPES: float32 or all. LARGE
 // and COUNTs: elements, as a Suite has them. Faults go to stderr; the status is 1 when there are
-// any. `silent`: rank 0 waits for a message that nobody sends; `alone`: a run of one rank more than
-// there are processes.
+// any. `silent`: rank 0 waits for a message that is never sent; `alone`: a run of one rank more
+// than there are processes.
 
 #include <mpi.h>
 
@@ -54,9 +54,9 @@ std::uint32_t number_in_environment(const char* name) {
 }
 
 Suite suite_of(const std::vector<std::string>& arguments) {
-  Suite suite{{real::DataType::float32}, {}, ElementCount(std::stoull(arguments.at(2)))};
+  Suite suite{{DataType::float32}, {}, ElementCount(std::stoull(arguments.at(2)))};
   if (arguments.at(1) == "all") {
-    suite.types = {real::all_data_types.begin(), real::all_data_types.end()};
+    suite.types = test::all_data_types();
   }
   for (std::size_t i = 3; i < arguments.size(); ++i) {
     suite.counts.emplace_back(std::stoull(arguments[i]));
@@ -76,10 +76,10 @@ std::unique_ptr<real::Communicator> connect(bool reversed, std::uint32_t ranks, 
   return real::connect_mpi(request);
 }
 
-void wait_for_nobody(real::Communicator& communicator, MpiMeeting& meeting) {
+void wait_for_nothing_sent(real::Communicator& communicator, MpiMeeting& meeting) {
   if (communicator.rank() == Rank(0)) {
     constexpr ElementCount one(1);
-    const auto buffer = communicator.allocate(real::DataType::float32, one);
+    const auto buffer = communicator.allocate(DataType::float32, one);
     const real::Message message{
         real::Message::Kind::receive, Rank(1), buffer.get(), {ElementCount(0), one}};
     communicator.post({&message, 1}, 0).front()->wait();
@@ -93,7 +93,7 @@ std::vector<std::string> faults(const std::vector<std::string>& arguments) {
   MpiMeeting meeting(processes, order == "reversed");
   if (order == "alone") (void)connect(false, processes + 1, Seconds(60), meeting);
   if (order == "silent")
-    wait_for_nobody(*connect(false, processes, Seconds(0.2), meeting), meeting);
+    wait_for_nothing_sent(*connect(false, processes, Seconds(0.2), meeting), meeting);
   const auto communicator = connect(order == "reversed", processes, Seconds(60), meeting);
   return conformance_faults(*communicator, suite_of(arguments));
 }

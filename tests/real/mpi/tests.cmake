@@ -32,7 +32,7 @@ mpi_test(DoesEveryTypeOn8RanksInReverse 8 tcp reversed all 0 5 2003)
 # 64 MiB of float32.
 mpi_test(DoesLargeBuffersInPieces 4 tcp world float32 16777216 700001)
 
-# A receive that nobody sends to, and a run of more ranks than processes.
+# A receive without a send, and a run of more ranks than processes.
 mpi_test(SaysWhatDoesNotEnd 2 vader silent)
 set_tests_properties(Mpi.SaysWhatDoesNotEnd PROPERTIES
   PASS_REGULAR_EXPRESSION "mpi: rank 0: MPI_Wait: no end within 200ms")

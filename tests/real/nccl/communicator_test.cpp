@@ -46,7 +46,7 @@ TEST(NcclBackend, RefusesOnEveryRankWithoutADevice) {
 
 TEST(NcclBackend, DoesEverythingAloneOnADevice) {
   if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
-  const Suite suite{{real::all_data_types.begin(), real::all_data_types.end()},
+  const Suite suite{test::all_data_types(),
                     {ElementCount(0), ElementCount(1), ElementCount(30'011)},
                     ElementCount(1 << 24)};
   EXPECT_EQ(conformance_faults_in_threads(real::connect_nccl, RankCount(1), suite),
@@ -56,7 +56,7 @@ TEST(NcclBackend, DoesEverythingAloneOnADevice) {
 TEST(NcclBackend, DoesEverythingOnEveryNumberOfDevices) {
   if (gpus() < 2) GTEST_SKIP() << "fewer than two CUDA devices";
   for (std::uint32_t ranks = 2; ranks <= gpus(); ++ranks) {
-    const Suite suite{{real::all_data_types.begin(), real::all_data_types.end()},
+    const Suite suite{test::all_data_types(),
                       {ElementCount(0), ElementCount(1), ElementCount(7), ElementCount(30'011)},
                       ElementCount(1 << 24)};
     EXPECT_EQ(conformance_faults_in_threads(real::connect_nccl, RankCount(ranks), suite),

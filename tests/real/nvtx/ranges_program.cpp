@@ -1,4 +1,4 @@
-// Makes ranges, for nvtx/range_test.cpp. With an argument: times so many of them instead.
+// Makes ranges, for nvtx/range_test.cpp. With an argument: times that many of them instead.
 
 #include <chrono>
 #include <cstdio>

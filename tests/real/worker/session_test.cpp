@@ -5,26 +5,11 @@
 #include <algorithm>
 
 #include "models/stats/errors.h"
-#include "real/worker/thread_team.h"
+#include "tests/real/worker/on_threads.h"
 #include "tests/real/worker/small_point.h"
-#include "traces/json/protocol.h"
 
 namespace paceline::test {
 namespace {
-
-std::vector<std::string> replies_to(const std::vector<std::string>& points, std::uint32_t ranks) {
-  std::vector<std::string> replies;
-  std::size_t next = 0;
-  const real::SessionLines lines{[&]() -> std::optional<std::string> {
-                                   if (next == points.size()) return std::nullopt;
-                                   return points[next++];
-                                 },
-                                 [&](const std::string& line) { replies.push_back(line); }};
-  real::with_thread_team(RankCount(ranks), [&](real::Team& team) {
-    serve(team, {"memory", team.rank().value(), Seconds(20)}, lines);
-  });
-  return replies;
-}
 
 TEST(Session, MeasuresAStepOnThreads) {
   const auto replies = replies_to({traces::to_line(step_of(3, 1))}, 3);
@@ -35,7 +20,7 @@ TEST(Session, MeasuresAStepOnThreads) {
     EXPECT_EQ(progress->step, i);
     EXPECT_GE(progress->duration, Seconds(0.03));
   }
-  const auto reply = traces::reply_from_line(replies[5]);
+  const auto reply = traces::reply_from_line(replies[5], step_of(3, 1).program);
   ASSERT_TRUE(std::holds_alternative<Result>(reply)) << replies[5];
   const auto& result = std::get<Result>(reply);
   EXPECT_EQ(result.id, 7U);
@@ -49,11 +34,13 @@ TEST(Session, MeasuresAStepOnThreads) {
   std::size_t ranks = 0;
   for (const RankClass& members : result.trace.classes) {
     ranks += members.ranks.size();
-    ASSERT_EQ(members.spans.size(), 5U);
-    EXPECT_EQ(members.spans[1].name, "bucket 0");
-    EXPECT_EQ(members.spans[1].algorithm, "ring");
-    EXPECT_GE(members.spans[1].start, Seconds(0.01));
-    EXPECT_GE(members.spans[4].start, members.spans[3].end - Seconds(1e-6));
+    const auto spans = spans_of(result.trace, members);
+    ASSERT_EQ(spans.size(), 5U);
+    EXPECT_EQ(spans[1].operation.name, "bucket 0");
+    EXPECT_EQ(spans[1].algorithm(), "ring");
+    EXPECT_GE(spans[1].start(), Seconds(0.01));
+    EXPECT_EQ(spans[1].ran.released_by, std::optional<training::OperationId>(0));
+    EXPECT_GE(spans[4].start(), spans[3].end() - Seconds(1e-6));
   }
   EXPECT_EQ(ranks, 3U);
 }
@@ -63,7 +50,7 @@ TEST(Session, SlowRanksComputeLonger) {
   ResolvedPoint point = step_of(2, 2);
   point.slowdown = {1.0, 1.5};
   const auto replies = replies_to({traces::to_line(point)}, 2);
-  const auto result = std::get<Result>(traces::reply_from_line(replies.back()));
+  const auto result = std::get<Result>(traces::reply_from_line(replies.back(), point.program));
   EXPECT_GE(result.totals.step, Seconds(0.045));
 }
 
@@ -74,11 +61,12 @@ TEST(Session, RefusesWhatTheBackendCannotDoAndGoesOn) {
       {traces::to_line(native), traces::to_line(step_of(3, 1)), traces::to_line(step_of(2, 1))}, 2);
   ASSERT_EQ(replies.size(), 8U);
   const auto failure = [&](std::size_t i) {
-    return std::get<traces::Failure>(traces::reply_from_line(replies[i])).what;
+    return std::get<traces::Failure>(traces::reply_from_line(replies[i], {})).what;
   };
   EXPECT_EQ(failure(0), "the backend has no all_reduce of its own; set real.mode: plan");
   EXPECT_EQ(failure(1), "the point has 3 ranks, the run 2");
-  EXPECT_TRUE(std::holds_alternative<Result>(traces::reply_from_line(replies[7])));
+  EXPECT_TRUE(
+      std::holds_alternative<Result>(traces::reply_from_line(replies[7], step_of(2, 1).program)));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ inline ResolvedPoint step_of(std::uint32_t ranks, std::uint32_t in_flight) {
   };
   const auto bucket = [&](const char* name, training::OperationId after) {
     CollectiveCall call{collectives::Collective::all_reduce, ElementCount(100'000), ElementSize(4),
-                        Rank(0), "ring"};
+                        Rank(0), training::SimulatedCall{"ring"}};
     return program.add({name, OperationKind::collective, communication, {after}, call});
   };
   const auto first = bucket("bucket 0", backward("second layer"));

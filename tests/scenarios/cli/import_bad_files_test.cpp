@@ -27,7 +27,7 @@ std::vector<Format> formats() {
   return {
       {"kineto", text_of(fixtures + "kineto/with_metadata.json"), "\"traceEvents\"", "at byte "},
       {"step trace", paceline({"run", "scenario.yaml", "--trace", "-"}, folder.path()).out,
-       "\"spans\"", "at byte "},
+       "\"intervals\"", "at byte "},
       {"inspector", text_of(fixtures + "collective_log/inspector_rank0.jsonl"), "\"coll_perf\"",
        "line 1: the line breaks off"},
       {"nccl-tests JSON", text_of(fixtures + "collective_log/report.json"), "\"results\"", "line "},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
+#include "traces/learn/inferred_step.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::test {
@@ -17,28 +18,33 @@ namespace {
 
 using collectives::Collective;
 using nlohmann::json;
+using traces::TracedSpan;
 using training::LaneKind;
 using training::OperationKind;
 
-Span compute(const char* name, OperationKind kind, double from_ms, double to_ms,
-             std::vector<ElementCount> gradients = {}) {
-  Span span{name, kind, 0, Seconds(from_ms * 1e-3), Seconds(to_ms * 1e-3), Bytes(0), ""};
+TracedSpan compute(const char* name, OperationKind kind, double from_ms, double to_ms,
+                   std::vector<ElementCount> gradients = {}) {
+  TracedSpan span{name, kind, 0, Seconds(from_ms * 1e-3), Seconds(to_ms * 1e-3), Bytes(0), ""};
   span.gradients = std::move(gradients);
   return span;
 }
 
-Span bucket(std::uint64_t elements, double from_ms, double to_ms) {
+TracedSpan bucket(std::uint64_t elements, double from_ms, double to_ms) {
   return {"allreduce",           OperationKind::collective, 1,  Seconds(from_ms * 1e-3),
           Seconds(to_ms * 1e-3), Bytes(4 * elements),       "", Collective::all_reduce,
           ElementSize(4)};
 }
 
-std::string file_of(std::vector<std::vector<Span>> ranks) {
-  traces::TraceRun run{"a run", traces::Origin::imported, {}, 8};
-  run.trace.lanes = {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}};
+std::string file_of(std::vector<std::vector<TracedSpan>> ranks) {
+  std::vector<traces::TracedRanks> classes;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    run.trace.classes.push_back({{Rank(r)}, std::move(ranks[r])});
+    classes.push_back({{Rank(r)}, std::move(ranks[r])});
   }
+  const traces::TraceRun run{
+      "a run", traces::Origin::imported,
+      traces::inferred_step(
+          {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}}, classes),
+      8};
   std::ostringstream text;
   traces::write_step_traces(text, {run});
   return text.str();

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/scenarios/compare/calls.h"
+
 namespace paceline::compare {
 namespace {
+
+using test::call;
 
 // 100 ms of compute, 30 ms exposed of two calls with 10 and 40 ms.
 Side base() {
@@ -12,8 +16,7 @@ Side base() {
   side.compute = Seconds(0.1);
   side.exposed_communication = Seconds(0.03);
   side.compute_spread = Seconds(0);
-  side.calls = {{{Bytes(10'000'000), Seconds(0.01), Seconds(0)},
-                 {Bytes(40'000'000), Seconds(0.04), Seconds(0)}}};
+  side.calls = {call(Bytes(10'000'000), Seconds(0.01)), call(Bytes(40'000'000), Seconds(0.04))};
   return side;
 }
 
@@ -26,7 +29,7 @@ TEST(Difference, IsScaledToWhatIsExposed) {
   Side slow = base();
   slow.step = Seconds(0.17);
   slow.exposed_communication = Seconds(0.07);
-  for (Call& call : *slow.calls) call.transfer += call.transfer;
+  for (CallTimes& one : *slow.calls) one.transfer += one.transfer;
   const auto difference = difference_of(base(), slow);
   EXPECT_NEAR(part_ms(difference, Cause::bandwidth), 40, 1e-9);
   EXPECT_NEAR(part_ms(difference, Cause::latency), 0, 1e-9);

@@ -64,7 +64,7 @@ TEST(RealSettings, DecideHowMessagesWaitOverTcp) {
   EXPECT_EQ(network_of("{backend: mpi}", "").rendezvous_above, Bytes(65'536));
   EXPECT_FALSE(network_of("{backend: mpi, mode: plan}", "").rendezvous_above);
   EXPECT_EQ(network_of("{backend: mpi, mode: plan}", "").receives,
-            Receives::announced_to_strangers);
+            Receives::announced_to_new_peers);
   EXPECT_EQ(network_of("{backend: memory}", "").receives, Receives::ready);
   EXPECT_EQ(network_of("{backend: gloo}", "receives: ready, ").receives, Receives::ready);
   EXPECT_EQ(network_of("{backend: mpi}", "rendezvous_above: 4KiB, ").rendezvous_above, Bytes(4096));

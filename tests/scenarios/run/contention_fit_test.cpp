@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 #include "scenarios/report/report.h"
 #include "scenarios/run/loop.h"
 #include "tests/scenarios/process.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/run_scenario.h"
 #include "tests/scenarios/process.h"
 
@@ -25,27 +25,21 @@ struct Beside {
     const auto compute = program.add_lane({"compute", training::LaneKind::compute});
     const auto wire = program.add_lane({"wire", training::LaneKind::communication});
     program.add({"a", OperationKind::backward, compute, {}, Seconds(100 * ms)});
-    program.add({"call",
-                 OperationKind::collective,
-                 wire,
-                 {},
-                 training::CollectiveCall{collectives::Collective::all_reduce, ElementCount(1),
-                                          ElementSize(4), Rank(0), "ring"}});
+    program.add(
+        {"call",
+         OperationKind::collective,
+         wire,
+         {},
+         training::CollectiveCall{collectives::Collective::all_reduce, ElementCount(1),
+                                  ElementSize(4), Rank(0), training::SimulatedCall{"ring"}}});
     program.add({"b", OperationKind::backward, compute, {}, Seconds(100 * ms)});
-    trace.lanes = program.lanes;
-    trace.classes = {{{Rank(0), Rank(1)},
-                      {span("a", OperationKind::backward, 0, 100),
-                       span("call", OperationKind::collective, 60, 120),
-                       span("b", OperationKind::backward, 100, 200)}}};
+    trace.program = program;
+    trace.classes = {
+        {{Rank(0), Rank(1)}, {interval(0, 100), interval(60, 120), interval(100, 200)}}};
   }
 
-  static Span span(const char* name, OperationKind kind, double from_ms, double to_ms) {
-    Span span{};
-    span.name = name;
-    span.kind = kind;
-    span.start = Seconds(from_ms * ms);
-    span.end = Seconds(to_ms * ms);
-    return span;
+  static training::Interval interval(double from_ms, double to_ms) {
+    return {Seconds(from_ms * ms), Seconds(to_ms * ms)};
   }
 };
 
@@ -63,7 +57,7 @@ TEST(Contention, IsTheMeanOverRanks) {
   Beside beside;
   beside.trace.classes.push_back(beside.trace.classes.front());
   beside.trace.classes.back().ranks = {Rank(2), Rank(3)};
-  beside.trace.classes.back().spans[1] = Beside::span("call", OperationKind::collective, 100, 120);
+  beside.trace.classes.back().intervals[1] = Beside::interval(100, 120);
   const auto times = contended_times(beside.program, beside.trace, 2);
   EXPECT_NEAR(times[0].value(), 110 * ms, 1e-12);
 }

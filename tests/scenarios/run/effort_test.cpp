@@ -19,7 +19,7 @@ ResolvedPoint point(const std::vector<ScenarioFile::Setting>& settings) {
   const test::Folder folder;
   const auto file =
       ScenarioFile::read(folder.write("scenario.yaml", test::small_scenario), settings);
-  return resolve(file.scenario(0), 0).point;
+  return resolve(file.scenario(0), 0, nullptr).point;
 }
 
 const Location somewhere{"a test", 0, 0};
@@ -34,7 +34,7 @@ TEST(SimulationLimit, IsTenTimesTheEstimateAndAMinute) {
                    10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
 }
 
-// What is forced may take any time, as nobody knows how long it takes.
+// Forced runs may take any time, which is not known before.
 TEST(SimulationLimit, IsNoneWhenForced) {
   const auto wide = point({{"cluster.nodes", "4000"}, {"simulation.fidelity", "flow"}});
   EXPECT_THROW((void)simulation_limit(wide, false, somewhere), InputError);

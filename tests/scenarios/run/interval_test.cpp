@@ -9,7 +9,7 @@
 #include <string>
 
 #include "scenarios/calibration/calibration.h"
-#include "scenarios/loader/input_error.h"
+#include "scenarios/errors.h"
 #include "scenarios/run/run_scenario.h"
 #include "tests/scenarios/process.h"
 
@@ -33,10 +33,11 @@ gpus: 32
 )";
 
 PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
-                        RunOptions options = {}) {
+                        const PredictionOptions& options = {}) {
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("scenario.yaml", one_call), settings);
-  auto outcomes = run_scenario(file, options);
+  Preparer points(file, options);
+  auto outcomes = run_scenario(points, {});
   EXPECT_TRUE(outcomes.front().predicted) << outcomes.front().failure;
   return outcomes.front();
 }
@@ -46,9 +47,7 @@ const std::string calibration =
 
 // The three parts of interval.h: compute, calls, the whole.
 TEST(Interval, IsComposedOfItsParts) {
-  RunOptions options;
-  options.call_uncertainty = 0.1;
-  const PointOutcome one = outcome_of({}, options);
+  const PointOutcome one = outcome_of({}, {.call_uncertainty = 0.1});
   const double step = one.predicted->totals.step.value();
   const double call = one.predicted->totals.communication.value();
   const double compute = step - call;

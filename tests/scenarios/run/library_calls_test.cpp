@@ -24,19 +24,19 @@ Scenario scenario_of(const std::vector<std::pair<const char*, const char*>>& set
 }
 
 CollectiveCall call_of(Collective collective, std::uint64_t bytes) {
-  return {collective, ElementCount(bytes / 4), ElementSize(4), Rank(0), ""};
+  return {collective, ElementCount(bytes / 4), ElementSize(4)};
 }
 
 TEST(LibraryCalls, AreWhatNcclChoosesForEachSize) {
   const Scenario scenario = scenario_of({});
   LibraryCalls library(scenario);
   CollectiveCall small = call_of(Collective::all_reduce, 4096);
-  EXPECT_EQ(library.name(small), "LL");
-  EXPECT_EQ(small.algorithm, "double_binary_tree");
-  EXPECT_GT(small.wire.bytes, 2);
+  EXPECT_EQ(library.plan(small), "LL");
+  EXPECT_EQ(algorithm_of(small), "double_binary_tree");
+  EXPECT_GT(small.simulated()->wire.bytes, 2);
   CollectiveCall large = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
-  EXPECT_EQ(library.name(large), "Simple");
-  EXPECT_EQ(large.algorithm, "ring");
+  EXPECT_EQ(library.plan(large), "Simple");
+  EXPECT_EQ(algorithm_of(large), "ring");
   EXPECT_EQ(
       library.assumptions(),
       (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
@@ -50,8 +50,8 @@ TEST(LibraryCalls, AreWhatTheScenarioFixes) {
                                          {"collective.chunk_size", "64KiB"}});
   LibraryCalls library(scenario);
   CollectiveCall call = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
-  EXPECT_EQ(library.name(call), "LL");
-  EXPECT_EQ(call.options.chunk_size, Bytes(64 << 10));
+  EXPECT_EQ(library.plan(call), "LL");
+  EXPECT_EQ(call.simulated()->options.chunk_size, Bytes(64 << 10));
   ASSERT_EQ(library.assumptions().size(), 3U);
   EXPECT_EQ(library.assumptions()[0], "nccl 2.18: all_reduce by Ring LL");
   EXPECT_EQ(library.assumptions()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
@@ -65,8 +65,8 @@ TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
                                            {"collective.protocol", "simple"}});
     LibraryCalls library(scenario);
     CollectiveCall call = call_of(Collective::all_reduce, 1 << 26);
-    (void)library.name(call);
-    return call.wire.bytes;
+    (void)library.plan(call);
+    return call.simulated()->wire.bytes;
   };
   EXPECT_NEAR(bytes_of("16"), 1 / 0.92, 1e-9);
   // 8 NICs of 24 GB/s through 8 channels of 17.8 at most (an Ampere's tree on many nodes).
@@ -75,16 +75,19 @@ TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
   EXPECT_NEAR(bytes_of("1"), 24 / 17.8, 1e-9);
 }
 
-// What NCCL does not choose has no protocol, and an all-to-all is no collective of NCCL's.
+// What NCCL does not choose has no protocol, and neither have its groups of sends and receives.
 TEST(LibraryCalls, OfPlansHaveNoWire) {
   const Scenario scenario = scenario_of({{"collective.algorithm", "hierarchical"}});
   LibraryCalls library(scenario);
   CollectiveCall call = call_of(Collective::all_reduce, 1 << 20);
-  EXPECT_EQ(library.name(call), "");
-  EXPECT_EQ(call.wire, topology::Wire{});
-  CollectiveCall all = call_of(Collective::all_to_all, 1 << 20);
-  EXPECT_EQ(library.name(all), "");
-  EXPECT_EQ(all.algorithm, "pairwise");
+  EXPECT_EQ(library.plan(call), "");
+  EXPECT_EQ(call.simulated()->wire, topology::Wire{});
+  for (const auto& [collective, algorithm] :
+       {std::pair(Collective::all_to_all, "pairwise"), std::pair(Collective::scatter, "direct")}) {
+    CollectiveCall messages = call_of(collective, 1 << 20);
+    EXPECT_EQ(library.plan(messages), "");
+    EXPECT_EQ(algorithm_of(messages), algorithm);
+  }
   EXPECT_EQ(library.assumptions(), std::vector<std::string>{});
 }
 

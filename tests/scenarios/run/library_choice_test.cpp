@@ -39,6 +39,18 @@ TEST(OpenMpi, SendsToAllAtOnceAmongFewRanks) {
   EXPECT_EQ(mpi_choice(Collective::all_gather, 1 << 20, 8).algorithm, "direct");
 }
 
+// nbc_iscatterv.c and nbc_igatherv.c; gloo/scatter.cc and gather.cc; groups of ncclSend and
+// ncclRecv.
+TEST(EveryLibrary, HasTheRootSendAndGetAllChunksAtOnce) {
+  for (const auto library : {Library::nccl, Library::gloo, Library::mpi}) {
+    for (const auto collective : {Collective::scatter, Collective::gather}) {
+      const auto choice = choose_algorithm(library, collective, Bytes(1 << 20), RankCount(16));
+      EXPECT_EQ(choice.algorithm, "direct");
+      EXPECT_EQ(choice.assumption, "");
+    }
+  }
+}
+
 TEST(OpenMpi, SaysWhatStandsInForAnother) {
   for (const auto collective :
        {Collective::reduce, Collective::reduce_scatter, Collective::all_to_all}) {
@@ -77,9 +89,7 @@ TEST(Nccl, BroadcastsAndReducesAlongChains) {
 
 TEST(EveryLibrary, ChoosesAnAlgorithmOfTheRegistryForEveryCollective) {
   for (const auto library : {Library::nccl, Library::gloo, Library::mpi, Library::plan}) {
-    for (const auto collective :
-         {Collective::all_reduce, Collective::broadcast, Collective::reduce,
-          Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all}) {
+    for (const auto collective : collectives::collectives_all) {
       const auto choice = choose_algorithm(library, collective, Bytes(4), RankCount(2));
       if (choice.algorithm == collectives::automatic) continue;  // chosen where it is run
       EXPECT_NE(collectives::find_algorithm(collective, choice.algorithm), nullptr)

@@ -32,7 +32,9 @@ TEST(NetworkFit, FindsTheNetworkThatMadeTheCalls) {
   RunOptions options;
   auto measured = run_scenario(ScenarioFile::read(path, truth), options);
   for (PointOutcome& outcome : measured) outcome.calls_measured = outcome.calls_predicted;
-  const NetworkFit fit = fit_network(ScenarioFile::read(path, {}), options, measured);
+  const auto file = ScenarioFile::read(path, {});
+  Preparer points(file);
+  const NetworkFit fit = fit_network(points, options, measured);
   EXPECT_EQ(fit.section, "cluster.network");
   EXPECT_EQ(fit.calls, 4U);
   EXPECT_NEAR(fit.latency.value() / 700e-6, 1, 0.02);

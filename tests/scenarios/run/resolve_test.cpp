@@ -31,13 +31,14 @@ TEST(AlgorithmOptions, AreThoseOfTheScenarioInEveryCall) {
   expected.outer = "recursive_doubling";
   expected.servers = 2;
   expected.separate_servers = true;
-  const PreparedPoint prepared = resolve(scenario, 0);
+  const PreparedPoint prepared = resolve(scenario, 0, nullptr);
   std::size_t calls = 0;
   for (const auto& operation : prepared.point.program.operations) {
     const auto* call = std::get_if<training::CollectiveCall>(&operation.work);
     if (call == nullptr) continue;
     ++calls;
-    EXPECT_EQ(call->options, expected);
+    ASSERT_NE(call->options(), nullptr);
+    EXPECT_EQ(*call->options(), expected);
   }
   EXPECT_GT(calls, 0U);
 }
@@ -51,11 +52,11 @@ TEST(AlgorithmOptions, AreLeftToTheAlgorithmWhenAuto) {
 }
 
 std::uint32_t servers_of(const std::vector<std::pair<const char*, const char*>>& settings) {
-  return resolve(scenario_of(settings), 0).point.cluster.servers;
+  return resolve(scenario_of(settings), 0, nullptr).point.cluster.servers;
 }
 
-// One a node unless the scenario says how many, and no more than GPUs. Where nobody asks for
-// servers of their own, or no plan has any, there are none.
+// One a node unless the scenario says how many, and no more than GPUs. Where the user does not ask
+// for servers of their own, or no plan has any, there are none.
 TEST(Servers, AreMachinesOfTheClusterWhenTheyAreSeparate) {
   const std::pair<const char*, const char*> algorithm{"collective.algorithm", "parameter_server"};
   const std::pair<const char*, const char*> separate{"collective.server_placement", "separate"};

@@ -155,7 +155,7 @@ TEST(SingleGpuThroughput, ReproducesItselfOnOneGpu) {
   }
 }
 
-// A network on a device whose part of the peak nobody measured is marked as such, unless a
+// A network on a device whose part of the peak was not measured is marked as such, unless a
 // measurement scales it or the layers' times are given.
 TEST(Compute, IsSaidToBeAssumedWhereItIs) {
   const auto modelled =

@@ -20,7 +20,7 @@ ResolvedPoint small_point(std::uint64_t id) {
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("scenario.yaml", test::small_scenario),
                                        {{"simulation.fidelity", "flow"}});
-  return resolve(file.scenario(0), id).point;
+  return resolve(file.scenario(0), id, nullptr).point;
 }
 
 // Each point is made in its turn, and as many as there are jobs are under way at the most.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/traces/chakra/chakra_fixture.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 
 namespace paceline::traces {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/traces/chakra/chakra_fixture.h"
+#include "tests/traces/learn/spans.h"
 #include "traces/chakra/node.h"
 #include "traces/chakra/schedule.h"
 
@@ -15,37 +16,22 @@ namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using training::LaneKind;
 using training::OperationKind;
-
-Span compute(const char* name, OperationKind kind, double start_ms, double end_ms) {
-  return {name, kind, 0, Seconds(start_ms * 1e-3), Seconds(end_ms * 1e-3), Bytes(0), ""};
-}
-
-Span collective(const char* name, Collective what, double start_ms, double end_ms, Bytes size) {
-  return {name,
-          OperationKind::collective,
-          1,
-          Seconds(start_ms * 1e-3),
-          Seconds(end_ms * 1e-3),
-          size,
-          "ring",
-          what,
-          ElementSize(4)};
-}
 
 // Two gradients' buckets; the optimizer waits for the second. Rank 2 starts 0.25 ms later.
 StepTrace step() {
-  std::vector<Span> spans{compute("forward", OperationKind::forward, 0, 1.0000004),
-                          compute("backward b", OperationKind::backward, 1.0000004, 3),
-                          compute("backward a", OperationKind::backward, 3, 5),
-                          collective("bucket 0", Collective::all_reduce, 3, 4.5, Bytes(4096)),
-                          collective("bucket 1", Collective::all_gather, 5, 7.123456, Bytes(1000)),
-                          compute("optimizer", OperationKind::optimizer, 7.123456, 8)};
-  std::vector<Span> late = spans;
+  std::vector<TracedSpan> spans{compute("forward", OperationKind::forward, 0, 1000.0004),
+                                compute("backward b", OperationKind::backward, 1000.0004, 3000),
+                                call(Collective::all_reduce, 4096, 3000, 4500, "bucket 0"),
+                                compute("backward a", OperationKind::backward, 3000, 5000),
+                                call(Collective::all_gather, 1000, 5000, 7123.456, "bucket 1"),
+                                compute("optimizer", OperationKind::optimizer, 7123.456, 8000)};
+  std::vector<TracedSpan> late = spans;
   late.front().start = Seconds(0.25e-3);
-  return {{{"compute", LaneKind::compute}, {"network", LaneKind::communication}},
-          {{{Rank(0), Rank(1)}, std::move(spans)}, {{Rank(2)}, std::move(late)}}};
+  StepTrace trace = trace_of({spans, late});
+  trace.classes[0].ranks = {Rank(0), Rank(1)};
+  trace.classes[1].ranks = {Rank(2)};
+  return trace;
 }
 
 std::string written(const StepTrace& trace, Rank rank) {
@@ -62,28 +48,29 @@ TEST(WriteChakra, IsReadAsWhatWasWritten) {
   EXPECT_EQ(read.rank, Rank(2));
   EXPECT_EQ(read.world_size, 3U);
   std::size_t task = 0, call = 0;
-  for (const Span& span : trace.classes[1].spans) {
+  for (const Span& span : spans_of(trace, trace.classes[1])) {
     // To the nanosecond; the first starts at 250,000 of them, not at 0.
-    const TraceTime start = std::llround(span.start.value() * 1e9),
-                    end = std::llround(span.end.value() * 1e9);
-    if (span.kind != OperationKind::collective) {
+    const TraceTime start = std::llround(span.start().value() * 1e9),
+                    end = std::llround(span.end().value() * 1e9);
+    const std::string& name = span.operation.name;
+    if (span.call() == nullptr) {
       const DeviceTrace::Task& one = read.tasks.at(task++);
-      EXPECT_EQ(read.names.at(one.name), span.name);
-      EXPECT_EQ(one.start, start) << span.name;
-      EXPECT_EQ(one.end, end) << span.name;
-      EXPECT_EQ(one.stream, span.lane);
+      EXPECT_EQ(read.names.at(one.name), name);
+      EXPECT_EQ(one.start, start) << name;
+      EXPECT_EQ(one.end, end) << name;
+      EXPECT_EQ(one.stream, span.operation.lane);
       continue;
     }
     const TracedCollective& one = read.collectives.at(call++);
-    EXPECT_EQ(one.name, span.name);
-    EXPECT_EQ(one.collective, span.collective);
-    EXPECT_EQ(*one.count * *one.element_size, span.size) << span.name;
-    EXPECT_EQ(one.element_size, span.element_size);
-    EXPECT_EQ(one.algorithm, span.algorithm);
+    EXPECT_EQ(one.name, name);
+    EXPECT_EQ(one.collective, span.call()->collective);
+    EXPECT_EQ(*one.count * *one.element_size, span.size()) << name;
+    EXPECT_EQ(one.element_size, span.call()->element_size);
+    EXPECT_EQ(one.algorithm, span.algorithm());
     EXPECT_EQ(one.group_size, 3U);
     ASSERT_TRUE(one.device);
-    EXPECT_EQ(one.device->start, start) << span.name;
-    EXPECT_EQ(one.device->end, end) << span.name;
+    EXPECT_EQ(one.device->start, start) << name;
+    EXPECT_EQ(one.device->end, end) << name;
   }
   EXPECT_EQ(task, read.tasks.size());
   EXPECT_EQ(call, read.collectives.size());
@@ -120,11 +107,9 @@ TEST(WriteChakra, HasTheDependenciesThatMakeItsTimes) {
 }
 
 TEST(WriteChakra, SpansWithoutLengthDoNotWaitForEachOther) {
-  StepTrace trace = step();
-  trace.classes = {{{Rank(0)},
-                    {compute("a", OperationKind::backward, 0, 0),
-                     collective("b", Collective::all_reduce, 0, 0, Bytes(4)),
-                     compute("c", OperationKind::optimizer, 0, 0)}}};
+  const StepTrace trace = trace_of(
+      {{compute("a", OperationKind::backward, 0, 0), call(Collective::all_reduce, 4, 0, 0, "b"),
+        compute("c", OperationKind::optimizer, 0, 0)}});
   const chakra::File file = chakra::parse_file(written(trace, Rank(0)));
   for (const chakra::Node& node : file.nodes) {
     for (const std::uint64_t id : node.data_deps) EXPECT_LT(id, node.id);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/collective_log/collective_log.h"
+#include "traces/formats/collective_logs.h"
 
 namespace paceline::traces::test {
 

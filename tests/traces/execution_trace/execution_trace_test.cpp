@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 #include "traces/kineto/kineto.h"
 
 namespace paceline::traces {

@@ -10,7 +10,7 @@
 
 #include "tests/scenarios/process.h"
 #include "traces/archive/archive.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,4 +1,4 @@
-// What crosses between processes of a measurement: settings, progress, spans, its result.
+// What crosses between processes of a measurement: settings, progress, intervals, its result.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Result measured_result() {
 TEST(MeasuredResults, CarryEveryField) {
   const std::string line = to_line(Reply(measured_result()));
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  const auto got = std::get<Result>(reply_from_line(line));
+  const auto got = std::get<Result>(reply_from_line(line, {}));
   EXPECT_EQ(got.fidelity, Fidelity::measured);
   EXPECT_EQ(got.notes, measured_result().notes);
   ASSERT_TRUE(got.measurement);
@@ -46,7 +46,7 @@ TEST(MeasuredResults, CarryEveryField) {
 TEST(MeasuredResults, NeedNoMeasurement) {
   Result predicted = measured_result();
   predicted.measurement.reset();
-  EXPECT_FALSE(std::get<Result>(reply_from_line(to_line(Reply(predicted)))).measurement);
+  EXPECT_FALSE(std::get<Result>(reply_from_line(to_line(Reply(predicted)), {})).measurement);
 }
 
 TEST(MeasuredResults, AreRefusedInEveryField) {
@@ -56,11 +56,12 @@ TEST(MeasuredResults, AreRefusedInEveryField) {
       if (bad.is_string() && key == "backend") continue;
       json changed = good;
       changed["measurement"][key] = bad;
-      EXPECT_THROW((void)reply_from_line(changed.dump()), std::runtime_error) << key << ": " << bad;
+      EXPECT_THROW((void)reply_from_line(changed.dump(), {}), std::runtime_error)
+          << key << ": " << bad;
     }
     json without = good;
     without["measurement"].erase(key);
-    EXPECT_THROW((void)reply_from_line(without.dump()), std::runtime_error) << key;
+    EXPECT_THROW((void)reply_from_line(without.dump(), {}), std::runtime_error) << key;
   }
 }
 
@@ -108,27 +109,14 @@ TEST(ProgressLines, AreToldFromReplies) {
                std::runtime_error);
 }
 
-TEST(Spans, TravelAlone) {
-  const std::vector<Span> spans{
-      {"forward", OperationKind::forward, 0, Seconds(0), Seconds(1.0 / 7), Bytes(0), ""},
-      {"bucket", OperationKind::collective, 1, Seconds(0.2), Seconds(0.4), Bytes(1ULL << 53),
-       "ring"},
-      {"all-gather", OperationKind::collective, 1, Seconds(0.4), Seconds(0.5), Bytes(8), "ring",
-       collectives::Collective::all_gather, ElementSize(2)},
-      {"layer",
-       OperationKind::backward,
-       0,
-       Seconds(0.5),
-       Seconds(0.7),
-       Bytes(0),
-       "",
-       std::nullopt,
-       ElementSize(0),
-       {ElementCount(3), ElementCount(1ULL << 60)}}};
-  EXPECT_EQ(spans_from_text(to_text(spans)), spans);
-  EXPECT_TRUE(spans_from_text(to_text(std::vector<Span>{})).empty());
-  for (const char* bad : {"", "{", "3", "[3]", R"([{"name": "x"}])"}) {
-    EXPECT_THROW((void)spans_from_text(bad), std::runtime_error) << bad;
+TEST(Intervals, TravelAlone) {
+  const std::vector<training::Interval> intervals{{Seconds(0), Seconds(1.0 / 7)},
+                                                  {Seconds(0.2), Seconds(0.4), 0},
+                                                  {Seconds(0.4), Seconds(1e-300), 4'294'967'295}};
+  EXPECT_EQ(intervals_from_text(to_text(intervals)), intervals);
+  EXPECT_TRUE(intervals_from_text(to_text(std::vector<training::Interval>{})).empty());
+  for (const char* bad : {"", "{", "3", "[3]", "[[1, 2]]", "[[1, 2, -1]]", R"([[1, "2", null]])"}) {
+    EXPECT_THROW((void)intervals_from_text(bad), std::runtime_error) << bad;
   }
 }
 

@@ -62,7 +62,7 @@ TEST(JoinedCalls, OfAnotherSizeHaveLostTheirKernel) {
   lost.call.count = ElementCount(100);
   kept.call.count = ElementCount(200);
   auto found = kernel("AllReduce", 50, 60);
-  found.told.count = ElementCount(200);
+  found.call.count = ElementCount(200);
   EXPECT_EQ(device_starts(joined_calls({lost, kept}, {found})), (Starts{-1, 50}));
 }
 

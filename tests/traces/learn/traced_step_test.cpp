@@ -79,13 +79,15 @@ TracedStep learned(std::vector<DeviceTrace> traces) {
 }
 
 std::string told(const Span& span) {
-  return span.name + " " + std::to_string(std::llround(span.start.value() * 1e6)) + ".." +
-         std::to_string(std::llround(span.end.value() * 1e6));
+  return span.operation.name + " " + std::to_string(std::llround(span.start().value() * 1e6)) +
+         ".." + std::to_string(std::llround(span.end().value() * 1e6));
 }
 
 std::vector<std::string> told(const TracedStep& step, std::size_t rank) {
   std::vector<std::string> lines;
-  for (const Span& span : step.trace.classes.at(rank).spans) lines.push_back(told(span));
+  for (const Span& span : spans_of(step.trace, step.trace.classes.at(rank))) {
+    lines.push_back(told(span));
+  }
   return lines;
 }
 
@@ -104,9 +106,11 @@ TEST(TracedStep, CutsComputeWhereGradientsAndBucketsAreReady) {
                                       "allreduce 70..90", "gradient 70..95", "to allreduce 95..95",
                                       "allreduce 95..110", "before the last wait 110..110",
                                       "optimizer 110..120"}));
-  const Span& bucket = step.trace.classes[0].spans[3];
-  EXPECT_EQ(bucket.size, Bytes(400));
-  EXPECT_EQ(bucket.collective, collectives::Collective::all_reduce);
+  const auto* bucket = call_of(step.trace.program.operations[3]);
+  ASSERT_NE(bucket, nullptr);
+  EXPECT_EQ(bucket->size(), Bytes(400));
+  EXPECT_EQ(bucket->collective, collectives::Collective::all_reduce);
+  EXPECT_FALSE(bucket->is_untold);
   EXPECT_TRUE(step.assumptions.empty());
 }
 
@@ -146,10 +150,10 @@ TEST(TracedStep, LeavesWaitingForACollectiveOutOfCompute) {
 // The second is called while the first is under way and ends after it.
 TEST(TracedStep, SeesHowManyCollectivesAreInFlight) {
   const auto alone = learned({two_steps(0).trace});
-  EXPECT_EQ(alone.trace.lanes.at(1).in_flight, 1U);
+  EXPECT_EQ(alone.trace.program.lanes.at(1).in_flight, 1U);
   auto both = two_steps(0);
   for (std::size_t i = 1; i < 4; i += 2) both.trace.collectives[i].device->start -= 25 * us;
-  EXPECT_EQ(learned({both.trace}).trace.lanes.at(1).in_flight, 2U);
+  EXPECT_EQ(learned({both.trace}).trace.program.lanes.at(1).in_flight, 2U);
 }
 
 // What runs beside the collective until 80, and then nothing until it ends at 90.
@@ -185,8 +189,8 @@ TEST(TracedStep, TakesElementsFromTheTracesParameters) {
   for (std::size_t i = 0; i < 4; ++i) known.trace.gradients[i].parameter = i % 2 == 0 ? 1 : 0;
   const auto step = learned({known.trace});
   EXPECT_EQ(told(step, 0).at(1), "bias 0..60");
-  EXPECT_EQ(step.trace.classes[0].spans[1].gradients, std::vector{ElementCount(4)});
-  EXPECT_EQ(step.trace.classes[0].spans[4].gradients, std::vector{ElementCount(96)});
+  EXPECT_EQ(step.trace.program.operations[1].gradients, std::vector{ElementCount(4)});
+  EXPECT_EQ(step.trace.program.operations[4].gradients, std::vector{ElementCount(96)});
 }
 
 TEST(TracedStep, SharesABucketAmongGradientsOfUnknownSize) {
@@ -197,8 +201,8 @@ TEST(TracedStep, SharesABucketAmongGradientsOfUnknownSize) {
   auto step = learned({three.trace});
   share_among_gradients(step);
   std::vector<std::uint64_t> elements;
-  for (const Span& span : step.trace.classes[0].spans) {
-    for (const ElementCount count : span.gradients) elements.push_back(count.value());
+  for (const training::Operation& operation : step.trace.program.operations) {
+    for (const ElementCount count : operation.gradients) elements.push_back(count.value());
   }
   EXPECT_EQ(elements, (std::vector<std::uint64_t>{50, 50, 100}));
   ASSERT_EQ(step.assumptions.size(), 1U);
@@ -211,8 +215,8 @@ TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {
     return gradient.ready > 1100 * us && gradient.ready < 1135 * us;
   });
   const auto step = learned({two_steps(0).trace, other.trace});
-  for (const RankClass& members : step.trace.classes) {
-    for (const Span& span : members.spans) EXPECT_TRUE(span.gradients.empty());
+  for (const training::Operation& operation : step.trace.program.operations) {
+    EXPECT_TRUE(operation.gradients.empty());
   }
   EXPECT_EQ(step.assumptions.size(), 1U);
 }
@@ -221,8 +225,7 @@ TEST(TracedStep, TakesTheLargestShareOfRanks) {
   auto larger = two_steps(1);
   larger.trace.collectives[3].count = ElementCount(150);
   const auto step = learned({two_steps(0).trace, larger.trace});
-  EXPECT_EQ(step.trace.classes[0].spans[6].size, Bytes(600));
-  EXPECT_EQ(step.trace.classes[1].spans[6].size, Bytes(600));
+  EXPECT_EQ(call_of(step.trace.program.operations[6])->size(), Bytes(600));
   EXPECT_EQ(step.assumptions.size(), 1U);
 }
 
@@ -250,8 +253,8 @@ TEST(TracedStep, DoesNotTellCollectivesOfAPartOfTheRanks) {
   auto part = two_steps(0);
   part.trace.world_size = 4;
   const auto step = learned({part.trace});
-  EXPECT_EQ(step.trace.classes[0].spans[3].collective, std::nullopt);
-  EXPECT_EQ(step.trace.classes[0].spans[3].size, Bytes(0));
+  EXPECT_TRUE(call_of(step.trace.program.operations[3])->is_untold);
+  EXPECT_EQ(call_of(step.trace.program.operations[3])->size(), Bytes(0));
 }
 
 TEST(TracedStep, NumbersRanksThatDoNotTellTheirs) {

@@ -52,7 +52,7 @@ TEST(NcclTestsJson, TellsTheCollectiveByItsBandwidthsWhereNoProgramIsNamed) {
   json in = report();
   in.erase("args");
   EXPECT_EQ(only_log(in.dump()).collective, Collective::all_reduce);
-  in["args"] = {"./scatter_perf"};
+  in["args"] = {"./sendrecv_perf"};
   EXPECT_FALSE(only_log(in.dump()).collective);
 }
 

@@ -16,25 +16,37 @@ using nlohmann::json;
 using training::LaneKind;
 using training::OperationKind;
 
-Span compute(const char* name, double start_us, double end_us) {
-  return {
-      name, OperationKind::backward, 0, Seconds(start_us * 1e-6), Seconds(end_us * 1e-6), Bytes(0),
-      ""};
+// An operation and when it ran.
+struct Did {
+  training::Operation operation;
+  training::Interval ran;
+};
+
+training::Interval interval(double start_us, double end_us) {
+  return {Seconds(start_us * 1e-6), Seconds(end_us * 1e-6)};
 }
 
-Span collective(const char* name, double start_us, double end_us) {
-  return {name,
-          OperationKind::collective,
-          1,
-          Seconds(start_us * 1e-6),
-          Seconds(end_us * 1e-6),
-          Bytes(4096),
-          "ring"};
+Did compute(const char* name, double start_us, double end_us) {
+  return {{name, OperationKind::backward, 0, {}, Seconds(0)}, interval(start_us, end_us)};
 }
 
-StepTrace trace_of(std::vector<RankClass> classes) {
-  return {{{"compute", LaneKind::compute}, {"communication", LaneKind::communication, 2}},
-          std::move(classes)};
+Did collective(const char* name, double start_us, double end_us,
+               std::vector<training::OperationId> after = {}) {
+  training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1024),
+                                ElementSize(4), Rank(0), training::SimulatedCall{"ring"}};
+  return {{name, OperationKind::collective, 1, std::move(after), call}, interval(start_us, end_us)};
+}
+
+StepTrace trace_of(std::vector<Rank> ranks, const std::vector<Did>& all) {
+  StepTrace trace;
+  trace.program.lanes = {{"compute", LaneKind::compute},
+                         {"communication", LaneKind::communication, 2}};
+  trace.classes = {{std::move(ranks), {}}};
+  for (const Did& one : all) {
+    trace.program.add(one.operation);
+    trace.classes[0].intervals.push_back(one.ran);
+  }
+  return trace;
 }
 
 json events_of(const std::vector<TraceRun>& runs, std::size_t ranks_max = 64) {
@@ -53,7 +65,7 @@ json event(const json& events, const std::string& name) {
 TEST(Perfetto, WritesSpansInMicroseconds) {
   const auto events =
       events_of({{"run", Origin::predicted,
-                  trace_of({{{Rank(0)}, {compute("b", 1, 4), collective("a", 4, 9)}}})}});
+                  trace_of({Rank(0)}, {compute("b", 1, 4), collective("a", 4, 9)})}});
   const json span = event(events, "b");
   EXPECT_EQ(span.at("ph"), "X");
   EXPECT_EQ(span.at("cat"), "backward");
@@ -65,10 +77,10 @@ TEST(Perfetto, WritesSpansInMicroseconds) {
 
 // 0..4 and 2..6 overlap; 4..5 fits behind the first, 6..7 behind it as well.
 TEST(Perfetto, PutsOverlappingSpansOfALaneOnTracksOfTheirOwn) {
-  const auto events = events_of({{"run", Origin::predicted,
-                                  trace_of({{{Rank(0)},
-                                             {collective("w", 0, 4), collective("x", 2, 6),
-                                              collective("y", 4, 5), collective("z", 6, 7)}}})}});
+  const auto events =
+      events_of({{"run", Origin::predicted,
+                  trace_of({Rank(0)}, {collective("w", 0, 4), collective("x", 2, 6),
+                                       collective("y", 4, 5), collective("z", 6, 7)})}});
   EXPECT_EQ(event(events, "w").at("tid"), event(events, "y").at("tid"));
   EXPECT_EQ(event(events, "w").at("tid"), event(events, "z").at("tid"));
   EXPECT_NE(event(events, "w").at("tid"), event(events, "x").at("tid"));
@@ -76,20 +88,19 @@ TEST(Perfetto, PutsOverlappingSpansOfALaneOnTracksOfTheirOwn) {
 
 // Ranks of a class share its spans, and come in their own order.
 TEST(Perfetto, WritesAProcessForEachRankInOrder) {
-  const auto events = events_of({{"run", Origin::predicted,
-                                  trace_of({{{Rank(0), Rank(2)}, {compute("even", 0, 1)}},
-                                            {{Rank(1)}, {compute("odd", 0, 2)}}})}});
-  std::map<int, std::string> names;
-  for (const json& candidate : events) {
-    if (candidate.at("ph") == "X") names[candidate.at("pid")] = candidate.at("name");
+  StepTrace trace = trace_of({Rank(0), Rank(2)}, {compute("b", 0, 1)});
+  trace.classes.push_back({{Rank(1)}, {interval(0, 2)}});
+  std::map<int, double> durations;
+  for (const json& candidate : events_of({{"run", Origin::predicted, trace}})) {
+    if (candidate.at("ph") == "X") durations[candidate.at("pid")] = candidate.at("dur");
   }
-  EXPECT_EQ(names, (std::map<int, std::string>{{0, "even"}, {1, "odd"}, {2, "even"}}));
+  EXPECT_EQ(durations, (std::map<int, double>{{0, 1}, {1, 2}, {2, 1}}));
 }
 
 TEST(Perfetto, WritesTheFirstRanksOfEachRunOnly) {
   std::vector<Rank> many;
   for (int r = 0; r < 100; ++r) many.emplace_back(r);
-  const StepTrace trace = trace_of({{many, {compute("b", 0, 1)}}});
+  const StepTrace trace = trace_of(many, {compute("b", 0, 1)});
   const auto events =
       events_of({{"one", Origin::predicted, trace}, {"two", Origin::measured, trace}}, 8);
   std::set<int> processes;
@@ -99,7 +110,7 @@ TEST(Perfetto, WritesTheFirstRanksOfEachRunOnly) {
 }
 
 TEST(Perfetto, NamesProcessesByRunOriginAndRank) {
-  const StepTrace trace = trace_of({{{Rank(3)}, {compute("b", 0, 1)}}});
+  const StepTrace trace = trace_of({Rank(3)}, {compute("b", 0, 1)});
   const auto events =
       events_of({{"8 GPUs", Origin::predicted, trace}, {"8 GPUs", Origin::imported, trace}});
   std::vector<std::string> names;
@@ -149,12 +160,12 @@ std::multimap<int, std::string> arrows_of(const json& events) {
   return arrows;
 }
 
-// Ready at 4, but the lane is free at 9: what ended at 8 comes later in the program.
+// Ready at 4, but the lane is free at 9: not from what ended at 8, which it did not wait for.
 TEST(Perfetto, LeadsArrowsFromTheComputeThatMakesACollectiveReady) {
   const StepTrace trace =
-      trace_of({{{Rank(0), Rank(1)},
-                 {collective("first", 0, 9), compute("a", 0, 2), compute("b", 2, 4),
-                  collective("second", 9, 12), compute("c", 4, 8), collective("third", 12, 13)}}});
+      trace_of({Rank(0), Rank(1)}, {collective("first", 0, 9), compute("a", 0, 2),
+                                    compute("b", 2, 4), collective("second", 9, 12, {1, 2}),
+                                    compute("c", 4, 8), collective("third", 12, 13, {4, 3})});
   const auto arrows =
       arrows_of(events_of({{"x", Origin::predicted, trace}, {"y", Origin::measured, trace}}));
   std::multimap<int, std::string> expected;
@@ -167,16 +178,16 @@ TEST(Perfetto, LeadsArrowsFromTheComputeThatMakesACollectiveReady) {
 
 // Viewers round to nanoseconds: such a slice has no inside.
 TEST(Perfetto, LeadsNoArrowsToSlicesOfNoTime) {
-  const auto events = events_of({{"run", Origin::predicted,
-                                  trace_of({{{Rank(0)},
-                                             {compute("a", 0, 2), collective("x", 2, 2),
-                                              compute("b", 3, 3.001), collective("y", 4, 5)}}})}});
+  const auto events =
+      events_of({{"run", Origin::predicted,
+                  trace_of({Rank(0)}, {compute("a", 0, 2), collective("x", 2, 2, {0}),
+                                       compute("b", 3, 3.001), collective("y", 4, 5, {2})})}});
   EXPECT_TRUE(arrows_of(events).empty());
 }
 
 TEST(Perfetto, KnowsItsOwnTimelines) {
   std::ostringstream out;
-  write_perfetto(out, {{"run", Origin::predicted, trace_of({})}}, 64);
+  write_perfetto(out, {{"run", Origin::predicted, StepTrace{}}}, 64);
   EXPECT_TRUE(is_own_timeline(out.str()));
   EXPECT_FALSE(is_own_timeline(R"({"traceEvents": [{"name": "paceline.timeline/1"}]})"));
   EXPECT_FALSE(is_own_timeline("paceline.timeline/1"));
@@ -185,7 +196,7 @@ TEST(Perfetto, KnowsItsOwnTimelines) {
 
 TEST(Perfetto, WritesNoEventsForNoRuns) {
   EXPECT_TRUE(events_of({}).empty());
-  EXPECT_TRUE(events_of({{"run", Origin::predicted, trace_of({})}}).empty());
+  EXPECT_TRUE(events_of({{"run", Origin::predicted, StepTrace{}}}).empty());
 }
 
 }  // namespace

@@ -25,9 +25,11 @@ TEST(CollectiveNames, AreThoseOfAllReleases) {
       {"reduce", Collective::reduce},
       {"_reduce_oop", Collective::reduce},
       {"all_to_allv", Collective::all_to_all},
-      {"alltoall_base", Collective::all_to_all}};
+      {"alltoall_base", Collective::all_to_all},
+      {"scatter", Collective::scatter},
+      {"gather", Collective::gather}};
   for (const auto& [name, collective] : names) EXPECT_EQ(collective_of(name), collective) << name;
-  for (const char* none : {"", "wait", "barrier", "send 0->1", "recv", "gather", "scatter"}) {
+  for (const char* none : {"", "wait", "barrier", "send 0->1", "recv"}) {
     EXPECT_FALSE(collective_of(none)) << none;
   }
 }
@@ -65,6 +67,12 @@ TEST(KernelNames, TellWhatTheyMayRun) {
   call.collective = Collective::all_to_all;
   EXPECT_TRUE(may_run(call, "SendRecv"));
   EXPECT_FALSE(may_run(call, "AllReduce"));
+  call.collective = Collective::scatter;
+  EXPECT_TRUE(may_run(call, "SendRecv"));
+  EXPECT_FALSE(may_run(call, "ReduceScatter"));
+  call.collective = Collective::gather;
+  EXPECT_TRUE(may_run(call, "SendRecv"));
+  EXPECT_FALSE(may_run(call, "AllGather"));
   call.collective = Collective::all_gather;
   for (const char* kernel : {"AllGather", "Broadcast", ""}) EXPECT_TRUE(may_run(call, kernel));
   EXPECT_FALSE(may_run(call, "Reduce"));

@@ -14,6 +14,7 @@ namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
+using training::CollectiveCall;
 using training::LaneKind;
 using training::OperationKind;
 
@@ -24,25 +25,28 @@ std::string text_of(const std::vector<TraceRun>& runs) {
 }
 
 StepTrace two_classes() {
-  const Span work{"layer 1",
-                  OperationKind::backward,
-                  0,
-                  Seconds(0.1),
-                  Seconds(1.0 / 3),
-                  Bytes(0),
-                  "",
-                  std::nullopt,
-                  {},
-                  {}};
-  Span call{"bucket 0",       OperationKind::collective, 1,
-            Seconds(1.0 / 3), Seconds(5e-324 + 2.0 / 3), Bytes(4096),
-            "ring",           Collective::all_reduce,    ElementSize(4)};
-  Span late = work, joined = call;
-  late.gradients = {ElementCount(1000), ElementCount(0)};
-  late.end = Seconds(0.5);
-  joined.start = Seconds(0.5);
-  return {{{"compute", LaneKind::compute}, {"communication", LaneKind::communication, 2}},
-          {{{Rank(0), Rank(2)}, {work, call}}, {{Rank(1)}, {late, joined}}}};
+  StepTrace trace;
+  trace.program.lanes = {{"compute", LaneKind::compute},
+                         {"communication", LaneKind::communication, 2}};
+  training::Operation work{"layer 1",    OperationKind::backward, 0, {},
+                           Seconds(0.5), {0.5, 1.0, 0.5}};
+  work.gradients = {ElementCount(1000), ElementCount(0)};
+  trace.program.add(work);
+  CollectiveCall call{Collective::all_reduce, ElementCount(1024), ElementSize(4), Rank(0),
+                      training::SimulatedCall{"ring", {}, {2.0, Seconds(1e-6), {}, {}}}};
+  trace.program.add({"bucket 0", OperationKind::collective, 1, {0}, call});
+  call.how = training::KnownCall{Seconds(0.1), "RING_LL"};
+  call.is_untold = true;
+  trace.program.add({"of a group", OperationKind::collective, 1, {}, call});
+  trace.classes = {{{Rank(0), Rank(2)},
+                    {{Seconds(0.1), Seconds(1.0 / 3)},
+                     {Seconds(1.0 / 3), Seconds(5e-324 + 2.0 / 3), 0},
+                     {Seconds(0.7), Seconds(0.8), 1}}},
+                   {{Rank(1)},
+                    {{Seconds(0.1), Seconds(0.5)},
+                     {Seconds(0.5), Seconds(2.0 / 3), 0},
+                     {Seconds(0.7), Seconds(0.8), 1}}}};
+  return trace;
 }
 
 std::vector<TraceRun> three_runs() {
@@ -52,16 +56,30 @@ std::vector<TraceRun> three_runs() {
 }
 
 void expect_equal(const StepTrace& a, const StepTrace& b) {
-  ASSERT_EQ(a.lanes.size(), b.lanes.size());
-  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
-    EXPECT_EQ(a.lanes[i].name, b.lanes[i].name);
-    EXPECT_EQ(a.lanes[i].kind, b.lanes[i].kind);
-    EXPECT_EQ(a.lanes[i].in_flight, b.lanes[i].in_flight);
+  ASSERT_EQ(a.program.lanes.size(), b.program.lanes.size());
+  for (std::size_t i = 0; i < a.program.lanes.size(); ++i) {
+    EXPECT_EQ(a.program.lanes[i].name, b.program.lanes[i].name);
+    EXPECT_EQ(a.program.lanes[i].kind, b.program.lanes[i].kind);
+    EXPECT_EQ(a.program.lanes[i].in_flight, b.program.lanes[i].in_flight);
+  }
+  ASSERT_EQ(a.program.operations.size(), b.program.operations.size());
+  for (std::size_t i = 0; i < a.program.operations.size(); ++i) {
+    const training::Operation &one = a.program.operations[i], &other = b.program.operations[i];
+    EXPECT_EQ(one.name, other.name);
+    EXPECT_EQ(one.kind, other.kind);
+    EXPECT_EQ(one.lane, other.lane);
+    EXPECT_EQ(one.after, other.after);
+    EXPECT_EQ(one.work, other.work);
+    EXPECT_EQ(one.rank_parts, other.rank_parts);
+    EXPECT_EQ(one.gradients, other.gradients);
+    if (call_of(one) == nullptr) continue;
+    EXPECT_EQ(algorithm_of(*call_of(one)), algorithm_of(*call_of(other)));
+    EXPECT_EQ(call_of(one)->is_untold, call_of(other)->is_untold);
   }
   ASSERT_EQ(a.classes.size(), b.classes.size());
   for (std::size_t i = 0; i < a.classes.size(); ++i) {
     EXPECT_EQ(a.classes[i].ranks, b.classes[i].ranks);
-    EXPECT_EQ(a.classes[i].spans, b.classes[i].spans);
+    EXPECT_EQ(a.classes[i].intervals, b.classes[i].intervals);
   }
 }
 
@@ -82,16 +100,17 @@ TEST(StepTraceFile, IsReadAsItWasWritten) {
 // Of random exponents from the smallest times to the longest.
 TEST(StepTraceFile, KeepsEveryBitOfATime) {
   std::mt19937_64 random(11);
-  StepTrace trace{{{"compute", LaneKind::compute}}, {{{Rank(0)}, {}}}};
+  StepTrace trace{{{{"compute", LaneKind::compute}}, {}}, {{{Rank(0)}, {}}}};
   for (int i = 0; i < 10'000; ++i) {
     const double fraction = std::generate_canonical<double, 53>(random);
     const double start = std::ldexp(fraction, -static_cast<int>(random() % 1074));
-    trace.classes[0].spans.push_back({"x", OperationKind::forward, 0, Seconds(start),
-                                      Seconds(std::nextafter(start, 2.0)), Bytes(0), ""});
+    trace.program.add({"x", OperationKind::forward, 0, {}, Seconds(0)});
+    trace.classes[0].intervals.push_back({Seconds(start), Seconds(std::nextafter(start, 2.0))});
   }
   const auto got = read_step_traces(text_of({{"r", Origin::measured, trace, std::nullopt}}));
-  for (std::size_t i = 0; i < trace.classes[0].spans.size(); ++i) {
-    const Span &was = trace.classes[0].spans[i], &is = got.at(0).trace.classes.at(0).spans.at(i);
+  for (std::size_t i = 0; i < trace.classes[0].intervals.size(); ++i) {
+    const training::Interval &was = trace.classes[0].intervals[i],
+                             &is = got.at(0).trace.classes.at(0).intervals.at(i);
     ASSERT_EQ(std::bit_cast<std::uint64_t>(is.start.value()),
               std::bit_cast<std::uint64_t>(was.start.value()));
     ASSERT_EQ(std::bit_cast<std::uint64_t>(is.end.value()),
@@ -123,7 +142,7 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-// One run of one rank with two spans, with one place changed.
+// One run of the first version, of three ranks with two spans each, with one place changed.
 std::string changed(const std::string& from, const std::string& to) {
   std::string text = R"({"schema": "paceline.trace/1", "runs": [{"name": "r", "origin": "imported",
 "lanes": [{"name": "compute", "kind": "compute", "in_flight": 1}],
@@ -144,7 +163,8 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
     const char *from, *to;
     std::string error;
   } cases[] = {
-      {"trace/1", "trace/2", "schema: is paceline.trace/2, and paceline.trace/1 can be read"},
+      {"trace/1", "trace/3",
+       "schema: is paceline.trace/3, and paceline.trace/2 and paceline.trace/1 can be read"},
       {"\"runs\"", "\"run\"", "has no \"runs\""},
       {"\"name\": \"r\"", "\"name\": 5", "runs: [0]: name: type must be string, but is number"},
       {"imported", "found", "runs: [0]: origin: unknown word \"found\""},
@@ -160,7 +180,7 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
       {"\"start_s\": 1.5", "\"start_s\": true", first + "spans: [1]: start_s: is no number"},
       {"\"end_s\": 2", "\"end_s\": 1",
        first + "spans: [1]: end_s: is before start_s, or no number"},
-      {"\"end_s\": 2", "\"end_s\": 1e12", first + "spans: [1]: end_s: is beyond 1e9 s"},
+      {"\"end_s\": 2", "\"end_s\": 1e12", first + "intervals: [1]: ends beyond 1e9 s"},
       {"\"lane\": 0", "\"lane\": 1", first + "spans: [0]: lane: there is none of that number"},
       {"\"kind\": \"copy\"", "\"kind\": \"move\"",
        first + "spans: [1]: kind: unknown word \"move\""},
@@ -177,6 +197,46 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
        second + "spans: [0]: is another operation than in the first class"},
   };
   for (const auto& [from, to, error] : cases) EXPECT_EQ(error_of(changed(from, to)), error) << to;
+}
+
+// The text of two_classes, with one place changed.
+std::string rewritten(const std::string& from, const std::string& to) {
+  std::string text = text_of({{"r", Origin::measured, two_classes(), std::nullopt}});
+  const auto place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+TEST(StepTraceFile, NamesWhatOfAProgramIsWrong) {
+  const std::string operations = "runs: [0]: operations: ", first = "runs: [0]: classes: [0]: ";
+  const struct {
+    const char *from, *to;
+    std::string error;
+  } cases[] = {
+      {"\"after\":[0]", "\"after\":[1]",
+       operations + "[1]: after: names an operation that is not before it"},
+      {"\"lane\":1", "\"lane\":9", operations + "[1]: lane: there is none of that number"},
+      {"\"element_size_bytes\":4", "\"element_size_bytes\":0",
+       operations + "[1]: element_size_bytes: is 0"},
+      {"\"count\":1024", "\"count\":1152921504606846976",
+       operations + "[1]: count: is of more than 2^56 bytes"},
+      {"\"in_flight\":2", "\"in_flight\":0", "runs: [0]: lanes: [1]: in_flight: is 0"},
+      {",0],", ",7],", first + "intervals: [1]: is released by an operation that is not before it"},
+      {",0],", "],", "runs: [0]: classes: [0]: intervals: [1]: is no [start, end, released by]"},
+      {"[0.1,", "[-0.1,", first + "intervals: [0]: starts before 0, or at no number"},
+      {"[0.7,0.8", "[0.7,0.6", first + "intervals: [2]: ends before it starts, or at no number"},
+  };
+  for (const auto& [from, to, error] : cases) EXPECT_EQ(error_of(rewritten(from, to)), error) << to;
+}
+
+// What waited for what is inferred, as of any trace that does not tell it.
+TEST(StepTraceFile, OfTheFirstVersionIsAStepToo) {
+  const auto runs = read_step_traces(changed("", ""));
+  ASSERT_EQ(runs.size(), 1U);
+  const StepTrace& trace = runs[0].trace;
+  ASSERT_EQ(trace.program.operations.size(), 2U);
+  EXPECT_EQ(std::get<Seconds>(trace.program.operations[0].work), Seconds(3));
+  EXPECT_EQ(trace.classes.at(1).intervals.at(1).released_by, std::optional<std::uint32_t>(0));
 }
 
 TEST(StepTraceFile, ClassesListAsManySpans) {
@@ -208,7 +268,7 @@ TEST(StepTraceFile, NestedAsDeepAsItLikesIsRefused) {
 
 TEST(StepTraceFile, IsNotWrittenWhenItCouldNotBeRead) {
   StepTrace trace = two_classes();
-  trace.classes[0].spans[0].end = Seconds(std::numeric_limits<double>::quiet_NaN());
+  trace.classes[0].intervals[0].end = Seconds(std::numeric_limits<double>::quiet_NaN());
   EXPECT_THROW(text_of({{"r", Origin::predicted, trace, std::nullopt}}), FormatError);
   std::vector<Rank> many;
   for (std::uint32_t rank = 0; rank <= 65'536; ++rank) many.emplace_back(rank);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/device_trace/formats.h"
+#include "traces/formats/device_traces.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
 
@@ -118,7 +118,7 @@ TEST(Recording, BeginsCollectivesWhenTheOnesBeforeLetThem) {
   EXPECT_EQ(nccl.collectives[1].device->end, 90);
 }
 
-TEST(Recording, HasNoTimeForCollectivesWhoseEndNobodySaw) {
+TEST(Recording, HasNoTimeForCollectivesWhoseEndWasNotSeen) {
   const DeviceTrace trace =
       read_recording(header + with(step, "\"end_ns\":80", "\"end_ns\":null") + ending);
   EXPECT_FALSE(trace.collectives[0].device);

@@ -18,7 +18,7 @@ struct Port {
   std::string number = std::to_string(real::local_address(listening.socket).port());
 };
 
-// A port that nobody listens on, for now.
+// A port without a listener, for now.
 std::string free_port() { return Port().number; }
 
 Variables rank_of(const char* rank, const char* size, const std::string& port) {
@@ -68,7 +68,7 @@ TEST(BadUsage, AMasterThatRefuses) {
                   "127.0.0.1");
 }
 
-// 192.0.2.0/24 is documentation's (RFC 5737): nobody answers. The limit is the default's.
+// 192.0.2.0/24 is documentation's (RFC 5737): no host answers. The limit is the default's.
 TEST(BadUsage, AMasterThatNeverAnswers) {
   Variables variables = rank_of("1", "2", "29500");
   variables["MASTER_ADDR"] = "192.0.2.1";

@@ -35,7 +35,7 @@ void expect_result(const Ended& ended) {
   EXPECT_EQ(ended.err.find("paceline-worker:"), std::string::npos) << ended.err;
   const auto lines = lines_of(ended.out);
   ASSERT_EQ(lines.size(), 6U) << ended.out;
-  const auto reply = traces::reply_from_line(lines.back());
+  const auto reply = traces::reply_from_line(lines.back(), step_of(ranks, 1).program);
   ASSERT_TRUE(std::holds_alternative<Result>(reply)) << lines.back();
   EXPECT_EQ(std::get<Result>(reply).measurement->backend, "gloo");
 }

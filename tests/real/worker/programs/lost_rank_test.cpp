@@ -1,4 +1,4 @@
-// Ranks that are lost while `paceline run --measure` is under way: it ends in time, says which
+// Ranks that are lost while `paceline run --measure` is running: it ends in time, says which
 // rank, keeps what was measured, and leaves nothing behind. tests/testbed/failures.py does more of
 // it.
 

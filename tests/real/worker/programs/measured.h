@@ -8,7 +8,7 @@
 
 namespace paceline::test {
 
-// Steps of some 60 ms, so many a point.
+// Steps of some 60 ms, that many a point.
 inline std::string measured_scenario(const std::string& backend, const std::string& steps) {
   return R"(schema: paceline/1
 name: measured

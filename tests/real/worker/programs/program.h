@@ -23,7 +23,7 @@ namespace paceline::test {
 
 using Variables = std::map<std::string, std::string>;
 
-// Whether it came to be within so many seconds.
+// Whether it came to be within that many seconds.
 inline bool comes(double seconds, const std::function<bool()>& claim) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!claim()) {

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace paceline::stats {
+
+// What several intervals of time cover together: intervals apart from one another, ascending.
+// Intervals that touch or overlap are one; those of no length cover nothing. Time: Seconds, or a
+// whole number of nanoseconds.
+template <class Time>
+class IntervalSet {
+ public:
+  struct Interval {
+    Time start, end;
+  };
+
+  IntervalSet() = default;
+  explicit IntervalSet(std::vector<Interval> intervals) {
+    std::ranges::sort(intervals, {},
+                      [](const Interval& one) { return std::pair(one.start, one.end); });
+    for (const Interval& next : intervals) {
+      if (next.start >= next.end) continue;
+      if (!apart_.empty() && next.start <= apart_.back().end) {
+        apart_.back().end = std::max(apart_.back().end, next.end);
+      } else {
+        apart_.push_back(next);
+      }
+    }
+  }
+
+  [[nodiscard]] std::span<const Interval> intervals() const { return apart_; }
+
+  [[nodiscard]] Time length() const {
+    Time sum{};
+    for (const Interval& one : apart_) sum += one.end - one.start;
+    return sum;
+  }
+
+  // How much of [start, end) it covers.
+  [[nodiscard]] Time covered(Time start, Time end) const {
+    Time sum{};
+    auto from =
+        std::ranges::partition_point(apart_, [&](const Interval& one) { return one.end <= start; });
+    for (; from != apart_.end() && from->start < end; ++from) {
+      sum += std::min(end, from->end) - std::max(start, from->start);
+    }
+    return sum;
+  }
+
+  // How much both cover.
+  [[nodiscard]] Time covered(const IntervalSet& other) const {
+    Time sum{};
+    for (const Interval& one : other.apart_) sum += covered(one.start, one.end);
+    return sum;
+  }
+
+ private:
+  std::vector<Interval> apart_;
+};
+
+}  // namespace paceline::stats

@@ -1,0 +1,164 @@
+#include "models/training/data_parallel.h"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/training/buckets.h"
+#include "models/training/step_builder.h"
+
+namespace paceline::training {
+namespace {
+
+using collectives::Collective;
+using workload::ParameterTensor;
+
+constexpr Bytes buffer_size(10'485'760);  // of broadcast_coalesced and reduce_add_coalesced
+constexpr Rank first_gpu(0);
+
+// An image of 224 x 224 pixels of three floats; scores of ImageNet's classes. What DataParallel is
+// mostly shown with.
+constexpr Bytes image(224 * 224 * 3 * 4), scores(1000 * 4);
+
+// Tensors that travel as one.
+struct Coalesced {
+  ElementCount count;
+  workload::DataType type;
+  bool is_flattened;  // of several
+};
+
+// take_tensors of comm.cpp closes its groups as assign_buckets does.
+std::vector<Coalesced> coalesced(std::span<const ParameterTensor> tensors) {
+  std::vector<Coalesced> all;
+  for (const Bucket& bucket : assign_buckets(tensors, std::array{buffer_size})) {
+    all.push_back({bucket_count(tensors, bucket), tensors[bucket.front()].type, bucket.size() > 1});
+  }
+  return all;
+}
+
+std::vector<ParameterTensor> buffers_of(const workload::Workload& workload) {
+  std::vector<ParameterTensor> buffers;
+  for (const workload::TimedLayer& layer : workload.layers) {
+    for (const auto& buffer : layer.buffers) buffers.push_back({"", buffer.count, buffer.type});
+  }
+  return buffers;
+}
+
+// Every operation after the one before it.
+class DataParallelStep {
+ public:
+  explicit DataParallelStep(const StrategyRequest& request) : request_(request), step_(request) {}
+
+  StepProgram build() {
+    if (const auto input = step_.input()) last_ = {*input};
+    for (std::uint32_t pass = 0; pass < request_.common.gradient_accumulation; ++pass) {
+      forward();
+      backward();
+    }
+    compute("optimizer", OperationKind::optimizer, request_.workload.optimizer);
+    step_.only_on(first_gpu, last_.front());
+    return step_.take();
+  }
+
+ private:
+  void compute(std::string name, OperationKind kind, Seconds time) {
+    last_ = {step_.compute(std::move(name), kind, time, last_)};
+  }
+
+  void call(std::string name, Collective collective, ElementCount count, ElementSize size) {
+    last_ = {step_.call(std::move(name), {collective, count, size, first_gpu, {}}, last_)};
+  }
+
+  // `key` has the bytes of a sample.
+  void call_on_samples(std::string name, Collective collective, std::string_view key) {
+    const std::uint64_t samples =
+        std::uint64_t{request_.workload.batch_per_gpu} * request_.cluster.ranks().value();
+    const Bytes all = request_.settings.get<Bytes>(key) * samples;
+    constexpr std::uint64_t float_size = 4;  // backends send no bytes
+    call(std::move(name), collective, ElementCount((all.value() + float_size - 1) / float_size),
+         ElementSize(float_size));
+  }
+
+  // Whether there was something to flatten.
+  bool flatten(const Coalesced& one) {
+    if (!one.is_flattened) return false;
+    const Bytes traffic = one.count * element_size(one.type) * 2;
+    compute("flatten", OperationKind::copy, kernel_time(request_.workload.device, traffic));
+    return true;
+  }
+
+  void broadcast(std::span<const ParameterTensor> tensors, const std::string& name) {
+    for (const Coalesced& one : coalesced(tensors)) {
+      if (flatten(one)) step_.only_on(first_gpu, last_.front());
+      call(name, Collective::broadcast, one.count, element_size(one.type));
+    }
+  }
+
+  void forward() {
+    call_on_samples("scatter inputs", Collective::scatter, "input_size");
+    broadcast(step_.tensors(), "parameters");
+    broadcast(buffers_of(request_.workload), "buffers");
+    compute("forward", OperationKind::forward, request_.workload.forward());
+    call_on_samples("gather outputs", Collective::gather, "output_size");
+  }
+
+  void backward() {
+    call_on_samples("scatter gradients of outputs", Collective::scatter, "output_size");
+    compute("backward", OperationKind::backward, request_.workload.backward());
+    for (const Coalesced& one : coalesced(step_.tensors())) {
+      flatten(one);
+      call("gradients", Collective::reduce, one.count, element_size(one.type));
+    }
+  }
+
+  const StrategyRequest& request_;
+  StepBuilder step_;
+  std::vector<OperationId> last_;
+};
+
+BuiltStep build(const StrategyRequest& request) {
+  BuiltStep built{DataParallelStep(request).build(), {}};
+  for (const auto& [key, what] :
+       {std::pair{"input_size", "a sample's input"}, std::pair{"output_size", "its output"}}) {
+    if (request.settings.is_given(key)) continue;
+    built.assumptions.push_back("data_parallel: " + std::string(what) + " has " +
+                                std::to_string(request.settings.get<Bytes>(key).value()) +
+                                " bytes, as an ImageNet classifier's");
+  }
+  built.assumptions.emplace_back(
+      "data_parallel: the loss on GPU 0 takes no time, and threads do not hold each other up");
+  return built;
+}
+
+std::optional<Refusal> refuse(const StrategyRequest& request) {
+  if (request.cluster.nodes > 1) {
+    return Refusal{
+        "is one process on one node, and the cluster has " + std::to_string(request.cluster.nodes),
+        "take strategy: ddp, or fewer GPUs"};
+  }
+  if (request.common.wire_type) {
+    return Refusal{"reduces gradients in the type that they have", "leave out precision.gradient"};
+  }
+  return std::nullopt;
+}
+
+constexpr std::array keys{
+    settings::Key{"input_size", settings::Size{}, settings::Value(image),
+                  "of a sample, scattered from GPU 0; the default is an ImageNet picture's"},
+    settings::Key{"output_size", settings::Size{}, settings::Value(scores),
+                  "of a sample, gathered to GPU 0, and as much scattered back; the default is "
+                  "ImageNet's classes"},
+};
+
+}  // namespace
+
+constinit const Strategy data_parallel_strategy{
+    .name = "data_parallel",
+    .summary = "torch.nn.DataParallel: one process, all by way of GPU 0",
+    .keys = keys,
+    .build = build,
+    .refuse = refuse,
+};
+
+}  // namespace paceline::training

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "models/training/buckets.h"
+#include "models/training/strategy.h"
+
+namespace paceline::training {
+
+// Of the keys of ddp_strategy.
+[[nodiscard]] DdpSettings ddp_settings(const settings::Settings& settings);
+[[nodiscard]] std::vector<std::string> ddp_assumptions(const DdpSettings& ddp);
+
+// PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
+// - per parameter, when its gradient is ready, one kernel divides by the world size and copies into
+//   the bucket (read and write), or divides in place when the gradient is a view of the bucket;
+// - buckets launch strictly in order, each when all its gradients are in and all before it
+//   launched, on one communication stream;
+// - after the backward, in order, each bucket is waited for and copied back per parameter (not with
+//   views), then the optimizer runs.
+extern const Strategy ddp_strategy;
+
+}  // namespace paceline::training

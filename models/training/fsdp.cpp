@@ -1,0 +1,333 @@
+#include "models/training/fsdp.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/training/call_plan.h"
+#include "models/training/step_builder.h"
+
+namespace paceline::training {
+namespace {
+
+using collectives::Collective;
+using workload::TimedLayer;
+
+enum class Sharding { full, hybrid };
+
+constexpr auto words_of(Sharding) {
+  using enum Sharding;
+  return std::array{Word{full, "full"}, Word{hybrid, "hybrid"}};
+}
+
+enum class BackwardPrefetch { pre, post, none };
+
+constexpr auto words_of(BackwardPrefetch) {
+  using enum BackwardPrefetch;
+  return std::array{Word{pre, "pre"}, Word{post, "post"}, Word{none, "none"}};
+}
+
+// A unit's parameters of one type.
+struct FlatParameter {
+  workload::DataType type;
+  ElementCount count;
+  ElementCount padded;  // to a multiple of the ranks
+};
+
+struct Unit {
+  std::string name;
+  Seconds forward, backward;
+  std::vector<FlatParameter> parameters;
+  std::optional<std::vector<OperationId>> gathered = {};  // by these; nullopt: sharded
+};
+
+ElementCount parameters_of(const TimedLayer& layer) {
+  ElementCount count;
+  for (const auto& tensor : layer.parameters) count += tensor.count;
+  return count;
+}
+
+// Where units begin. What is left behind the last full one joins it.
+std::vector<std::size_t> unit_begins(std::span<const TimedLayer> layers, ElementCount minimum) {
+  std::vector<std::size_t> begins{0};
+  ElementCount open;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ElementCount count = parameters_of(layers[i]);
+    if (count > ElementCount(0) && open > ElementCount(0) && open >= minimum) {
+      begins.push_back(i);
+      open = ElementCount(0);
+    }
+    open += count;
+  }
+  if (begins.size() > 1 && open < minimum) begins.pop_back();
+  return begins;
+}
+
+Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
+  Unit unit{layers.front().name, {}, {}, {}};
+  for (const TimedLayer& layer : layers) {
+    unit.forward += layer.forward;
+    unit.backward += layer.backward;
+    for (const auto& tensor : layer.parameters) {
+      auto& flat = unit.parameters;
+      const auto same = std::ranges::find(flat, tensor.type, &FlatParameter::type);
+      if (same == flat.end()) {
+        flat.push_back({tensor.type, tensor.count, {}});
+      } else {
+        same->count += tensor.count;
+      }
+    }
+  }
+  const std::uint64_t n = ranks.value();
+  for (FlatParameter& flat : unit.parameters) {
+    flat.padded = ElementCount((flat.count.value() + n - 1) / n * n);
+  }
+  return unit;
+}
+
+// The ranks that share one set of shards.
+Group sharing(const StrategyRequest& request) {
+  const bool is_hybrid = request.settings.word<Sharding>("sharding") == Sharding::hybrid;
+  return is_hybrid ? Group::node : Group::all;
+}
+
+std::vector<Unit> units_of(const StrategyRequest& request) {
+  const RankCount ranks = group_cluster(request.cluster, sharing(request)).ranks();
+  const std::span<const TimedLayer> layers = request.workload.layers;
+  auto begins =
+      unit_begins(layers, ElementCount(request.settings.get<std::uint64_t>("min_num_params")));
+  begins.push_back(layers.size());
+  std::vector<Unit> units;
+  for (std::size_t u = 0; u + 1 < begins.size(); ++u) {
+    units.push_back(unit_of(layers.subspan(begins[u], begins[u + 1] - begins[u]), ranks));
+  }
+  return units;
+}
+
+// _get_gradient_predivide_factor: about the square root of the ranks.
+std::uint32_t predivide_factor(std::uint32_t ranks) {
+  std::uint32_t factor = 1;
+  while (ranks % factor == 0 && ranks / factor > factor) factor *= 2;
+  return factor;
+}
+
+// _FreeEventQueue: the host issues no more all-gathers than two ahead of the frees.
+class RateLimiter {
+ public:
+  explicit RateLimiter(bool is_on) : is_on_(is_on) {}
+
+  void freed_by(OperationId compute) {
+    if (is_on_) frees_.push_back(compute);
+  }
+
+  // As a unit is to be gathered, whether or not it is already.
+  void pass() {
+    constexpr std::size_t in_flight_max = 2;
+    if (frees_.size() < in_flight_max) return;
+    awaited_ = frees_.front();
+    frees_.pop_front();
+  }
+
+  // What the host has waited for last: everything issued later starts after it.
+  [[nodiscard]] std::optional<OperationId> awaited() const { return awaited_; }
+
+ private:
+  bool is_on_;
+  std::deque<OperationId> frees_;
+  std::optional<OperationId> awaited_;
+};
+
+class FsdpStep {
+ public:
+  explicit FsdpStep(const StrategyRequest& request)
+      : request_(request),
+        step_(request),
+        units_(units_of(request)),
+        group_(sharing(request)),
+        shards_(group_cluster(request.cluster, group_).ranks().value()),
+        prefetch_(request.settings.word<BackwardPrefetch>("backward_prefetch")),
+        reshards_(request.settings.get<bool>("reshard_after_forward")),
+        limiter_(request.settings.get<bool>("limit_all_gathers")) {
+    if (group_ == Group::node && request.cluster.nodes > 1) {
+      across_ = step_.add_lane({"across nodes", LaneKind::communication});
+    }
+  }
+
+  BuiltStep build() {
+    last_compute_ = step_.input();
+    for (std::uint32_t pass = 0; pass < request_.common.gradient_accumulation; ++pass) {
+      // The stream of all-gathers waits for the one of compute (_root_pre_forward).
+      pass_begins_after_ = last_compute_;
+      forward();
+      backward();
+      take_shards(pass > 0);
+    }
+    step_.compute("optimizer", OperationKind::optimizer,
+                  request_.workload.optimizer * (1.0 / shards_), {});
+    return {step_.take(),
+            {"fsdp: " + std::to_string(units_.size()) +
+                 " units; the first stands for the root, which stays gathered until its backward",
+             "fsdp: the host is never late to issue calls and kernels"}};
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t ranks() const { return request_.cluster.ranks().value(); }
+
+  [[nodiscard]] Seconds kernel(ElementCount count, workload::DataType type,
+                               std::uint64_t passes) const {
+    return kernel_time(request_.workload.device, count * element_size(type) * passes);
+  }
+
+  void gather(Unit& unit, std::vector<OperationId> after) {
+    limiter_.pass();
+    for (const auto before : {pass_begins_after_, limiter_.awaited()}) {
+      if (before) after.push_back(*before);
+    }
+    unit.gathered.emplace();
+    for (const FlatParameter& flat : unit.parameters) {
+      unit.gathered->push_back(step_.call(
+          unit.name + " all-gather",
+          in_group({Collective::all_gather, flat.padded, element_size(flat.type)}), after));
+    }
+  }
+
+  void forward() {
+    for (Unit& unit : units_) {
+      gather(unit, {});
+      const OperationId done =
+          step_.compute(unit.name, OperationKind::forward, unit.forward, *unit.gathered);
+      const bool is_root = &unit == &units_.front();
+      if (!reshards_ || is_root) continue;
+      limiter_.freed_by(done);
+      unit.gathered.reset();
+    }
+  }
+
+  void backward() {
+    limiter_.pass();  // the root's hook comes first; its parameters are there
+    for (std::size_t u = units_.size(); u-- > 0;) {
+      Unit& unit = units_[u];
+      Unit* const next = u == 0 || units_[u - 1].gathered ? nullptr : &units_[u - 1];
+      if (!unit.gathered) gather(unit, {});
+      if (next != nullptr && prefetch_ == BackwardPrefetch::pre) gather(*next, {});
+      const OperationId done =
+          step_.compute(unit.name, OperationKind::backward, unit.backward, *unit.gathered);
+      limiter_.freed_by(done);
+      unit.gathered.reset();
+      if (next != nullptr && prefetch_ == BackwardPrefetch::post) gather(*next, {done});
+      reduce(unit);
+    }
+  }
+
+  void reduce(const Unit& unit) {
+    for (const FlatParameter& flat : unit.parameters) {
+      const auto type = step_.type_on_wire(flat.type);
+      Seconds time = kernel(flat.count, type, 2);  // the division
+      if (type != flat.type) time += cast(flat.count, flat.type, type);
+      if (flat.padded != flat.count) time += kernel(flat.count, type, 2);
+      const OperationId divided =
+          step_.compute(unit.name + " divide", OperationKind::copy, time, {});
+      const OperationId scattered = step_.call(
+          unit.name + " reduce-scatter",
+          in_group({Collective::reduce_scatter, flat.padded, element_size(type)}), {divided});
+      reduced_.push_back(across_ ? reduce_across(unit, flat, type, scattered) : scattered);
+    }
+  }
+
+  // A shard, among the ranks of all nodes that have it.
+  OperationId reduce_across(const Unit& unit, const FlatParameter& flat, workload::DataType type,
+                            OperationId scattered) {
+    CollectiveCall call{Collective::all_reduce, shard_of(flat), element_size(type)};
+    call.group = Group::across_nodes;
+    return step_.call_on(*across_, unit.name + " all-reduce", call, {scattered});
+  }
+
+  [[nodiscard]] CollectiveCall in_group(CollectiveCall call) const {
+    call.group = group_;
+    return call;
+  }
+
+  [[nodiscard]] ElementCount shard_of(const FlatParameter& flat) const {
+    return ElementCount(flat.padded.value() / shards_);
+  }
+
+  [[nodiscard]] Seconds cast(ElementCount count, workload::DataType from,
+                             workload::DataType to) const {
+    return kernel_time(request_.workload.device,
+                       count * element_size(from) + count * element_size(to));
+  }
+
+  // What is done with each rank's reduced shards, and the end of a pass.
+  void take_shards(bool accumulates) {
+    Seconds time;
+    for (const Unit& unit : units_) {
+      for (const FlatParameter& flat : unit.parameters) {
+        const ElementCount shard = shard_of(flat);
+        const auto type = step_.type_on_wire(flat.type);
+        if (ranks() > predivide_factor(ranks())) time += kernel(shard, type, 2);
+        if (type != flat.type) time += cast(shard, type, flat.type);
+        if (accumulates) time += kernel(shard, flat.type, 3);
+      }
+    }
+    last_compute_ = step_.compute("shards", OperationKind::copy, time, std::exchange(reduced_, {}));
+  }
+
+  const StrategyRequest& request_;
+  StepBuilder step_;
+  std::vector<Unit> units_;
+  Group group_;           // that shares one set of shards
+  std::uint32_t shards_;  // of each array
+  BackwardPrefetch prefetch_;
+  bool reshards_;
+  RateLimiter limiter_;
+  std::optional<LaneId> across_;      // where shards are reduced across nodes
+  std::vector<OperationId> reduced_;  // in this pass
+  std::optional<OperationId> last_compute_, pass_begins_after_;
+};
+
+BuiltStep build(const StrategyRequest& request) { return FsdpStep(request).build(); }
+
+std::optional<Refusal> refuse(const StrategyRequest& request) {
+  const bool is_alone = request.cluster.ranks() == RankCount(1);
+  const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
+  if (sharing(request) == Group::all || is_possible) return std::nullopt;
+  return Refusal{"shards within nodes with sharding: hybrid, and these have one GPU each",
+                 "take sharding: full"};
+}
+
+constexpr std::array keys{
+    settings::Key{
+        "sharding", settings::OneOf{settings::texts_of<Sharding>},
+        settings::value_of(Sharding::full),
+        "over all GPUs, or within each node with an all-reduce of the shards across nodes "
+        "(HYBRID_SHARD)"},
+    settings::Key{"min_num_params", settings::Count{0, 1'000'000'000'000},
+                  settings::Value(std::uint64_t{0}),
+                  "layers join until a unit has so many parameters; 0: every layer with parameters "
+                  "is one"},
+    settings::Key{"reshard_after_forward", settings::Flag{}, settings::Value(true),
+                  "parameters are freed after the forward and gathered again (FULL_SHARD), or kept "
+                  "(SHARD_GRAD_OP)"},
+    settings::Key{"limit_all_gathers", settings::Flag{}, settings::Value(true),
+                  "at most two units are gathered ahead of compute"},
+    settings::Key{"backward_prefetch", settings::OneOf{settings::texts_of<BackwardPrefetch>},
+                  settings::value_of(BackwardPrefetch::pre),
+                  "the next unit is gathered before the backward of this one, after it, or when it "
+                  "is needed"},
+};
+
+}  // namespace
+
+constinit const Strategy fsdp_strategy{
+    .name = "fsdp",
+    .summary = "PyTorch FullyShardedDataParallel: all-gather before use, reduce-scatter after",
+    .keys = keys,
+    .build = build,
+    .refuse = refuse,
+};
+
+}  // namespace paceline::training

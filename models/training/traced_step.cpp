@@ -1,0 +1,81 @@
+#include "models/training/traced_step.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace paceline::training {
+namespace {
+
+// The one whose compute is the median of all; of two the quicker.
+Rank median_rank(const TracedWork& traced) {
+  std::vector<std::pair<double, std::uint32_t>> ranks;
+  for (std::uint32_t r = 0; r < traced.ranks; ++r) ranks.emplace_back(traced.slowdown[r], r);
+  const auto middle = ranks.begin() + static_cast<std::ptrdiff_t>((ranks.size() - 1) / 2);
+  std::ranges::nth_element(ranks, middle);
+  return Rank(middle->second);
+}
+
+void take_rank(Operation& operation, Rank rank) {
+  auto* time = std::get_if<Seconds>(&operation.work);
+  if (time == nullptr) return;
+  if (operation.kind == OperationKind::input) *time = Seconds(0);  // one rank late by another
+  *time = *time * operation.part_of(rank);
+  operation.rank_parts.clear();
+}
+
+BuiltStep build(const StrategyRequest& request) {
+  const TracedWork& traced = *request.traced;
+  BuiltStep built{traced.program, {}};
+  const std::uint32_t ranks = request.cluster.ranks().value();
+  if (ranks != traced.ranks) {
+    const Rank rank = median_rank(traced);
+    for (Operation& operation : built.program.operations) take_rank(operation, rank);
+    if (traced.ranks > 1) {
+      built.assumptions.push_back("ranks: all compute what rank " + std::to_string(rank.value()) +
+                                  " of the " + std::to_string(traced.ranks) +
+                                  " traced ones did, the median one, and none begins late");
+    }
+  }
+  for (Operation& operation : built.program.operations) {
+    if (CollectiveCall* call = call_of(operation)) call->range = judged_range;
+  }
+  if (traced.calls_as_traced) return built;
+  for (Operation& operation : built.program.operations) {
+    CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->is_untold) continue;
+    call->how = Unplanned{};
+    if (ranks == 1) call->how = KnownCall{Seconds(0), "traced"};
+  }
+  if (traced.untold_calls > 0) {
+    built.assumptions.push_back("collectives: " + std::to_string(traced.untold_calls) +
+                                " whose kind or size the trace does not tell, or of a part of the "
+                                "ranks, take what they took");
+  }
+  return built;
+}
+
+std::optional<Refusal> refuse(const StrategyRequest& request) {
+  if (request.traced == nullptr) {
+    return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
+  }
+  if (request.common.wire_type) {
+    return Refusal{"sends what the trace sent, of its type", "take strategy: ddp"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+constinit const Strategy traced_strategy{
+    .name = "traced",
+    .summary =
+        "with workload.trace: the trace's own collectives, of the sizes and in the order "
+        "that they had",
+    .keys = {},
+    .build = build,
+    .refuse = refuse,
+    .replays_trace = true,
+};
+
+}  // namespace paceline::training

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/training/strategy.h"
+
+namespace paceline::training {
+
+// A step that was run.
+struct TracedWork {
+  std::uint32_t ranks = 1;       // that it is of
+  StepProgram program;           // for as many; calls take what they took
+  std::size_t untold_calls = 0;  // that can take nothing else: their kind or size is not known
+  std::size_t other_calls = 0;   // that reduce no gradients, and broadcast no buffers
+  bool calls_as_traced = false;  // none is to be predicted
+  bool has_gradients = false;    // of known sizes, so that buckets can be filled anew
+  std::vector<double> slowdown;  // by rank, of compute; beside that of the workload
+};
+
+// The trace's own operations. On as many ranks as it has each rank computes what it did; on others
+// all what the median rank did, and none is late. Calls are left to be predicted, but for those
+// that are to take what they took, or can take nothing else. On one rank there are none of the
+// former.
+extern const Strategy traced_strategy;
+
+}  // namespace paceline::training

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/collectives/plan.h"
+#include "real/backend.h"
+
+namespace paceline::real {
+
+// What a collective is tried on: the contributions are small whole numbers that differ from rank to
+// rank and element to element, so few of them above zero that every sum, also a partial one, is at
+// most 256 and exact in all types, in any order of adding.
+struct Pattern {
+  collectives::Collective collective;
+  RankCount ranks;
+  ElementCount count;
+  Rank root;
+  std::uint64_t seed;  // another one, other numbers
+};
+
+// Elements of the buffer of a collective on `count`: twice as many for an all-to-all.
+[[nodiscard]] ElementCount buffer_size(const Pattern& pattern);
+
+// What a rank has before the collective; places whose content does not matter get a value that no
+// result has.
+void fill(const Pattern& pattern, Rank rank, Buffer& buffer);
+
+// nullopt when the rank has what the collective promises it, else one sentence about the first
+// element that is wrong.
+[[nodiscard]] std::optional<std::string> find_fault(const Pattern& pattern, Rank rank,
+                                                    const Buffer& buffer);
+
+}  // namespace paceline::real

@@ -1,0 +1,66 @@
+#include "scenarios/cli/command_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace paceline::cli {
+
+const Option& Option::required() const {
+  option_->required();
+  return *this;
+}
+
+const Option& Option::needs(const Option& other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
+const Option& Option::excludes(const Option& other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+const Option& Option::repeatable() const {
+  option_->take_all()->allow_extra_args(false);
+  return *this;
+}
+
+const Option& Option::separated_by(char delimiter) const {
+  option_->delimiter(delimiter);
+  return *this;
+}
+
+const Option& Option::in_range(int least, int most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+const Option& Option::one_of(const std::vector<std::string>& values) const {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+template <class Value>
+Option CommandOptions::add_option(const std::string& name, Value& value,
+                                  const std::string& description) {
+  return Option(app_.add_option(name, value, description));
+}
+
+template Option CommandOptions::add_option(const std::string&, std::string&, const std::string&);
+template Option CommandOptions::add_option(const std::string&, std::vector<std::string>&,
+                                           const std::string&);
+template Option CommandOptions::add_option(const std::string&, int&, const std::string&);
+template Option CommandOptions::add_option(const std::string&, std::uint32_t&, const std::string&);
+template Option CommandOptions::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Option CommandOptions::add_option(const std::string&, std::vector<std::uint32_t>&,
+                                           const std::string&);
+template Option CommandOptions::add_option(const std::string&, std::optional<double>&,
+                                           const std::string&);
+
+Option CommandOptions::add_flag(const std::string& name, bool& value,
+                                const std::string& description) {
+  return Option(app_.add_flag(name, value, description));
+}
+
+}  // namespace paceline::cli

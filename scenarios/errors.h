@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+// What ends a command of paceline; real/errors.h has those of paceline-worker.
+namespace paceline {
+
+// Where in a text a value stands: line and column from 1; 0 when it has none (a command-line value,
+// a whole file).
+struct Location {
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+
+// Bad input of the user's: ends a command with one line and exit code 2.
+class InputError : public std::runtime_error {
+ public:
+  // Reads "file:line:column: what; hint", without what is 0. `hint` may be empty.
+  InputError(Location where, const std::string& what, const std::string& hint);
+
+  [[nodiscard]] const Location& where() const { return where_; }
+
+ private:
+  Location where_;
+};
+
+// Trouble in the world rather than in the input: ends a command with one line and exit code 3.
+class BackendError : public std::runtime_error {
+ public:
+  // `backend` is the program or library that has it.
+  BackendError(const std::string& backend, const std::string& message)
+      : std::runtime_error(backend + ": " + message) {}
+};
+
+}  // namespace paceline

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/topology/cluster.h"
+#include "models/workload/workload.h"
+#include "scenarios/loader/document/reader.h"
+
+namespace paceline::loader {
+
+struct NetworkOptions {
+  std::optional<std::uint64_t> sequence;  // empty: the file's own
+  bool pretraining_heads = false;
+};
+
+// A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of
+// the document that names it). `name` is what messages point at.
+[[nodiscard]] workload::Network load_network(const Field& name, const NetworkOptions& options);
+
+// A device, by shipped name or path, likewise.
+[[nodiscard]] workload::Device load_device(const Field& name);
+
+// The `cluster` section, which may name a preset that gives what the section lacks. One node unless
+// it says more; a network bandwidth of 0 when none is given.
+[[nodiscard]] topology::Cluster load_cluster(Reader cluster);
+
+}  // namespace paceline::loader

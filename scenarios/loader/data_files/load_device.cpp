@@ -1,0 +1,60 @@
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "models/shipped_file.h"
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/shipped.h"
+
+namespace paceline::loader {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> device_keys{
+    "schema",   "name",   "compute_capability", "memory_bandwidth", "small_kernel_time", "peak",
+    "attained", "assumed"};
+constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
+constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
+
+}  // namespace
+
+workload::Device load_device(const Field& name) {
+  static const Overrides none;
+  const DocumentPtr document =
+      named_document(name, shipped_devices(), {"paceline.device/1", device_keys});
+  Reader file(document, document->root, "", none);
+  (void)file.find("schema");
+  workload::Device device;
+  device.name = file.require("name", "my-device").text();
+  if (const auto capability = file.find("compute_capability")) {
+    device.compute_capability = capability->number(1, 100);
+  }
+  device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
+  device.small_kernel_time = file.require("small_kernel_time", "2us").seconds();
+  Reader peak = file.map("peak");
+  Reader attained = file.map("attained");
+  Reader attained_compute = attained.map("compute");
+  Reader assumed = file.map("assumed");
+  attained.expect_only(attained_keys);
+  attained_compute.expect_only(precision_keys);
+  device.attained_memory = attained.require("memory", "0.85").number(0.01, 1);
+  const std::pair<const char*, workload::Device::Speed*> speeds[] = {{"fp32", &device.fp32},
+                                                                     {"tf32", &device.tf32},
+                                                                     {"fp16", &device.fp16},
+                                                                     {"bf16", &device.bf16}};
+  for (const auto& [key, speed] : speeds) {
+    const auto given = peak.find(key);
+    if (!given) continue;
+    speed->peak = given->flops_per_second();
+    speed->attained = attained_compute.require(key, "0.5").number(0.01, 1);
+    if (const auto source = assumed.find(key)) speed->assumed = source->text();
+  }
+  peak.finish();
+  attained_compute.finish();
+  attained.finish();
+  assumed.finish();
+  file.finish();
+  return device;
+}
+
+}  // namespace paceline::loader

@@ -1,0 +1,275 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "models/shipped_file.h"
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/shipped.h"
+
+namespace paceline::loader {
+namespace {
+
+using workload::Layer;
+using workload::ModelledCost;
+using workload::ParameterTensor;
+using workload::PassCost;
+
+constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
+constexpr double tensor_elements_max = 1e13;         // so that no sum leaves 64 bits
+constexpr std::size_t layers_max = 100'000;
+
+// Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
+// names (w, a, n, f) the code keeps.
+class LayerReader {
+ public:
+  LayerReader(Reader layer, std::string name, std::uint64_t sequence, bool first)
+      : layer_(std::move(layer)), name_(std::move(name)), sequence_(sequence), first_(first) {}
+
+  Layer conv() {
+    const double in = size("in"), out = size("out"), kernel = size("kernel");
+    const double stride = size("stride"), out_size = size("out_size");
+    const auto groups_field = layer_.find("groups");
+    const double groups =
+        groups_field ? static_cast<double>(groups_field->count(1, extent_max)) : 1;
+    if (std::fmod(in, groups) != 0 || std::fmod(out, groups) != 0) {
+      groups_field->fail("does not divide in and out", "");
+    }
+    const double w = out * in / groups * kernel * kernel;
+    const double in_size = stride * out_size;
+    const double a = in * in_size * in_size + out * out_size * out_size;
+    const double f = 2 * w * out_size * out_size;
+    Layer layer{name_, {tensor("weight", w)}, {}, products(f, a, w)};
+    if (flag("bias", false)) layer.parameters.push_back(tensor("bias", out));
+    return layer;
+  }
+
+  Layer linear() {
+    const double in = size("in"), out = size("out"), rows = rows_or("rows", 1);
+    const double w = in * out;
+    Layer layer{name_, {}, {}, products(2 * rows * w, rows * (in + out), w)};
+    const bool bias = flag("bias", true);
+    if (flag("tied", false)) return layer;
+    layer.parameters.push_back(tensor("weight", w));
+    if (bias) layer.parameters.push_back(tensor("bias", out));
+    return layer;
+  }
+
+  Layer batchnorm() {
+    const double channels = size("channels"), extent = size("size");
+    const double n = channels * extent * extent;
+    Layer layer{
+        name_, {tensor("weight", channels), tensor("bias", channels)}, {}, moves(3 * n, 6 * n)};
+    const ElementCount each(channels);
+    layer.buffers = {{each}, {each}, {ElementCount(1), DataType::int64}};
+    return layer;
+  }
+
+  Layer layernorm() {
+    const double features = size("features"), n = rows_or("rows", 1) * features;
+    return {name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
+  }
+
+  Layer elementwise() {
+    const bool per_token = layer_.has("elements_per_token");
+    const double n =
+        per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
+    const double inputs = layer_.has("inputs") ? size("inputs") : 1;
+    return {name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
+  }
+
+  Layer pool() {
+    const double in = size("in_size"), out = size("out_size");
+    const double n = size("channels") * (in * in + out * out);
+    return {name_, {}, {}, moves(n, n)};
+  }
+
+  Layer embedding() {
+    const double rows = size("rows"), columns = size("columns");
+    const double n = rows_or("lookups", 1) * columns;
+    ModelledCost cost = moves(2 * n, 3 * n);
+    cost.backward.parameter_elements = rows * columns;
+    return {name_, {tensor("weight", rows * columns)}, {}, cost};
+  }
+
+  Layer attention() {
+    const double heads = size("heads"), h = heads * size("head_size");
+    const auto s = static_cast<double>(sequence_);
+    const double n = 4 * s * h + 4 * heads * s * s;
+    const double f = 4 * s * s * h;
+    return {name_, {}, {}, ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}}};
+  }
+
+  Layer parameter() { return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}}; }
+
+  Layer buffer() {
+    const ElementCount count(layer_.require("count", "512").count(1, extent_max));
+    return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
+  }
+
+  void finish() const { layer_.finish(); }
+
+ private:
+  double size(const std::string& key) {
+    return static_cast<double>(layer_.require(key, "64").count(1, extent_max));
+  }
+  // A number, or the word `sequence`.
+  double rows_or(const std::string& key, double fallback) {
+    const auto field = layer_.find(key);
+    if (!field) return fallback;
+    if (field->text() == "sequence") return static_cast<double>(sequence_);
+    return static_cast<double>(field->count(1, extent_max));
+  }
+  bool flag(const std::string& key, bool fallback) {
+    const auto field = layer_.find(key);
+    return field ? field->boolean() : fallback;
+  }
+  ParameterTensor tensor(const char* suffix, double count) const {
+    if (count > tensor_elements_max) {
+      throw InputError(layer_.location(),
+                       fmt::format("{}.{} has more than 10^13 elements", name_, suffix), "");
+    }
+    return {name_ + "." + suffix, ElementCount(count)};
+  }
+  static ModelledCost moves(double forward, double backward) {
+    return {{Flops(0), forward, 0}, {Flops(0), backward, 0}};
+  }
+  // Convolutions and linear layers: backward is two such products, but one in the first layer.
+  [[nodiscard]] ModelledCost products(double f, double a, double w) const {
+    const double times = first_ ? 1 : 2;
+    return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}};
+  }
+
+  Reader layer_;
+  std::string name_;
+  std::uint64_t sequence_;
+  bool first_;
+};
+
+struct LayerKind {
+  std::string_view key;
+  Layer (LayerReader::*read)();
+};
+
+constexpr std::array layer_kinds{LayerKind{"conv", &LayerReader::conv},
+                                 LayerKind{"linear", &LayerReader::linear},
+                                 LayerKind{"batchnorm", &LayerReader::batchnorm},
+                                 LayerKind{"layernorm", &LayerReader::layernorm},
+                                 LayerKind{"elementwise", &LayerReader::elementwise},
+                                 LayerKind{"pool", &LayerReader::pool},
+                                 LayerKind{"embedding", &LayerReader::embedding},
+                                 LayerKind{"attention", &LayerReader::attention},
+                                 LayerKind{"parameter", &LayerReader::parameter},
+                                 LayerKind{"buffer", &LayerReader::buffer}};
+
+constexpr std::array<std::string_view, 5> network_keys{"schema", "name", "sample", "layers",
+                                                       "heads"};
+constexpr std::array<std::string_view, 3> block_keys{"repeat", "from", "layers"};
+// Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
+constexpr std::array<std::string_view, 31> layer_keys{
+    "conv",      "linear",    "batchnorm", "layernorm", "elementwise", "pool",
+    "embedding", "attention", "parameter", "buffer",    "in",          "out",
+    "kernel",    "stride",    "out_size",  "bias",      "groups",      "rows",
+    "tied",      "channels",  "size",      "features",  "elements",    "elements_per_token",
+    "inputs",    "in_size",   "columns",   "lookups",   "heads",       "head_size",
+    "count"};
+
+const Overrides no_overrides;
+
+class NetworkReader {
+ public:
+  explicit NetworkReader(std::uint64_t sequence) : sequence_(sequence) {}
+
+  void read_list(const Field& list) {
+    for (const Field& entry : list.list()) {
+      Reader layer(entry, no_overrides);
+      if (layers_.size() >= layers_max) {
+        entry.fail(fmt::format("makes more than {} layers", layers_max), "");
+      }
+      if (layer.has("repeat")) {
+        read_repeated(layer);
+      } else {
+        layers_.push_back(read_layer(entry, layer));
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<Layer> take() { return std::move(layers_); }
+
+ private:
+  void read_repeated(Reader& block) {
+    block.expect_only(block_keys);
+    const std::uint64_t repeat = block.require("repeat", "12").count(1, 10'000);
+    const auto from_field = block.find("from");
+    const std::uint64_t from = from_field ? from_field->count(0, 10'000) : 0;
+    const Field inner = block.require("layers", "[...]");
+    block.finish();
+    if (repeating_) inner.fail("stands in a repeated block", "repeat one level deep");
+    repeating_ = true;
+    for (std::uint64_t i = from; i < from + repeat; ++i) {
+      counter_ = std::to_string(i);
+      read_list(inner);
+    }
+    repeating_ = false;
+  }
+
+  Layer read_layer(const Field& entry, Reader& layer) {
+    layer.expect_only(layer_keys);
+    for (const LayerKind& kind : layer_kinds) {
+      const auto name = layer.find(std::string(kind.key));
+      if (!name) continue;
+      LayerReader reader(layer, counted(name->text()), sequence_, layers_.empty());
+      Layer read = (reader.*kind.read)();
+      reader.finish();
+      return read;
+    }
+    std::vector<std::string_view> known;
+    for (const LayerKind& kind : layer_kinds) known.push_back(kind.key);
+    throw InputError(entry.location(), "a layer of no known kind",
+                     fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+
+  [[nodiscard]] std::string counted(std::string name) const {
+    const auto place = name.find("{i}");
+    if (repeating_ && place != std::string::npos) name.replace(place, 3, counter_);
+    return name;
+  }
+
+  std::uint64_t sequence_;
+  bool repeating_ = false;
+  std::string counter_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace
+
+workload::Network load_network(const Field& name, const NetworkOptions& options) {
+  const DocumentPtr document =
+      named_document(name, shipped_networks(), {"paceline.network/1", network_keys});
+  Reader file(document, document->root, "", no_overrides);
+  (void)file.find("schema");
+  workload::Network network{file.require("name", "my-network").text(), {}};
+  Reader sample = file.map("sample");
+  const auto default_sequence = sample.find("sequence");
+  if (sample.has("image_size")) (void)sample.find("image_size");
+  sample.finish();
+  if (options.sequence && !default_sequence) {
+    name.fail("has no sequence length", "leave out sequence");
+  }
+  const std::uint64_t sequence =
+      options.sequence.value_or(default_sequence ? default_sequence->count(1, 1'000'000) : 1);
+  NetworkReader reader(sequence);
+  reader.read_list(file.require("layers", "[...]"));
+  const auto heads = file.find("heads");
+  file.finish();
+  if (options.pretraining_heads) {
+    if (!heads) name.fail("has no pre-training heads", "leave out pretraining_heads");
+    reader.read_list(*heads);
+  }
+  network.layers = reader.take();
+  return network;
+}
+
+}  // namespace paceline::loader

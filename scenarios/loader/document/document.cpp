@@ -1,0 +1,182 @@
+#include "scenarios/loader/document/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+namespace paceline::loader {
+namespace {
+
+constexpr std::size_t file_bytes_max = 1 << 20;
+constexpr std::uint64_t values_max = 100'000;
+
+Location at(const std::string& name, const YAML::Mark& mark) {
+  if (mark.is_null()) return {name, 0, 0};
+  return {name, static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
+}
+
+// Counts the values of a document with its aliases written out, without writing them out, and
+// refuses a second one.
+class ValueCounter : public YAML::EventHandler {
+ public:
+  explicit ValueCounter(const std::string& name) : name_(name) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) throw InputError(at(name_, mark), "starts a second document", "keep one a file");
+    started_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, 1); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    leaf(mark, 0, sizes_[anchor]);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
+    leaf(mark, anchor, 1);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YAML::anchor_t anchor;
+    std::uint64_t size;
+  };
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    leaf(mark, 0, 1);
+    open_.push_back({anchor, 1});
+  }
+  void close() {
+    const Open closed = open_.back();
+    open_.pop_back();
+    if (closed.anchor != 0) sizes_[closed.anchor] = closed.size;
+    if (!open_.empty()) open_.back().size += closed.size;
+  }
+  void leaf(const YAML::Mark& mark, YAML::anchor_t anchor, std::uint64_t size) {
+    if (anchor != 0) sizes_[anchor] = size;
+    if (!open_.empty()) open_.back().size += size;
+    total_ += size;
+    if (total_ > values_max) {
+      throw InputError(at(name_, mark),
+                       "stands for more than " + std::to_string(values_max) +
+                           " values when its aliases are written out",
+                       "use fewer anchors and aliases");
+    }
+  }
+
+  const std::string& name_;
+  bool started_ = false;
+  std::uint64_t total_ = 0;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::uint64_t> sizes_;
+};
+
+// The length of the UTF-8 sequence that starts the text, 0 when it is none (RFC 3629).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is above U+10FFFF.
+  const unsigned char second = byte(1);
+  const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return refused ? 0 : length;
+}
+
+void require_text(const std::string& name, std::string_view text) {
+  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+  if (control != text.end()) {
+    throw InputError({name, 0, 0},
+                     "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
+                         std::to_string(static_cast<unsigned char>(*control)),
+                     "give a YAML file");
+  }
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(i) + " is no UTF-8",
+                       "save the file as UTF-8");
+    }
+    i += length;
+  }
+}
+
+// Not by its size: a pipe has none. Reads no more than it must to tell that there is too much.
+std::string text_of_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  std::string text(file_bytes_max + 1, '\0');
+  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (!file || std::ferror(file.get()) != 0) {
+    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
+  }
+  if (text.size() > file_bytes_max) {
+    throw InputError({path, 0, 0}, "is larger than 1 MiB", "a scenario is a small YAML file");
+  }
+  return text;
+}
+
+// Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
+std::string folder_of(const std::string& path) {
+  std::error_code unknown;
+  const bool is_stream = path.starts_with("/dev/") || path.starts_with("/proc/") ||
+                         !std::filesystem::is_regular_file(path, unknown);
+  return is_stream ? "" : std::filesystem::path(path).parent_path().string();
+}
+
+}  // namespace
+
+Location location_of(const Document& document, const YAML::Node& node) {
+  if (!document.has_lines) return {document.name, 0, 0};
+  return at(document.name, node.Mark());
+}
+
+DocumentPtr parse_document(std::string name, std::string_view text) {
+  require_text(name, text);
+  std::string owned(text);
+  try {
+    std::istringstream counted(owned);
+    YAML::Parser parser(counted);
+    ValueCounter counter(name);
+    while (parser.HandleNextDocument(counter)) {
+    }
+    auto root = YAML::Load(owned);
+    return std::make_shared<Document>(
+        Document{std::move(name), "", std::move(owned), std::move(root), true});
+  } catch (const YAML::Exception& error) {
+    throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
+  }
+}
+
+DocumentPtr read_document(const std::string& path) {
+  auto document = std::make_shared<Document>(*parse_document(path, text_of_file(path)));
+  document->folder = folder_of(path);
+  return document;
+}
+
+}  // namespace paceline::loader

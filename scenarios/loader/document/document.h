@@ -1,0 +1,32 @@
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "scenarios/errors.h"
+
+namespace paceline::loader {
+
+// A YAML text and the name that messages give it.
+struct Document {
+  std::string name;
+  std::string folder;  // where its relative paths start; empty: the working directory
+  std::string text;
+  YAML::Node root;
+  bool has_lines = true;  // false: a command-line value; messages give no line
+};
+
+using DocumentPtr = std::shared_ptr<const Document>;
+
+// Both throw InputError: a file that is missing, unreadable, above 1 MiB, or not text; YAML that
+// does not parse or is more than one document; and YAML whose aliases stand for more than 100,000
+// values (an "alias bomb"). The file may be a pipe.
+[[nodiscard]] DocumentPtr read_document(const std::string& path);
+[[nodiscard]] DocumentPtr parse_document(std::string name, std::string_view text);
+
+[[nodiscard]] Location location_of(const Document& document, const YAML::Node& node);
+
+}  // namespace paceline::loader

@@ -1,0 +1,336 @@
+#include "scenarios/loader/document/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "models/units/parse.h"
+
+namespace paceline::loader {
+namespace {
+
+std::string last_part(const std::string& path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string::npos ? path : path.substr(dot + 1);
+}
+
+YAML::Node find_key(const YAML::Node& map, const std::string& key) {
+  if (!map.IsDefined() || !map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
+  for (const auto& entry : map) {
+    if (entry.first.IsScalar() && entry.first.Scalar() == key) return entry.second;
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+template <class T>
+T value_or_fail(const Parsed<T>& parsed, const Field& field) {
+  if (const auto* error = std::get_if<UnitError>(&parsed)) field.fail(error->what, error->hint);
+  return std::get<T>(parsed);
+}
+
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  std::optional<std::string> best;
+  std::size_t fewest = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edits(word, candidate);
+    if (distance < fewest) {
+      fewest = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+void Field::fail(const std::string& what, const std::string& hint) const {
+  const std::string shown = node_.IsScalar() ? fmt::format(" \"{:.60}\"", node_.Scalar()) : "";
+  throw InputError(location(), last_part(path_) + shown + " " + what, hint);
+}
+
+std::string Field::text() const {
+  if (!node_.IsScalar()) fail("is not a single value", "");
+  const std::string& value = node_.Scalar();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(value.begin(), value.end(), is_control)) fail("has a control character", "");
+  return value;
+}
+
+template <class T>
+T Field::positive(T value, std::string_view what) const {
+  if (!(value > T(0))) fail(fmt::format("is not a {} above zero", what), "");
+  return value;
+}
+
+// Limits that no sensible value reaches; within them sums and quotients stay finite.
+constexpr Seconds seconds_max(1e9);  // 30 years
+constexpr BytesPerSecond bandwidth_min(1), bandwidth_max(1e18);
+constexpr FlopsPerSecond speed_min(1), speed_max(1e24);
+constexpr SamplesPerSecond throughput_min(1e-9), throughput_max(1e18);
+
+template <class T>
+T within(const Field& field, T value, T least, T most) {
+  if (value < least) field.fail("is too small", "");
+  if (value > most) field.fail("is too large", "");
+  return value;
+}
+
+Seconds Field::seconds() const {
+  return within(*this, value_or_fail(parse_seconds(text()), *this), Seconds(0), seconds_max);
+}
+Seconds Field::positive_seconds() const { return positive(seconds(), "time"); }
+BytesPerSecond Field::bandwidth() const {
+  const auto value = positive(value_or_fail(parse_bandwidth(text()), *this), "bandwidth");
+  return within(*this, value, bandwidth_min, bandwidth_max);
+}
+Bytes Field::bytes() const { return positive(value_or_fail(parse_bytes(text()), *this), "size"); }
+FlopsPerSecond Field::flops_per_second() const {
+  const auto value =
+      positive(value_or_fail(parse_flops_per_second(text()), *this), "compute speed");
+  return within(*this, value, speed_min, speed_max);
+}
+SamplesPerSecond Field::throughput() const {
+  const auto value = positive(value_or_fail(parse_throughput(text()), *this), "throughput");
+  return within(*this, value, throughput_min, throughput_max);
+}
+
+bool Field::boolean() const {
+  const std::string value = text();
+  if (value == "true") return true;
+  if (value == "false") return false;
+  fail("is neither true nor false", "write true or false");
+}
+
+double Field::number(double least, double most) const {
+  const std::string value = text();
+  double parsed = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  const std::string range = fmt::format("write a number from {} to {}", least, most);
+  if (error != std::errc{} || end != value.data() + value.size() || !std::isfinite(parsed)) {
+    fail("is not a number", range);
+  }
+  if (parsed < least || parsed > most) fail("is out of range", range);
+  return parsed;
+}
+
+std::uint64_t Field::count(std::uint64_t least, std::uint64_t most) const {
+  const double parsed = number(static_cast<double>(least), static_cast<double>(most));
+  if (parsed != std::floor(parsed)) fail("is not a whole number", "");
+  return static_cast<std::uint64_t>(parsed);
+}
+
+double Field::fraction(double most) const {
+  const std::string value = text();
+  if (!value.empty() && value.back() == '%') {
+    double parsed = 0;
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size() - 1, parsed);
+    if (error != std::errc{} || end != value.data() + value.size() - 1 ||
+        !(parsed >= 0 && parsed <= most * 100)) {
+      fail("is not a part of the whole", fmt::format("write 0% to {}%", most * 100));
+    }
+    return parsed / 100;
+  }
+  return number(0, most);
+}
+
+std::size_t Field::word(std::span<const std::string_view> words) const {
+  const std::string value = text();
+  const auto found = std::find(words.begin(), words.end(), value);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const std::vector<std::string> known(words.begin(), words.end());
+  const auto close = nearest(value, known);
+  fail("is not known", (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
+                           fmt::format("known: {}", fmt::join(known, ", ")));
+}
+
+std::vector<Field> Field::list() const {
+  if (!node_.IsSequence()) fail("is not a list", "write [a, b, ...]");
+  if (node_.size() == 0) fail("is an empty list", "write [a, b, ...]");
+  std::vector<Field> elements;
+  for (const auto& element : node_) elements.emplace_back(document_, element, path_);
+  return elements;
+}
+
+Reader::Reader(DocumentPtr document, YAML::Node map, std::string path, const Overrides& overrides)
+    : path_(std::move(path)), overrides_(&overrides) {
+  lay_over(std::move(document), std::move(map));
+}
+
+Reader::Reader(const Field& map, const Overrides& overrides)
+    : Reader(map.document(), map.node(), map.path(), overrides) {}
+
+void Reader::lay_over(DocumentPtr document, YAML::Node map) {
+  if (map.IsDefined() && !map.IsMap() && !map.IsNull()) {
+    Field(document, map, path_).fail("is not a map", "write keys with values below it");
+  }
+  layers_.push_back({std::move(document), std::move(map)});
+}
+
+std::string Reader::below(const std::string& key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
+
+std::optional<Field> Reader::find(const std::string& key) {
+  asked_.insert(key);
+  if (const auto found = overrides_->find(below(key)); found != overrides_->end()) {
+    return found->second;
+  }
+  for (const Layer& layer : layers_) {
+    const YAML::Node node = find_key(layer.map, key);
+    if (node.IsDefined() && !node.IsNull()) return Field(layer.document, node, below(key));
+  }
+  return std::nullopt;
+}
+
+std::optional<Field> Reader::find_list(const std::string& key) {
+  open_.insert(key);
+  return find(key);
+}
+
+Field Reader::require(const std::string& key, std::string_view example) {
+  if (auto field = find(key)) return *field;
+  throw InputError(location(), fmt::format("{} is missing", below(key)),
+                   fmt::format("write {}: {}", key, example));
+}
+
+Reader Reader::map(const std::string& key) {
+  asked_.insert(key);
+  open_.insert(key);
+  if (const auto whole = overrides_->find(below(key)); whole != overrides_->end()) {
+    return Reader(whole->second, *overrides_);
+  }
+  std::optional<Reader> reader;
+  for (const Layer& layer : layers_) {
+    const YAML::Node node = find_key(layer.map, key);
+    if (reader) {
+      reader->lay_over(layer.document, node);
+    } else {
+      reader.emplace(layer.document, node, below(key), *overrides_);
+    }
+  }
+  return *reader;
+}
+
+bool Reader::overridden(const std::string& key) const {
+  const std::string path = below(key);
+  return std::any_of(overrides_->begin(), overrides_->end(), [&](const auto& entry) {
+    return entry.first == path || entry.first.rfind(path + ".", 0) == 0;
+  });
+}
+
+bool Reader::has(const std::string& key) {
+  asked_.insert(key);
+  if (overridden(key)) return true;
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [&](const Layer& layer) { return find_key(layer.map, key).IsDefined(); });
+}
+
+Location Reader::location() const {
+  const Layer& first = layers_.front();
+  if (!first.map.IsDefined()) return {first.document->name, 0, 0};
+  return location_of(*first.document, first.map);
+}
+
+std::vector<std::pair<std::string, Field>> Reader::entries() {
+  std::vector<std::pair<std::string, Field>> all;
+  const Layer& first = layers_.front();
+  if (first.map.IsDefined() && first.map.IsMap()) {
+    for (const auto& entry : first.map) {
+      if (!entry.first.IsScalar()) continue;
+      const std::string& key = entry.first.Scalar();
+      asked_.insert(key);
+      if (overrides_->contains(below(key))) continue;
+      all.emplace_back(key, Field(first.document, entry.second, below(key)));
+    }
+  }
+  for (const auto& [path, field] : *overrides_) {
+    if (path_.empty() || path.rfind(path_ + ".", 0) != 0) continue;
+    const std::string key = path.substr(path_.size() + 1);
+    asked_.insert(key);
+    all.emplace_back(key, field);
+  }
+  return all;
+}
+
+void Reader::fail_unknown(const std::string& key, Location where,
+                          std::span<const std::string> known) const {
+  const auto close = nearest(key, known);
+  throw InputError(std::move(where), fmt::format("unknown key \"{:.60}\"", below(key)),
+                   close ? fmt::format("did you mean {}?", *close)
+                         : fmt::format("known keys: {}", fmt::join(known, ", ")));
+}
+
+std::string Reader::rest_of(const std::string& overridden_path) const {
+  if (path_.empty()) return overridden_path;
+  const std::string prefix = path_ + ".";
+  return overridden_path.starts_with(prefix) ? overridden_path.substr(prefix.size()) : "";
+}
+
+void Reader::expect_only(std::span<const std::string_view> keys) const {
+  const auto require_known = [&](const std::string& key, const auto& where) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
+    std::vector<std::string> known(keys.begin(), keys.end());
+    std::sort(known.begin(), known.end());
+    fail_unknown(key, where(), known);
+  };
+  for (const Layer& layer : layers_) {
+    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
+    for (const auto& entry : layer.map) {
+      if (!entry.first.IsScalar()) continue;  // finish() refuses it
+      require_known(entry.first.Scalar(),
+                    [&] { return location_of(*layer.document, entry.first); });
+    }
+  }
+  for (const auto& [path, field] : *overrides_) {
+    const std::string rest = rest_of(path);
+    if (rest.empty()) continue;
+    require_known(rest.substr(0, rest.find('.')), [&field = field] { return field.location(); });
+  }
+}
+
+void Reader::finish() const {
+  const std::vector<std::string> known(asked_.begin(), asked_.end());
+  for (const Layer& layer : layers_) {
+    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
+    std::set<std::string> seen;
+    for (const auto& entry : layer.map) {
+      const Location where = location_of(*layer.document, entry.first);
+      if (!entry.first.IsScalar()) throw InputError(where, "a key is not a word", "");
+      const std::string& key = entry.first.Scalar();
+      if (!asked_.contains(key)) fail_unknown(key, where, known);
+      if (!seen.insert(key).second) {
+        throw InputError(where, fmt::format("key \"{}\" stands twice", key), "keep one of them");
+      }
+    }
+  }
+  for (const auto& [path, field] : *overrides_) {
+    const std::string rest = rest_of(path);
+    if (rest.empty() || asked_.contains(rest)) continue;
+    const std::string key = rest.substr(0, rest.find('.'));
+    if (!asked_.contains(key)) fail_unknown(key, field.location(), known);
+    if (key != rest && !open_.contains(key)) {
+      throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
+                       fmt::format("set {} itself", below(key)));
+    }
+  }
+}
+
+}  // namespace paceline::loader

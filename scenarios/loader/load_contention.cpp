@@ -1,0 +1,23 @@
+#include "scenarios/loader/sections.h"
+
+namespace paceline::loader {
+
+Contention load_contention(Reader& file) {
+  const auto field = file.find("contention");
+  Contention contention;
+  if (!field || field->text() == "off") return contention;
+  contention.where = field->location();
+  contention.assumed = field->text() == "assumed";
+  contention.measured = field->text() == "measured";
+  if (!contention.assumed && !contention.measured) {
+    try {
+      contention.slowdown = field->number(1, 100);
+    } catch (const InputError&) {
+      field->fail("is neither off, assumed, measured nor a factor of 1 to 100",
+                  "write contention: 1.3");
+    }
+  }
+  return contention;
+}
+
+}  // namespace paceline::loader

@@ -1,0 +1,110 @@
+#include "scenarios/run/preparer.h"
+
+#include <utility>
+
+#include "scenarios/run/calibrated_cluster.h"
+
+namespace paceline {
+namespace {
+
+// Calls of known times keep their own intervals.
+void widen_simulated_calls(double part, PreparedPoint& made) {
+  for (training::Operation& operation : made.point.program.operations) {
+    auto* call = call_of(operation);
+    if (call != nullptr && call->known() == nullptr) call->range = {1 / (1 + part), 1 + part};
+  }
+}
+
+// Those of a trace have a part for each rank.
+std::size_t operations_of(const training::StepProgram& program) {
+  std::size_t count = program.operations.size();
+  for (const training::Operation& one : program.operations) count += one.rank_parts.size() / 16;
+  return count;
+}
+
+std::size_t operations_of(const Scenario& scenario) {
+  return scenario.workload.layers.size() +
+         (scenario.traced ? operations_of(scenario.traced->program) : 0);
+}
+
+}  // namespace
+
+std::shared_ptr<const Scenario> Preparer::scenario(std::size_t point) {
+  return kept(point).scenario;
+}
+
+std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
+  Kept& of_point = kept(point);
+  if (!of_point.prediction) {
+    of_point.prediction =
+        std::make_shared<const PreparedPoint>(predicted(*of_point.scenario, point));
+    count(operations_of(of_point.prediction->point.program));
+  }
+  return of_point.prediction;
+}
+
+std::shared_ptr<const PreparedPoint> Preparer::measurement(std::size_t point) {
+  Kept& of_point = kept(point);
+  if (!of_point.measurement) {
+    of_point.measurement =
+        std::make_shared<const PreparedPoint>(measured(*of_point.scenario, point));
+    count(operations_of(of_point.measurement->point.program));
+  }
+  return of_point.measurement;
+}
+
+Preparer::Kept& Preparer::kept(std::size_t point) {
+  const auto known = by_point_.find(point);
+  if (known != by_point_.end()) {
+    kept_.splice(kept_.begin(), kept_, known->second);
+    return kept_.front();
+  }
+  Kept made{point, std::make_shared<const Scenario>(file_.scenario(point)), nullptr, nullptr};
+  ++scenarios_loaded_;
+  kept_.push_front(std::move(made));
+  by_point_.emplace(point, kept_.begin());
+  count(operations_of(*kept_.front().scenario));
+  return kept_.front();
+}
+
+// The point that was asked for, in front, stays.
+void Preparer::count(std::size_t operations) {
+  kept_.front().operations += operations;
+  operations_ += operations;
+  while (operations_ > operations_kept && kept_.size() > 1) {
+    operations_ -= kept_.back().operations;
+    by_point_.erase(kept_.back().point);
+    kept_.pop_back();
+  }
+}
+
+PreparedPoint Preparer::predicted(const Scenario& scenario, std::size_t point) {
+  const bool is_calibrated = !scenario.calibration.empty();
+  PreparedPoint made =
+      resolve(scenario, point, is_calibrated ? &calibration(scenario.calibration) : nullptr);
+  if (options_.as_measured) choose_automatic_calls(made);
+  if (const auto part = options_.call_uncertainty) widen_simulated_calls(*part, made);
+  return made;
+}
+
+PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
+  PreparedPoint made = resolve(scenario, point, nullptr);
+  made.point.measure = scenario.real.measure;
+  if (!scenario.calibration.empty()) {
+    take_links(calibration(scenario.calibration), scenario, made.point.cluster, made.assumptions);
+  }
+  choose_automatic_calls(made);
+  made.assumptions.clear();  // of the model
+  if (!scenario.compute_assumption.empty()) {
+    made.assumptions.push_back(scenario.compute_assumption);
+  }
+  return made;
+}
+
+const Calibration& Preparer::calibration(const std::string& path) {
+  const auto [entry, is_new] = calibrations_.try_emplace(path);
+  if (is_new) entry->second = read_calibration(path);
+  return entry->second;
+}
+
+}  // namespace paceline

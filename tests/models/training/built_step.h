@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/collectives/registry.h"
+#include "models/training/strategy.h"
+
+namespace paceline::training {
+
+// What a strategy is told. Of the values those of its own keys count.
+struct Told {
+  std::map<std::string, settings::Value> values;
+  CommonSettings common;
+  std::uint32_t ranks = 5;  // on each node
+  std::uint32_t nodes = 1;
+};
+
+inline topology::Cluster cluster_of(const Told& told) {
+  topology::Cluster cluster;
+  cluster.nodes = told.nodes;
+  cluster.gpus_per_node = told.ranks;
+  return cluster;
+}
+
+inline StepProgram build(const Strategy& strategy, const workload::Workload& workload,
+                         const Told& told) {
+  settings::Settings settings(strategy.keys);
+  for (const auto& [name, value] : told.values) {
+    for (const settings::Key& key : strategy.keys) {
+      if (key.name == name) settings.set(name, value);
+    }
+  }
+  return build_step(strategy, {workload, cluster_of(told), settings, told.common}).program;
+}
+
+inline StepProgram build_plain(const workload::Workload& workload, const Told& told) {
+  return plain_step({workload, cluster_of({{}, {}, 1}), {}, told.common});
+}
+
+// Those that need no trace.
+inline std::vector<const Strategy*> of_gradients() {
+  std::vector<const Strategy*> found;
+  for (const Strategy* strategy : strategies()) {
+    if (!strategy->replays_trace) found.push_back(strategy);
+  }
+  return found;
+}
+
+// By rings, or else trees, or else what there is.
+inline StepProgram with_algorithms_named(StepProgram program) {
+  for (Operation& operation : program.operations) {
+    auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (call == nullptr) continue;
+    for (const char* name : {"direct", "binomial_tree", "ring"}) {
+      if (collectives::find_algorithm(call->collective, name)) call->how = SimulatedCall{name};
+    }
+  }
+  return program;
+}
+
+using Ids = std::vector<OperationId>;
+
+struct Call {
+  OperationId id;
+  collectives::Collective collective;
+  std::uint64_t count;
+  std::uint64_t element_size;
+  Ids after;
+};
+
+inline std::vector<Call> calls_of(const StepProgram& program, collectives::Collective collective) {
+  std::vector<Call> calls;
+  for (OperationId id = 0; id < program.operations.size(); ++id) {
+    const Operation& operation = program.operations[id];
+    const auto* call = std::get_if<CollectiveCall>(&operation.work);
+    if (!call || call->collective != collective) continue;
+    calls.push_back(
+        {id, call->collective, call->count.value(), call->element_size.value(), operation.after});
+  }
+  return calls;
+}
+
+// All calls that add up gradients.
+inline std::vector<Call> reductions_of(const StepProgram& program) {
+  using collectives::Collective;
+  std::vector<Call> calls;
+  for (const auto one : {Collective::all_reduce, Collective::reduce_scatter, Collective::reduce}) {
+    for (const Call& call : calls_of(program, one)) calls.push_back(call);
+  }
+  return calls;
+}
+
+}  // namespace paceline::training

@@ -1,0 +1,93 @@
+// What ranks on hardware start, and when, is what the scheduler says of the ends that they had.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "models/training/scheduler.h"
+#include "tests/models/training/random_programs.h"
+#include "tests/real/worker/on_threads.h"
+
+namespace paceline::test {
+namespace {
+
+using training::Interval;
+using training::OperationId;
+
+// The order in which a scheduler starts operations that end when they did.
+std::vector<OperationId> order_of_starts(const training::StepProgram& program,
+                                         const std::vector<Interval>& ran) {
+  std::vector<OperationId> ends(ran.size());
+  for (OperationId id = 0; id < ends.size(); ++id) ends[id] = id;
+  std::ranges::stable_sort(ends, {}, [&](OperationId id) { return ran[id].end; });
+  const training::LaneQueues queues(program);
+  training::Scheduler scheduler(queues);
+  std::vector<OperationId> starts;
+  std::vector<bool> started(ran.size());
+  const auto start_all = [&] {
+    while (const auto ready = scheduler.next()) {
+      starts.push_back(ready->operation);
+      started[ready->operation] = true;
+    }
+  };
+  start_all();
+  for (const OperationId id : ends) {
+    EXPECT_TRUE(started[id]) << "operation " << id << " ended before it could start";
+    if (!started[id]) return starts;
+    scheduler.finish(id, std::max(ran[id].end, scheduler.intervals()[id].start));
+    start_all();
+  }
+  return starts;
+}
+
+// Ends that coincide, but for what threads take to wake up, may be told in either order.
+TEST(OneSchedule, RealRanksStartTheSameOperationsInTheSameOrder) {
+  constexpr std::uint32_t ranks = 2;
+  constexpr Seconds coincide(2e-3);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 10; ++i) {
+    ResolvedPoint point;
+    point.cluster.gpus_per_node = ranks;
+    point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
+    point.program = training::random_program(random, RankCount(ranks));
+    point.measure = MeasureSettings{CollectiveMode::plan, 2, 1};
+    const Result result = measured_on_threads(point, ranks);
+    for (const RankClass& members : result.trace.classes) {
+      const auto starts = order_of_starts(point.program, members.intervals);
+      ASSERT_EQ(starts.size(), point.program.operations.size());
+      Seconds latest;
+      for (const OperationId id : starts) {
+        const Seconds start = members.intervals[id].start;
+        EXPECT_GT(start, latest - coincide) << "program " << i << ", operation " << id;
+        latest = std::max(latest, start);
+      }
+    }
+  }
+}
+
+// 100, 10 and 10 ms in two slots: the third starts when the second is done.
+TEST(OneSchedule, RealRanksStartACallInWhicheverSlotIsFreeFirst) {
+  ResolvedPoint point;
+  point.cluster.gpus_per_node = 2;
+  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
+  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication, 2});
+  for (const double time : {0.1, 0.01, 0.01}) {
+    training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1),
+                                  ElementSize(4), Rank(0),
+                                  training::KnownCall{Seconds(time), "known"}};
+    point.program.add({"call", training::OperationKind::collective, lane, {}, call});
+  }
+  point.measure = MeasureSettings{CollectiveMode::plan, 2, 1};
+  const Result result = measured_on_threads(point, 2);
+  for (const RankClass& members : result.trace.classes) {
+    EXPECT_EQ(members.intervals[2].released_by, std::optional<OperationId>(1));
+    EXPECT_GE(members.intervals[2].start, Seconds(0.01));
+    EXPECT_LT(members.intervals[2].start, Seconds(0.1));
+  }
+}
+
+}  // namespace
+}  // namespace paceline::test

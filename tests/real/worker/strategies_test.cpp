@@ -1,0 +1,41 @@
+// Steps of two-layer models on threads, by the shared plans.
+
+#include <gtest/gtest.h>
+
+#include "models/training/data_parallel.h"
+#include "models/training/fsdp.h"
+#include "tests/models/training/two_layers.h"
+#include "tests/real/worker/on_threads.h"
+
+namespace paceline::test {
+namespace {
+
+// Compute takes no less than it is told, and calls some time.
+void expect_steps_longer_than(const training::Strategy& strategy, const training::Told& told,
+                              double seconds) {
+  ResolvedPoint point = point_of(strategy, training::two_layers(), told);
+  point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
+  const Result result = measured_on_threads(point, told.ranks * told.nodes);
+  ASSERT_TRUE(result.measurement);
+  EXPECT_EQ(result.measurement->steps.size(), 3U);
+  EXPECT_GT(result.totals.step, Seconds(seconds));
+}
+
+// Forward and backward of 5 and 7 ms, a third of the optimizer's 2 ms.
+TEST(Strategies, FsdpRunsOnThreads) {
+  expect_steps_longer_than(training::fsdp_strategy, {{}, {}, 3}, 12e-3 + 2e-3 / 3);
+}
+
+// Groups of two ranks within nodes and across them: half the optimizer.
+TEST(Strategies, FsdpOfGroupsRunsOnThreads) {
+  expect_steps_longer_than(training::fsdp_strategy, {{{"sharding", std::uint64_t{1}}}, {}, 2, 2},
+                           13e-3);
+}
+
+// The optimizer in full, on one rank.
+TEST(Strategies, DataParallelRunsOnThreads) {
+  expect_steps_longer_than(training::data_parallel_strategy, {{}, {}, 3}, 14e-3);
+}
+
+}  // namespace
+}  // namespace paceline::test

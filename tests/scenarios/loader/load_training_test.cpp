@@ -1,0 +1,105 @@
+// Which keys of the section `training` go to which strategy, and what they mean to it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/training/ddp.h"
+#include "scenarios/loader/scenario_text.h"
+#include "scenarios/run/resolve.h"
+
+namespace paceline {
+namespace {
+
+using Set = std::vector<std::pair<const char*, const char*>>;
+
+Scenario loaded(const Set& settings) {
+  ScenarioText text;
+  text.set("cluster.preset", "dgx1-v100");
+  for (const auto& [path, value] : settings) text.set(path, value);
+  return text.scenario();
+}
+
+std::string refused(const Set& settings) {
+  try {
+    (void)loaded(settings);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Training, GivesDdpItsSettings) {
+  const auto ddp = [](const Set& settings) {
+    return training::ddp_settings(loaded(settings).strategy_settings);
+  };
+  const auto unless_given = ddp({});
+  const training::DdpSettings defaults;
+  EXPECT_EQ(unless_given.bucket_cap, defaults.bucket_cap);
+  EXPECT_FALSE(unless_given.bucket_cap_was_set);
+  EXPECT_FALSE(unless_given.first_bucket);
+  EXPECT_EQ(unless_given.torch_minor, defaults.torch_minor);
+  EXPECT_TRUE(unless_given.broadcast_buffers);
+  const auto given = ddp({{"training.bucket_cap", "25MiB"},
+                          {"training.first_bucket", "2MiB"},
+                          {"training.torch_version", "1.13.1"},
+                          {"training.broadcast_buffers", "false"},
+                          {"training.iteration", "first"}});
+  EXPECT_EQ(given.bucket_cap, defaults.bucket_cap);
+  EXPECT_TRUE(given.bucket_cap_was_set);
+  EXPECT_EQ(given.first_bucket, Bytes(2 << 20));
+  EXPECT_EQ(given.torch_major, 1U);
+  EXPECT_EQ(given.torch_minor, 13U);
+  EXPECT_FALSE(given.broadcast_buffers);
+  EXPECT_TRUE(given.first_iteration);
+  EXPECT_FALSE(ddp({{"training.first_bucket", "auto"}}).first_bucket);
+}
+
+TEST(Training, RefusesKeysOfOtherStrategies) {
+  EXPECT_EQ(refused({{"training.strategy", "wait_free"}, {"training.bucket_cap", "1MiB"}}),
+            "command line: bucket_cap is a key of strategy ddp, not of wait_free; leave it out, or "
+            "take strategy: ddp");
+  EXPECT_EQ(refused({{"training.reshard_after_forward", "false"}}),
+            "command line: reshard_after_forward is a key of strategy fsdp, not of ddp; leave it "
+            "out, or take strategy: fsdp");
+}
+
+TEST(Training, HoldsKeysToTheirTypes) {
+  EXPECT_EQ(refused({{"training.strategy", "fsdp"}, {"training.backward_prefetch", "prae"}}),
+            "command line: backward_prefetch \"prae\" is not known; did you mean pre? known: pre, "
+            "post, none");
+  EXPECT_EQ(refused({{"training.torch_version", "two"}}),
+            "command line: torch_version \"two\" is not a version; write \"2.1\"");
+  EXPECT_EQ(refused({{"training.gradient_accumulation", "0"}}),
+            "command line: gradient_accumulation \"0\" is out of range; write a number from 1 to "
+            "1000000");
+  EXPECT_EQ(refused({{"training.optimizer.kid", "sgd"}}),
+            "command line: unknown key \"training.optimizer.kid\"; did you mean kind?");
+}
+
+TEST(Training, RefusesDataParallelBeyondANode) {
+  const Set two_nodes{{"training.strategy", "data_parallel"}, {"gpus", "16"}};
+  EXPECT_EQ(refused(two_nodes),
+            "command line: strategy \"data_parallel\" is one process on one node, and the cluster "
+            "has 2; take strategy: ddp, or fewer GPUs");
+  EXPECT_EQ(refused({{"training.strategy", "data_parallel"}, {"gpus", "8"}}), "");
+}
+
+// On one GPU there is no wrapper, whatever the strategy.
+TEST(Training, TellsWhatAStrategyAssumes) {
+  const auto told = [](const char* gpus) {
+    const auto prepared =
+        resolve(loaded({{"training.strategy", "data_parallel"}, {"gpus", gpus}}), 0, nullptr);
+    return std::ranges::count_if(prepared.assumptions, [](const std::string& assumption) {
+      return assumption.starts_with("data_parallel: ");
+    });
+  };
+  EXPECT_EQ(told("8"), 3);
+  EXPECT_EQ(told("1"), 0);
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,123 @@
+#include "traces/learn/inferred_step.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "models/cost/closed_step.h"
+#include "models/run/as_it_ran.h"
+#include "tests/traces/learn/spans.h"
+
+namespace paceline::traces {
+namespace {
+
+using collectives::Collective;
+using training::OperationKind;
+
+// On one node, where calls of known times cross no links.
+double replayed_us(const training::StepProgram& program, std::uint32_t ranks) {
+  ResolvedPoint point;
+  point.fidelity = Fidelity::closed;
+  point.cluster.gpus_per_node = ranks;
+  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
+  point.program = program;
+  return cost::predict_closed(std::move(point)).totals.step.value() * 1e6;
+}
+
+TEST(InferredStep, TakesWhatTheStepTook) {
+  const auto program = trace_of(two_buckets()).program;
+  EXPECT_EQ(find_fault(program), std::nullopt);
+  EXPECT_NEAR(replayed_us(program, 2), 120, 1e-9);
+}
+
+// With calls of 40 and 30 us: 70 + 40 = 110, behind it 110 + 30 = 140, optimizer 150.
+TEST(InferredStep, TellsWaitingFromTransfer) {
+  auto program = trace_of(two_buckets()).program;
+  for (auto& operation : program.operations) {
+    auto* made = call_of(operation);
+    if (made == nullptr) continue;
+    auto& known = std::get<training::KnownCall>(made->how);
+    EXPECT_NEAR(known.time.value() * 1e6, made->count == ElementCount(30) ? 20 : 15, 1e-9);
+    known.time = known.time * 2;
+  }
+  EXPECT_NEAR(replayed_us(program, 2), 150, 1e-9);
+}
+
+// Measured compute begins when it is due, and ends when its rank has woken: at 11 and 21 instead of
+// 10 and 20 us. What it takes is counted once.
+TEST(InferredStep, CountsComputeThatOverlapsOnce) {
+  const auto program = trace_of({{compute("a", OperationKind::forward, 0, 11),
+                                  compute("b", OperationKind::backward, 10, 21),
+                                  call(Collective::all_reduce, 40, 21, 25),
+                                  compute("c", OperationKind::optimizer, 25, 30)}})
+                           .program;
+  EXPECT_NEAR(replayed_us(program, 1), 30, 1e-9);
+  EXPECT_NEAR(std::get<Seconds>(program.operations[1].work).value() * 1e6, 10, 1e-9);
+}
+
+// The optimizer waits for both buckets, the second backward for none, though the first call had
+// ended when it began on no rank, and had it: backward makes a gradient ready.
+TEST(InferredStep, LetsBackwardPassAllReduces) {
+  const auto rank = std::vector{compute("a", OperationKind::backward, 0, 10, {ElementCount(30)}),
+                                call(Collective::all_reduce, 120, 10, 20),
+                                compute("b", OperationKind::backward, 20, 40, {ElementCount(10)}),
+                                call(Collective::all_reduce, 40, 40, 50),
+                                compute("optimizer", OperationKind::optimizer, 50, 60)};
+  const auto program = trace_of({rank}).program;
+  EXPECT_TRUE(program.operations[2].after.empty());
+  EXPECT_EQ(program.operations[4].after, (std::vector<training::OperationId>{1, 3}));
+}
+
+// Compute after an all-to-all that had ended on both ranks waits for it; where one rank went on
+// before it ended, it does not.
+TEST(InferredStep, WaitsForWhatHadEndedOnEveryRank) {
+  const auto rank = [](double goes_on) {
+    return std::vector{
+        compute("a", OperationKind::forward, 0, 10), call(Collective::all_to_all, 400, 10, 20),
+        compute("b", OperationKind::forward, goes_on, 40),
+        call(Collective::all_to_all, 400, 40, 50), compute("c", OperationKind::optimizer, 50, 60)};
+  };
+  const auto waits = trace_of({rank(20), rank(25)}).program;
+  EXPECT_EQ(waits.operations[2].after, (std::vector<training::OperationId>{1}));
+  const auto passes = trace_of({rank(20), rank(15)}).program;
+  EXPECT_TRUE(passes.operations[2].after.empty());
+}
+
+TEST(InferredStep, KeepsTimesOfCallsThatTheTraceDoesNotTell) {
+  auto untold = call(Collective::all_reduce, 0, 10, 35);
+  untold.collective.reset();
+  const auto program = trace_of({{compute("a", OperationKind::forward, 0, 10), untold,
+                                  compute("b", OperationKind::optimizer, 35, 40)}})
+                           .program;
+  EXPECT_TRUE(call_of(program.operations[1])->is_untold);
+  EXPECT_NEAR(replayed_us(program, 1), 40, 1e-9);
+}
+
+// Both calls and the optimizer are released by what ended last before them: on rank 1 its own
+// second backward at 95, when the first call had ended at 90.
+TEST(InferredStep, TellsWhatReleasedEachOperation) {
+  const auto trace = trace_of(two_buckets());
+  const auto& ran = trace.classes[1].intervals;
+  EXPECT_EQ(ran[0].released_by, std::nullopt);
+  EXPECT_EQ(ran[1].released_by, std::optional<training::OperationId>(0));
+  EXPECT_EQ(ran[3].released_by, std::optional<training::OperationId>(2));
+  EXPECT_EQ(trace.classes[0].intervals[3].released_by, std::optional<training::OperationId>(1));
+  EXPECT_EQ(ran[4].released_by, std::optional<training::OperationId>(3));
+}
+
+TEST(InferredStep, KeepsTheAlgorithmThatATraceTells) {
+  EXPECT_EQ(algorithm_of(*call_of(trace_of(two_buckets()).program.operations[1])), "RING_LL");
+}
+
+// What ran is what runs again, whatever the program said before.
+TEST(AsItRan, TakesTheTimesOfTheTrace) {
+  StepTrace trace = trace_of(two_buckets());
+  for (auto& operation : trace.program.operations) {
+    if (call_of(operation) == nullptr) operation.work = Seconds(1);
+  }
+  EXPECT_NEAR(replayed_us(as_it_ran(trace), 2), 120, 1e-9);
+}
+
+}  // namespace
+}  // namespace paceline::traces

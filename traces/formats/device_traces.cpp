@@ -1,0 +1,40 @@
+#include "traces/formats/device_traces.h"
+
+#include <array>
+#include <string>
+
+#include "traces/chakra/chakra.h"
+#include "traces/collective_log/collective_log.h"
+#include "traces/execution_trace/execution_trace.h"
+#include "traces/kineto/kineto.h"
+#include "traces/perfetto/perfetto.h"
+#include "traces/torch/recording.h"
+
+namespace paceline::traces {
+namespace {
+
+constexpr std::array rows{
+    DeviceTraceFormat{"kineto", is_kineto, read_kineto},
+    DeviceTraceFormat{"recording", is_recording, read_recording},
+    DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
+    DeviceTraceFormat{"chakra", is_chakra, read_chakra},
+};
+
+}  // namespace
+
+std::span<const DeviceTraceFormat> device_trace_formats() { return rows; }
+
+DeviceTrace read_device_trace(std::string_view text) {
+  if (is_own_timeline(text)) {
+    throw FormatError(0, "is a timeline that paceline wrote for viewers, not a profiler's trace",
+                      "give what --trace wrote beside --timeline");
+  }
+  std::string known;
+  for (const DeviceTraceFormat& row : rows) {
+    if (row.is_one(text)) return row.read(text);
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw FormatError(0, "is in no known format", "known: " + known);
+}
+
+}  // namespace paceline::traces

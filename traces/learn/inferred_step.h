@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/run/step_trace.h"
+
+namespace paceline::traces {
+
+// What a trace records of one operation on one rank: when it ran, and not what it waited for.
+struct TracedSpan {
+  std::string name;
+  training::OperationKind kind;
+  training::LaneId lane;
+  Seconds start;
+  Seconds end;
+  Bytes size;             // of a collective's buffer; 0 for compute
+  std::string algorithm;  // of a collective, as the trace calls it
+  // Of a collective, where they are known.
+  std::optional<collectives::Collective> collective = std::nullopt;
+  ElementSize element_size{0};
+  // Of compute: of each gradient that is ready when it ends, the elements, 0 where not recorded.
+  std::vector<ElementCount> gradients = {};
+};
+
+struct TracedRanks {
+  std::vector<Rank> ranks;        // ascending, at least one
+  std::vector<TracedSpan> spans;  // in the order of the host, the same operations on all ranks
+};
+
+// The step that such spans belong to. The only place that infers dependencies from times;
+// everything else reads Operation::after.
+//
+// A collective starts when the compute before it is done. Compute waits
+//   - for collectives other than all-reduces before it that had ended when it began, on every rank;
+//   - for all-reduces likewise, where it makes no gradient ready and either began, on some rank,
+//     when one of them ended and not when the compute before it did, or comes after the last call.
+//
+// Compute takes what it took (as_it_ran), calls are known, those without a kind or a size untold.
+// Precondition: at least one class; spans lie on the lanes.
+[[nodiscard]] StepTrace inferred_step(std::vector<training::Lane> lanes,
+                                      const std::vector<TracedRanks>& ranks);
+
+}  // namespace paceline::traces

@@ -1,0 +1,98 @@
+#include "traces/step_trace_file/first_version.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "traces/json/step_trace.h"
+#include "traces/json/values.h"
+#include "traces/learn/inferred_step.h"
+
+namespace paceline::traces {
+namespace {
+
+using nlohmann::json;
+
+TracedSpan decode_span(const json& in) {
+  TracedSpan span{member<std::string>(in, "name"),
+                  member(in, "kind", parse_word<training::OperationKind>),
+                  member(in, "lane", whole<training::LaneId>),
+                  member<Seconds>(in, "start_s"),
+                  member<Seconds>(in, "end_s"),
+                  member<Bytes>(in, "size_bytes"),
+                  member<std::string>(in, "algorithm")};
+  if (in.contains("collective")) {
+    span.collective = member(in, "collective", parse_word<collectives::Collective>);
+  }
+  if (in.contains("element_size_bytes")) {
+    span.element_size = member<ElementSize>(in, "element_size_bytes");
+  }
+  if (in.contains("gradients")) {
+    span.gradients = member<std::vector<ElementCount>>(in, "gradients");
+  }
+  return span;
+}
+
+TracedRanks decode_ranks(const json& in) {
+  return {member<std::vector<Rank>>(in, "ranks"),
+          member(in, "spans", [](const json& spans) { return decoded_list(spans, decode_span); })};
+}
+
+std::runtime_error wrong(const std::string& what) { return std::runtime_error(what); }
+
+// What inferring a step relies on; the rest is checked as of any version.
+void check_span(const TracedSpan& span, std::size_t lanes) {
+  if (span.lane >= lanes) throw wrong("lane: there is none of that number");
+  // Written so that what is no number fails.
+  if (!(span.start >= Seconds(0))) throw wrong("start_s: is negative, or no number");
+  if (!(span.end >= span.start)) throw wrong("end_s: is before start_s, or no number");
+}
+
+// Whether two ranks did the same there, each in its own time.
+bool is_same_operation(const TracedSpan& a, const TracedSpan& b) {
+  return a.name == b.name && a.kind == b.kind && a.lane == b.lane && a.size == b.size &&
+         a.collective == b.collective && a.element_size == b.element_size;
+}
+
+void check_spans(const std::vector<TracedSpan>& spans, const std::vector<TracedSpan>& first,
+                 std::size_t lanes) {
+  if (spans.size() != first.size()) {
+    throw wrong("spans: are " + std::to_string(spans.size()) + ", those of the first class " +
+                std::to_string(first.size()));
+  }
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const std::string place = "spans: [" + std::to_string(i) + "]: ";
+    try {
+      check_span(spans[i], lanes);
+    } catch (const std::runtime_error& error) {
+      throw wrong(place + error.what());
+    }
+    if (!is_same_operation(spans[i], first[i])) {
+      throw wrong(place + "is another operation than in the first class");
+    }
+  }
+}
+
+}  // namespace
+
+StepTrace decode_first_version(const json& in) {
+  auto lanes = member(in, "lanes", decode_lanes);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (lanes[i].in_flight == 0) throw wrong("lanes: [" + std::to_string(i) + "]: in_flight: is 0");
+  }
+  const auto ranks =
+      member(in, "classes", [](const json& all) { return decoded_list(all, decode_ranks); });
+  if (ranks.empty()) throw wrong("classes: has none");
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    try {
+      if (ranks[i].ranks.empty()) throw wrong("ranks: has none");
+      check_spans(ranks[i].spans, ranks.front().spans, lanes.size());
+    } catch (const std::runtime_error& error) {
+      throw wrong("classes: [" + std::to_string(i) + "]: " + error.what());
+    }
+  }
+  return inferred_step(std::move(lanes), ranks);
+}
+
+}  // namespace paceline::traces
