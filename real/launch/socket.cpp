@@ -16,9 +16,11 @@
 #include <climits>
 #include <condition_variable>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -242,6 +244,20 @@ Listening listen_everywhere(std::uint16_t port) {
   any.storage.ss_family = AF_INET;  // a machine without IPv6
   any.length = sizeof(sockaddr_in);
   return listen_with(any, false);
+}
+
+std::uint16_t free_port() {
+  constexpr std::uint32_t lowest = 10'000;       // below are ports of well-known services
+  std::uint32_t first_given_by_kernel = 32'768;  // Linux' default
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first_given_by_kernel;
+  const std::uint32_t end = first_given_by_kernel > lowest + 1000 ? first_given_by_kernel : 65'536;
+  std::random_device device;
+  std::uniform_int_distribution<std::uint32_t> any(lowest, end - 1);
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto port = static_cast<std::uint16_t>(any(device));
+    if (listen_everywhere(port).error == 0) return port;
+  }
+  throw std::runtime_error("no free port was found in 100 tries from " + std::to_string(lowest));
 }
 
 Connected connect_to(const Address& address, Clock::time_point until) {

@@ -72,6 +72,11 @@ struct Listening {
 [[nodiscard]] Listening listen_on(const Address& address);
 [[nodiscard]] Listening listen_everywhere(std::uint16_t port);
 
+// A port that no socket of this machine has now, and that the kernel gives to none by itself: it
+// lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws
+// std::runtime_error when 100 ports at random were all taken.
+[[nodiscard]] std::uint16_t free_port();
+
 // Connects before the time is over; errno in `error` otherwise.
 struct Connected {
   Socket socket;

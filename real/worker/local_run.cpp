@@ -1,7 +1,5 @@
 #include "real/worker/local_run.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "real/backend.h"
 #include "real/errors.h"
 #include "real/launch/rank_identity.h"
+#include "real/launch/socket.h"
 #include "real/launch/spawn.h"
 #include "real/worker/mpirun.h"
 #include "real/worker/thread_team.h"
@@ -48,19 +47,6 @@ std::vector<std::string> rank_command(const WorkerOptions& options, const std::s
           time_text(options.timeout),
           "--connect-timeout",
           time_text(options.connect_timeout)};
-}
-
-// A port that is free now.
-std::uint16_t free_port() {
-  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  const bool bound = file >= 0 && ::bind(file, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  if (file >= 0) ::close(file);
-  if (!bound) throw BackendError("", std::nullopt, "bind", "no free port");
-  return ntohs(address.sin_port);
 }
 
 std::vector<std::string> words_of(const std::string& text) {

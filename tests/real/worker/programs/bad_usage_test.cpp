@@ -18,9 +18,6 @@ struct Port {
   std::string number = std::to_string(real::local_address(listening.socket).port());
 };
 
-// A port without a listener, for now.
-std::string free_port() { return Port().number; }
-
 Variables rank_of(const char* rank, const char* size, const std::string& port) {
   return {
       {"RANK", rank}, {"WORLD_SIZE", size}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};

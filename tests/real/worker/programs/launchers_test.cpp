@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "real/launch/socket.h"
 #include "tests/real/worker/programs/program.h"
 #include "tests/real/worker/small_point.h"
 #include "traces/json/protocol.h"
@@ -14,12 +13,6 @@ namespace paceline::test {
 namespace {
 
 constexpr std::uint32_t ranks = 2;
-
-std::string free_port() {
-  using namespace real;
-  const Listening listening = listen_on(resolve("127.0.0.1", 0, Seconds(1)).at(0));
-  return std::to_string(local_address(listening.socket).port());
-}
 
 std::string point_line() { return traces::to_line(step_of(ranks, 1)) + '\n'; }
 

@@ -17,11 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "real/launch/socket.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
 
 using Variables = std::map<std::string, std::string>;
+
+inline std::string free_port() { return std::to_string(real::free_port()); }
 
 // Whether it came to be within that many seconds.
 inline bool comes(double seconds, const std::function<bool()>& claim) {

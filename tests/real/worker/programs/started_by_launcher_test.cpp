@@ -5,17 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "real/launch/socket.h"
 #include "tests/real/worker/programs/measured.h"
 
 namespace paceline::test {
 namespace {
-
-std::string free_port() {
-  using namespace real;
-  const Listening listening = listen_on(resolve("127.0.0.1", 0, Seconds(1)).at(0));
-  return std::to_string(local_address(listening.socket).port());
-}
 
 class StartedByLauncher : public testing::Test {
  protected:
