@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/units/parse.h"
 
@@ -49,20 +50,25 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
   return ranking;
 }
 
-std::string sentence(const CollectiveCall& call, RankCount ranks, const Ranking& ranking) {
-  std::string text = "auto, " + std::to_string(ranks.value()) +
-                     " GPUs: " + std::string(to_text(call.collective)) + " of " +
-                     to_text(call.size()) + " by " + std::string(ranking.best->algorithm) + " (" +
-                     to_text(ranking.best->time);
+constexpr AssumptionKind only_algorithm{"auto, {} GPUs: {} of {} by {} ({})"};
+constexpr AssumptionKind fastest_algorithm{"auto, {} GPUs: {} of {} by {} ({}; {} {})"};
+
+Assumption assumption(const CollectiveCall& call, RankCount ranks, const Ranking& ranking) {
+  std::vector<std::string> values{std::string(to_text(call.collective)), to_text(call.size()),
+                                  std::string(ranking.best->algorithm),
+                                  to_text(ranking.best->time)};
   if (ranking.second) {
-    text += "; " + std::string(ranking.second->algorithm) + " " + to_text(ranking.second->time);
+    values.emplace_back(ranking.second->algorithm);
+    values.push_back(to_text(ranking.second->time));
   }
-  return text + ")";
+  return {ranking.second ? fastest_algorithm : only_algorithm, std::to_string(ranks.value()),
+          std::move(values)};
 }
 
 }  // namespace
 
 void AutomaticChoice::add_to(Result& result) const {
+  const auto sentences = assumptions.sentences();
   result.notes.insert(result.notes.begin(), sentences.begin(), sentences.end());
   result.chosen = algorithms;
 }
@@ -84,7 +90,7 @@ AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& pr
                                  to_text(call->size()));
       }
       entry->second = ranking.best->algorithm;
-      choice.sentences.push_back(sentence(*call, job_cluster(point).ranks(), ranking));
+      choice.assumptions.add(assumption(*call, job_cluster(point).ranks(), ranking));
     }
     choice.algorithms[id] = entry->second;
     call->how = training::SimulatedCall{entry->second, automatic->options};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/run/resolved_point.h"
 
 namespace paceline::cost {
@@ -15,7 +16,7 @@ using PredictTime = std::function<std::optional<Seconds>(const ResolvedPoint&)>;
 
 struct AutomaticChoice {
   std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
-  std::vector<std::string> sentences;                       // one for each different call
+  Assumptions assumptions;                                  // one for each different call
 
   // To what the point with these algorithms was predicted to take.
   void add_to(Result& result) const;

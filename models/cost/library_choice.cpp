@@ -1,5 +1,6 @@
 #include "models/cost/library_choice.h"
 
+#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 
@@ -16,19 +17,23 @@ std::string mpi_all_reduce(Bytes size, RankCount ranks) {
   return is_tree ? "binomial_fan_out" : "near_halving_doubling";
 }
 
+constexpr AssumptionKind reduce_as_tree{
+    "{}: reduce-scatter and gather to the root as binomial_tree"};
+constexpr AssumptionKind reduce_scatter_as_ring{
+    "{}: reduction of the whole to rank 0 and scatter as ring"};
+constexpr AssumptionKind all_to_all_as_pairwise{"{}: all blocks at once as pairwise"};
+
 AlgorithmChoice for_mpi(Collective collective, Bytes size, RankCount ranks) {
   switch (collective) {
-    case Collective::all_reduce: return {mpi_all_reduce(size, ranks), ""};
+    case Collective::all_reduce: return {mpi_all_reduce(size, ranks)};
     case Collective::broadcast:  // nbc_ibcast.c, where sizes are not looked at by default
-      return {ranks <= RankCount(4) ? "direct" : "binomial_fan_out", ""};
-    case Collective::reduce:
-      return {"binomial_tree", "mpi: reduce-scatter and gather to the root as binomial_tree"};
-    case Collective::reduce_scatter:
-      return {"ring", "mpi: reduction of the whole to rank 0 and scatter as ring"};
-    case Collective::all_gather: return {"direct", ""};  // nbc_iallgather.c
-    case Collective::all_to_all: return {"pairwise", "mpi: all blocks at once as pairwise"};
+      return {ranks <= RankCount(4) ? "direct" : "binomial_fan_out"};
+    case Collective::reduce: return {"binomial_tree", Assumption(reduce_as_tree, "mpi")};
+    case Collective::reduce_scatter: return {"ring", Assumption(reduce_scatter_as_ring, "mpi")};
+    case Collective::all_gather: return {"direct"};  // nbc_iallgather.c
+    case Collective::all_to_all: return {"pairwise", Assumption(all_to_all_as_pairwise, "mpi")};
     case Collective::scatter:
-    case Collective::gather: return {"direct", ""};  // nbc_iscatterv.c, nbc_igatherv.c
+    case Collective::gather: return {"direct"};  // nbc_iscatterv.c, nbc_igatherv.c
   }
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
@@ -44,14 +49,14 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
                                  RankCount ranks) {
   if (library == Library::mpi) return for_mpi(collective, size, ranks);
   switch (collective) {
-    case Collective::all_reduce: return {all_reduce_of(library), ""};
+    case Collective::all_reduce: return {all_reduce_of(library)};
     case Collective::broadcast:
-    case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree", ""};
+    case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree"};
     case Collective::reduce_scatter:
-    case Collective::all_gather: return {"ring", ""};
-    case Collective::all_to_all: return {"pairwise", ""};
+    case Collective::all_gather: return {"ring"};
+    case Collective::all_to_all: return {"pairwise"};
     case Collective::scatter:
-    case Collective::gather: return {library == Library::plan ? "binomial_tree" : "direct", ""};
+    case Collective::gather: return {library == Library::plan ? "binomial_tree" : "direct"};
   }
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }

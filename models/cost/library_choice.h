@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "models/assumption.h"
 #include "models/collectives/plan.h"
 #include "models/words.h"
 
@@ -15,8 +16,8 @@ constexpr auto words_of(Library) {
 }
 
 struct AlgorithmChoice {
-  std::string algorithm;   // a name of the registry
-  std::string assumption;  // what is simulated in place of what the library does; may be empty
+  std::string algorithm;                                // a name of the registry
+  std::optional<Assumption> assumption = std::nullopt;  // of what is simulated in its place
 };
 
 // What a library runs for a collective of `size` bytes a rank, as the nearest algorithm of the

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "models/assumption.h"
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
 
@@ -63,6 +64,8 @@ struct Release {
 
   friend auto operator<=>(const Release&, const Release&) = default;
 };
+
+inline constexpr AssumptionKind unmodelled_release{"{} is not modelled: {} stands for it"};
 
 enum class Architecture : std::uint8_t { volta, ampere, hopper, blackwell };
 enum class Processor : std::uint8_t { intel_or_other, amd };

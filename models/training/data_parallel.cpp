@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/training/buckets.h"
 #include "models/training/step_builder.h"
 
@@ -117,17 +118,21 @@ class DataParallelStep {
   std::vector<OperationId> last_;
 };
 
+constexpr AssumptionKind imagenet_size{"{}: {} has {} bytes, as an ImageNet classifier's"};
+constexpr AssumptionKind free_loss{
+    "{}: the loss on GPU 0 takes no time, and threads do not hold each other up"};
+
 BuiltStep build(const StrategyRequest& request) {
   BuiltStep built{DataParallelStep(request).build(), {}};
   for (const auto& [key, what] :
        {std::pair{"input_size", "a sample's input"}, std::pair{"output_size", "its output"}}) {
     if (request.settings.is_given(key)) continue;
-    built.assumptions.push_back("data_parallel: " + std::string(what) + " has " +
-                                std::to_string(request.settings.get<Bytes>(key).value()) +
-                                " bytes, as an ImageNet classifier's");
+    built.assumptions.add({imagenet_size,
+                           "data_parallel",
+                           {what, std::to_string(request.settings.get<Bytes>(key).value())}});
   }
-  built.assumptions.emplace_back(
-      "data_parallel: the loss on GPU 0 takes no time, and threads do not hold each other up");
+  built.assumptions.add({free_loss, "data_parallel"});
+  built.assumptions.add({unmeasured_strategy, "data_parallel"});
   return built;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/training/step_builder.h"
 #include "models/units/parse.h"
 
@@ -144,20 +145,27 @@ DdpSettings ddp_settings(const settings::Settings& settings) {
           .first_iteration = settings.word<Iteration>("iteration") == Iteration::first};
 }
 
-std::vector<std::string> ddp_assumptions(const DdpSettings& ddp) {
-  std::vector<std::string> assumptions;
-  if (ddp.find_unused_parameters && !ddp.static_graph) {
-    assumptions.emplace_back("ddp: the search for unused parameters takes no time");
-  }
-  if (ddp.torch_is_before(1, 6)) {
-    assumptions.emplace_back("ddp: buckets are never rebuilt before torch 1.6 (assumed)");
-  }
+namespace {
+
+constexpr AssumptionKind free_search{"{}: the search for unused parameters takes no time"};
+constexpr AssumptionKind never_rebuilt{"{}: buckets are never rebuilt before torch 1.6 (assumed)"};
+constexpr AssumptionKind first_bucket_limit{
+    "{}: the first bucket's limit is {} (torch {}.{}; from 2.5 on, assumed, a cap that was set "
+    "holds "
+    "for it too)"};
+
+}  // namespace
+
+Assumptions ddp_assumptions(const DdpSettings& ddp) {
+  Assumptions assumptions;
+  if (ddp.find_unused_parameters && !ddp.static_graph) assumptions.add({free_search, "ddp"});
+  if (ddp.torch_is_before(1, 6)) assumptions.add({never_rebuilt, "ddp"});
   if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
     const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);
-    assumptions.push_back("ddp: the first bucket's limit is " +
-                          (as_cap ? "the cap" : to_text(ddp.first_bucket_limit())) + " (torch " +
-                          std::to_string(ddp.torch_major) + "." + std::to_string(ddp.torch_minor) +
-                          "; from 2.5 on, assumed, a cap that was set holds for it too)");
+    assumptions.add({first_bucket_limit,
+                     "ddp",
+                     {as_cap ? "the cap" : to_text(ddp.first_bucket_limit()),
+                      std::to_string(ddp.torch_major), std::to_string(ddp.torch_minor)}});
   }
   return assumptions;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/assumption.h"
 #include "models/training/buckets.h"
 #include "models/training/strategy.h"
 
@@ -7,7 +8,7 @@ namespace paceline::training {
 
 // Of the keys of ddp_strategy.
 [[nodiscard]] DdpSettings ddp_settings(const settings::Settings& settings);
-[[nodiscard]] std::vector<std::string> ddp_assumptions(const DdpSettings& ddp);
+[[nodiscard]] Assumptions ddp_assumptions(const DdpSettings& ddp);
 
 // PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
 // - per parameter, when its gradient is ready, one kernel divides by the world size and copies into

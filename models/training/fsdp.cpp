@@ -14,6 +14,10 @@
 namespace paceline::training {
 namespace {
 
+constexpr AssumptionKind first_is_root{
+    "{}: {} units; the first stands for the root, which stays gathered until its backward"};
+constexpr AssumptionKind prompt_host{"{}: the host is never late to issue calls and kernels"};
+
 using collectives::Collective;
 using workload::TimedLayer;
 
@@ -168,10 +172,11 @@ class FsdpStep {
     }
     step_.compute("optimizer", OperationKind::optimizer,
                   request_.workload.optimizer * (1.0 / shards_), {});
-    return {step_.take(),
-            {"fsdp: " + std::to_string(units_.size()) +
-                 " units; the first stands for the root, which stays gathered until its backward",
-             "fsdp: the host is never late to issue calls and kernels"}};
+    BuiltStep built{step_.take(), {}};
+    built.assumptions.add({first_is_root, "fsdp", {std::to_string(units_.size())}});
+    built.assumptions.add({prompt_host, "fsdp"});
+    built.assumptions.add({unmeasured_strategy, "fsdp"});
+    return built;
   }
 
  private:

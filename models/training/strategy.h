@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/settings/settings.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
@@ -41,7 +42,7 @@ struct StrategyRequest {
 
 struct BuiltStep {
   StepProgram program;  // the algorithms of its calls are left unnamed
-  std::vector<std::string> assumptions;
+  Assumptions assumptions;
 };
 
 // Why a strategy refuses a step: `what` completes a sentence after the strategy's name, `hint` says
@@ -49,6 +50,10 @@ struct BuiltStep {
 struct Refusal {
   std::string what, hint;
 };
+
+// Of strategies whose steps were compared with hand-derived ones only.
+inline constexpr AssumptionKind unmeasured_strategy{
+    "{}: compared with no measured step yet; its 90 % interval is that of measured strategies"};
 
 // How gradients are reduced: a file pair and a row of the registry.
 struct Strategy {

@@ -7,6 +7,12 @@
 namespace paceline::training {
 namespace {
 
+constexpr AssumptionKind median_rank_for_all{
+    "{}: all compute what rank {} of the {} traced ones did, the median one, and none begins late"};
+constexpr AssumptionKind untold_calls_as_traced{
+    "{}: {} whose kind or size the trace does not tell, or of a part of the ranks, take what they "
+    "took"};
+
 // The one whose compute is the median of all; of two the quicker.
 Rank median_rank(const TracedWork& traced) {
   std::vector<std::pair<double, std::uint32_t>> ranks;
@@ -32,9 +38,9 @@ BuiltStep build(const StrategyRequest& request) {
     const Rank rank = median_rank(traced);
     for (Operation& operation : built.program.operations) take_rank(operation, rank);
     if (traced.ranks > 1) {
-      built.assumptions.push_back("ranks: all compute what rank " + std::to_string(rank.value()) +
-                                  " of the " + std::to_string(traced.ranks) +
-                                  " traced ones did, the median one, and none begins late");
+      built.assumptions.add({median_rank_for_all,
+                             "ranks",
+                             {std::to_string(rank.value()), std::to_string(traced.ranks)}});
     }
   }
   for (Operation& operation : built.program.operations) {
@@ -48,9 +54,8 @@ BuiltStep build(const StrategyRequest& request) {
     if (ranks == 1) call->how = KnownCall{Seconds(0), "traced"};
   }
   if (traced.untold_calls > 0) {
-    built.assumptions.push_back("collectives: " + std::to_string(traced.untold_calls) +
-                                " whose kind or size the trace does not tell, or of a part of the "
-                                "ranks, take what they took");
+    built.assumptions.add(
+        {untold_calls_as_traced, "collectives", {std::to_string(traced.untold_calls)}});
   }
   return built;
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/known_networks.h"
@@ -15,6 +16,13 @@
 
 namespace paceline {
 namespace {
+
+constexpr AssumptionKind network_of_buckets{
+    "{}: those of {}, whose tensors fill the trace's buckets exactly"};
+constexpr AssumptionKind other_cap{
+    "{}: of a cap of {} in the traced run; ddp takes that of training"};
+constexpr AssumptionKind untraced_ranks{
+    "{}: traces of {} of {}; waiting for the others counts as transfer"};
 
 std::string name_of(const Import& import, const traces::TracedStep& step, const std::string& path) {
   const std::string& device = import.traces.front().device;
@@ -33,25 +41,22 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
   try {
     traces::TracedStep step = traced_step(import.traces, import.steps, import.matched);
     if (const auto network = fill_gradients(step.trace)) {
-      step.assumptions.push_back(fmt::format(
-          "gradients: those of {}, whose tensors fill the trace's buckets exactly", *network));
+      step.assumptions.add({network_of_buckets, "gradients", {*network}});
     }
     share_among_gradients(step);
     TracedRun made;
     made.run = {name_of(import, step, path), traces::Origin::imported, std::move(step.trace),
                 std::nullopt};
     if (const auto batch = import.traces.front().batch; batch > 0) made.run.batch_per_gpu = batch;
-    made.run.assumptions = std::move(step.assumptions);
     if (const auto cap = import.traces.front().bucket_cap) {
-      made.run.assumptions.push_back(fmt::format(
-          "buckets: of a cap of {} in the traced run; ddp takes that of training", to_text(*cap)));
+      step.assumptions.add({other_cap, "buckets", {to_text(*cap)}});
     }
     const std::uint32_t world = import.traces.front().world_size;
     if (world > import.traces.size()) {
-      made.run.assumptions.push_back(
-          fmt::format("ranks: traces of {} of {}; waiting for the others counts as transfer",
-                      import.traces.size(), world));
+      step.assumptions.add(
+          {untraced_ranks, "ranks", {std::to_string(import.traces.size()), std::to_string(world)}});
     }
+    made.run.assumptions = step.assumptions.sentences();
     made.step = totals_of(made.run.trace).step;
     refuse_no_time(made.step, path);
     return made;

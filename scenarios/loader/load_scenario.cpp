@@ -63,10 +63,10 @@ void size_cluster(Reader& file, Scenario& scenario) {
     cluster = *sized;
   }
   if (cluster.nodes > 1 && cluster.network.latency == Seconds(0)) {
-    scenario.assumptions.emplace_back("network: no latency");
+    scenario.assumptions.add({no_latency, "network"});
   }
   if (cluster.gpus_per_node > 1 && cluster.intra_node.latency == Seconds(0)) {
-    scenario.assumptions.emplace_back("intra_node: no latency");
+    scenario.assumptions.add({no_latency, "intra_node"});
   }
   if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
     throw InputError(file.map("cluster").location(), "cluster.network.bandwidth is missing",
@@ -115,6 +115,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   }
   load_simulation(file.map("simulation"), scenario);
   size_cluster(file, scenario);
+  assume_unmeasured_speed(workload, scenario);
   check_strategy(training, scenario);
   check_other_jobs(other_jobs, scenario);
   check_traced_ranks(workload, scenario);

@@ -8,12 +8,17 @@
 #include <utility>
 #include <variant>
 
+#include "models/assumption.h"
 #include "models/run/as_it_ran.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/replay/replay.h"
 
 namespace paceline::loader {
 namespace {
+
+constexpr AssumptionKind batch_of_one{
+    "{}: the trace does not tell it; taken as 1, so that throughput counts ranks' steps"};
+constexpr AssumptionKind said_by_trace{"{}"};
 
 void refuse_what_a_trace_gives(Reader& workload) {
   for (const char* key : {"model", "layers", "device", "sequence", "pretraining_heads"}) {
@@ -30,8 +35,7 @@ void read_batch(Reader& workload, const TracedRun& traced, Scenario& scenario) {
   } else if (traced.run.batch_per_gpu) {
     scenario.workload.batch_per_gpu = *traced.run.batch_per_gpu;
   } else {
-    scenario.assumptions.emplace_back(
-        "batch: the trace does not tell it; taken as 1, so that throughput counts ranks' steps");
+    scenario.assumptions.add({batch_of_one, "batch"});
   }
 }
 
@@ -75,8 +79,9 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   constexpr std::array<std::string_view, 2> calls{"predicted", "as_traced"};
   if (const auto field = workload.find("calls")) work.calls_as_traced = field->word(calls) == 1;
   read_batch(workload, *traced, scenario);
-  scenario.assumptions.insert(scenario.assumptions.end(), traced->run.assumptions.begin(),
-                              traced->run.assumptions.end());
+  for (const std::string& text : traced->run.assumptions) {
+    scenario.assumptions.add({said_by_trace, text});
+  }
 }
 
 void check_traced_gradients(const Field& field, const Scenario& scenario) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/assumption.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/sections.h"
@@ -134,13 +135,7 @@ void read_model(Reader& reader, const Field& model, const Precisions& precision,
   }
 }
 
-// Of a modelled network whose times no measurement rescales.
-std::string compute_assumption(const Device& device, Precision precision) {
-  const Device::Speed& speed = device.speed(precision);
-  if (speed.assumed.empty()) return "";
-  return fmt::format("compute: {} attains {} of its {} peak: {}, not measured", device.name,
-                     speed.attained, to_text(precision), speed.assumed);
-}
+constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
 
 }  // namespace
 
@@ -166,9 +161,6 @@ void load_workload(Reader& reader, const Overrides& overrides, Scenario& scenari
   } else {
     read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
                workload);
-    if (!reader.has("single_gpu_throughput")) {
-      scenario.compute_assumption = compute_assumption(workload.device, precision.compute);
-    }
   }
 }
 
@@ -183,7 +175,19 @@ void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& s
     field->fail("leaves no time for the layers", "check input_time and optimizer.time");
   }
   if (scenario.traced) scale_compute(scenario.traced->program, target / before);
-  scenario.assumptions.push_back(fmt::format("compute: scaled to {} on one GPU", field->text()));
+  scenario.assumptions.add({scaled_compute, "compute", {field->text()}});
+}
+
+void assume_unmeasured_speed(Reader& reader, Scenario& scenario) {
+  if (reader.has("trace") || reader.has("layers") || reader.has("single_gpu_throughput")) return;
+  const Precision precision = read_precision(reader).compute;
+  const Device& device = scenario.workload.device;
+  const Device::Speed& speed = device.speed(precision);
+  if (speed.assumed.empty()) return;
+  scenario.assumptions.add(
+      {unmeasured_speed,
+       device.name,
+       {fmt::format("{}", speed.attained), std::string(to_text(precision)), speed.assumed}});
 }
 
 }  // namespace paceline::loader

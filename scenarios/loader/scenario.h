@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/cost/library_choice.h"
 #include "models/cost/nccl_call.h"
 #include "models/run/resolved_point.h"
@@ -64,6 +65,13 @@ struct Contention {
   Location where = {};    // the file says so
 };
 
+// Of a link, by its section, whose latency is not given.
+inline constexpr AssumptionKind no_latency{"{}: no latency"};
+
+// Of a device on which the scenario's precision was not measured: compute is modelled.
+inline constexpr AssumptionKind unmeasured_speed{
+    "compute: {} attains {} of its {} peak: {}, not measured"};
+
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
@@ -83,8 +91,7 @@ struct Scenario {
   Fidelity fidelity = Fidelity::folded;
   std::string calibration;          // the path of its file; empty: none
   std::set<std::string> set_paths;  // what a sweep or a setting gives, and not the file
-  std::vector<std::string> assumptions;
-  std::string compute_assumption;  // empty: the compute is given or measured
+  Assumptions assumptions;
 };
 
 // What the scenario's strategy builds from.

@@ -15,6 +15,9 @@ void load_workload(Reader& workload, const Overrides& overrides, Scenario& scena
 // proportions. Precondition: the scenario has its training.
 void rescale_to_measurement(Reader& workload, bool optimizer_modelled, Scenario& scenario);
 
+// Of a model whose compute no measurement gives. Precondition: the scenario has its workload.
+void assume_unmeasured_speed(Reader& workload, Scenario& scenario);
+
 [[nodiscard]] RealSettings load_real(Reader real);
 
 // What is predicted where the scenario does not name a library: what is to be measured, if

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "models/assumption.h"
 #include "models/training/call_plan.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
@@ -67,26 +68,29 @@ std::string names(const std::set<collectives::Collective>& all) {
   return text;
 }
 
+constexpr AssumptionKind no_log{"{}: no log of {}, which is simulated"};
+constexpr AssumptionKind logs_hold{
+    "{}: {} takes what logs say, whatever algorithm and network the scenario names{}"};
+constexpr AssumptionKind jobs_not_felt{"{}: calls do not feel the other jobs"};
+constexpr AssumptionKind one_after_another{"{}: calls run one after another"};
+
+std::string beyond_logs(const Applied& applied) {
+  return fmt::format("{}{}", applied.other_group ? "; extrapolated to this number of GPUs" : "",
+                     applied.other_sizes ? "; beyond the sizes measured" : "");
+}
+
 void give_times(const Calibration& calibration, const topology::Cluster& nodes,
                 PreparedPoint& prepared) {
   const Applied applied = apply(calibration, nodes, prepared);
   auto& said = prepared.assumptions;
-  if (!applied.unknown.empty()) {
-    said.push_back(
-        fmt::format("calibrated: no log of {}, which is simulated", names(applied.unknown)));
-  }
+  if (!applied.unknown.empty()) said.add({no_log, "calibrated", {names(applied.unknown)}});
   if (applied.known.empty()) return;
-  said.push_back(fmt::format(
-      "calibrated: {} takes what logs say, whatever algorithm and network the scenario names{}{}",
-      names(applied.known), applied.other_group ? "; extrapolated to this number of GPUs" : "",
-      applied.other_sizes ? "; beyond the sizes measured" : ""));
-  if (prepared.point.jobs.size() > 1) {
-    said.emplace_back("calibrated: calls do not feel the other jobs");
-  }
+  said.add({logs_hold, "calibrated", {names(applied.known), beyond_logs(applied)}});
+  if (prepared.point.jobs.size() > 1) said.add({jobs_not_felt, "calibrated"});
   for (training::Lane& lane : prepared.point.program.lanes) {
     if (lane.kind != training::LaneKind::communication || lane.in_flight == 1) continue;
     lane.in_flight = 1;  // logs are of one call alone
-    said.emplace_back("calibrated: calls run one after another");
+    said.add({one_after_another, "calibrated"});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "models/assumption.h"
 #include "models/units/parse.h"
 
 namespace paceline {
@@ -28,25 +29,23 @@ struct Taken {
   bool has_lanes = false;  // whose bandwidth is not a pair's
 };
 
-std::string sentence(LinkPlace place, const CalibratedLink& link, const Taken& taken) {
-  if (!taken.latency && !taken.bandwidth) {
-    return fmt::format("calibrated: {} stays as it was set, whatever {} has", to_text(place),
-                       link.files());
-  }
-  std::string values, kept;
-  if (taken.latency) {
-    values = to_text(link.fit.estimate.latency);
-  } else {
-    kept = "; its latency stays as it was set";
-  }
-  if (taken.bandwidth) {
-    values += (values.empty() ? "" : " and ") + to_text(link.fit.estimate.bandwidth);
-  } else {
-    kept = taken.has_lanes ? "; its bandwidth is a lane's, and stays"
-                           : "; its bandwidth stays as it was set";
-  }
-  return fmt::format("calibrated: {} takes {} from {}{}", to_text(place), values, link.files(),
-                     kept);
+constexpr AssumptionKind link_kept{"calibrated: {} stays as it was set, whatever {} has"};
+constexpr AssumptionKind link_taken{"calibrated: {} takes {} and {} from {}"};
+constexpr AssumptionKind bandwidth_taken{
+    "calibrated: {} takes {} from {}; its latency stays as it was set"};
+constexpr AssumptionKind latency_taken{
+    "calibrated: {} takes {} from {}; its bandwidth stays as it was set"};
+constexpr AssumptionKind latency_of_lanes_taken{
+    "calibrated: {} takes {} from {}; its bandwidth is a lane's, and stays"};
+
+Assumption assumption(LinkPlace place, const CalibratedLink& link, const Taken& taken) {
+  const std::string subject(to_text(place)), files = link.files();
+  const std::string latency = to_text(link.fit.estimate.latency);
+  const std::string bandwidth = to_text(link.fit.estimate.bandwidth);
+  if (taken.latency && taken.bandwidth) return {link_taken, subject, {latency, bandwidth, files}};
+  if (taken.bandwidth) return {bandwidth_taken, subject, {bandwidth, files}};
+  if (!taken.latency) return {link_kept, subject, {files}};
+  return {taken.has_lanes ? latency_of_lanes_taken : latency_taken, subject, {latency, files}};
 }
 
 Taken take_network(const Scenario& scenario, const LinkEstimate& estimate,
@@ -78,15 +77,15 @@ Taken take_intra_node(const Scenario& scenario, const LinkEstimate& estimate,
 }  // namespace
 
 void take_links(const Calibration& calibration, const Scenario& scenario,
-                topology::Cluster& cluster, std::vector<std::string>& assumptions) {
+                topology::Cluster& cluster, Assumptions& assumptions) {
   for (const auto& [place, link] : calibration.links) {
     const bool is_network = place == LinkPlace::network;
     if ((is_network ? scenario.cluster.nodes : scenario.cluster.gpus_per_node) < 2) continue;
     const LinkEstimate& estimate = link.fit.estimate;
     const Taken taken = is_network ? take_network(scenario, estimate, cluster.network)
                                    : take_intra_node(scenario, estimate, cluster.intra_node);
-    if (taken.latency) std::erase(assumptions, fmt::format("{}: no latency", to_text(place)));
-    assumptions.push_back(sentence(place, link, taken));
+    if (taken.latency) assumptions.remove(no_latency, to_text(place));
+    assumptions.add(assumption(place, link, taken));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/topology/cluster.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario.h"
@@ -18,6 +19,6 @@ namespace paceline {
 // of a mesh keeps its bandwidth. What a sweep or a setting gives stays, bandwidth, efficiency,
 // framing and MTU together: it is what is asked for.
 void take_links(const Calibration& calibration, const Scenario& scenario,
-                topology::Cluster& cluster, std::vector<std::string>& assumptions);
+                topology::Cluster& cluster, Assumptions& assumptions);
 
 }  // namespace paceline

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/contract.h"
 
 namespace paceline {
@@ -105,26 +106,37 @@ std::optional<ContentionFit> fit_contention(const LogErrors& errors_at) {
   return found(search(least, most, at), End::met);
 }
 
-std::string to_assumption(const ContentionFit& fit, const std::vector<PointOutcome>& given) {
+namespace {
+
+constexpr AssumptionKind fitted{
+    "{}: compute beside a collective takes {} times as long, fitted to {}"};
+constexpr AssumptionKind fitted_with_error{
+    "{}: compute beside a collective takes {} times as long, fitted to {}, where a mean |error| of "
+    "{}% is left"};
+constexpr AssumptionKind least_fitted{
+    "{}: compute beside a collective takes {} times as long, fitted to {}: predicted {}% too slow "
+    "there even so"};
+constexpr AssumptionKind most_fitted{
+    "{}: compute beside a collective takes {} times as long, fitted to {}: the most that is "
+    "fitted, "
+    "predicted {}% too fast there even so"};
+
+}  // namespace
+
+Assumption to_assumption(const ContentionFit& fit, const std::vector<PointOutcome>& given) {
   double left = 0, mean = 0;
   for (const double error : fit.log_errors) {
     left += std::abs(std::expm1(error)) / static_cast<double>(fit.log_errors.size());
     mean += error / static_cast<double>(fit.log_errors.size());
   }
-  const std::string names = names_of(fit, given);
-  const double off_percent = 100 * std::abs(std::expm1(mean));
-  std::string text = fmt::format(
-      "contention: compute beside a collective takes {:.2f} times as long, fitted to {}",
-      fit.slowdown, names);
-  if (fit.end == End::least) {
-    text += fmt::format(": predicted {:.1f}% too slow there even so", off_percent);
-  } else if (fit.end == End::most) {
-    text += fmt::format(": the most that is fitted, predicted {:.1f}% too fast there even so",
-                        off_percent);
-  } else if (left >= 5e-4) {  // what would be printed as nothing
-    text += fmt::format(", where a mean |error| of {:.1f}% is left", 100 * left);
-  }
-  return text;
+  const std::string slowdown = fmt::format("{:.2f}", fit.slowdown), names = names_of(fit, given);
+  const auto off = [&](const AssumptionKind& kind, double part) {
+    return Assumption(kind, "contention", {slowdown, names, fmt::format("{:.1f}", 100 * part)});
+  };
+  if (fit.end == End::least) return off(least_fitted, std::abs(std::expm1(mean)));
+  if (fit.end == End::most) return off(most_fitted, std::abs(std::expm1(mean)));
+  if (left >= 5e-4) return off(fitted_with_error, left);  // less would be printed as nothing
+  return {fitted, "contention", {slowdown, names}};
 }
 
 }  // namespace paceline

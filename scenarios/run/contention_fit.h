@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/assumption.h"
 #include "scenarios/run/run_scenario.h"
 
 namespace paceline {
@@ -40,7 +41,7 @@ using LogErrors = std::function<std::vector<double>(double slowdown)>;
 
 // "contention: compute beside a collective takes 1.12 times as long, fitted to gpus 8", by what the
 // scenario says of all points that were given to the fit, in their order.
-[[nodiscard]] std::string to_assumption(const ContentionFit& fit,
-                                        const std::vector<PointOutcome>& given);
+[[nodiscard]] Assumption to_assumption(const ContentionFit& fit,
+                                       const std::vector<PointOutcome>& given);
 
 }  // namespace paceline

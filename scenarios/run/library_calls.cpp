@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/training/call_plan.h"
 
@@ -53,8 +54,7 @@ std::string LibraryCalls::plan(CollectiveCall& call) {
   const auto choice = cost::choose_algorithm(settings.library, call.collective, call.size(),
                                              group_cluster(scenario_.cluster, call.group).ranks());
   plan_by(choice.algorithm, call);
-  const bool is_new = std::ranges::find(stand_ins_, choice.assumption) == stand_ins_.end();
-  if (!choice.assumption.empty() && is_new) stand_ins_.push_back(choice.assumption);
+  if (choice.assumption) stand_ins_.add(*choice.assumption);
   return "";
 }
 
@@ -81,8 +81,17 @@ std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, Collecti
   return std::string(protocol);
 }
 
-std::vector<std::string> LibraryCalls::assumptions() const {
-  std::vector<std::string> all = stand_ins_;
+namespace {
+
+constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
+constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
+constexpr AssumptionKind suggested_channels{
+    "{}: channels as the cluster suggests; no NVLS, no CollNet"};
+
+}  // namespace
+
+Assumptions LibraryCalls::assumptions() const {
+  Assumptions all = stand_ins_;
   if (nccl_ways_.empty()) return all;
   std::string chosen;
   for (const auto& [collective, ways] : nccl_ways_) {
@@ -90,13 +99,15 @@ std::vector<std::string> LibraryCalls::assumptions() const {
                           fmt::join(ways, ", "));
   }
   const Release release = nccl_.begin()->second.group().release;
-  all.push_back(fmt::format("nccl 2.{}{}: {}", release.minor,
-                            scenario_.collective.nccl_minor ? "" : ", assumed", chosen));
+  all.add({scenario_.collective.nccl_minor ? chosen_by_nccl : chosen_by_assumed_nccl,
+           fmt::format("nccl 2.{}", release.minor),
+           {chosen}});
   if (nccl_minor_ != release.minor) {
-    all.push_back(
-        fmt::format("nccl 2.{} is not modelled: 2.{} stands for it", nccl_minor_, release.minor));
+    all.add({cost::nccl::unmodelled_release,
+             fmt::format("nccl 2.{}", nccl_minor_),
+             {fmt::format("2.{}", release.minor)}});
   }
-  all.emplace_back("nccl: channels as the cluster suggests; no NVLS, no CollNet");
+  all.add({suggested_channels, "nccl"});
   return all;
 }
 

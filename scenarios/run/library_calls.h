@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/cost/nccl_call.h"
 #include "scenarios/loader/scenario.h"
 
@@ -27,7 +28,7 @@ class LibraryCalls {
   void plan_by(const std::string& algorithm, training::CollectiveCall& call) const;
 
   // What was assumed in planning the calls so far.
-  [[nodiscard]] std::vector<std::string> assumptions() const;
+  [[nodiscard]] Assumptions assumptions() const;
 
  private:
   // Null where another library runs the calls, or a group has one GPU.
@@ -38,7 +39,7 @@ class LibraryCalls {
   std::uint32_t nccl_minor_;  // as the scenario has it, or else the one assumed
   std::map<training::Group, cost::nccl::Chooser> nccl_;  // of groups that calls have had
   std::map<collectives::Collective, std::set<std::string>> nccl_ways_;
-  std::vector<std::string> stand_ins_;
+  Assumptions stand_ins_;
 };
 
 }  // namespace paceline

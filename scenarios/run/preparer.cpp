@@ -94,10 +94,7 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
     take_links(calibration(scenario.calibration), scenario, made.point.cluster, made.assumptions);
   }
   choose_automatic_calls(made);
-  made.assumptions.clear();  // of the model
-  if (!scenario.compute_assumption.empty()) {
-    made.assumptions.push_back(scenario.compute_assumption);
-  }
+  made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
   return made;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/closed_step.h"
@@ -20,6 +21,11 @@ namespace paceline {
 namespace {
 
 using training::CollectiveCall;
+
+constexpr AssumptionKind no_such_rank{"{}: no rank {} at this point"};
+constexpr AssumptionKind one_pipe{
+    "{}: collectives in flight share one pipe; their latencies hide, too well at times"};
+constexpr AssumptionKind no_tcp_limits{"{}: the host's own TCP limits are not modelled"};
 
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
   return stats::mixed(seed + number * stats::golden_step);
@@ -56,7 +62,7 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
   return jobs;
 }
 
-std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>& assumptions) {
+std::vector<double> slowdowns(const Scenario& scenario, Assumptions& assumptions) {
   // A strategy that replays has each rank's own compute in its program.
   const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
                                 scenario.traced->ranks == scenario.cluster.ranks().value();
@@ -68,19 +74,13 @@ std::vector<double> slowdowns(const Scenario& scenario, std::vector<std::string>
     if (rank < ranks) {
       factors[rank] *= factor;
     } else {
-      assumptions.push_back(fmt::format("ranks: no rank {} at this point", rank));
+      assumptions.add({no_such_rank, "ranks", {std::to_string(rank)}});
     }
   }
   for (std::uint32_t r = 0; r < ranks; ++r) {
     factors[r] *= 1.0 + scenario.jitter * noise(scenario.seed, r);
   }
   return factors;
-}
-
-void add_once(std::vector<std::string>& list, const std::string& text) {
-  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
-    list.push_back(text);
-  }
 }
 
 }  // namespace
@@ -91,16 +91,14 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
     CollectiveCall* call = call_of(operation);
     if (call != nullptr && call->known() == nullptr) library.plan(*call);
   }
-  for (const std::string& assumption : library.assumptions()) {
-    add_once(prepared.assumptions, assumption);
-  }
+  prepared.assumptions.add(library.assumptions());
 }
 
 void choose_automatic_calls(PreparedPoint& prepared) {
   const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
     return std::optional(cost::predict_closed(one).totals.step);
   });
-  for (const std::string& sentence : choice.sentences) add_once(prepared.assumptions, sentence);
+  prepared.assumptions.add(choice.assumptions);
 }
 
 std::uint32_t separate_servers(const ResolvedPoint& point) {
@@ -128,14 +126,11 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   training::BuiltStep built = build_step(*scenario.strategy, strategy_request(scenario));
   prepared.point.program = std::move(built.program);
   prepared.assumptions = std::move(built.assumptions);
-  for (const std::string& assumption : scenario.assumptions) {
-    add_once(prepared.assumptions, assumption);
-  }
-  add_once(prepared.assumptions, scenario.compute_assumption);
+  prepared.assumptions.add(scenario.assumptions);
   prepared.contention = scenario.contention;
   prepared.device = scenario.workload.device;
   prepared.real = scenario.real;
-  prepared.compute_is_measured = scenario.compute_assumption.empty();
+  prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
   prepared.point.id = id;
   prepared.point.cluster = scenario.cluster;
   prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
@@ -153,13 +148,11 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
   if (scenario.fidelity == Fidelity::closed && scenario.training.collectives_in_flight > 1) {
-    add_once(
-        prepared.assumptions,
-        "closed: collectives in flight share one pipe; their latencies hide, too well at times");
+    prepared.assumptions.add({one_pipe, "closed"});
   }
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
       scenario.cluster.nodes > 1) {
-    add_once(prepared.assumptions, "network: the host's own TCP limits are not modelled");
+    prepared.assumptions.add({no_tcp_limits, "network"});
   }
   return prepared;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/assumption.h"
 #include "models/run/resolved_point.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario.h"
@@ -11,7 +12,7 @@ struct PreparedPoint {
   ResolvedPoint point;
   Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
   double samples_per_step;  // of all ranks
-  std::vector<std::string> assumptions;
+  Assumptions assumptions;
   bool compute_is_measured = false;  // or given, not modelled
   Contention contention;
   workload::Device device;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/assumption.h"
 #include "models/cost/closed_step.h"
 #include "scenarios/errors.h"
 #include "scenarios/run/contention.h"
@@ -17,6 +18,10 @@
 
 namespace paceline {
 namespace {
+
+constexpr AssumptionKind slowed{"{}: compute beside a collective takes {} times as long"};
+constexpr AssumptionKind slowed_by_traffic{
+    "{}: compute beside a collective takes {} times as long, by the memory traffic of both"};
 
 PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
   const std::size_t point = prepared.point.id;
@@ -28,7 +33,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.samples_per_step = prepared.samples_per_step;
-  outcome.assumptions = prepared.assumptions;
+  outcome.assumptions = prepared.assumptions.sentences();
   outcome.measured = file.measured(point);
   for (const training::Operation& operation : prepared.point.program.operations) {
     const auto* call = call_of(operation);
@@ -52,7 +57,7 @@ void take_reply(traces::Reply reply, const std::string& path, const PreparedPoin
   } else {
     outcome.predicted = std::move(std::get<Result>(reply));
     outcome.fidelity = outcome.predicted->fidelity;
-    outcome.assumptions = prepared.assumptions;
+    outcome.assumptions = prepared.assumptions.sentences();
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
@@ -112,8 +117,8 @@ class Run {
     if (state == nullptr && !is_fitted) return alone;
     auto made = std::make_shared<PreparedPoint>(*alone);
     if (state != nullptr) set_compute_times(made->point.program, state->times);
-    const std::string& said = is_fitted ? fitted_assumption_ : state->assumption;
-    if (!said.empty()) made->assumptions.push_back(said);
+    const auto& said = is_fitted ? fitted_assumption_ : state->assumption;
+    if (said) made->assumptions.add(*said);
     return made;
   }
 
@@ -190,7 +195,7 @@ class Run {
 
   struct Contended {
     double slowdown;
-    std::string assumption;
+    std::optional<Assumption> assumption;
     std::vector<Seconds> times;
     int passes;
   };
@@ -208,10 +213,8 @@ class Run {
       const RankCount ranks = job_cluster(alone->point).ranks();
       state.slowdown =
           contention.assumed ? assumed_slowdown(predicted, ranks, alone->device) : given;
-      state.assumption = fmt::format(
-          "contention: compute beside a collective takes {:.2f} times as "
-          "long{}",
-          state.slowdown, contention.assumed ? ", by the memory traffic of both" : "");
+      state.assumption = Assumption(contention.assumed ? slowed_by_traffic : slowed, "contention",
+                                    {fmt::format("{:.2f}", state.slowdown)});
     }
     if (state.passes++ == contention_passes) {
       contended_.erase(entry);
@@ -241,7 +244,7 @@ class Run {
   std::vector<Waiting> waiting_;
   std::vector<Waiting> unfitted_;  // until there is a slowdown for them
   double fitted_slowdown_ = 1;     // of those, once found; while it is sought, what is tried
-  std::string fitted_assumption_;  // that says so
+  std::optional<Assumption> fitted_assumption_;  // that says so
   bool is_fitting_ = false;
   std::map<std::size_t, Contended> contended_;  // by point
   std::size_t done_ = 0;

@@ -8,10 +8,21 @@
 #include <optional>
 #include <utility>
 
+#include "models/assumption.h"
 #include "traces/collective_log/collective_log.h"
 
 namespace paceline::traces {
 namespace {
+
+constexpr AssumptionKind unaligned_clocks{
+    "{}: ranks share no collective; all are taken to begin at once"};
+constexpr AssumptionKind largest_shares{
+    "{}: where ranks have shares of different sizes, all are taken to have the largest"};
+constexpr AssumptionKind no_common_order{
+    "{}: their order differs between ranks; only collectives are replayed"};
+constexpr AssumptionKind even_shares{
+    "{}: the trace does not tell their elements; each bucket's are shared evenly among those that "
+    "came before it"};
 
 using training::LaneKind;
 using training::OperationKind;
@@ -291,7 +302,7 @@ class Listing {
 
 // What to add to each rank's times; all begin at once where they share no collective.
 std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const MatchedCalls& matched,
-                                 std::vector<std::string>& assumptions) {
+                                 Assumptions& assumptions) {
   std::vector<TraceTime> clocks;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (const auto& clock = matched.clocks[r]) clocks.push_back(*clock);
@@ -302,7 +313,7 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
     throw FormatError(0, "the ranks' collectives are too far apart", "give traces of one run");
   }
   if (clocks.size() == ranks.size()) return clocks;
-  assumptions.emplace_back("clocks: ranks share no collective; all are taken to begin at once");
+  assumptions.add({unaligned_clocks, "clocks"});
   clocks.clear();
   for (const RankStep& rank : ranks) clocks.push_back(-rank.begin);
   return clocks;
@@ -329,7 +340,7 @@ std::uint32_t most_in_flight(const std::vector<TracedRanks>& ranks) {
 }
 
 // Ranks of an all-to-all may hold different shares: all are given the largest.
-void take_largest_sizes(std::vector<TracedRanks>& classes, std::vector<std::string>& assumptions) {
+void take_largest_sizes(std::vector<TracedRanks>& classes, Assumptions& assumptions) {
   bool differ = false;
   for (std::size_t id = 0; id < classes.front().spans.size(); ++id) {
     const auto size = [id](const TracedRanks& members) { return members.spans[id].size; };
@@ -344,9 +355,7 @@ void take_largest_sizes(std::vector<TracedRanks>& classes, std::vector<std::stri
     }
   }
   if (differ) {
-    assumptions.emplace_back(
-        "collectives: where ranks have shares of different sizes, all are taken to have the "
-        "largest");
+    assumptions.add({largest_shares, "collectives"});
   }
 }
 
@@ -364,8 +373,7 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
   const auto in_order = [&](const RankStep& rank) { return same_order(ranks.front(), rank); };
   if (!std::ranges::all_of(ranks, in_order)) {
     std::ranges::for_each(ranks, drop_gradients);
-    made.assumptions.emplace_back(
-        "gradients: their order differs between ranks; only collectives are replayed");
+    made.assumptions.add({no_common_order, "gradients"});
   }
   const auto clocks = clocks_of(ranks, matched, made.assumptions);
   TraceTime origin = std::numeric_limits<TraceTime>::max();
@@ -407,9 +415,7 @@ void share_among_gradients(TracedStep& step) {
     shared = true;
   }
   if (shared) {
-    step.assumptions.emplace_back(
-        "gradients: the trace does not tell their elements; each bucket's are shared evenly among "
-        "those that came before it");
+    step.assumptions.add({even_shares, "gradients"});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/run/step_trace.h"
 #include "traces/learn/inferred_step.h"
 #include "traces/learn/matched_calls.h"
@@ -15,7 +16,7 @@ namespace paceline::traces {
 struct TracedStep {
   std::string name;  // as the traces name the step
   StepTrace trace;   // a class a rank, all of the same operations
-  std::vector<std::string> assumptions;
+  Assumptions assumptions;
 };
 
 // Of the steps that all traces have with a length, the one of median length: of the longest of its

@@ -85,9 +85,9 @@ int run(const Options& options) {
   const auto buckets = ddp_buckets(tensors, ddp);
   if (options.json != "-") {
     write_table(tensors, buckets);
-    std::vector<std::string> assumptions = scenario.assumptions;
-    std::ranges::copy(training::ddp_assumptions(ddp), std::back_inserter(assumptions));
-    write_assumptions(std::cout, assumptions);
+    Assumptions assumptions = scenario.assumptions;
+    assumptions.add(training::ddp_assumptions(ddp));
+    write_assumptions(std::cout, assumptions.sentences());
   }
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, tensors, buckets); });

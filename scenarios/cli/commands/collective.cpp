@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/closed_step.h"
@@ -53,6 +54,8 @@ Words<Collective> choices() {
 }
 
 constexpr ElementSize float_size(4);
+
+constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
 
 Scenario scenario_of(const Options& options) {
   ScenarioText text;
@@ -181,18 +184,16 @@ void write_table(const Options& options, const Scenario& scenario, const Library
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
              scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
-  std::vector<std::string> assumptions = scenario.assumptions;
-  for (const std::string& one : library.assumptions()) assumptions.push_back(one);
+  Assumptions assumptions = scenario.assumptions;
+  assumptions.add(library.assumptions());
   const bool by_nccl =
       std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
   if (by_nccl && options.device.empty()) {
-    assumptions.push_back("nccl: GPUs as " + scenario.workload.device.name +
-                          ", unless --device says otherwise");
+    assumptions.add({unnamed_device, "nccl", {scenario.workload.device.name}});
   }
-  for (const Row& row : rows) {
-    assumptions.insert(assumptions.end(), row.notes.begin(), row.notes.end());
-  }
-  write_assumptions(std::cout, assumptions);
+  auto sentences = assumptions.sentences();
+  for (const Row& row : rows) std::ranges::copy(row.notes, std::back_inserter(sentences));
+  write_assumptions(std::cout, sentences);
 }
 
 void write_json(std::ostream& out, const Scenario& scenario, Collective collective,

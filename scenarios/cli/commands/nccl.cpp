@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/contract.h"
 #include "models/cost/nccl_call.h"
 #include "models/units/parse.h"
@@ -205,6 +206,32 @@ void write_costs(const Tuning& tuning) {
   table.write(std::cout);
 }
 
+constexpr AssumptionKind own_model{
+    "{}: NCCL's own model, by which it selects; a measured small message takes several times as "
+    "long"};
+constexpr AssumptionKind one_graph{"one graph for {}; no SHARP, no NVLS"};
+constexpr AssumptionKind one_graph_for_all{
+    "one graph for {}, and its bandwidths for NVLS and SHARP"};
+constexpr AssumptionKind suggested_channels{"{} channels of {} as the cluster suggests"};
+
+Assumptions assumptions_of(const Options& options, const Group& group) {
+  Assumptions all;
+  all.add({own_model, "times"});
+  const bool is_plain = group.nvls.channels + group.collnet.channels == 0;
+  all.add({is_plain ? one_graph : one_graph_for_all, "rings and trees"});
+  if (!options.cluster.empty()) {
+    all.add({suggested_channels,
+             std::to_string(group.ring.channels),
+             {std::string(to_text(group.ring.remote))}});
+  }
+  if (minor_of(options.version) != group.release.minor) {
+    all.add({cost::nccl::unmodelled_release,
+             "NCCL " + options.version,
+             {fmt::format("2.{}", group.release.minor)}});
+  }
+  return all;
+}
+
 void write_text(const Options& options, const Tuning& tuning, const std::vector<Row>& rows) {
   const Group& group = tuning.group();
   fmt::print(std::cout, "NCCL 2.{}, {} ranks on {} node{}, {} channels\n\n", group.release.minor,
@@ -218,21 +245,7 @@ void write_text(const Options& options, const Tuning& tuning, const std::vector<
                std::to_string(choice.threads), fmt::format("{:.3f}", choice.time.value() * 1e6)});
   }
   table.write(std::cout);
-  std::vector<std::string> assumed{
-      "times: NCCL's own model, by which it selects; a measured small message takes several times "
-      "as long",
-      group.nvls.channels + group.collnet.channels == 0
-          ? "one graph for rings and trees; no SHARP, no NVLS"
-          : "one graph for rings and trees, and its bandwidths for NVLS and SHARP"};
-  if (!options.cluster.empty()) {
-    assumed.push_back(fmt::format("{} channels of {} as the cluster suggests", group.ring.channels,
-                                  to_text(group.ring.remote)));
-  }
-  if (minor_of(options.version) != group.release.minor) {
-    assumed.push_back(fmt::format("NCCL {} is not modelled: 2.{} stands for it", options.version,
-                                  group.release.minor));
-  }
-  write_assumptions(std::cout, assumed);
+  write_assumptions(std::cout, assumptions_of(options, group).sentences());
 }
 
 void write_json(std::ostream& out, const Options& options, const Tuning& tuning,

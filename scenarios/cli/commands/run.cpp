@@ -26,7 +26,7 @@ struct Options {
 int explain_cluster(const ScenarioFile& file) {
   const Scenario scenario = file.scenario(0);
   topology::Cluster cluster = scenario.cluster;
-  std::vector<std::string> said;
+  Assumptions said;
   if (!scenario.calibration.empty()) {
     take_links(read_calibration(scenario.calibration), scenario, cluster, said);
   }
@@ -41,7 +41,7 @@ int explain_cluster(const ScenarioFile& file) {
       }
       out << '\n';
     }
-    for (const std::string& sentence : said) fmt::print(out, "{}\n", sentence);
+    for (const std::string& sentence : said.sentences()) fmt::print(out, "{}\n", sentence);
     out << '\n';
     write_cluster(out, cluster);
   });

@@ -93,11 +93,11 @@ TEST(Training, TellsWhatAStrategyAssumes) {
   const auto told = [](const char* gpus) {
     const auto prepared =
         resolve(loaded({{"training.strategy", "data_parallel"}, {"gpus", gpus}}), 0, nullptr);
-    return std::ranges::count_if(prepared.assumptions, [](const std::string& assumption) {
-      return assumption.starts_with("data_parallel: ");
+    return std::ranges::count_if(prepared.assumptions.sentences(), [](const auto& sentence) {
+      return sentence.starts_with("data_parallel: ");
     });
   };
-  EXPECT_EQ(told("8"), 3);
+  EXPECT_EQ(told("8"), 4);
   EXPECT_EQ(told("1"), 0);
 }
 

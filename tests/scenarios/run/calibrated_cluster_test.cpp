@@ -37,9 +37,10 @@ Calibrated calibrated(const std::string& scenario,
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("s.yaml", scenario), settings);
   const Scenario point = file.scenario(0);
-  Calibrated found{point.cluster, point.assumptions};
-  take_links(with_links({place}), point, found.cluster, found.said);
-  return found;
+  Cluster cluster = point.cluster;
+  Assumptions assumptions = point.assumptions;
+  take_links(with_links({place}), point, cluster, assumptions);
+  return {cluster, assumptions.sentences()};
 }
 
 const std::string scenario(test::small_scenario);

@@ -38,7 +38,7 @@ TEST(LibraryCalls, AreWhatNcclChoosesForEachSize) {
   EXPECT_EQ(library.plan(large), "Simple");
   EXPECT_EQ(algorithm_of(large), "ring");
   EXPECT_EQ(
-      library.assumptions(),
+      library.assumptions().sentences(),
       (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
                                 "nccl: channels as the cluster suggests; no NVLS, no CollNet"}));
 }
@@ -52,9 +52,9 @@ TEST(LibraryCalls, AreWhatTheScenarioFixes) {
   CollectiveCall call = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
   EXPECT_EQ(library.plan(call), "LL");
   EXPECT_EQ(call.simulated()->options.chunk_size, Bytes(64 << 10));
-  ASSERT_EQ(library.assumptions().size(), 3U);
-  EXPECT_EQ(library.assumptions()[0], "nccl 2.18: all_reduce by Ring LL");
-  EXPECT_EQ(library.assumptions()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
+  ASSERT_EQ(library.assumptions().sentences().size(), 3U);
+  EXPECT_EQ(library.assumptions().sentences()[0], "nccl 2.18: all_reduce by Ring LL");
+  EXPECT_EQ(library.assumptions().sentences()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
 }
 
 // NCCL gets the same bandwidth from more channels, but each may carry only so much.
@@ -88,7 +88,7 @@ TEST(LibraryCalls, OfPlansHaveNoWire) {
     EXPECT_EQ(library.plan(messages), "");
     EXPECT_EQ(algorithm_of(messages), algorithm);
   }
-  EXPECT_EQ(library.assumptions(), std::vector<std::string>{});
+  EXPECT_EQ(library.assumptions().sentences(), std::vector<std::string>{});
 }
 
 }  // namespace

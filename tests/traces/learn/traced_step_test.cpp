@@ -205,8 +205,8 @@ TEST(TracedStep, SharesABucketAmongGradientsOfUnknownSize) {
     for (const ElementCount count : operation.gradients) elements.push_back(count.value());
   }
   EXPECT_EQ(elements, (std::vector<std::uint64_t>{50, 50, 100}));
-  ASSERT_EQ(step.assumptions.size(), 1U);
-  EXPECT_EQ(step.assumptions[0].find("gradients: the trace does not tell"), 0U);
+  ASSERT_EQ(step.assumptions.sentences().size(), 1U);
+  EXPECT_EQ(step.assumptions.sentences()[0].find("gradients: the trace does not tell"), 0U);
 }
 
 TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {
@@ -218,7 +218,7 @@ TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {
   for (const training::Operation& operation : step.trace.program.operations) {
     EXPECT_TRUE(operation.gradients.empty());
   }
-  EXPECT_EQ(step.assumptions.size(), 1U);
+  EXPECT_EQ(step.assumptions.sentences().size(), 1U);
 }
 
 TEST(TracedStep, TakesTheLargestShareOfRanks) {
@@ -226,7 +226,7 @@ TEST(TracedStep, TakesTheLargestShareOfRanks) {
   larger.trace.collectives[3].count = ElementCount(150);
   const auto step = learned({two_steps(0).trace, larger.trace});
   EXPECT_EQ(call_of(step.trace.program.operations[6])->size(), Bytes(600));
-  EXPECT_EQ(step.assumptions.size(), 1U);
+  EXPECT_EQ(step.assumptions.sentences().size(), 1U);
 }
 
 TEST(TracedStep, RefusesRanksThatMakeOtherCollectives) {
