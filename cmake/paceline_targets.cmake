@@ -19,8 +19,27 @@ if(PACELINE_SANITIZE)
   target_link_options(paceline_options INTERFACE -fsanitize=${PACELINE_SANITIZE})
 endif()
 
-# paceline_build_fast(TARGET LEVEL): Release compiles TARGET at -O<LEVEL>, with the standard headers
-# of nearly every source precompiled.
+# All sources of a folder are compiled as one (a unity build), so that what they include is read once
+# and a template becomes code once; those of the folders ALONE, of the target's own, one by one. So
+# names in a folder's unnamed namespaces differ: two alike are mostly one function written twice.
+function(paceline_compile_by_folder target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  list(TRANSFORM arg_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    if(NOT folder IN_LIST arg_ALONE)
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # A source that is included is none that others cannot see.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
+# paceline_build_fast(TARGET LEVEL [ALONE FOLDERS...]): Release compiles TARGET at -O<LEVEL>, by
+# folders, with the standard headers of nearly every source precompiled.
 #
 # Levels: 3 where time goes into arithmetic over arrays, which GCC 12 vectorises only there; 2 where
 # much is read; 1 where a run passes once. Tests are at 3: below it, GCC 12 takes strings joined in
@@ -38,6 +57,7 @@ function(paceline_build_fast target level)
     return()
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+  paceline_compile_by_folder(${target} ${ARGN})
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()

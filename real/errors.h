@@ -9,14 +9,17 @@
 
 namespace paceline::real {
 
-// The user's request is impossible: exit status 2.
+// How processes of ranks end: what was asked for cannot be, or the environment failed.
+inline constexpr int usage_status = 2, environment_status = 3;
+
+// The user's request is impossible: ends a process with usage_status.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A failure of the environment, a library or another rank: exit status 3. what() is one line, of
-// the parts that are not empty: `backend: rank 3: call: message`.
+// A failure of the environment, a library or another rank: ends a process with environment_status.
+// what() is one line, of the parts that are not empty: `backend: rank 3: call: message`.
 class BackendError : public std::runtime_error {
  public:
   BackendError(std::string backend, std::optional<Rank> rank, std::string call,

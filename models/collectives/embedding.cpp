@@ -8,7 +8,7 @@ namespace paceline::collectives {
 namespace {
 
 // Which round of a line's plan.
-struct Place {
+struct RoundPlace {
   std::size_t channel, round;
 
   [[nodiscard]] const Round& in(const LinePlan& line) const {
@@ -16,7 +16,7 @@ struct Place {
   }
 };
 
-Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, Place place,
+Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, RoundPlace place,
                      std::uint64_t repeats) {
   return {repeats,
           [=](Rank rank) {
@@ -61,7 +61,7 @@ Plan on_every_line(Axis axis, Plan line, RankCount ranks) {
   for (const Channel& channel : shared.plan->channels) {
     Channel& made = whole.channels.emplace_back(Channel{{}, channel.window});
     for (const Round& round : channel.rounds) {
-      const Place place{whole.channels.size() - 1, made.rounds.size()};
+      const RoundPlace place{whole.channels.size() - 1, made.rounds.size()};
       made.rounds.push_back(embedded_round(axis, plan_of, place, round.repeats));
     }
   }

@@ -22,7 +22,7 @@
 namespace paceline::collectives {
 namespace {
 
-constexpr std::array rows{
+constexpr std::array registered{
     Algorithm{Collective::all_reduce, "ring", ring_all_reduce,
               "reduce-scatter, then all-gather, between neighbours; one channel an order"},
     Algorithm{Collective::all_reduce, "segmented_ring", segmented_ring_all_reduce,
@@ -88,10 +88,10 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const Algorithm> algorithms() { return rows; }
+std::span<const Algorithm> algorithms() { return registered; }
 
 const Algorithm* find_algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm& row : rows) {
+  for (const Algorithm& row : registered) {
     if (row.collective == collective && row.name == name) return &row;
   }
   return nullptr;

@@ -22,19 +22,19 @@ ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
   return one;
 }
 
-struct Candidate {
+struct PredictedTime {
   std::string_view algorithm;
   Seconds time;
 };
 
 struct Ranking {
-  std::optional<Candidate> best, second;
+  std::optional<PredictedTime> best, second;
 
-  void add(Candidate candidate) {
-    if (!best || candidate.time < best->time) {
-      second = std::exchange(best, candidate);
-    } else if (!second || candidate.time < second->time) {
-      second = candidate;
+  void add(PredictedTime predicted) {
+    if (!best || predicted.time < best->time) {
+      second = std::exchange(best, predicted);
+    } else if (!second || predicted.time < second->time) {
+      second = predicted;
     }
   }
 };

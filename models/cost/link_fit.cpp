@@ -44,7 +44,7 @@ struct Moments {
 // One way to cut the sizes: pieces[i] begins at sample begins[i].
 using Cut = std::vector<std::size_t>;
 
-struct Candidate {
+struct PieceFit {
   Cut begins;
   std::vector<Line> lines;
   std::vector<double> times_s;  // of the lines, by sample
@@ -68,18 +68,18 @@ class Samples {
 
   [[nodiscard]] std::size_t size() const { return sizes_.size(); }
   [[nodiscard]] double bytes(std::size_t i) const { return sizes_[i]; }
-  [[nodiscard]] Candidate fit(Cut begins) const;
+  [[nodiscard]] PieceFit fit(Cut begins) const;
   // The variance of a sample's deviation as estimates of lines feel it.
-  [[nodiscard]] double variance(const Candidate& candidate) const;
+  [[nodiscard]] double variance(const PieceFit& candidate) const;
   // Of a piece, as if none of its samples were an outlier.
-  [[nodiscard]] Moments information(const Candidate& candidate, std::size_t piece) const;
+  [[nodiscard]] Moments information(const PieceFit& candidate, std::size_t piece) const;
 
  private:
   [[nodiscard]] std::size_t end_of(const Cut& begins, std::size_t piece) const {
     return piece + 1 < begins.size() ? begins[piece + 1] : size();
   }
-  void improve(Candidate& candidate) const;
-  [[nodiscard]] double residual(const Candidate& candidate, std::size_t i) const {
+  void improve(PieceFit& candidate) const;
+  [[nodiscard]] double residual(const PieceFit& candidate, std::size_t i) const {
     return std::log(times_s_[i] / candidate.times_s[i]);
   }
 
@@ -89,7 +89,7 @@ class Samples {
 
 // One step of reweighted least squares for the lines, linearised about their last times, and of
 // expectation-maximisation for the deviation.
-void Samples::improve(Candidate& candidate) const {
+void Samples::improve(PieceFit& candidate) const {
   std::vector<double> next = candidate.times_s;
   double squares = 0;
   for (std::size_t piece = 0; piece < candidate.begins.size(); ++piece) {
@@ -114,8 +114,8 @@ void Samples::improve(Candidate& candidate) const {
   candidate.deviation = std::max(std::sqrt(squares / static_cast<double>(size())), deviation_least);
 }
 
-Candidate Samples::fit(Cut begins) const {
-  Candidate candidate;
+PieceFit Samples::fit(Cut begins) const {
+  PieceFit candidate;
   candidate.begins = std::move(begins);
   candidate.lines.resize(candidate.begins.size());
   candidate.times_s = smooth_s_;
@@ -141,7 +141,7 @@ Candidate Samples::fit(Cut begins) const {
 
 // Of the influence of each sample and its slope, so that it holds whatever the distribution; with
 // the correction for few samples. Huber, Robust Statistics, 1981, section 7.6.
-double Samples::variance(const Candidate& candidate) const {
+double Samples::variance(const PieceFit& candidate) const {
   const auto n = static_cast<double>(size());
   const double fitted = 2 * static_cast<double>(candidate.begins.size());
   double influence = 0, slope = 0, slope_square = 0;
@@ -157,7 +157,7 @@ double Samples::variance(const Candidate& candidate) const {
   return std::pow(candidate.deviation * std::max(correction, 1.0) / slope, 2) * influence;
 }
 
-Moments Samples::information(const Candidate& candidate, std::size_t piece) const {
+Moments Samples::information(const PieceFit& candidate, std::size_t piece) const {
   Moments moments;
   for (std::size_t i = candidate.begins[piece]; i < end_of(candidate.begins, piece); ++i) {
     moments.add(1 / (candidate.times_s[i] * candidate.times_s[i]), sizes_[i], 0);
@@ -166,14 +166,14 @@ Moments Samples::information(const Candidate& candidate, std::size_t piece) cons
 }
 
 // Whether the smallest size is at least half startup, and the largest at least half transfer.
-bool shows_latency(const Candidate& candidate) {
+bool shows_latency(const PieceFit& candidate) {
   return candidate.lines.front().startup_s >= half * candidate.times_s.front();
 }
-bool shows_bandwidth(const Candidate& candidate, double largest) {
+bool shows_bandwidth(const PieceFit& candidate, double largest) {
   return candidate.lines.back().per_byte_s * largest >= half * candidate.times_s.back();
 }
 
-bool are_sound(const Candidate& candidate, const Samples& samples) {
+bool are_sound(const PieceFit& candidate, const Samples& samples) {
   for (std::size_t piece = 0, i = 0; i < samples.size(); ++i) {
     if (piece + 1 < candidate.begins.size() && candidate.begins[piece + 1] == i) ++piece;
     const Line& line = candidate.lines[piece];
@@ -222,7 +222,7 @@ std::vector<LinkSample> medians_of(const std::vector<LinkSample>& samples) {
 
 // Of (log latency, log bandwidth).
 std::array<std::array<double, 2>, 2> covariance_of(const Samples& samples,
-                                                   const Candidate& candidate) {
+                                                   const PieceFit& candidate) {
   const double variance = samples.variance(candidate);
   const double latency = candidate.lines.front().startup_s;
   const double rate = candidate.lines.back().per_byte_s;
@@ -236,8 +236,7 @@ std::array<std::array<double, 2>, 2> covariance_of(const Samples& samples,
            {both, variance * last.n / last.determinant() / (rate * rate)}}};
 }
 
-LinkFit fit_of(std::vector<LinkSample> medians, const Samples& samples,
-               const Candidate& candidate) {
+LinkFit fit_of(std::vector<LinkSample> medians, const Samples& samples, const PieceFit& candidate) {
   LinkFit fit;
   fit.estimate = {Seconds(candidate.lines.front().startup_s),
                   BytesPerSecond(1 / candidate.lines.back().per_byte_s),
@@ -292,9 +291,9 @@ std::variant<LinkFit, LinkFault> fit_link(const std::vector<LinkSample>& all) {
   }
   const Samples samples(medians);
   const double largest = samples.bytes(samples.size() - 1);
-  Candidate likeliest, best;
+  PieceFit likeliest, best;
   for (Cut& cut : cuts_of(medians)) {
-    Candidate candidate = samples.fit(std::move(cut));
+    PieceFit candidate = samples.fit(std::move(cut));
     if (candidate.criterion < likeliest.criterion) likeliest = candidate;
     if (candidate.criterion < best.criterion && are_sound(candidate, samples) &&
         shows_latency(candidate) && shows_bandwidth(candidate, largest)) {

@@ -8,7 +8,7 @@ namespace paceline::training {
 
 namespace {
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_bulk_synchronous(const StrategyRequest& request) {
   StepBuilder step(request);
   step.forward({});
   step.backward([](const auto&, std::size_t, OperationId) {});
@@ -31,7 +31,7 @@ constinit const Strategy bulk_synchronous_strategy{
     .name = "bulk_synchronous",
     .summary = "one all-reduce after backward",
     .keys = {},
-    .build = build,
+    .build = build_bulk_synchronous,
 };
 
 }  // namespace paceline::training

@@ -122,7 +122,7 @@ constexpr AssumptionKind imagenet_size{"{}: {} has {} bytes, as an ImageNet clas
 constexpr AssumptionKind free_loss{
     "{}: the loss on GPU 0 takes no time, and threads do not hold each other up"};
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_data_parallel(const StrategyRequest& request) {
   BuiltStep built{DataParallelStep(request).build(), {}};
   for (const auto& [key, what] :
        {std::pair{"input_size", "a sample's input"}, std::pair{"output_size", "its output"}}) {
@@ -136,7 +136,7 @@ BuiltStep build(const StrategyRequest& request) {
   return built;
 }
 
-std::optional<Refusal> refuse(const StrategyRequest& request) {
+std::optional<Refusal> refuse_data_parallel(const StrategyRequest& request) {
   if (request.cluster.nodes > 1) {
     return Refusal{
         "is one process on one node, and the cluster has " + std::to_string(request.cluster.nodes),
@@ -148,7 +148,7 @@ std::optional<Refusal> refuse(const StrategyRequest& request) {
   return std::nullopt;
 }
 
-constexpr std::array keys{
+constexpr std::array data_parallel_keys{
     settings::Key{"input_size", settings::Size{}, settings::Value(image),
                   "of a sample, scattered from GPU 0; the default is an ImageNet picture's"},
     settings::Key{"output_size", settings::Size{}, settings::Value(scores),
@@ -161,9 +161,9 @@ constexpr std::array keys{
 constinit const Strategy data_parallel_strategy{
     .name = "data_parallel",
     .summary = "torch.nn.DataParallel: one process, all by way of GPU 0",
-    .keys = keys,
-    .build = build,
-    .refuse = refuse,
+    .keys = data_parallel_keys,
+    .build = build_data_parallel,
+    .refuse = refuse_data_parallel,
 };
 
 }  // namespace paceline::training

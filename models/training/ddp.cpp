@@ -47,7 +47,7 @@ std::vector<OperationId> broadcast_buffers(StepBuilder& step, const workload::Wo
   return {step.compute("copy buffers", OperationKind::copy, copies, broadcasts)};
 }
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_ddp(const StrategyRequest& request) {
   const DdpSettings ddp = ddp_settings(request.settings);
   StepBuilder step(request);
   const auto& tensors = step.tensors();
@@ -94,7 +94,7 @@ BuiltStep build(const StrategyRequest& request) {
   return {step.finish(reduced), ddp_assumptions(ddp)};
 }
 
-constexpr DdpSettings defaults;
+constexpr DdpSettings ddp_defaults;
 
 enum class Iteration { steady, first };
 
@@ -108,22 +108,22 @@ using settings::Key;
 using settings::Size;
 using settings::Value;
 
-constexpr std::array keys{
-    Key{"bucket_cap", Size{}, Value(defaults.bucket_cap),
+constexpr std::array ddp_keys{
+    Key{"bucket_cap", Size{}, Value(ddp_defaults.bucket_cap),
         "bucket_cap_mb: a bucket that has reached it is closed"},
     Key{"first_bucket", Size{}, settings::automatic,
         "the same of the first bucket; auto is 1 MiB, or the cap from torch 2.5 on when a cap is "
         "set"},
     Key{"torch_version", settings::VersionNumber{},
-        Value(settings::Version{defaults.torch_major, defaults.torch_minor}),
+        Value(settings::Version{ddp_defaults.torch_major, ddp_defaults.torch_minor}),
         "before 1.6 buckets are never rebuilt, before 1.12 not even the first iteration differs"},
-    Key{"gradient_as_bucket_view", Flag{}, Value(defaults.gradient_as_bucket_view),
+    Key{"gradient_as_bucket_view", Flag{}, Value(ddp_defaults.gradient_as_bucket_view),
         "gradients are not copied"},
-    Key{"find_unused_parameters", Flag{}, Value(defaults.find_unused_parameters),
+    Key{"find_unused_parameters", Flag{}, Value(ddp_defaults.find_unused_parameters),
         "buckets stay as built first, and a map of what was used is reduced"},
-    Key{"static_graph", Flag{}, Value(defaults.static_graph),
+    Key{"static_graph", Flag{}, Value(ddp_defaults.static_graph),
         "unused parameters are not looked for"},
-    Key{"broadcast_buffers", Flag{}, Value(defaults.broadcast_buffers),
+    Key{"broadcast_buffers", Flag{}, Value(ddp_defaults.broadcast_buffers),
         "rank 0's go to all before every forward"},
     Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
@@ -173,8 +173,8 @@ Assumptions ddp_assumptions(const DdpSettings& ddp) {
 constinit const Strategy ddp_strategy{
     .name = "ddp",
     .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
-    .keys = keys,
-    .build = build,
+    .keys = ddp_keys,
+    .build = build_ddp,
 };
 
 }  // namespace paceline::training

@@ -294,9 +294,9 @@ class FsdpStep {
   std::optional<OperationId> last_compute_, pass_begins_after_;
 };
 
-BuiltStep build(const StrategyRequest& request) { return FsdpStep(request).build(); }
+BuiltStep build_fsdp(const StrategyRequest& request) { return FsdpStep(request).build(); }
 
-std::optional<Refusal> refuse(const StrategyRequest& request) {
+std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
   if (sharing(request) == Group::all || is_possible) return std::nullopt;
@@ -304,7 +304,7 @@ std::optional<Refusal> refuse(const StrategyRequest& request) {
                  "take sharding: full"};
 }
 
-constexpr std::array keys{
+constexpr std::array fsdp_keys{
     settings::Key{
         "sharding", settings::OneOf{settings::texts_of<Sharding>},
         settings::value_of(Sharding::full),
@@ -330,9 +330,9 @@ constexpr std::array keys{
 constinit const Strategy fsdp_strategy{
     .name = "fsdp",
     .summary = "PyTorch FullyShardedDataParallel: all-gather before use, reduce-scatter after",
-    .keys = keys,
-    .build = build,
-    .refuse = refuse,
+    .keys = fsdp_keys,
+    .build = build_fsdp,
+    .refuse = refuse_fsdp,
 };
 
 }  // namespace paceline::training

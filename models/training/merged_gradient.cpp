@@ -54,7 +54,7 @@ std::vector<Bucket> merged_gradients(const workload::Workload& workload,
 
 namespace {
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_merged_gradient(const StrategyRequest& request) {
   StepBuilder step(request);
   const MergeSettings merge{request.settings.get<Seconds>("merge_startup"),
                             request.settings.get<BytesPerSecond>("merge_bandwidth")};
@@ -83,12 +83,12 @@ BuiltStep build(const StrategyRequest& request) {
   return {step.finish({}), {}};
 }
 
-constexpr MergeSettings defaults;
-constexpr std::array keys{
-    settings::Key{"merge_startup", settings::Time{}, settings::Value(defaults.startup),
+constexpr MergeSettings merge_defaults;
+constexpr std::array merged_gradient_keys{
+    settings::Key{"merge_startup", settings::Time{}, settings::Value(merge_defaults.startup),
                   "what it reckons an all-reduce to take before its first byte"},
-    settings::Key{"merge_bandwidth", settings::Bandwidth{}, settings::Value(defaults.bandwidth),
-                  "and for its bytes"},
+    settings::Key{"merge_bandwidth", settings::Bandwidth{},
+                  settings::Value(merge_defaults.bandwidth), "and for its bytes"},
 };
 
 }  // namespace
@@ -96,8 +96,8 @@ constexpr std::array keys{
 constinit const Strategy merged_gradient_strategy{
     .name = "merged_gradient",
     .summary = "all-reduces of gradients merged as startup costs suggest",
-    .keys = keys,
-    .build = build,
+    .keys = merged_gradient_keys,
+    .build = build_merged_gradient,
 };
 
 }  // namespace paceline::training

@@ -29,7 +29,7 @@ constexpr std::array rows{&ddp_strategy,
 
 constexpr Value one{std::uint64_t{1}};
 
-constexpr std::array keys{
+constexpr std::array keys_of_all{
     Key{"gradient_accumulation", settings::Count{1, 1'000'000}, one, "passes a step"},
     Key{"collectives_in_flight", settings::Count{1, 1024}, "by library",
         "of one group of ranks at a time: NCCL and MPI 1, Gloo 2"},
@@ -43,7 +43,7 @@ constexpr std::array keys{
 
 }  // namespace
 
-std::span<const Key> common_keys() { return keys; }
+std::span<const Key> common_keys() { return keys_of_all; }
 
 std::span<const Strategy* const> strategies() { return rows; }
 

@@ -30,7 +30,7 @@ void take_rank(Operation& operation, Rank rank) {
   operation.rank_parts.clear();
 }
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_traced_step(const StrategyRequest& request) {
   const TracedWork& traced = *request.traced;
   BuiltStep built{traced.program, {}};
   const std::uint32_t ranks = request.cluster.ranks().value();
@@ -60,7 +60,7 @@ BuiltStep build(const StrategyRequest& request) {
   return built;
 }
 
-std::optional<Refusal> refuse(const StrategyRequest& request) {
+std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
   if (request.traced == nullptr) {
     return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
   }
@@ -78,8 +78,8 @@ constinit const Strategy traced_strategy{
         "with workload.trace: the trace's own collectives, of the sizes and in the order "
         "that they had",
     .keys = {},
-    .build = build,
-    .refuse = refuse,
+    .build = build_traced_step,
+    .refuse = refuse_traced_step,
     .replays_trace = true,
 };
 

@@ -6,7 +6,7 @@ namespace paceline::training {
 
 namespace {
 
-BuiltStep build(const StrategyRequest& request) {
+BuiltStep build_wait_free(const StrategyRequest& request) {
   StepBuilder step(request);
   step.forward({});
   std::vector<Bucket> tensors;  // each alone
@@ -29,7 +29,7 @@ constinit const Strategy wait_free_strategy{
     .name = "wait_free",
     .summary = "one all-reduce per tensor as gradients come",
     .keys = {},
-    .build = build,
+    .build = build_wait_free,
 };
 
 }  // namespace paceline::training

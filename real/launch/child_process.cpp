@@ -17,8 +17,6 @@
 namespace paceline::real {
 namespace {
 
-constexpr int environment_status = 3;
-
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {

@@ -10,12 +10,12 @@
 namespace paceline::real {
 namespace {
 
-volatile std::sig_atomic_t target = -1;  // where the handler writes
+volatile std::sig_atomic_t pipe_of_handler = -1;  // where the handler writes
 
 void note(int number) {
   const int error = errno;
   const auto byte = static_cast<unsigned char>(number);
-  (void)!::write(target, &byte, 1);
+  (void)!::write(pipe_of_handler, &byte, 1);
   errno = error;
 }
 
@@ -28,7 +28,7 @@ Interruption::Interruption() {
   }
   read_ = Socket(ends[0]);
   write_ = Socket(ends[1]);
-  target = ends[1];
+  pipe_of_handler = ends[1];
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
@@ -37,7 +37,7 @@ Interruption::Interruption() {
 
 Interruption::~Interruption() {
   for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
-  target = -1;
+  pipe_of_handler = -1;
 }
 
 int Interruption::take() const {

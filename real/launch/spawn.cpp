@@ -26,7 +26,6 @@ namespace paceline::real {
 namespace {
 
 constexpr std::string_view held_prefix = "paceline-worker:";
-constexpr int usage_status = 2, environment_status = 3;
 // Asked to end, ranks write down what they have measured so far; that is done in a moment.
 constexpr Seconds grace_after_signal_max(2.0);
 

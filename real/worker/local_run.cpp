@@ -23,7 +23,7 @@ namespace {
 constexpr std::array ranks_as_threads{"memory", "cuda-local"};
 
 // Once a rank has ended the others hear of it at once, and are given this much to end.
-constexpr Seconds grace(2.0);
+constexpr Seconds grace_after_first_end(2.0);
 
 // All digits of a time, as parse_seconds() takes it.
 std::string time_text(Seconds time) {
@@ -61,7 +61,7 @@ int run_under_mpirun(const WorkerOptions& options) {
   const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
   const std::string rendezvous = "tcp://" + host + ":" + std::to_string(free_port());
   return run_mpirun(words_of(given.value_or("mpirun --oversubscribe --bind-to none")),
-                    *options.ranks, rank_command(options, rendezvous), grace);
+                    *options.ranks, rank_command(options, rendezvous), grace_after_first_end);
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ int run_locally(const WorkerOptions& options, const SessionLines& lines) {
     return 0;
   }
   if (options.backend == "mpi") return run_under_mpirun(options);
-  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks, grace,
-                                        process_environment));
+  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks,
+                                        grace_after_first_end, process_environment));
 }
 
 int write_backends(std::ostream& out) {

@@ -26,7 +26,6 @@ namespace paceline::real {
 namespace {
 
 constexpr std::string_view mark = "paceline-worker: ";
-constexpr int usage_status = 2, environment_status = 3;
 // Limit of the output that is kept: more than a page of every rank is a message in a loop.
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.

@@ -71,7 +71,7 @@ void write_fit(std::ostream& out, const cost::LinkFit& fit) {
   }
 }
 
-CalibratedLink::Source read_source(Reader reader) {
+CalibratedLink::Source read_link_source(Reader reader) {
   CalibratedLink::Source source;
   source.file = reader.require("file", "osu.txt").text();
   source.sha256 = reader.require("sha256", "").text();
@@ -100,7 +100,7 @@ CalibratedLink read_link(Reader& reader) {
   static const Overrides none;
   CalibratedLink link;
   for (const Field& source : reader.require("sources", "").list()) {
-    link.sources.push_back(read_source(Reader(source, none)));
+    link.sources.push_back(read_link_source(Reader(source, none)));
   }
   link.fit.estimate.latency = reader.require("latency", "2us").positive_seconds();
   link.fit.estimate.bandwidth = reader.require("bandwidth", "12GBps").bandwidth();

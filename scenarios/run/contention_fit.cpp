@@ -108,7 +108,7 @@ std::optional<ContentionFit> fit_contention(const LogErrors& errors_at) {
 
 namespace {
 
-constexpr AssumptionKind fitted{
+constexpr AssumptionKind fitted_exactly{
     "{}: compute beside a collective takes {} times as long, fitted to {}"};
 constexpr AssumptionKind fitted_with_error{
     "{}: compute beside a collective takes {} times as long, fitted to {}, where a mean |error| of "
@@ -136,7 +136,7 @@ Assumption to_assumption(const ContentionFit& fit, const std::vector<PointOutcom
   if (fit.end == End::least) return off(least_fitted, std::abs(std::expm1(mean)));
   if (fit.end == End::most) return off(most_fitted, std::abs(std::expm1(mean)));
   if (left >= 5e-4) return off(fitted_with_error, left);  // less would be printed as nothing
-  return {fitted, "contention", {slowdown, names}};
+  return {fitted_exactly, "contention", {slowdown, names}};
 }
 
 }  // namespace paceline

@@ -21,14 +21,15 @@ using WireAttribute = paceline::chakra_wire::Attribute;
 using WireMetadata = paceline::chakra_wire::Metadata;
 using WireNode = paceline::chakra_wire::Node;
 
-constexpr const char* what_to_give = "give a Chakra execution trace (.et), whole and unpacked";
+constexpr const char* what_can_be_decoded =
+    "give a Chakra execution trace (.et), whole and unpacked";
 
 FormatError at_byte(std::size_t byte, const std::string& what) {
-  return {0, what + ", at byte " + std::to_string(byte), what_to_give};
+  return {0, what + ", at byte " + std::to_string(byte), what_can_be_decoded};
 }
 
 FormatError at_node(std::uint64_t id, const std::string& what) {
-  return {0, "node " + std::to_string(id) + " " + what, what_to_give};
+  return {0, "node " + std::to_string(id) + " " + what, what_can_be_decoded};
 }
 
 // Messages one after another.

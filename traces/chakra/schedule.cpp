@@ -18,7 +18,7 @@
 namespace paceline::traces::chakra {
 namespace {
 
-constexpr const char* what_to_give = "give a trace whose nodes wait for earlier ones only";
+constexpr const char* what_can_be_scheduled = "give a trace whose nodes wait for earlier ones only";
 
 class Walk {
  public:
@@ -68,7 +68,7 @@ class Walk {
           throw FormatError(0,
                             "node " + name_of(node) + " waits for the data of node " +
                                 std::to_string(id) + ", which is not there",
-                            what_to_give);
+                            what_can_be_scheduled);
         }
         waits_[found->second].data_of.push_back(i);
         ++waits_[i].data;
@@ -93,7 +93,8 @@ class Walk {
     TraceTime& before = queue_ends_[{node.role == Role::host, node.stream}];
     node.start = std::max(earliest_[number], before);
     if (node.duration > pytorch::furthest_time - node.start) {
-      throw FormatError(0, "node " + name_of(node) + " ends later than a trace can", what_to_give);
+      throw FormatError(0, "node " + name_of(node) + " ends later than a trace can",
+                        what_can_be_scheduled);
     }
     const TraceTime end = node.start + node.duration;
     before = end;
@@ -132,7 +133,7 @@ class Walk {
       nodes += (i == 0 ? "" : ", ") + name_of(file_.nodes[path[i]]);
     }
     if (path.size() > named_most) nodes += ", " + std::to_string(path.size()) + " in all";
-    return {0, "has nodes that wait for each other: " + nodes, what_to_give};
+    return {0, "has nodes that wait for each other: " + nodes, what_can_be_scheduled};
   }
 
   File& file_;

@@ -11,7 +11,7 @@
 namespace paceline::traces {
 namespace {
 
-constexpr std::array rows{
+constexpr std::array log_formats{
     CollectiveLogFormat{"paceline's own results", is_paceline_result, read_paceline_result},
     CollectiveLogFormat{"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
     CollectiveLogFormat{"NCCL inspector", is_nccl_inspector, read_nccl_inspector},
@@ -21,17 +21,17 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const CollectiveLogFormat> collective_log_formats() { return rows; }
+std::span<const CollectiveLogFormat> collective_log_formats() { return log_formats; }
 
 bool is_collective_log(std::string_view text) {
   text = without_mark(text);
   return std::ranges::any_of(
-      rows, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
+      log_formats, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
 }
 
 std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
   text = plain_text(text);
-  for (const CollectiveLogFormat& format : rows) {
+  for (const CollectiveLogFormat& format : log_formats) {
     if (format.is_one(text)) return format.read(text);
   }
   throw FormatError(0, "has no measured collective",

@@ -13,7 +13,7 @@
 namespace paceline::traces {
 namespace {
 
-constexpr std::array rows{
+constexpr std::array trace_formats{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
     DeviceTraceFormat{"recording", is_recording, read_recording},
     DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
@@ -22,7 +22,7 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const DeviceTraceFormat> device_trace_formats() { return rows; }
+std::span<const DeviceTraceFormat> device_trace_formats() { return trace_formats; }
 
 DeviceTrace read_device_trace(std::string_view text) {
   if (is_own_timeline(text)) {
@@ -30,7 +30,7 @@ DeviceTrace read_device_trace(std::string_view text) {
                       "give what --trace wrote beside --timeline");
   }
   std::string known;
-  for (const DeviceTraceFormat& row : rows) {
+  for (const DeviceTraceFormat& row : trace_formats) {
     if (row.is_one(text)) return row.read(text);
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }

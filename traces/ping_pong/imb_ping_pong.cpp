@@ -9,7 +9,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-bool is_title(const Words& words) {
+bool is_title_of_imb(const Words& words) {
   return words.size() > 2 && words[0] == "#" && words[1] == "Benchmarking";
 }
 
@@ -27,7 +27,7 @@ class ImbReader {
  public:
   void take(std::size_t number, const Words& words) {
     if (words.empty() || tables_.take_place(number, words)) return;
-    if (is_title(words)) {
+    if (is_title_of_imb(words)) {
       tables_.close();
       is_ping_pong_ = is_ping_pong_name(words[2]);
       has_header_ = false;
@@ -62,7 +62,7 @@ bool is_imb_ping_pong(std::string_view text) {
   bool has_title = false, has_header = false;
   for_each_line(text, [&](std::size_t, std::string_view line) {
     const Words words = words_of(line);
-    has_title = has_title || is_title(words);
+    has_title = has_title || is_title_of_imb(words);
     has_header = has_header || (words.size() > 1 && words[0] == "#bytes");
   });
   return has_title && has_header;

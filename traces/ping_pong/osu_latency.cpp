@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-bool is_title(const Words& words) {
+bool is_title_of_osu(const Words& words) {
   return words.size() > 2 && words[0] == "#" && words[1] == "OSU" &&
          std::find(words.begin(), words.end(), "Test") != words.end();
 }
@@ -34,8 +34,9 @@ void take_row(std::size_t number, const Words& words, PingPongTables& tables) {
 
 bool is_osu_latency(std::string_view text) {
   bool found = false;
-  for_each_line(
-      text, [&](std::size_t, std::string_view line) { found = found || is_title(words_of(line)); });
+  for_each_line(text, [&](std::size_t, std::string_view line) {
+    found = found || is_title_of_osu(words_of(line));
+  });
   return found;
 }
 
@@ -45,7 +46,7 @@ std::vector<PingPong> read_osu_latency(std::string_view text) {
   for_each_line(text, [&](std::size_t number, std::string_view line) {
     const Words words = words_of(line);
     if (words.empty() || tables.take_place(number, words)) return;
-    if (is_title(words)) {
+    if (is_title_of_osu(words)) {
       if (!is_title_of_ping_pong(words)) {
         throw FormatError(number, fmt::format("is no ping-pong: \"{}\"", shown(line)),
                           "give the output of osu_latency");

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view size_column = "size(B)";
 constexpr std::size_t columns_most = 64;
 
-bool is_header(const std::vector<std::string_view>& cells) {
+bool is_header_with_times(const std::vector<std::string_view>& cells) {
   return std::count(cells.begin(), cells.end(), size_column) == 1 &&
          std::any_of(cells.begin(), cells.end(),
                      [](std::string_view cell) { return time_unit_of(cell) > 0; });
@@ -23,7 +23,7 @@ class TableReader {
     if (words.empty() || tables_.take_place(number, words)) return;
     if (words[0].front() == '#') return refuse_collective(number, words);
     auto cells = cells_of(line, columns_most);
-    if (is_header(cells)) {
+    if (is_header_with_times(cells)) {
       tables_.close();
       take_header(cells);
     } else if (!units_.empty()) {

@@ -39,14 +39,12 @@ TracedRanks decode_ranks(const json& in) {
           member(in, "spans", [](const json& spans) { return decoded_list(spans, decode_span); })};
 }
 
-std::runtime_error wrong(const std::string& what) { return std::runtime_error(what); }
-
 // What inferring a step relies on; the rest is checked as of any version.
 void check_span(const TracedSpan& span, std::size_t lanes) {
-  if (span.lane >= lanes) throw wrong("lane: there is none of that number");
+  if (span.lane >= lanes) throw std::runtime_error("lane: there is none of that number");
   // Written so that what is no number fails.
-  if (!(span.start >= Seconds(0))) throw wrong("start_s: is negative, or no number");
-  if (!(span.end >= span.start)) throw wrong("end_s: is before start_s, or no number");
+  if (!(span.start >= Seconds(0))) throw std::runtime_error("start_s: is negative, or no number");
+  if (!(span.end >= span.start)) throw std::runtime_error("end_s: is before start_s, or no number");
 }
 
 // Whether two ranks did the same there, each in its own time.
@@ -58,18 +56,18 @@ bool is_same_operation(const TracedSpan& a, const TracedSpan& b) {
 void check_spans(const std::vector<TracedSpan>& spans, const std::vector<TracedSpan>& first,
                  std::size_t lanes) {
   if (spans.size() != first.size()) {
-    throw wrong("spans: are " + std::to_string(spans.size()) + ", those of the first class " +
-                std::to_string(first.size()));
+    throw std::runtime_error("spans: are " + std::to_string(spans.size()) +
+                             ", those of the first class " + std::to_string(first.size()));
   }
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const std::string place = "spans: [" + std::to_string(i) + "]: ";
     try {
       check_span(spans[i], lanes);
     } catch (const std::runtime_error& error) {
-      throw wrong(place + error.what());
+      throw std::runtime_error(place + error.what());
     }
     if (!is_same_operation(spans[i], first[i])) {
-      throw wrong(place + "is another operation than in the first class");
+      throw std::runtime_error(place + "is another operation than in the first class");
     }
   }
 }
@@ -79,17 +77,18 @@ void check_spans(const std::vector<TracedSpan>& spans, const std::vector<TracedS
 StepTrace decode_first_version(const json& in) {
   auto lanes = member(in, "lanes", decode_lanes);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (lanes[i].in_flight == 0) throw wrong("lanes: [" + std::to_string(i) + "]: in_flight: is 0");
+    if (lanes[i].in_flight == 0)
+      throw std::runtime_error("lanes: [" + std::to_string(i) + "]: in_flight: is 0");
   }
   const auto ranks =
       member(in, "classes", [](const json& all) { return decoded_list(all, decode_ranks); });
-  if (ranks.empty()) throw wrong("classes: has none");
+  if (ranks.empty()) throw std::runtime_error("classes: has none");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     try {
-      if (ranks[i].ranks.empty()) throw wrong("ranks: has none");
+      if (ranks[i].ranks.empty()) throw std::runtime_error("ranks: has none");
       check_spans(ranks[i].spans, ranks.front().spans, lanes.size());
     } catch (const std::runtime_error& error) {
-      throw wrong("classes: [" + std::to_string(i) + "]: " + error.what());
+      throw std::runtime_error("classes: [" + std::to_string(i) + "]: " + error.what());
     }
   }
   return inferred_step(std::move(lanes), ranks);

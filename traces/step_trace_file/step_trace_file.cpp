@@ -24,8 +24,6 @@ constexpr std::array origins{Origin::predicted, Origin::measured, Origin::import
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
 
-std::runtime_error wrong(const std::string& what) { return std::runtime_error(what); }
-
 std::string numbered(const char* list, std::size_t i) {
   return std::string(list) + ": [" + std::to_string(i) + "]";
 }
@@ -33,9 +31,9 @@ std::string numbered(const char* list, std::size_t i) {
 void check_times(const training::Interval& ran) {
   constexpr double longest_s = 1e9;  // as of any time that is measured
   // Written so that what is no number fails.
-  if (!(ran.start >= Seconds(0))) throw wrong("starts before 0, or at no number");
-  if (!(ran.end >= ran.start)) throw wrong("ends before it starts, or at no number");
-  if (!(ran.end <= Seconds(longest_s))) throw wrong("ends beyond 1e9 s");
+  if (!(ran.start >= Seconds(0))) throw std::runtime_error("starts before 0, or at no number");
+  if (!(ran.end >= ran.start)) throw std::runtime_error("ends before it starts, or at no number");
+  if (!(ran.end <= Seconds(longest_s))) throw std::runtime_error("ends beyond 1e9 s");
 }
 
 // No memory holds more; sums of that many do not overflow.
@@ -43,33 +41,37 @@ void check_sizes(const training::Operation& operation) {
   constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56,
                           elements_most = std::uint64_t{1} << 40;
   for (const ElementCount gradient : operation.gradients) {
-    if (gradient.value() > elements_most) throw wrong("gradients: has more than 2^40 elements");
+    if (gradient.value() > elements_most)
+      throw std::runtime_error("gradients: has more than 2^40 elements");
   }
   const auto* call = call_of(operation);
   if (call == nullptr) return;
-  if (call->element_size.value() > 1024) throw wrong("element_size_bytes: is more than 1024");
-  if (call->element_size == ElementSize(0)) throw wrong("element_size_bytes: is 0");
+  if (call->element_size.value() > 1024)
+    throw std::runtime_error("element_size_bytes: is more than 1024");
+  if (call->element_size == ElementSize(0)) throw std::runtime_error("element_size_bytes: is 0");
   if (call->count.value() > bytes_most / call->element_size.value()) {
-    throw wrong("count: is of more than 2^56 bytes");
+    throw std::runtime_error("count: is of more than 2^56 bytes");
   }
 }
 
 // What of training::find_fault a program that ran must keep, whatever carried out its calls.
 void check_program(const training::StepProgram& program) {
   for (std::size_t i = 0; i < program.lanes.size(); ++i) {
-    if (program.lanes[i].in_flight == 0) throw wrong(numbered("lanes", i) + ": in_flight: is 0");
+    if (program.lanes[i].in_flight == 0)
+      throw std::runtime_error(numbered("lanes", i) + ": in_flight: is 0");
   }
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
     const training::Operation& operation = program.operations[i];
     try {
-      if (operation.lane >= program.lanes.size()) throw wrong("lane: there is none of that number");
+      if (operation.lane >= program.lanes.size())
+        throw std::runtime_error("lane: there is none of that number");
       const auto is_before = [i](training::OperationId before) { return before < i; };
       if (!std::ranges::all_of(operation.after, is_before)) {
-        throw wrong("after: names an operation that is not before it");
+        throw std::runtime_error("after: names an operation that is not before it");
       }
       check_sizes(operation);
     } catch (const std::runtime_error& error) {
-      throw wrong(numbered("operations", i) + ": " + error.what());
+      throw std::runtime_error(numbered("operations", i) + ": " + error.what());
     }
   }
 }
@@ -77,31 +79,31 @@ void check_program(const training::StepProgram& program) {
 void check_intervals(const StepTrace& trace, const std::vector<training::Interval>& intervals) {
   const std::size_t operations = trace.program.operations.size();
   if (intervals.size() != operations) {
-    throw wrong("intervals: are " + std::to_string(intervals.size()) + ", the operations " +
-                std::to_string(operations));
+    throw std::runtime_error("intervals: are " + std::to_string(intervals.size()) +
+                             ", the operations " + std::to_string(operations));
   }
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     try {
       check_times(intervals[i]);
       if (intervals[i].released_by && *intervals[i].released_by >= i) {
-        throw wrong("is released by an operation that is not before it");
+        throw std::runtime_error("is released by an operation that is not before it");
       }
     } catch (const std::runtime_error& error) {
-      throw wrong(numbered("intervals", i) + ": " + error.what());
+      throw std::runtime_error(numbered("intervals", i) + ": " + error.what());
     }
   }
 }
 
 // `taken` has the ranks of the classes before.
 void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
-  if (ranks.empty()) throw wrong("ranks: has none");
+  if (ranks.empty()) throw std::runtime_error("ranks: has none");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (index(ranks[i]) >= traced_ranks_most) {
-      throw wrong("ranks: has " + more_than_a_run_has(index(ranks[i])));
+      throw std::runtime_error("ranks: has " + more_than_a_run_has(index(ranks[i])));
     }
-    if (i > 0 && ranks[i] < ranks[i - 1]) throw wrong("ranks: are not ascending");
+    if (i > 0 && ranks[i] < ranks[i - 1]) throw std::runtime_error("ranks: are not ascending");
     if (taken[index(ranks[i])]) {
-      throw wrong("ranks: has " + std::to_string(index(ranks[i])) + " twice");
+      throw std::runtime_error("ranks: has " + std::to_string(index(ranks[i])) + " twice");
     }
     taken[index(ranks[i])] = true;
   }
@@ -110,20 +112,20 @@ void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
 // Throws std::runtime_error, with the place.
 void check(const TraceRun& run) {
   const StepTrace& trace = run.trace;
-  if (run.batch_per_gpu == 0U) throw wrong("batch_per_gpu: is 0");
+  if (run.batch_per_gpu == 0U) throw std::runtime_error("batch_per_gpu: is 0");
   check_program(trace.program);
-  if (trace.classes.empty()) throw wrong("classes: has none");
+  if (trace.classes.empty()) throw std::runtime_error("classes: has none");
   std::vector<bool> taken(traced_ranks_most);
   for (std::size_t i = 0; i < trace.classes.size(); ++i) {
     const RankClass& members = trace.classes[i];
     try {
       check_ranks(members.ranks, taken);
       if (i > 0 && members.ranks.front() < trace.classes[i - 1].ranks.front()) {
-        throw wrong("ranks: classes are not in the order of their first ranks");
+        throw std::runtime_error("ranks: classes are not in the order of their first ranks");
       }
       check_intervals(trace, members.intervals);
     } catch (const std::runtime_error& error) {
-      throw wrong(numbered("classes", i) + ": " + error.what());
+      throw std::runtime_error(numbered("classes", i) + ": " + error.what());
     }
   }
 }
@@ -223,8 +225,8 @@ std::vector<TraceRun> read_step_traces(std::string_view text) {
   try {
     const auto said = member<std::string>(in, "schema");
     if (said != schema && said != first_schema) {
-      throw wrong("schema: is " + shown(said) + ", and " + std::string(schema) + " and " +
-                  std::string(first_schema) + " can be read");
+      throw std::runtime_error("schema: is " + shown(said) + ", and " + std::string(schema) +
+                               " and " + std::string(first_schema) + " can be read");
     }
     const auto trace_of = said == schema ? decoded_trace : decode_first_version;
     return member(in, "runs", [&](const json& runs) {

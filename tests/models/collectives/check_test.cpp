@@ -12,10 +12,6 @@
 namespace paceline::collectives {
 namespace {
 
-ElementRange range(std::uint64_t begin, std::uint64_t count) {
-  return {ElementCount(begin), ElementCount(count)};
-}
-
 // The same plan with every repeat as a round of its own, so that one transfer can be changed.
 Plan unrolled(const Plan& plan) {
   Plan result = plan;

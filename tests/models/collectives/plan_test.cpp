@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/collectives/requests.h"
+
 namespace paceline::collectives {
 namespace {
-
-ElementRange range(std::uint64_t begin, std::uint64_t count) {
-  return {ElementCount(begin), ElementCount(count)};
-}
 
 // 10 = 3 * 3 + 1: the first chunk has one more.
 TEST(Partition, GivesTheRemainderToTheFirstChunks) {

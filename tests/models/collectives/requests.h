@@ -15,6 +15,10 @@ namespace paceline::collectives {
 
 using Orders = std::vector<RingOrder>;
 
+inline ElementRange range(std::uint64_t begin, std::uint64_t count) {
+  return {ElementCount(begin), ElementCount(count)};
+}
+
 inline std::string describe(const Algorithm& algorithm, const PlanRequest& request) {
   return std::string(to_text(algorithm.collective)) + " " + std::string(algorithm.name) + ", " +
          std::to_string(request.ranks.value()) + " ranks, " +

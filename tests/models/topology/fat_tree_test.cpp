@@ -8,7 +8,7 @@ namespace {
 
 using enum LinkKind;
 
-constexpr BytesPerSecond nic_bandwidth(10e9);
+constexpr BytesPerSecond leaf_nic_bandwidth(10e9);
 constexpr Seconds near_latency(3e-6), core_latency(1e-6);
 
 // Six nodes of two GPUs with a NIC each, four nodes a leaf: the second leaf is half full.
@@ -17,7 +17,7 @@ Cluster two_leaves() {
   cluster.nodes = 6;
   cluster.gpus_per_node = 2;
   cluster.intra_node.bandwidth = BytesPerSecond(100e9);
-  cluster.network.bandwidth = nic_bandwidth;
+  cluster.network.bandwidth = leaf_nic_bandwidth;
   cluster.network.latency = near_latency;
   cluster.network.nics_per_node = 2;
   cluster.network.fat_tree = FatTree{4, 2.0, core_latency, false, Placement::packed};
@@ -44,9 +44,9 @@ TEST(FatTree, LeadsNodesOfDifferentLeavesOverTheCore) {
   EXPECT_EQ(kinds(fabric, out_links(fabric, 0, 8)), (Kinds{nic, leaf_uplink}));
   EXPECT_EQ(kinds(fabric, in_links(fabric, 0, 8)), (Kinds{nic, leaf_downlink}));
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 8)),
-            list({nic_bandwidth, BytesPerSecond(40e9)}));
+            list({leaf_nic_bandwidth, BytesPerSecond(40e9)}));
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 8, 0)),
-            list({nic_bandwidth, BytesPerSecond(40e9)}));
+            list({leaf_nic_bandwidth, BytesPerSecond(40e9)}));
   EXPECT_EQ(fabric.path(Rank(0), Rank(8)).timing.latency, near_latency + core_latency);
 }
 
@@ -55,7 +55,7 @@ TEST(FatTree, GivesUplinksThePartOfTheirNicsThatIsUsable) {
   cluster.network.efficiency = 0.5;
   const Fabric fabric(cluster);
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 8)),
-            list({nic_bandwidth * 0.5, BytesPerSecond(20e9)}));
+            list({leaf_nic_bandwidth * 0.5, BytesPerSecond(20e9)}));
 }
 
 TEST(FatTree, SharesTheUplinkAmongAllOfALeaf) {
@@ -84,7 +84,7 @@ TEST(FatTree, GivesEachRailASwitchOfItsOwn) {
   EXPECT_EQ(kinds(fabric, all_links(fabric, 0, 3)), (Kinds{nic, leaf_uplink, nic, leaf_downlink}));
   EXPECT_EQ(fabric.path(Rank(0), Rank(3)).timing.latency, near_latency + core_latency);
   EXPECT_EQ(bandwidths(fabric, out_links(fabric, 0, 8)),
-            list({nic_bandwidth, BytesPerSecond(20e9)}));
+            list({leaf_nic_bandwidth, BytesPerSecond(20e9)}));
   // The uplink of the sender's rail, the downlink of the receiver's.
   EXPECT_EQ(out_links(fabric, 0, 3)[1], out_links(fabric, 2, 8)[1]);
   EXPECT_EQ(in_links(fabric, 0, 3)[1], in_links(fabric, 9, 5)[1]);

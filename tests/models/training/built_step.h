@@ -10,6 +10,11 @@
 
 namespace paceline::training {
 
+// Precondition: no call, and no own time for each rank.
+inline Seconds time_of(const StepProgram& program, OperationId id) {
+  return std::get<Seconds>(program.operations.at(id).work);
+}
+
 // What a strategy is told. Of the values those of its own keys count.
 struct Told {
   std::map<std::string, settings::Value> values;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/models/training/built_step.h"
 #include "tests/models/training/random_programs.h"
 
 namespace paceline::training {
@@ -23,10 +24,6 @@ StepProgram three_on_one_lane(std::uint32_t slots) {
     program.add({"call", OperationKind::collective, lane, {}, ms(time)});
   }
   return program;
-}
-
-Seconds time_of(const StepProgram& program, OperationId id) {
-  return std::get<Seconds>(program.operations[id].work);
 }
 
 // Says that operations finish as time passes, the earliest end first.

@@ -69,10 +69,6 @@ std::vector<OperationId> ids_of(const StepProgram& program, OperationKind kind) 
   return ids;
 }
 
-Seconds time_of(const StepProgram& program, OperationId id) {
-  return std::get<Seconds>(program.operations.at(id).work);
-}
-
 Seconds time_of(const StepProgram& program, OperationKind kind) {
   Seconds sum;
   for (const OperationId id : ids_of(program, kind)) sum += time_of(program, id);

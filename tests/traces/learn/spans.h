@@ -8,6 +8,8 @@
 
 namespace paceline::traces {
 
+inline constexpr TraceTime us = 1000;
+
 inline TracedSpan compute(const std::string& name, training::OperationKind kind, double from_us,
                           double to_us, std::vector<ElementCount> gradients = {}) {
   TracedSpan span{name, kind, 0, Seconds(from_us * 1e-6), Seconds(to_us * 1e-6), Bytes(0), ""};

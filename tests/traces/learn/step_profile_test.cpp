@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "tests/traces/learn/spans.h"
+
 namespace paceline::traces {
 namespace {
-
-constexpr TraceTime us = 1000;
 
 // Built by hand: times in microseconds.
 struct Builder {

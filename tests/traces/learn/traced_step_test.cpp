@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/traces/learn/spans.h"
 #include "traces/collective_log/collective_log.h"
 
 namespace paceline::traces {
 namespace {
-
-constexpr TraceTime us = 1000;
 
 // Traces built by hand; times in microseconds.
 struct Traced {
