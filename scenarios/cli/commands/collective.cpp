@@ -14,7 +14,7 @@
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/library_calls.h"
@@ -55,26 +55,24 @@ Words<Collective> choices() {
 constexpr ElementSize float_size(4);
 
 Scenario scenario_of(const Options& options) {
-  ScenarioText text;
-  text.set("cluster.preset", options.cluster);
-  text.set("training.strategy", "bulk_synchronous");  // its step is not run
-  text.set("gpus", options.gpus);
-  if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
-  text.set("collective.library", options.library);
-  text.set("collective.version", options.version);
-  text.set("collective.protocol", options.protocol);
-  text.set("workload.device", options.device);
-  text.set("collective.channels", options.channels);
-  text.set("collective.chunk_size", options.chunk_size);
-  text.set("collective.inner", options.inner);
-  text.set("collective.outer", options.outer);
-  text.set("collective.servers", options.servers);
-  text.set("collective.server_placement", options.server_placement);
-  text.set("simulation.fidelity", options.fidelity);
-  for (const auto& setting : options.shared.parsed_settings()) {
-    text.set(setting.path, setting.value);
-  }
-  return text.scenario();
+  ScenarioValues values = small_values();
+  values.set_given(
+      {{"cluster.preset", options.cluster},
+       {"training.strategy", "bulk_synchronous"},  // its step is not run
+       {"gpus", options.gpus},
+       {"collective.algorithm", options.collective == "all_reduce" ? options.algorithm : ""},
+       {"collective.library", options.library},
+       {"collective.version", options.version},
+       {"collective.protocol", options.protocol},
+       {"workload.device", options.device},
+       {"collective.channels", options.channels},
+       {"collective.chunk_size", options.chunk_size},
+       {"collective.inner", options.inner},
+       {"collective.outer", options.outer},
+       {"collective.servers", options.servers},
+       {"collective.server_placement", options.server_placement},
+       {"simulation.fidelity", options.fidelity}});
+  return scenario_of_options(values, options.shared.parsed_settings());
 }
 
 // `algorithm` is one that is named for what is no all-reduce.
