@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario_file.h"
@@ -18,6 +19,12 @@ struct PredictionOptions {
   // How sure simulated calls are: the ends of a 90 % interval lie this much apart from them, as a
   // part of them. Absent: what is usual (library_calls.cpp).
   std::optional<double> call_uncertainty = std::nullopt;
+};
+
+// A cluster, and what was said of the links that a calibration gave it.
+struct LinkedCluster {
+  topology::Cluster cluster;
+  std::vector<std::string> assumptions;
 };
 
 // Makes the points of a scenario file ready: the one way from its text to what an executor is
@@ -47,6 +54,9 @@ class Preparer {
   // is assumed is the length of compute alone.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> measurement(std::size_t point);
 
+  // The cluster that a point's simulated calls run on: with the links of its calibration.
+  [[nodiscard]] LinkedCluster cluster(std::size_t point);
+
   // How often a point's scenario was loaded.
   [[nodiscard]] std::size_t scenarios_loaded() const { return scenarios_loaded_; }
 
@@ -62,6 +72,8 @@ class Preparer {
   void count(std::size_t operations);
   [[nodiscard]] PreparedPoint predicted(const Scenario& scenario, std::size_t point);
   [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
+  void give_links(const Scenario& scenario, topology::Cluster& cluster,
+                  std::vector<std::string>& assumptions);
   const Calibration& calibration(const std::string& path);
 
   const ScenarioFile& file_;
