@@ -29,9 +29,9 @@ struct LinkedCluster {
 
 // Makes the points of a scenario file ready: the one way from its text to what an executor is
 // given. Reads each calibration once, and keeps points until they are asked for again: up to
-// `operations_kept` operations of theirs in all, beyond which those that nobody asked for the
-// longest are left out and made again when asked for. One thread at a time; the file must outlive
-// it. Members that make something throw InputError.
+// `operations_kept` operations of theirs in all, beyond which those not asked for the longest are
+// left out and made again when asked for. One thread at a time; the file must outlive it. Members
+// that make something throw InputError.
 class Preparer {
  public:
   static constexpr std::size_t operations_kept = 50'000;  // about 20 MB
