@@ -27,7 +27,8 @@ class InputError : public std::runtime_error {
   Location where_;
 };
 
-// Trouble in the world rather than in the input: ends a command with one line and exit code 3.
+// A failure of the machine or the network, not of the input: ends a command with one line and exit
+// code 3.
 class BackendError : public std::runtime_error {
  public:
   // `backend` is the program or library that has it.

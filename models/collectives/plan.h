@@ -26,11 +26,6 @@ enum class Collective {
   gather
 };
 
-inline constexpr std::array collectives_all{Collective::all_reduce, Collective::reduce_scatter,
-                                            Collective::all_gather, Collective::broadcast,
-                                            Collective::reduce,     Collective::all_to_all,
-                                            Collective::scatter,    Collective::gather};
-
 constexpr auto words_of(Collective) {
   using enum Collective;
   return std::array{Word{all_reduce, "all_reduce"}, Word{reduce_scatter, "reduce_scatter"},

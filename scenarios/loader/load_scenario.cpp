@@ -22,8 +22,9 @@ constexpr std::array<std::string_view, 14> scenario_keys{
     "collective", "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
-// how. Paceline's own plans post receives ahead, cut messages for MPI so short that it does not ask
-// first, and ask strangers themselves, whatever is below MPI.
+// how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
+// does not ask the receiver first; peers that were none in the round before they ask themselves,
+// over any transport.
 void wait_as_the_library(Reader& file, Scenario& scenario) {
   topology::Network& network = scenario.cluster.network;
   Reader section = file.map("cluster").map("network");

@@ -96,6 +96,7 @@ struct ScenarioFile::State {
   void read_sweep();
   void make_grid();
   void read_measured();
+  void take(const RawMeasured& raw);
   void match(const RawMeasured& raw);
   [[nodiscard]] RawMeasured read_point(const Field& entry) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
@@ -191,6 +192,14 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
   return raw;
 }
 
+void ScenarioFile::State::take(const RawMeasured& raw) {
+  if (changes_the_measured) {
+    unmatched.push_back(raw.where);
+  } else {
+    match(raw);
+  }
+}
+
 void ScenarioFile::State::match(const RawMeasured& raw) {
   std::vector<std::size_t> matching;
   for (std::size_t point = 0; point < points.size(); ++point) {
@@ -241,12 +250,7 @@ void ScenarioFile::State::read_measured() {
   section.expect_only(keys);
   measured_source = section.require("source", "where the figures come from").text();
   for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
-    const RawMeasured raw = read_point(entry);
-    if (changes_the_measured) {
-      unmatched.push_back(raw.where);
-    } else {
-      match(raw);
-    }
+    take(read_point(entry));
   }
   section.finish();
 }
@@ -263,14 +267,19 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
   return of_state(std::move(state), settings);
 }
 
-ScenarioFile ScenarioFile::of_text(const std::string& name, std::string_view text,
-                                   const std::vector<Setting>& settings) {
+ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValues& values,
+                                     const std::vector<Setting>& settings) {
   auto state = std::make_unique<State>();
-  auto document = std::make_shared<Document>(*loader::parse_document(name, text));
-  document->has_lines = false;
-  state->document = std::move(document);
+  auto by_path = values.by_path;
+  by_path.emplace("schema", "paceline/1");
+  state->document = loader::make_document(name, by_path);
   state->path = name;
-  return of_state(std::move(state), settings);
+  ScenarioFile made = of_state(std::move(state), settings);
+  if (values.measured) {
+    made.state_->measured_source = values.measured->source;
+    made.state_->take({{name, 0, 0}, {}, std::nullopt, values.measured->step});
+  }
+  return made;
 }
 
 ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
@@ -307,6 +316,17 @@ std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   const auto found = state_->measured.find(point);
   if (found == state_->measured.end()) return std::nullopt;
   return found->second;
+}
+
+Scenario scenario_of_options(const ScenarioValues& values,
+                             const std::vector<ScenarioFile::Setting>& settings) {
+  const std::string name = "command line";
+  const auto made = ScenarioFile::of_values(name, values, settings);
+  if (made.points().size() > 1) {
+    throw InputError({name, 0, 0}, fmt::format("makes a sweep of {} points", made.points().size()),
+                     "give one value of each");
+  }
+  return made.scenario(0);
 }
 
 }  // namespace paceline

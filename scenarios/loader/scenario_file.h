@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scenarios/loader/scenario.h"
+#include "scenarios/loader/scenario_values.h"
 
 namespace paceline {
 
@@ -27,10 +27,10 @@ class ScenarioFile {
   // `settings` stand in for values of the file; a setting of `sweep.gpus` or of a path that is an
   // axis replaces that axis.
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
-  // The same of a text that was made, not written: messages call it `name` and give no lines. Its
-  // relative paths are the working directory's.
-  static ScenarioFile of_text(const std::string& name, std::string_view text,
-                              const std::vector<Setting>& settings);
+  // The same of values that a command makes: messages call them `name` and give no lines. Relative
+  // paths are the working directory's, and the hash is of the values.
+  static ScenarioFile of_values(const std::string& name, const ScenarioValues& values,
+                                const std::vector<Setting>& settings);
 
   ScenarioFile(ScenarioFile&&) noexcept;
   ScenarioFile& operator=(ScenarioFile&&) noexcept;
@@ -60,5 +60,9 @@ class ScenarioFile {
   static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings);
   std::unique_ptr<State> state_;
 };
+
+// The one scenario of a command's options. Throws InputError, also where a setting makes a sweep.
+[[nodiscard]] Scenario scenario_of_options(const ScenarioValues& values,
+                                           const std::vector<ScenarioFile::Setting>& settings);
 
 }  // namespace paceline

@@ -45,7 +45,7 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
     const topology::Cluster members = group_cluster(nodes, call->group);
     const cost::CollectiveShape shape{call->collective, members.nodes, members.gpus_per_node};
     const cost::Prediction predicted = fit->predict(shape, call->size());
-    // Of a calibration that somebody wrote.
+    // Those of a calibration that calibrate wrote lie far inside; a file may be written by hand.
     constexpr Seconds least(1e-12), most(1e9);
     if (!(predicted.low >= least && predicted.high <= most)) {
       throw InputError({"cluster.calibration", 0, 0},

@@ -53,6 +53,13 @@ std::shared_ptr<const PreparedPoint> Preparer::measurement(std::size_t point) {
   return of_point.measurement;
 }
 
+LinkedCluster Preparer::cluster(std::size_t point) {
+  const auto of_point = scenario(point);
+  LinkedCluster linked{of_point->cluster, {}};
+  give_links(*of_point, linked.cluster, linked.assumptions);
+  return linked;
+}
+
 Preparer::Kept& Preparer::kept(std::size_t point) {
   const auto known = by_point_.find(point);
   if (known != by_point_.end()) {
@@ -90,12 +97,16 @@ PreparedPoint Preparer::predicted(const Scenario& scenario, std::size_t point) {
 PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   PreparedPoint made = resolve(scenario, point, nullptr);
   made.point.measure = scenario.real.measure;
-  if (!scenario.calibration.empty()) {
-    take_links(calibration(scenario.calibration), scenario, made.point.cluster, made.assumptions);
-  }
+  give_links(scenario, made.point.cluster, made.assumptions);
   choose_automatic_calls(made);
   made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
   return made;
+}
+
+void Preparer::give_links(const Scenario& scenario, topology::Cluster& cluster,
+                          Assumptions& assumptions) {
+  if (scenario.calibration.empty()) return;
+  take_links(calibration(scenario.calibration), scenario, cluster, assumptions);
 }
 
 const Calibration& Preparer::calibration(const std::string& path) {

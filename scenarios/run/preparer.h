@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario_file.h"
@@ -20,11 +21,17 @@ struct PredictionOptions {
   std::optional<double> call_uncertainty = std::nullopt;
 };
 
+// A cluster, and what was said of the links that a calibration gave it.
+struct LinkedCluster {
+  topology::Cluster cluster;
+  Assumptions assumptions;
+};
+
 // Makes the points of a scenario file ready: the one way from its text to what an executor is
 // given. Reads each calibration once, and keeps points until they are asked for again: up to
-// `operations_kept` operations of theirs in all, beyond which those that nobody asked for the
-// longest are left out and made again when asked for. One thread at a time; the file must outlive
-// it. Members that make something throw InputError.
+// `operations_kept` operations of theirs in all, beyond which those not asked for the longest are
+// left out and made again when asked for. One thread at a time; the file must outlive it. Members
+// that make something throw InputError.
 class Preparer {
  public:
   static constexpr std::size_t operations_kept = 50'000;  // about 20 MB
@@ -47,6 +54,9 @@ class Preparer {
   // is assumed is the length of compute alone.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> measurement(std::size_t point);
 
+  // The cluster that a point's simulated calls run on: with the links of its calibration.
+  [[nodiscard]] LinkedCluster cluster(std::size_t point);
+
   // How often a point's scenario was loaded.
   [[nodiscard]] std::size_t scenarios_loaded() const { return scenarios_loaded_; }
 
@@ -62,6 +72,7 @@ class Preparer {
   void count(std::size_t operations);
   [[nodiscard]] PreparedPoint predicted(const Scenario& scenario, std::size_t point);
   [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
+  void give_links(const Scenario& scenario, topology::Cluster& cluster, Assumptions& assumptions);
   const Calibration& calibration(const std::string& path);
 
   const ScenarioFile& file_;

@@ -83,24 +83,18 @@ std::vector<double> slowdowns(const Scenario& scenario, Assumptions& assumptions
   return factors;
 }
 
-}  // namespace
-
-void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
-  LibraryCalls library(scenario);
-  for (training::Operation& operation : prepared.point.program.operations) {
-    CollectiveCall* call = call_of(operation);
-    if (call != nullptr && call->known() == nullptr) library.plan(*call);
-  }
-  prepared.assumptions.add(library.assumptions());
+// The point on its cluster, before its program is known.
+ResolvedPoint placed(const Scenario& scenario, std::uint64_t id) {
+  ResolvedPoint point;
+  point.id = id;
+  point.cluster = scenario.cluster;
+  point.cluster.nodes *= scenario.other_jobs.count + 1;
+  point.jobs = jobs_of(scenario);
+  point.fidelity = scenario.fidelity;
+  return point;
 }
 
-void choose_automatic_calls(PreparedPoint& prepared) {
-  const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
-    return std::optional(cost::predict_closed(one).totals.step);
-  });
-  prepared.assumptions.add(choice.assumptions);
-}
-
+// The most servers, apart from its ranks, that the plan of any call asks for.
 std::uint32_t separate_servers(const ResolvedPoint& point) {
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
   std::uint32_t servers = 0;
@@ -121,9 +115,48 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+}  // namespace
+
+void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
+  LibraryCalls library(scenario);
+  for (training::Operation& operation : prepared.point.program.operations) {
+    CollectiveCall* call = call_of(operation);
+    if (call != nullptr && call->known() == nullptr) library.plan(*call);
+  }
+  prepared.assumptions.add(library.assumptions());
+}
+
+void choose_automatic_calls(PreparedPoint& prepared) {
+  const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
+    return std::optional(cost::predict_closed(one).totals.step);
+  });
+  prepared.assumptions.add(choice.assumptions);
+}
+
+PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall> calls,
+                            const std::string& algorithm) {
+  LibraryCalls library(scenario);
+  PreparedCalls prepared;
+  for (CollectiveCall& call : calls) {
+    PreparedCall& made = prepared.calls.emplace_back();
+    if (algorithm.empty()) {
+      made.protocol = library.plan(call);
+    } else {
+      library.plan_by(algorithm, call);
+    }
+    made.point = placed(scenario, prepared.calls.size() - 1);
+    made.point.program = training::one_call_program(std::move(call));
+    made.point.cluster.servers = separate_servers(made.point);
+  }
+  prepared.assumptions = scenario.assumptions;
+  prepared.assumptions.add(library.assumptions());
+  return prepared;
+}
+
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration) {
   PreparedPoint prepared{};
   training::BuiltStep built = build_step(*scenario.strategy, strategy_request(scenario));
+  prepared.point = placed(scenario, id);
   prepared.point.program = std::move(built.program);
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
@@ -131,11 +164,6 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.device = scenario.workload.device;
   prepared.real = scenario.real;
   prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
-  prepared.point.id = id;
-  prepared.point.cluster = scenario.cluster;
-  prepared.point.cluster.nodes *= scenario.other_jobs.count + 1;
-  prepared.point.jobs = jobs_of(scenario);
-  prepared.point.fidelity = scenario.fidelity;
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);
   } else {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "models/assumption.h"
 #include "models/run/resolved_point.h"
 #include "scenarios/calibration/calibration.h"
@@ -24,6 +27,24 @@ struct PreparedPoint {
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id,
                                     const Calibration* calibration);
 
+// One call and nothing else, ready for an executor.
+struct PreparedCall {
+  ResolvedPoint point;
+  std::string protocol;  // of the library that chose it, as that spells it; empty without one
+};
+
+struct PreparedCalls {
+  std::vector<PreparedCall> calls;
+  Assumptions assumptions;
+};
+
+// Plans calls, each a point of its own, as the scenario's library runs them on the scenario's
+// cluster, without its calibration; or by an algorithm of the registry, or the one predicted to be
+// the fastest (collectives::automatic), unless `algorithm` is empty. Points are numbered from 0.
+[[nodiscard]] PreparedCalls prepare_calls(const Scenario& scenario,
+                                          std::vector<training::CollectiveCall> calls,
+                                          const std::string& algorithm);
+
 // Plans each call whose time is not known, as the scenario's library runs it on the scenario's
 // cluster; says what was assumed.
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
@@ -31,8 +52,5 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
 // Gives automatic calls their algorithms, by the closed formulas, so that a prediction and a
 // measurement take the same ones; says so among the assumptions.
 void choose_automatic_calls(PreparedPoint& prepared);
-
-// The most servers, apart from its ranks, that the plan of any call asks for.
-[[nodiscard]] std::uint32_t separate_servers(const ResolvedPoint& point);
 
 }  // namespace paceline

@@ -60,17 +60,11 @@ ResolvedPoint random_point(std::mt19937_64& random) {
   return point;
 }
 
-// Of 100, 10 and 10 ms in two slots the third takes the one that the second leaves.
+// The third call takes the slot that the second leaves.
 TEST(OneSchedule, StartsACallInWhicheverSlotIsFreeFirst) {
   ResolvedPoint point;
   point.cluster = flat(2, 1e9, 0);
-  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication, 2});
-  for (const double time : {0.1, 0.01, 0.01}) {
-    training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1),
-                                  ElementSize(4), Rank(0),
-                                  training::KnownCall{Seconds(time), "known"}};
-    point.program.add({"call", training::OperationKind::collective, lane, {}, call});
-  }
+  point.program = training::three_calls_in_two_slots();
   for (const Times& times :
        {isolated([&] { return times_of(simulate_flow(point)); }),
         isolated([&] { return times_of(simulate_folded(point, Chunks::exact)); }),

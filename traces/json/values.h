@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -34,16 +33,6 @@ template <class Enum>
 Enum parse_word(const nlohmann::json& in) {
   const auto word = in.get<std::string>();
   if (const auto value = from_text<Enum>(word)) return *value;
-  throw std::runtime_error("unknown word \"" + shown(word) + "\"");
-}
-
-// `from` must list every value, with the word that `text` gives it.
-template <class Enum, std::size_t n, class Text>
-Enum parse_word(const nlohmann::json& in, const std::array<Enum, n>& from, Text text) {
-  const auto word = in.get<std::string>();
-  for (const Enum value : from) {
-    if (text(value) == word) return value;
-  }
   throw std::runtime_error("unknown word \"" + shown(word) + "\"");
 }
 

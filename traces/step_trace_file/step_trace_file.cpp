@@ -1,7 +1,6 @@
 #include "traces/step_trace_file/step_trace_file.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
@@ -20,7 +19,6 @@ using nlohmann::json;
 
 constexpr std::string_view schema = "paceline.trace/2", first_schema = "paceline.trace/1",
                            any_schema = "paceline.trace/";
-constexpr std::array origins{Origin::predicted, Origin::measured, Origin::imported};
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
 
@@ -139,9 +137,7 @@ template <class TraceOf>
 TraceRun decoded_run(const json& in, const TraceOf& trace_of) {
   TraceRun run;
   run.name = member<std::string>(in, "name");
-  run.origin = member(in, "origin", [](const json& origin) {
-    return parse_word(origin, origins, [](Origin one) { return to_text(one); });
-  });
+  run.origin = member(in, "origin", parse_word<Origin>);
   if (in.contains("batch_per_gpu")) {
     run.batch_per_gpu = member(in, "batch_per_gpu", whole<std::uint32_t>);
   }
@@ -186,11 +182,6 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view w
 }
 
 }  // namespace
-
-std::string_view to_text(Origin origin) {
-  if (origin == Origin::predicted) return "predicted";
-  return origin == Origin::measured ? "measured" : "imported";
-}
 
 void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs) {
   for (const TraceRun& run : runs) {

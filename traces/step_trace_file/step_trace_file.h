@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -8,13 +9,19 @@
 #include <vector>
 
 #include "models/run/step_trace.h"
+#include "models/words.h"
 #include "traces/collective_log/collective_log.h"
 
 namespace paceline::traces {
 
 enum class Origin { predicted, measured, imported };
 
-[[nodiscard]] std::string_view to_text(Origin origin);
+constexpr auto words_of(Origin) {
+  using enum Origin;
+  return std::array{Word{predicted, "predicted"}, Word{measured, "measured"},
+                    Word{imported, "imported"}};
+}
+using paceline::to_text;
 
 // A run of which one step is known.
 struct TraceRun {

@@ -11,7 +11,7 @@
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/text_table.h"
 
@@ -31,18 +31,20 @@ struct Options {
 
 // The same keys as in a scenario, so that they mean and complain the same.
 Scenario scenario_of(const Options& options) {
-  ScenarioText text;
-  text.set("cluster.gpus_per_node", "1");
-  text.set("workload.model", options.model);
-  text.set("workload.precision", options.precision);
-  if (options.pretraining_heads) text.set("workload.pretraining_heads", "true");
-  text.set("training.bucket_cap", options.bucket_cap);
-  text.set("training.first_bucket", options.first_bucket);
-  text.set("training.torch_version", options.torch_version);
-  if (options.find_unused_parameters) text.set("training.find_unused_parameters", "true");
-  if (options.static_graph) text.set("training.static_graph", "true");
-  if (options.first_iteration) text.set("training.iteration", "first");
-  return text.scenario();
+  const auto when = [](bool is_given, const char* value) { return is_given ? value : ""; };
+  ScenarioValues values = small_values();
+  values.set_given(
+      {{"cluster.gpus_per_node", "1"},
+       {"workload.model", options.model},
+       {"workload.precision", options.precision},
+       {"workload.pretraining_heads", when(options.pretraining_heads, "true")},
+       {"training.bucket_cap", options.bucket_cap},
+       {"training.first_bucket", options.first_bucket},
+       {"training.torch_version", options.torch_version},
+       {"training.find_unused_parameters", when(options.find_unused_parameters, "true")},
+       {"training.static_graph", when(options.static_graph, "true")},
+       {"training.iteration", when(options.first_iteration, "first")}});
+  return scenario_of_options(values, {});
 }
 
 void write_table(const std::vector<ParameterTensor>& tensors, const std::vector<Bucket>& buckets) {

@@ -86,17 +86,19 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   fmt::print(std::cout, "  of the busiest link: in a node {}, between nodes {}\n",
              bandwidth(fit, P::local_bandwidth, cost::local_unit),
              bandwidth(fit, P::remote_bandwidth, cost::remote_unit));
-  std::size_t doubted = 0;
+  std::size_t standing_out = 0;     // samples
   constexpr double too_much = 1.5;  // times the noise that its own repetitions explain
   for (std::size_t i = 0; i < fit.samples().size(); ++i) {
     const auto& sample = fit.samples()[i];
     if (fit.noise()[i] <= too_much * std::hypot(fit.scale().own, sample.spread)) continue;
-    ++doubted;
+    ++standing_out;
     fmt::print(std::cout, "  stands out, counts less: {} on {} nodes of {}: {}\n",
                to_text(sample.size), sample.shape.nodes, sample.shape.ranks_per_node,
                to_text(sample.time));
   }
-  if (doubted > 0) fmt::print(std::cout, "  {} stand out\n", plural(doubted, "sample"));
+  if (standing_out > 0) {
+    fmt::print(std::cout, "  {} stand out\n", plural(standing_out, "sample"));
+  }
 }
 
 // Geometric mean and maximum of how far times are from those measured.

@@ -10,15 +10,13 @@
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/closed_step.h"
-#include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/run/effort.h"
-#include "scenarios/run/library_calls.h"
 #include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
 #include "scenarios/text_table.h"
@@ -39,12 +37,13 @@ struct Options {
 
 struct Row {
   Bytes size;
-  training::CollectiveCall call;
   std::string protocol;  // of the library; may be empty
-  Seconds time;
-  std::uint64_t transfers = 0, simgrid_solves = 0;
-  Fidelity fidelity = Fidelity::folded;  // that the prediction has
-  std::vector<std::string> notes = {};
+  Result predicted;
+
+  [[nodiscard]] Seconds time() const { return predicted.totals.step; }
+  [[nodiscard]] const training::CollectiveCall& call() const {
+    return *call_of(predicted.trace.program.operations.front());
+  }
 };
 
 Words<Collective> choices() {
@@ -58,95 +57,75 @@ constexpr ElementSize float_size(4);
 constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
 
 Scenario scenario_of(const Options& options) {
-  ScenarioText text;
-  text.set("cluster.preset", options.cluster);
-  text.set("training.strategy", "bulk_synchronous");  // its step is not run
-  text.set("gpus", options.gpus);
-  if (options.collective == "all_reduce") text.set("collective.algorithm", options.algorithm);
-  text.set("collective.library", options.library);
-  text.set("collective.version", options.version);
-  text.set("collective.protocol", options.protocol);
-  text.set("workload.device", options.device);
-  text.set("collective.channels", options.channels);
-  text.set("collective.chunk_size", options.chunk_size);
-  text.set("collective.inner", options.inner);
-  text.set("collective.outer", options.outer);
-  text.set("collective.servers", options.servers);
-  text.set("collective.server_placement", options.server_placement);
-  text.set("simulation.fidelity", options.fidelity);
-  for (const auto& setting : options.shared.parsed_settings()) {
-    text.set(setting.path, setting.value);
-  }
-  return text.scenario();
+  ScenarioValues values = small_values();
+  values.set_given(
+      {{"cluster.preset", options.cluster},
+       {"training.strategy", "bulk_synchronous"},  // its step is not run
+       {"gpus", options.gpus},
+       {"collective.algorithm", options.collective == "all_reduce" ? options.algorithm : ""},
+       {"collective.library", options.library},
+       {"collective.version", options.version},
+       {"collective.protocol", options.protocol},
+       {"workload.device", options.device},
+       {"collective.channels", options.channels},
+       {"collective.chunk_size", options.chunk_size},
+       {"collective.inner", options.inner},
+       {"collective.outer", options.outer},
+       {"collective.servers", options.servers},
+       {"collective.server_placement", options.server_placement},
+       {"simulation.fidelity", options.fidelity}});
+  return scenario_of_options(values, options.shared.parsed_settings());
 }
 
-// `algorithm` is one that is named for what is no all-reduce.
-Row row_of(LibraryCalls& library, const std::string& algorithm, Collective collective, Bytes size) {
-  training::CollectiveCall call{collective, ElementCount(size.value() / float_size.value()),
-                                float_size};
-  std::string protocol;
-  if (algorithm.empty()) {
-    protocol = library.plan(call);
-  } else {
-    library.plan_by(algorithm, call);
-  }
-  return {size, std::move(call), std::move(protocol), {}, 0};
-}
-
-ResolvedPoint point_of(const Scenario& scenario, const training::CollectiveCall& call,
-                       std::uint64_t id) {
-  ResolvedPoint point;
-  point.id = id;
-  point.cluster = scenario.cluster;
-  point.fidelity = scenario.fidelity;
-  point.program = training::one_call_program(call);
-  point.cluster.servers = separate_servers(point);
-  return point;
-}
-
-std::vector<Row> make_rows(const Options& options, LibraryCalls& library, Collective collective) {
+std::vector<Bytes> sizes_of(const Options& options) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(float_size.value()) || options.factor < 2) {
     throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2",
                      "write --min 4B --factor 2");
   }
-  const std::string algorithm = collective == Collective::all_reduce ? "" : options.algorithm;
-  std::vector<Row> rows;
+  std::vector<Bytes> sizes;
   for (Bytes size = least; size <= most; size = size * options.factor) {
-    rows.push_back(row_of(library, algorithm, collective, size));
+    sizes.push_back(size);
     if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
-  if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
-  return rows;
+  if (sizes.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
+  return sizes;
 }
 
-void predict(const Scenario& scenario, const RunOptions& run, std::vector<Row>& rows) {
-  const auto point = [&](std::size_t i) {
-    ResolvedPoint made = point_of(scenario, rows[i].call, i);
-    made.force = run.force;
-    return made;
-  };
-  const auto take = [&](std::size_t i, const traces::Reply& reply) {
+// The scenario names the algorithm of all-reduces.
+PreparedCalls prepare(const Options& options, const Scenario& scenario, Collective collective,
+                      const std::vector<Bytes>& sizes) {
+  std::vector<training::CollectiveCall> calls;
+  for (const Bytes size : sizes) {
+    calls.push_back({collective, ElementCount(size.value() / float_size.value()), float_size});
+  }
+  return prepare_calls(scenario, std::move(calls),
+                       collective == Collective::all_reduce ? "" : options.algorithm);
+}
+
+std::vector<Result> predict(const std::vector<PreparedCall>& calls, Fidelity fidelity,
+                            const RunOptions& run) {
+  std::vector<Result> predicted(calls.size());
+  const auto take = [&](std::size_t i, traces::Reply reply) {
     if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
       if (failure->refused) throw_refusal(failure->what, {"collective", 0, 0});
       throw BackendError("paceline-sim", failure->what);
     }
-    const auto& result = std::get<Result>(reply);
-    rows[i].time = result.totals.step;
-    rows[i].transfers = result.transfers;
-    rows[i].simgrid_solves = result.simgrid_solves;
-    rows[i].fidelity = result.fidelity;
-    rows[i].notes = result.notes;
-    rows[i].call = *call_of(result.trace.program.operations.front());
+    predicted[i] = std::move(std::get<Result>(reply));
   };
-  const auto limit = simulation_limit(point(rows.size() - 1), run.force, {"collective", 0, 0});
-  if (scenario.fidelity == Fidelity::closed) {
-    for (std::size_t i = 0; i < rows.size(); ++i) take(i, cost::predict_closed(point(i)));
+  const auto limit = simulation_limit(calls.back().point, run.force, {"collective", 0, 0});
+  if (fidelity == Fidelity::closed) {
+    for (std::size_t i = 0; i < calls.size(); ++i) take(i, cost::predict_closed(calls[i].point));
   } else {
-    const auto make = [&](std::size_t i) { return Simulation{point(i), limit}; };
-    simulate({rows.size(), make, take}, run.jobs);
+    const auto make = [&](std::size_t i) {
+      Simulation simulation{calls[i].point, limit};
+      simulation.point.force = run.force;
+      return simulation;
+    };
+    simulate({calls.size(), make, take}, run.jobs);
   }
+  return predicted;
 }
 
 // nccl-tests' doc/PERFORMANCE.md, and src/scatter.cu and gather.cu: what the algorithm's bandwidth
@@ -166,33 +145,31 @@ double bus_factor(Collective collective, double ranks) {
   return 0;
 }
 
-void write_table(const Options& options, const Scenario& scenario, const LibraryCalls& library,
-                 Collective collective, const std::vector<Row>& rows) {
+void write_table(const Options& options, const Scenario& scenario, Collective collective,
+                 const std::vector<Row>& rows, Assumptions assumptions) {
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
                    "busbw (GB/s)", "transfers"},
                   0);
   for (const Row& row : rows) {
-    const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() * 1e-9 : 0;
+    const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
     table.add(
-        {std::to_string(row.size.value()), std::to_string(row.call.count.value()), "float",
-         std::string(algorithm_of(row.call)) + (row.protocol.empty() ? "" : " " + row.protocol),
-         fmt::format("{:.2f}", row.time.value() * 1e6), fmt::format("{:.2f}", algbw),
-         fmt::format("{:.2f}", algbw * factor), std::to_string(row.transfers)});
+        {std::to_string(row.size.value()), std::to_string(row.call().count.value()), "float",
+         std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
+         fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
+         fmt::format("{:.2f}", algbw * factor), std::to_string(row.predicted.transfers)});
   }
   fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
              scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
   table.write(std::cout);
-  Assumptions assumptions = scenario.assumptions;
-  assumptions.add(library.assumptions());
   const bool by_nccl =
       std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
   if (by_nccl && options.device.empty()) {
     assumptions.add({unnamed_device, "nccl", {scenario.workload.device.name}});
   }
   auto sentences = assumptions.sentences();
-  for (const Row& row : rows) std::ranges::copy(row.notes, std::back_inserter(sentences));
+  for (const Row& row : rows) std::ranges::copy(row.predicted.notes, std::back_inserter(sentences));
   write_assumptions(std::cout, sentences);
 }
 
@@ -201,16 +178,16 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    const double algbw = row.time > Seconds(0) ? (row.size / row.time).value() : 0;
+    const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() : 0;
     list.push_back({{"size_bytes", row.size.value()},
-                    {"algorithm", algorithm_of(row.call)},
+                    {"algorithm", algorithm_of(row.call())},
                     {"protocol", row.protocol},
-                    {"time_s", row.time.value()},
+                    {"time_s", row.time().value()},
                     {"algbw_bytes_per_s", algbw},
                     {"busbw_bytes_per_s", algbw * factor},
-                    {"transfers", row.transfers},
-                    {"simgrid_solves", row.simgrid_solves},
-                    {"fidelity", to_text(row.fidelity)}});
+                    {"transfers", row.predicted.transfers},
+                    {"simgrid_solves", row.predicted.simgrid_solves},
+                    {"fidelity", to_text(row.predicted.fidelity)}});
   }
   const nlohmann::ordered_json table{
       {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},
@@ -234,10 +211,16 @@ int run(const Options& options) {
       !options.protocol.empty()) {
     throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
   }
-  LibraryCalls library(scenario);
-  auto rows = make_rows(options, library, collective);
-  predict(scenario, options.shared.run_options(), rows);
-  if (options.json != "-") write_table(options, scenario, library, collective, rows);
+  const std::vector<Bytes> sizes = sizes_of(options);
+  const PreparedCalls prepared = prepare(options, scenario, collective, sizes);
+  auto predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(predicted[i])});
+  }
+  if (options.json != "-") {
+    write_table(options, scenario, collective, rows, prepared.assumptions);
+  }
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, collective, rows); });
   }

@@ -16,7 +16,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/text_table.h"
 
@@ -88,10 +88,9 @@ double capability_of(Architecture gpu) {
 
 // A preset, or a file: what a scenario on it would take.
 Group group_on_cluster(const Options& options, Release release, Architecture gpu) {
-  ScenarioText text;
-  text.set("cluster.preset", options.cluster);
-  text.set("gpus", options.gpus);
-  const topology::Cluster cluster = text.scenario().cluster;
+  ScenarioValues values = small_values();
+  values.set_given({{"cluster.preset", options.cluster}, {"gpus", options.gpus}});
+  const topology::Cluster cluster = scenario_of_options(values, {}).cluster;
   if (cluster.ranks() < RankCount(2)) {
     throw InputError({"--gpus", 0, 0}, "one GPU sends nothing", "write 2 or more");
   }

@@ -38,50 +38,34 @@ bool touches_any(const Settings& settings, std::initializer_list<std::string_vie
   return std::ranges::any_of(paths, [&](auto path) { return touches(settings, path); });
 }
 
-// As YAML between double quotes.
-std::string quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      quoted += fmt::format("\\x{:02x}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
 // The scenario of a trace as it was, but for what the settings are going to change: they decide
 // whether its collectives are predicted, and whether its buckets are filled anew.
-std::string scenario_of(const std::string& path, const TracedRun& traced,
-                        const Settings& settings) {
+ScenarioValues values_of(const std::string& path, const TracedRun& traced,
+                         const Settings& settings) {
   const bool refills = touches_any(settings, {"training", "workload.precision"});
   const bool predicts =
       refills || touches_any(settings, {"cluster", "collective", "gpus", "simulation.fidelity"});
-  const std::uint32_t ranks = rank_count(traced.run.trace);
   if (predicts && !touches(settings, "cluster")) {
     throw InputError({path, 0, 0}, "has to be predicted for these settings, on no known network",
                      "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
   }
-  std::string text =
-      fmt::format("schema: paceline/1\nname: {}\nworkload:\n  trace: {}\n  calls: {}\n",
-                  quoted(traced.run.name), quoted(path), predicts ? "predicted" : "as_traced");
-  text += fmt::format("training: {{strategy: {}}}\n", refills ? "ddp" : "traced");
+  ScenarioValues values{{{"name", traced.run.name},
+                         {"workload.trace", path},
+                         {"workload.calls", predicts ? "predicted" : "as_traced"},
+                         {"training.strategy", refills ? "ddp" : "traced"}}};
   if (!touches(settings, "cluster.preset")) {
-    text += fmt::format("cluster: {{nodes: {}, gpus_per_node: 1{}}}\n", ranks,
-                        predicts ? "" : ", network: {bandwidth: 1GBps}");
-  } else {
-    text += "cluster: {}\n";
+    values.by_path["cluster.nodes"] = std::to_string(rank_count(traced.run.trace));
+    values.by_path["cluster.gpus_per_node"] = "1";
   }
-  if (!predicts) text += "simulation: {fidelity: closed}\n";
+  if (!predicts) {
+    values.by_path["cluster.network.bandwidth"] = "1GBps";  // no call asks for it
+    values.by_path["simulation.fidelity"] = "closed";
+  }
   // What the trace took is what its replay as it was is laid beside, unless it is a prediction.
   if (settings.empty() && traced.run.origin != traces::Origin::predicted) {
-    text += fmt::format("measured:\n  source: the trace\n  points: [{{step: {:.17g}s}}]\n",
-                        traced.step.value());
+    values.measured = {"the trace", traced.step};
   }
-  return text;
+  return values;
 }
 
 // Of the trace as it was; the table leaves out errors of one GPU, which elsewhere is an input.
@@ -97,7 +81,7 @@ int run(Options& options) {
   const auto settings = options.shared.parsed_settings();
   const auto traced = read_traced_run(options.trace);
   const auto file =
-      ScenarioFile::of_text(options.trace, scenario_of(options.trace, *traced, settings), settings);
+      ScenarioFile::of_values(options.trace, values_of(options.trace, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   const auto outcomes = run_scenario(file, run_options);

@@ -9,7 +9,6 @@
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/explain_cluster.h"
-#include "scenarios/run/calibrated_cluster.h"
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline::cli {
@@ -24,15 +23,10 @@ struct Options {
 };
 
 int explain_cluster(const ScenarioFile& file) {
-  const Scenario scenario = file.scenario(0);
-  topology::Cluster cluster = scenario.cluster;
-  Assumptions said;
-  if (!scenario.calibration.empty()) {
-    take_links(read_calibration(scenario.calibration), scenario, cluster, said);
-  }
+  const LinkedCluster linked = Preparer(file).cluster(0);
+  const std::string& name = linked.cluster.name;
   write_to("-", [&](std::ostream& out) {
-    fmt::print(out, "{}, {}\n", file.name(),
-               cluster.name.empty() ? "a cluster without a name" : cluster.name);
+    fmt::print(out, "{}, {}\n", file.name(), name.empty() ? "a cluster without a name" : name);
     const std::size_t points = file.points().size();
     if (points > 1) {
       fmt::print(out, "the first of {} points:", points);
@@ -41,9 +35,11 @@ int explain_cluster(const ScenarioFile& file) {
       }
       out << '\n';
     }
-    for (const std::string& sentence : said.sentences()) fmt::print(out, "{}\n", sentence);
+    for (const std::string& sentence : linked.assumptions.sentences()) {
+      fmt::print(out, "{}\n", sentence);
+    }
     out << '\n';
-    write_cluster(out, cluster);
+    write_cluster(out, linked.cluster);
   });
   return exit_done;
 }

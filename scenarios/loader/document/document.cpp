@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -106,6 +107,15 @@ std::size_t utf8_length(std::string_view text) {
   return refused ? 0 : length;
 }
 
+std::optional<std::size_t> first_byte_outside_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) return i;
+    i += length;
+  }
+  return std::nullopt;
+}
+
 void require_text(const std::string& name, std::string_view text) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
@@ -116,13 +126,20 @@ void require_text(const std::string& name, std::string_view text) {
                          std::to_string(static_cast<unsigned char>(*control)),
                      "give a YAML file");
   }
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text.substr(i));
-    if (length == 0) {
-      throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(i) + " is no UTF-8",
-                       "save the file as UTF-8");
-    }
-    i += length;
+  if (const auto wrong = first_byte_outside_utf8(text)) {
+    throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(*wrong) + " is no UTF-8",
+                     "save the file as UTF-8");
+  }
+}
+
+// Puts a value below a map, and the maps of its path where they are missing.
+void put(YAML::Node map, std::string_view path, const std::string& value) {
+  const std::size_t dot = path.find('.');
+  YAML::Node below = map[std::string(path.substr(0, dot))];
+  if (dot == path.npos) {
+    below = value;
+  } else {
+    put(below, path.substr(dot + 1), value);
   }
 }
 
@@ -177,6 +194,20 @@ DocumentPtr read_document(const std::string& path) {
   auto document = std::make_shared<Document>(*parse_document(path, text_of_file(path)));
   document->folder = folder_of(path);
   return document;
+}
+
+DocumentPtr make_document(std::string name, const std::map<std::string, std::string>& values) {
+  Document made{std::move(name), "", "", YAML::Node(YAML::NodeType::Map), false};
+  for (const auto& [path, value] : values) {
+    if (const auto wrong = first_byte_outside_utf8(value)) {
+      throw InputError({made.name, 0, 0},
+                       path + " is not text: its byte " + std::to_string(*wrong) + " is no UTF-8",
+                       "");
+    }
+    put(made.root, path, value);
+    made.text += path + ": " + value + "\n";
+  }
+  return std::make_shared<Document>(std::move(made));
 }
 
 }  // namespace paceline::loader

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,12 @@ using DocumentPtr = std::shared_ptr<const Document>;
 // values (an "alias bomb"). The file may be a pipe.
 [[nodiscard]] DocumentPtr read_document(const std::string& path);
 [[nodiscard]] DocumentPtr parse_document(std::string name, std::string_view text);
+
+// A document that no text has: the single values of its maps, by path ("cluster.nodes"). No path is
+// below another one. Messages give no line. Its text, for a hash, is a line for each value. Throws
+// InputError for a value that is no UTF-8.
+[[nodiscard]] DocumentPtr make_document(std::string name,
+                                        const std::map<std::string, std::string>& values);
 
 [[nodiscard]] Location location_of(const Document& document, const YAML::Node& node);
 

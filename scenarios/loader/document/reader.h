@@ -69,7 +69,7 @@ class Field {
 // Values that stand in for those of the file, by path: sweep axes and --set.
 using Overrides = std::map<std::string, Field>;
 
-// One map of a document, read key by key. Keys that nobody asked for are errors in finish(), so
+// One map of a document, read key by key. Keys that were not asked for are errors in finish(), so
 // what is asked for is the schema. A map may lie over another one that gives the values it lacks (a
 // cluster over its preset), and overrides lie over both.
 class Reader {
@@ -94,7 +94,7 @@ class Reader {
   // the one that is missing for it.
   void expect_only(std::span<const std::string_view> keys) const;
 
-  // Throws InputError for the first key that nobody asked for, with the nearest known one.
+  // Throws InputError for the first key that was not asked for, with the nearest known one.
   void finish() const;
 
   [[nodiscard]] Location location() const;

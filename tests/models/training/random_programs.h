@@ -10,6 +10,21 @@
 
 namespace paceline::training {
 
+inline CollectiveCall known_call(Seconds time) {
+  return {collectives::Collective::all_reduce, ElementCount(1), ElementSize(4), Rank(0),
+          KnownCall{time, "known"}};
+}
+
+// Calls of 100, 10 and 10 ms.
+inline StepProgram three_calls_in_two_slots() {
+  StepProgram program;
+  const LaneId lane = program.add_lane({"communication", LaneKind::communication, 2});
+  for (const double time : {0.1, 0.01, 0.01}) {
+    program.add({"call", OperationKind::collective, lane, {}, known_call(Seconds(time))});
+  }
+  return program;
+}
+
 enum class CallsAre { known, compute };
 
 // A program of one to three lanes of either kind, with one to four slots each, and up to sixteen
@@ -39,9 +54,7 @@ inline StepProgram random_program(std::mt19937_64& random, RankCount ranks,
     const bool is_call =
         calls == CallsAre::known && program.lanes[lane].kind == LaneKind::communication;
     if (is_call) {
-      CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1), ElementSize(4),
-                          Rank(0), KnownCall{time, "known"}};
-      program.add({"call", OperationKind::collective, lane, std::move(after), std::move(call)});
+      program.add({"call", OperationKind::collective, lane, std::move(after), known_call(time)});
       continue;
     }
     Operation compute{"compute", OperationKind::forward, lane, std::move(after), time};

@@ -53,7 +53,7 @@ class SuiteRun {
           two.channels = 2;
           if (row.name == "ring") try_plan(row, type, count, two);
         }
-        for (const Collective collective : collectives::collectives_all) {
+        for (const auto& [collective, word] : words_of(Collective{})) {
           try_native(collective, type, count);
         }
       }

@@ -68,18 +68,12 @@ TEST(OneSchedule, RealRanksStartTheSameOperationsInTheSameOrder) {
   }
 }
 
-// 100, 10 and 10 ms in two slots: the third starts when the second is done.
+// The third call starts when the second is done.
 TEST(OneSchedule, RealRanksStartACallInWhicheverSlotIsFreeFirst) {
   ResolvedPoint point;
   point.cluster.gpus_per_node = 2;
   point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
-  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication, 2});
-  for (const double time : {0.1, 0.01, 0.01}) {
-    training::CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1),
-                                  ElementSize(4), Rank(0),
-                                  training::KnownCall{Seconds(time), "known"}};
-    point.program.add({"call", training::OperationKind::collective, lane, {}, call});
-  }
+  point.program = training::three_calls_in_two_slots();
   point.measure = MeasureSettings{CollectiveMode::plan, 2, 1};
   const Result result = measured_on_threads(point, 2);
   for (const RankClass& members : result.trace.classes) {

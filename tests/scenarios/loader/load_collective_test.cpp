@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
 namespace {
@@ -19,13 +19,13 @@ struct Nccl {
 };
 
 CollectiveSettings loaded(const Nccl& nccl) {
-  ScenarioText text;
-  text.set("cluster.preset", "dgx1-v100");
-  text.set("collective.library", nccl.library);
-  text.set("collective.version", nccl.version);
-  text.set("collective.algorithm", nccl.algorithm);
-  text.set("collective.protocol", nccl.protocol);
-  return text.scenario().collective;
+  ScenarioValues values = small_values();
+  values.by_path["cluster.preset"] = "dgx1-v100";
+  values.set_given({{"collective.library", nccl.library},
+                    {"collective.version", nccl.version},
+                    {"collective.algorithm", nccl.algorithm},
+                    {"collective.protocol", nccl.protocol}});
+  return scenario_of_options(values, {}).collective;
 }
 
 std::string refused(const Nccl& nccl) {

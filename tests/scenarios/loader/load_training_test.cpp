@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/training/ddp.h"
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/run/resolve.h"
 
 namespace paceline {
@@ -17,10 +17,10 @@ namespace {
 using Set = std::vector<std::pair<const char*, const char*>>;
 
 Scenario loaded(const Set& settings) {
-  ScenarioText text;
-  text.set("cluster.preset", "dgx1-v100");
-  for (const auto& [path, value] : settings) text.set(path, value);
-  return text.scenario();
+  ScenarioValues values = small_values();
+  values.by_path["cluster.preset"] = "dgx1-v100";
+  for (const auto& [path, value] : settings) values.by_path[path] = value;
+  return scenario_of_options(values, {});
 }
 
 std::string refused(const Set& settings) {

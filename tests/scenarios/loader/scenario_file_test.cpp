@@ -284,6 +284,69 @@ TEST(Gpus, BelowOneNodeKeepTheNicsLegal) {
   EXPECT_EQ(file.scenario(1).cluster.network.nics_per_node, 4U);
 }
 
+ScenarioFile made(const ScenarioValues& values, const Settings& settings = {}) {
+  return ScenarioFile::of_values("made", values, settings);
+}
+
+ScenarioValues on_four_gpus() {
+  ScenarioValues values = small_values();
+  values.set_given({{"cluster.nodes", "4"},
+                    {"cluster.gpus_per_node", "1"},
+                    {"cluster.network.bandwidth", "1GBps"},
+                    {"collective.algorithm", ""}});
+  return values;
+}
+
+TEST(MadeScenarios, AreReadAndSetAsFilesAre) {
+  const ScenarioFile file = made(on_four_gpus(), {{"gpus", "[2, 4]"}, {"name", "a, b: c"}});
+  EXPECT_EQ(file.name(), "a, b: c");
+  EXPECT_EQ(grid(file), (Rows{"2", "4"}));
+  EXPECT_EQ(file.scenario(1).cluster.ranks(), RankCount(4));
+  EXPECT_EQ(file.scenario(1).cluster.network.bandwidth, BytesPerSecond(1e9));
+  EXPECT_EQ(file.sha256(), made(on_four_gpus()).sha256());
+  EXPECT_NE(file.sha256(), made(small_values(), {{"cluster.gpus_per_node", "1"}}).sha256());
+}
+
+// A value is not YAML: braces and quotes in it stand for themselves.
+TEST(MadeScenarios, TakeTextsAsTheyAre) {
+  for (const char* name : {"{a: b}", "[1]", "~", "\"a\\", "# a", ""}) {
+    ScenarioValues values = on_four_gpus();
+    values.by_path["name"] = name;
+    EXPECT_EQ(made(values).name(), name);
+  }
+}
+
+TEST(MadeScenarios, AreRefusedByTheirName) {
+  const std::pair<const char*, const char*> refused[] = {
+      {"\xff", "made: workload.model is not text: its byte 0 is no UTF-8"},
+      {"a\n", "made: model \"a?\" has a control character"},
+      {"", "made: model \"\" is not known; known: "}};
+  for (const auto& [model, said] : refused) {
+    ScenarioValues values = on_four_gpus();
+    values.by_path["workload.model"] = model;
+    try {
+      (void)made(values);
+      ADD_FAILURE() << said;
+    } catch (const InputError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(said)) << error.what();
+    }
+  }
+}
+
+// A sample on each of four GPUs in half a second.
+TEST(MadeScenarios, MayHaveBeenMeasured) {
+  ScenarioValues values = on_four_gpus();
+  values.measured = {"a test", Seconds(0.5)};
+  EXPECT_EQ(made(values).measured(0)->throughput, SamplesPerSecond(8));
+  EXPECT_EQ(made(values).measured_source(), "a test");
+  EXPECT_FALSE(made(values, {{"gpus", "2"}}).measured(0));
+}
+
+TEST(ScenarioOfOptions, IsASingleOne) {
+  EXPECT_EQ(scenario_of_options(on_four_gpus(), {{"gpus", "2"}}).cluster.ranks(), RankCount(2));
+  EXPECT_THROW((void)scenario_of_options(on_four_gpus(), {{"gpus", "[2, 4]"}}), InputError);
+}
+
 // As YAML has it: a mark before the first line and one after the last.
 TEST(Documents, MayBeginAndEndWithTheirMarks) {
   EXPECT_EQ(read("---\n" + std::string(small_scenario)).name(), "two nodes");

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
 namespace {
@@ -16,11 +16,11 @@ using training::CollectiveCall;
 
 // Four nodes of eight A100.
 Scenario scenario_of(const std::vector<std::pair<const char*, const char*>>& settings) {
-  ScenarioText text;
-  text.set("cluster.preset", "dgx-a100");
-  text.set("gpus", "32");
-  for (const auto& [path, value] : settings) text.set(path, value);
-  return text.scenario();
+  ScenarioValues values = small_values();
+  values.by_path["cluster.preset"] = "dgx-a100";
+  values.by_path["gpus"] = "32";
+  for (const auto& [path, value] : settings) values.by_path[path] = value;
+  return scenario_of_options(values, {});
 }
 
 CollectiveCall call_of(Collective collective, std::uint64_t bytes) {

@@ -89,7 +89,7 @@ TEST(Nccl, BroadcastsAndReducesAlongChains) {
 
 TEST(EveryLibrary, ChoosesAnAlgorithmOfTheRegistryForEveryCollective) {
   for (const auto library : {Library::nccl, Library::gloo, Library::mpi, Library::plan}) {
-    for (const auto collective : collectives::collectives_all) {
+    for (const auto& [collective, word] : words_of(collectives::Collective{})) {
       const auto choice = choose_algorithm(library, collective, Bytes(4), RankCount(2));
       if (choice.algorithm == collectives::automatic) continue;  // chosen where it is run
       EXPECT_NE(collectives::find_algorithm(collective, choice.algorithm), nullptr)

@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/loader/scenario_text.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
 namespace {
 
 // Two nodes of eight GPUs.
 Scenario scenario_of(const std::vector<std::pair<const char*, const char*>>& settings) {
-  ScenarioText text;
-  text.set("cluster.preset", "dgx1-v100");
-  text.set("gpus", "16");
-  for (const auto& [path, value] : settings) text.set(path, value);
-  return text.scenario();
+  ScenarioValues values = small_values();
+  values.by_path["cluster.preset"] = "dgx1-v100";
+  values.by_path["gpus"] = "16";
+  for (const auto& [path, value] : settings) values.by_path[path] = value;
+  return scenario_of_options(values, {});
 }
 
 TEST(AlgorithmOptions, AreThoseOfTheScenarioInEveryCall) {
