@@ -16,7 +16,7 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
-namespace {
+namespace buckets_command {
 
 using training::Bucket;
 using training::bucket_count;
@@ -97,9 +97,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace buckets_command
 
 Action attach_buckets(CommandOptions& app) {
+  using namespace buckets_command;
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "a network by name, or a network file").required();
   app.add_option("--bucket-cap", options->bucket_cap, "bucket_cap_mb as a size; torch's is 25MiB");

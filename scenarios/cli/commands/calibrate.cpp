@@ -16,7 +16,7 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
-namespace {
+namespace calibrate_command {
 
 using P = cost::StructureParameters;
 
@@ -162,9 +162,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace calibrate_command
 
 Action attach_calibrate(CommandOptions& app) {
+  using namespace calibrate_command;
   auto options = std::make_shared<Options>();
   app.add_option(
          "logs", options->logs,

@@ -21,7 +21,7 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
-namespace {
+namespace collective_command {
 
 using collectives::Collective;
 
@@ -226,9 +226,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace collective_command
 
 Action attach_collective(CommandOptions& app) {
+  using namespace collective_command;
   auto options = std::make_shared<Options>();
   app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file").required();
   app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");

@@ -7,7 +7,7 @@
 #include "scenarios/errors.h"
 
 namespace paceline::cli {
-namespace {
+namespace compare_command {
 
 struct Options {
   std::string a, b;
@@ -45,9 +45,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace compare_command
 
 Action attach_compare(CommandOptions& app) {
+  using namespace compare_command;
   auto options = std::make_shared<Options>();
   app.add_option("a", options->a,
                  "a result that run or measure wrote with --json, or traces of a run")

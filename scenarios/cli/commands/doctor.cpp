@@ -6,7 +6,7 @@
 #include "scenarios/doctor/write_examination.h"
 
 namespace paceline::cli {
-namespace {
+namespace doctor_command {
 
 struct Options {
   std::string json;
@@ -23,9 +23,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace doctor_command
 
 Action attach_doctor(CommandOptions& app) {
+  using namespace doctor_command;
   auto options = std::make_shared<Options>();
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };

@@ -9,7 +9,7 @@
 #include "scenarios/import/traced_run.h"
 
 namespace paceline::cli {
-namespace {
+namespace import_command {
 
 struct Options {
   std::vector<std::string> paths;
@@ -48,9 +48,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace import_command
 
 Action attach_import(CommandOptions& app) {
+  using namespace import_command;
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
                  "traces of PyTorch's profiler (Kineto), its execution traces, Chakra's, or of "

@@ -6,7 +6,7 @@
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline::cli {
-namespace {
+namespace measure_command {
 
 // Short forms of settings of the section real.
 struct ShortForm {
@@ -48,9 +48,10 @@ int measure(Options& options) {
   return options.output.write(file, outcomes);
 }
 
-}  // namespace
+}  // namespace measure_command
 
 Action attach_measure(CommandOptions& app) {
+  using namespace measure_command;
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenario, "a scenario file").required();
   for (std::size_t i = 0; i < std::size(short_forms); ++i) {

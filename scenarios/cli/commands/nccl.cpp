@@ -21,7 +21,7 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
-namespace {
+namespace nccl_command {
 
 using collectives::Collective;
 using cost::nccl::Algorithm;
@@ -328,9 +328,10 @@ int run(const Options& options) {
   return exit_done;
 }
 
-}  // namespace
+}  // namespace nccl_command
 
 Action attach_nccl(CommandOptions& app) {
+  using namespace nccl_command;
   auto options = std::make_shared<Options>();
   const Option cluster =
       app.add_option("cluster", options->cluster,

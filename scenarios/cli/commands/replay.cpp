@@ -14,7 +14,7 @@
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline::cli {
-namespace {
+namespace replay_command {
 
 struct Options {
   std::string trace;
@@ -90,9 +90,10 @@ int run(Options& options) {
   return exit_code;
 }
 
-}  // namespace
+}  // namespace replay_command
 
 Action attach_replay(CommandOptions& app) {
+  using namespace replay_command;
   auto options = std::make_shared<Options>();
   app.add_option(
          "trace", options->trace,

@@ -12,7 +12,7 @@
 #include "scenarios/run/measure_scenario.h"
 
 namespace paceline::cli {
-namespace {
+namespace run_command {
 
 struct Options {
   std::string scenario;
@@ -66,9 +66,10 @@ int run(Options& options) {
   return options.output.write(file, outcomes);
 }
 
-}  // namespace
+}  // namespace run_command
 
 Action attach_run(CommandOptions& app) {
+  using namespace run_command;
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenario, "a scenario file").required();
   const auto outputs = options->output.add_to(app);

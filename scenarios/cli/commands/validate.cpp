@@ -18,7 +18,7 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
-namespace {
+namespace validate_command {
 
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
@@ -290,9 +290,10 @@ int run(const Options& options) {
                    check_mean("collectives", collectives, options.max_mean_error_percent)});
 }
 
-}  // namespace
+}  // namespace validate_command
 
 Action attach_validate(CommandOptions& app) {
+  using namespace validate_command;
   auto options = std::make_shared<Options>();
   const Option inputs = app.add_option("inputs", options->inputs,
                                        "scenario files with measured points; logs of collectives");
