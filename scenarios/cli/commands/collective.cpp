@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/assumption.h"
+#include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/closed_step.h"
 #include "scenarios/cli/command.h"
