@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/device_trace/device_trace.h"
 #include "traces/learn/inferred_step.h"
 
 namespace paceline::traces {
