@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {
