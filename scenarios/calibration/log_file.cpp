@@ -14,6 +14,8 @@
 #include "traces/collective_log/comments.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
+#include "traces/text/format_error.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline {
 namespace {

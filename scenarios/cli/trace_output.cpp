@@ -4,6 +4,7 @@
 
 #include "scenarios/cli/run_options.h"
 #include "traces/perfetto/perfetto.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::cli {
 

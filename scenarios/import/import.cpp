@@ -13,6 +13,8 @@
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
+#include "traces/text/format_error.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline {
 namespace {

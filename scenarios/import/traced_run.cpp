@@ -11,8 +11,8 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/known_networks.h"
-#include "traces/collective_log/collective_log.h"
 #include "traces/learn/traced_step.h"
+#include "traces/text/format_error.h"
 
 namespace paceline {
 namespace {

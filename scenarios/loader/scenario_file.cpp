@@ -96,7 +96,6 @@ struct ScenarioFile::State {
   void read_sweep();
   void make_grid();
   void read_measured();
-  void take(const RawMeasured& raw);
   void match(const RawMeasured& raw);
   [[nodiscard]] RawMeasured read_point(const Field& entry) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
@@ -192,14 +191,6 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
   return raw;
 }
 
-void ScenarioFile::State::take(const RawMeasured& raw) {
-  if (changes_the_measured) {
-    unmatched.push_back(raw.where);
-  } else {
-    match(raw);
-  }
-}
-
 void ScenarioFile::State::match(const RawMeasured& raw) {
   std::vector<std::size_t> matching;
   for (std::size_t point = 0; point < points.size(); ++point) {
@@ -210,7 +201,7 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
     });
     if (fits) matching.push_back(point);
   }
-  if (matching.empty()) {
+  if (matching.empty() || changes_the_measured) {
     unmatched.push_back(raw.where);
     return;
   }
@@ -250,7 +241,7 @@ void ScenarioFile::State::read_measured() {
   section.expect_only(keys);
   measured_source = section.require("source", "where the figures come from").text();
   for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
-    take(read_point(entry));
+    match(read_point(entry));
   }
   section.finish();
 }
@@ -277,7 +268,7 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
   ScenarioFile made = of_state(std::move(state), settings);
   if (values.measured) {
     made.state_->measured_source = values.measured->source;
-    made.state_->take({{name, 0, 0}, {}, std::nullopt, values.measured->step});
+    made.state_->match({{name, 0, 0}, {}, std::nullopt, values.measured->step});
   }
   return made;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "traces/formats/collective_logs.h"
+#include "traces/text/format_error.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/collective_log/collective_log.h"
 #include "traces/device_trace/device_trace.h"
+#include "traces/text/format_error.h"
 
 // What holds for traces of one rank in every format.
 namespace paceline::fuzz {

@@ -10,6 +10,7 @@
 
 #include "models/cost/link_fit.h"
 #include "traces/ping_pong/ping_pong.h"
+#include "traces/text/format_error.h"
 
 namespace {
 

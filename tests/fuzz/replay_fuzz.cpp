@@ -10,11 +10,11 @@
 
 #include "models/run/as_it_ran.h"
 #include "tests/fuzz/device_trace_fuzz.h"
-#include "traces/collective_log/collective_log.h"
 #include "traces/formats/device_traces.h"
 #include "traces/learn/traced_step.h"
 #include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
+#include "traces/text/format_error.h"
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "models/run/call_times.h"
 #include "traces/perfetto/perfetto.h"
 #include "traces/step_trace_file/step_trace_file.h"
+#include "traces/text/format_error.h"
 
 namespace {
 

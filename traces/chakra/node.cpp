@@ -8,10 +8,10 @@
 
 #include "chakra.pb.h"
 #include "traces/chakra/schema.h"
-#include "traces/collective_log/collective_log.h"
-#include "traces/collective_log/lines.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::chakra {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "traces/collective_log/collective_log.h"
-#include "traces/collective_log/lines.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::chakra {
 namespace {

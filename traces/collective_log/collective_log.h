@@ -4,30 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
 
 namespace paceline::traces {
-
-// Text that cannot be used: where, what, and what to do. `line` is 0 for all of it.
-class FormatError : public std::runtime_error {
- public:
-  FormatError(std::size_t line, const std::string& what, std::string hint)
-      : std::runtime_error(what), line_(line), hint_(std::move(hint)) {}
-
-  [[nodiscard]] std::size_t line() const { return line_; }
-  [[nodiscard]] const std::string& hint() const { return hint_; }
-
- private:
-  std::size_t line_;
-  std::string hint_;
-};
 
 // Collectives of one kind, measured size by size in one group.
 struct CollectiveLog {
@@ -49,11 +32,5 @@ struct CollectiveLog {
   std::vector<Skipped> skipped;         // lines that look like a row and cannot be one
   std::vector<std::string> notes = {};  // sentences on what its times may hold
 };
-
-// The text without a byte order mark.
-[[nodiscard]] std::string_view without_mark(std::string_view text);
-
-// Likewise. Throws FormatError where it has a zero byte.
-[[nodiscard]] std::string_view plain_text(std::string_view text);
 
 }  // namespace paceline::traces

@@ -1,6 +1,6 @@
 #include "traces/collective_log/comments.h"
 
-#include "traces/collective_log/lines.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "traces/collective_log/comments.h"
-#include "traces/collective_log/lines.h"
 #include "traces/collective_table/collective_table.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

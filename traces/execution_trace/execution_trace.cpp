@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "traces/collective_log/lines.h"
 #include "traces/execution_trace/gathering.h"
 #include "traces/execution_trace/node.h"
 #include "traces/pytorch/on_demand.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

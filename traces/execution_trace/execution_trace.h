@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "traces/collective_log/collective_log.h"
 #include "traces/device_trace/device_trace.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 

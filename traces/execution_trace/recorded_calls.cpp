@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/collective_log/lines.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::execution_trace {
 namespace {

@@ -7,6 +7,8 @@
 #include "traces/nccl_inspector/nccl_inspector.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/paceline_result/paceline_result.h"
+#include "traces/text/format_error.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

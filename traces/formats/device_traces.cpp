@@ -4,10 +4,10 @@
 #include <string>
 
 #include "traces/chakra/chakra.h"
-#include "traces/collective_log/collective_log.h"
 #include "traces/execution_trace/execution_trace.h"
 #include "traces/kineto/kineto.h"
 #include "traces/perfetto/perfetto.h"
+#include "traces/text/format_error.h"
 #include "traces/torch/recording.h"
 
 namespace paceline::traces {

@@ -11,7 +11,7 @@
 
 #include "models/units/quantity.h"
 #include "models/words.h"
-#include "traces/collective_log/lines.h"
+#include "traces/text/lines.h"
 
 // How single values stand in our JSON: numbers are SI and their keys name the unit, enumerations
 // are words. What is none throws std::runtime_error.

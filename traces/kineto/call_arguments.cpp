@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "traces/collective_log/lines.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::kineto {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/collective_log/collective_log.h"
-#include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
 #include "traces/kineto/call_arguments.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::kineto {
 namespace {

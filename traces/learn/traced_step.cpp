@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "models/assumption.h"
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

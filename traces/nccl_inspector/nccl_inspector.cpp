@@ -10,9 +10,11 @@
 #include <tuple>
 #include <utility>
 
-#include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
 #include "traces/json/values.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "traces/collective_log/comments.h"
-#include "traces/collective_log/lines.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 

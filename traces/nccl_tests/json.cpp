@@ -5,10 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/collective_log/comments.h"
-#include "traces/collective_log/lines.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/nccl_tests/row.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

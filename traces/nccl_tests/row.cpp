@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/collective_log/lines.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "traces/collective_log/comments.h"
 #include "traces/paceline_result/paceline_result.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

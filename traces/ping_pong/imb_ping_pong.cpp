@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "traces/ping_pong/rows.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

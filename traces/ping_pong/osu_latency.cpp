@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "traces/ping_pong/rows.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

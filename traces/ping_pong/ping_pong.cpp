@@ -5,6 +5,8 @@
 #include "traces/ping_pong/imb_ping_pong.h"
 #include "traces/ping_pong/osu_latency.h"
 #include "traces/ping_pong/table.h"
+#include "traces/text/format_error.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "traces/text/format_error.h"
+
 namespace paceline::traces {
 
 std::optional<cost::LinkPlace> place_said(std::size_t number,

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "traces/collective_log/lines.h"
 #include "traces/ping_pong/ping_pong.h"
+#include "traces/text/lines.h"
 
 // What the readers of ping-pongs share.
 namespace paceline::traces {

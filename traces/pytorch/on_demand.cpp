@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces::pytorch {
 namespace {

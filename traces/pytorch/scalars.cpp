@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "traces/collective_log/lines.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::pytorch {
 namespace {

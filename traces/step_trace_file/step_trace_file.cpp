@@ -6,11 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "traces/collective_log/lines.h"
 #include "traces/device_trace/limits.h"
 #include "traces/json/step_trace.h"
 #include "traces/json/values.h"
 #include "traces/step_trace_file/first_version.h"
+#include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "models/run/step_trace.h"
 #include "models/words.h"
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 

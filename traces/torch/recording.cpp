@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/text/plain_text.h"
 #include "traces/torch/recorded_step.h"
 
 namespace paceline::traces {

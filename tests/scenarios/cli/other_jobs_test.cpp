@@ -176,6 +176,23 @@ TEST(OtherJobs, AreRefusedWhereFormulasLeaveThemOut) {
                  "paceline: small.yaml: " + message);
 }
 
+// Nodes in turn: each job has two in either leaf, and its ring crosses once each way. Both jobs
+// share an uplink as wide as one node, so that a round of 262,144 B takes 10 + 2 * 262.144 us.
+TEST(OtherJobs, MakeTheSameCallBesideTheOneThatIsAskedAbout) {
+  std::vector<std::string> arguments{"collective",  "flat",  "--gpus", "4",     "--library",
+                                     "plan",        "--min", "1MiB",   "--max", "1MiB",
+                                     "--algorithm", "ring",  "--json", "-"};
+  for (const char* setting :
+       {"cluster.network={bandwidth: 1GBps, latency: 10us, fabric: fat_tree, nodes_per_leaf: 4, "
+        "oversubscription: 4}",
+        "other_jobs={count: 1, placement: alternate}"}) {
+    arguments.insert(arguments.end(), {"--set", setting});
+  }
+  const Ended ended = paceline(arguments, Folder().path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NEAR(json::parse(ended.out).at("rows").at(0).at("time_s"), 6 * 534.288e-6, 1e-12);
+}
+
 // None are no jobs, whatever else is said about them.
 TEST(OtherJobs, AreNoneByDefault) {
   const Folder folder;

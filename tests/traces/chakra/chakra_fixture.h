@@ -6,6 +6,7 @@
 
 #include "tests/scenarios/process.h"
 #include "traces/chakra/chakra.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces::test {
 

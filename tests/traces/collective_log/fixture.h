@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/formats/collective_logs.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces::test {
 

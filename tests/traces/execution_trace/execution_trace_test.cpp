@@ -8,6 +8,7 @@
 #include "tests/scenarios/process.h"
 #include "traces/formats/device_traces.h"
 #include "traces/kineto/kineto.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

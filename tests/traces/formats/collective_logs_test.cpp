@@ -7,7 +7,8 @@
 
 #include "tests/traces/collective_log/fixture.h"
 #include "traces/collective_log/comments.h"
-#include "traces/collective_log/lines.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

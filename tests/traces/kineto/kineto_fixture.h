@@ -7,6 +7,7 @@
 
 #include "tests/scenarios/process.h"
 #include "traces/kineto/kineto.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces::test {
 

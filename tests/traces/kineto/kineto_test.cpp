@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/traces/kineto/kineto_fixture.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/traces/learn/spans.h"
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/traces/collective_log/fixture.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "tests/traces/collective_log/fixture.h"
 #include "traces/nccl_tests/nccl_tests.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/ping_pong/ping_pong.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces::test {
 

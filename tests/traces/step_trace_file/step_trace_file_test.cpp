@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/text/format_error.h"
+
 namespace paceline::traces {
 namespace {
 

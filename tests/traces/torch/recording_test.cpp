@@ -10,6 +10,7 @@
 #include "traces/formats/device_traces.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,6 +1,8 @@
-#include "traces/collective_log/collective_log.h"
+#include "traces/text/plain_text.h"
 
 #include <algorithm>
+
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+namespace paceline::traces {
+
+// The text without a byte order mark.
+[[nodiscard]] std::string_view without_mark(std::string_view text);
+
+// Likewise. Throws FormatError where it has a zero byte.
+[[nodiscard]] std::string_view plain_text(std::string_view text);
+
+}  // namespace paceline::traces
