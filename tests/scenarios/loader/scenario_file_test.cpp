@@ -298,7 +298,7 @@ ScenarioValues on_four_gpus() {
 }
 
 TEST(MadeScenarios, AreReadAndSetAsFilesAre) {
-  const ScenarioFile file = made(on_four_gpus(), {{"gpus", "[2, 4]"}, {"name", "a, b: c"}});
+  const ScenarioFile file = made(on_four_gpus(), {{"gpus", "[2, 4]"}, {"name", "'a, b: c'"}});
   EXPECT_EQ(file.name(), "a, b: c");
   EXPECT_EQ(grid(file), (Rows{"2", "4"}));
   EXPECT_EQ(file.scenario(1).cluster.ranks(), RankCount(4));
