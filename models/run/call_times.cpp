@@ -26,6 +26,7 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
     call.skew = last_start - call.start;
     calls.push_back(std::move(call));
   }
+  calls.shrink_to_fit();  // reports keep those of every point
   return calls;
 }
 
