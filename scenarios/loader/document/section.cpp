@@ -133,10 +133,10 @@ Section Section::below(std::string_view key) {
 
 void Section::finish() {
   for (const settings::Key& key : keys_) {
-    const settings::Needs* needs = settings_.unmet(key.name);
-    const auto field = needs != nullptr ? this->field(key.name) : std::nullopt;
-    if (!field) continue;
-    field->fail(refusal_of(*needs), std::string(needs->hint));
+    if (key.needs.key.empty()) continue;
+    const auto given = field(key.name);
+    const settings::Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
+    if (lacks != nullptr) given->fail(refusal_of(*lacks), std::string(lacks->hint));
   }
   map_.finish();
 }
