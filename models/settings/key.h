@@ -19,22 +19,52 @@ struct Version {
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
-// What a key takes: true or false, a whole number of a closed range, a time, a bandwidth above 0, a
-// size above 0, one of some words (its value is the index), a version.
-struct Flag {};
+struct Key;
+
+// What a key takes.
+struct Flag {};  // true or false
+// A whole number from `least` to `most`, or to what `most_key` of the section around this one has.
 struct Count {
   std::uint64_t least, most;
+  std::string_view most_key = {};
 };
-struct Time {};
-struct Bandwidth {};
-struct Size {};
+// A number without a unit, of a closed range.
+struct Number {
+  double least, most;
+};
+// A part of the whole, "20%" or 0.2, of a closed range.
+struct Fraction {
+  double least, most;
+};
+struct Time {
+  bool above_zero = false;  // or 0
+};
+struct Bandwidth {};   // above 0
+struct Size {};        // above 0
+struct Throughput {};  // above 0
+// One of some words: its value is the index.
 struct OneOf {
   std::span<const std::string_view> words;
 };
 struct VersionNumber {};
+// Read by hand: a text, or a list or map that a table cannot say. `what` says what it may be.
+struct Text {
+  std::string_view what;
+};
+struct Structure {
+  std::string_view what;
+};
+// A map with a table of its own.
+struct Map {
+  std::span<const Key> (*keys)();
+};
 
-using Type = std::variant<Flag, Count, Time, Bandwidth, Size, OneOf, VersionNumber>;
-using Value = std::variant<bool, std::uint64_t, Seconds, BytesPerSecond, Bytes, Version>;
+using Type = std::variant<Flag, Count, Number, Fraction, Time, Bandwidth, Size, Throughput, OneOf,
+                          VersionNumber, Text, Structure, Map>;
+// What is read by hand has no more of a value than that it was given.
+struct ByHand {};
+using Value = std::variant<ByHand, bool, std::uint64_t, double, Seconds, BytesPerSecond, Bytes,
+                           SamplesPerSecond, Version>;
 
 // The words of an enumeration, and the value of one of them.
 template <HasWords Enum>
@@ -57,14 +87,33 @@ template <HasWords Enum>
 // the same.
 inline constexpr std::string_view automatic = "auto";
 
+// Instead of what holds: nothing does, so the key must be given wherever what it needs is there.
+inline constexpr std::string_view required = "required";
+
+// What must stand in the same section for a key to mean something.
+struct Needs {
+  std::string_view key;                         // empty: nothing
+  std::array<std::string_view, 2> values = {};  // one of them, as files spell it; empty: any value
+  // What completes the refusal after the key, and its hint; empty: "belongs to key: value".
+  std::string_view refusal = {}, hint = {};
+};
+
 // A key of a section.
 struct Key {
   std::string_view name;  // with a dot before it the map that it is in: "optimizer.kind"
   Type type;
   // What holds where the key is not given: a value, or words for what it depends on.
   std::variant<Value, std::string_view> unless_given;
-  std::string_view meaning;  // goes on after the key; no full stop
+  std::string_view meaning;       // goes on after the key; no full stop
+  std::string_view example = {};  // of a required key, or one that is read by hand
+  Needs needs = {};
 };
+
+// Whether these words are what the table says of a key that is not given.
+[[nodiscard]] constexpr bool says(const Key& key, std::string_view words) {
+  const auto* said = std::get_if<std::string_view>(&key.unless_given);
+  return said != nullptr && *said == words;
+}
 
 // The key or the map that stands in the section itself.
 [[nodiscard]] constexpr std::string_view top_of(const Key& key) {

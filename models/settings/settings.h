@@ -1,10 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "models/contract.h"
@@ -23,11 +25,21 @@ class Settings {
 
   [[nodiscard]] bool is_given(std::string_view key) const;
 
-  // What was given, or holds in its place; nullopt where that depends on other things.
+  // What was given, or holds in its place; nullopt where that depends on other things. A count may
+  // be taken as any unsigned type that holds its range, a word as its enumeration or as a text.
   template <class T>
   [[nodiscard]] std::optional<T> find(std::string_view key) const {
     const auto value = value_of(key);
-    return value ? std::optional(std::get<T>(*value)) : std::nullopt;
+    if (!value) return std::nullopt;
+    if constexpr (HasWords<T>) {
+      return words_of(T{})[std::get<std::uint64_t>(*value)].value;
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+      return std::get<OneOf>(key_of(key).type).words[std::get<std::uint64_t>(*value)];
+    } else if constexpr (std::unsigned_integral<T> && !std::is_same_v<T, bool>) {
+      return static_cast<T>(std::get<std::uint64_t>(*value));
+    } else {
+      return std::get<T>(*value);
+    }
   }
 
   // Precondition: a value holds where none was given.
@@ -38,18 +50,19 @@ class Settings {
     return *value;
   }
 
-  // Of a key that takes the words of an enumeration.
-  template <HasWords Enum>
-  [[nodiscard]] Enum word(std::string_view key) const {
-    return words_of(Enum{})[get<std::uint64_t>(key)].value;
-  }
+  // What the key needs and does not have, or what that needs in turn; null: nothing.
+  [[nodiscard]] const Needs* unmet(std::string_view key) const;
+
+  [[nodiscard]] const Key& key_of(std::string_view name) const;
 
  private:
-  [[nodiscard]] const Key& key_of(std::string_view name) const;
   [[nodiscard]] std::optional<Value> value_of(std::string_view key) const;
 
   std::span<const Key> keys_;
   std::map<std::string, Value, std::less<>> given_;
 };
+
+// As a file spells it. Precondition: the value is one of the key's type.
+[[nodiscard]] std::string spelled(const Key& key, const Value& value);
 
 }  // namespace paceline::settings

@@ -142,7 +142,7 @@ DdpSettings ddp_settings(const settings::Settings& settings) {
           .find_unused_parameters = settings.get<bool>("find_unused_parameters"),
           .static_graph = settings.get<bool>("static_graph"),
           .broadcast_buffers = settings.get<bool>("broadcast_buffers"),
-          .first_iteration = settings.word<Iteration>("iteration") == Iteration::first};
+          .first_iteration = settings.get<Iteration>("iteration") == Iteration::first};
 }
 
 namespace {

@@ -95,7 +95,7 @@ Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
 
 // The ranks that share one set of shards.
 Group sharing(const StrategyRequest& request) {
-  const bool is_hybrid = request.settings.word<Sharding>("sharding") == Sharding::hybrid;
+  const bool is_hybrid = request.settings.get<Sharding>("sharding") == Sharding::hybrid;
   return is_hybrid ? Group::node : Group::all;
 }
 
@@ -153,7 +153,7 @@ class FsdpStep {
         units_(units_of(request)),
         group_(sharing(request)),
         shards_(group_cluster(request.cluster, group_).ranks().value()),
-        prefetch_(request.settings.word<BackwardPrefetch>("backward_prefetch")),
+        prefetch_(request.settings.get<BackwardPrefetch>("backward_prefetch")),
         reshards_(request.settings.get<bool>("reshard_after_forward")),
         limiter_(request.settings.get<bool>("limit_all_gathers")) {
     if (group_ == Group::node && request.cluster.nodes > 1) {

@@ -1,6 +1,8 @@
 #include "scenarios/loader/load_collective.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,83 +14,105 @@
 namespace paceline::loader {
 namespace {
 
-constexpr std::array<std::string_view, 10> collective_keys{
-    "library",    "version", "protocol", "algorithm", "channels",
-    "chunk_size", "inner",   "outer",    "servers",   "server_placement"};
+using settings::Count;
+using settings::Key;
+using settings::OneOf;
 
-// A value under a key, unless it is left to the algorithm.
-std::optional<Field> find_unless_auto(Reader& reader, const char* key) {
-  auto field = reader.find(key);
-  if (field && field->text() == "auto") field.reset();
-  return field;
+constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
+constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
+constexpr std::string_view nccl_tree = "tree";  // of NCCL only
+
+// What all-reduces may be named.
+std::vector<std::string_view> algorithm_names() {
+  std::vector<std::string_view> names;
+  for (const auto& row : collectives::algorithms()) {
+    if (row.collective == collectives::Collective::all_reduce) names.push_back(row.name);
+  }
+  names.push_back(nccl_tree);
+  return names;
 }
 
-void read_algorithm_options(Reader& reader, collectives::AlgorithmOptions& options) {
-  if (const auto channels = find_unless_auto(reader, "channels")) {
-    options.channels = static_cast<std::uint32_t>(channels->count(1, 64));
-  }
-  if (const auto size = find_unless_auto(reader, "chunk_size")) options.chunk_size = size->bytes();
-  const auto inner = collectives::inner_algorithms(), outer = collectives::outer_algorithms();
-  if (const auto name = reader.find("inner")) options.inner = inner[name->word(inner)];
-  if (const auto name = reader.find("outer")) options.outer = outer[name->word(outer)];
-  if (const auto servers = find_unless_auto(reader, "servers")) {
-    options.servers = static_cast<std::uint32_t>(servers->count(1, 1'000'000));
-  }
-  constexpr std::array<std::string_view, 2> placements{"colocated", "separate"};
-  if (const auto placement = reader.find("server_placement")) {
-    options.separate_servers = placement->word(placements) == 1;
-  }
-}
+constexpr settings::Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
 
-// What of NCCL's choice is fixed: its version, algorithm and protocol.
-void read_nccl(Reader& reader, CollectiveSettings& collective) {
-  const auto version = reader.find("version"), protocol = reader.find("protocol");
-  for (const auto& field : {version, protocol}) {
-    if (field && collective.library != cost::Library::nccl) {
-      field->fail("is for library: nccl", "leave it out");
-    }
-  }
-  if (collective.library != cost::Library::nccl) return;
-  if (version) {
+// What of NCCL's choice is fixed. Precondition: the library is NCCL.
+void read_nccl(Section& section, CollectiveSettings& collective) {
+  if (const auto version = section.field("version")) {
     collective.nccl_minor = cost::nccl::Release::minor_of(version->text());
     if (!collective.nccl_minor) version->fail("is no version of NCCL", "write \"2.18\"");
   }
-  constexpr std::array<std::string_view, 4> protocols{"auto", "ll", "ll128", "simple"};
-  if (const std::size_t which = protocol ? protocol->word(protocols) : 0; which > 0) {
-    collective.nccl.protocol = cost::nccl::protocols_all[which - 1];
+  if (const auto protocol = section.find<std::uint64_t>("protocol")) {
+    collective.nccl.protocol = cost::nccl::protocols_all[*protocol];
   }
-  const auto algorithm = reader.find("algorithm");
-  if (algorithm && algorithm->text() == "ring") {
-    collective.nccl.algorithm = cost::nccl::Algorithm::ring;
-  } else if (algorithm &&
-             (algorithm->text() == "tree" || algorithm->text() == "double_binary_tree")) {
+  const auto algorithm = section.find<std::string_view>("algorithm");
+  if (algorithm == "ring") collective.nccl.algorithm = cost::nccl::Algorithm::ring;
+  if (algorithm == nccl_tree || algorithm == "double_binary_tree") {
     collective.nccl.algorithm = cost::nccl::Algorithm::tree;
   }
 }
 
+collectives::AlgorithmOptions read_options(const Section& section) {
+  return {.channels = section.find<std::uint32_t>("channels").value_or(0),
+          .chunk_size = section.find<Bytes>("chunk_size").value_or(Bytes(0)),
+          .inner = std::string(section.find<std::string_view>("inner").value_or("")),
+          .outer = std::string(section.find<std::string_view>("outer").value_or("")),
+          .servers = section.find<std::uint32_t>("servers").value_or(0),
+          .separate_servers =
+              section.find<std::string_view>("server_placement") == server_placements.back()};
+}
+
 }  // namespace
 
-CollectiveSettings load_collective(Reader reader, cost::Library unless_named) {
-  reader.expect_only(collective_keys);
+std::span<const Key> collective_keys() {
+  static const std::vector<std::string_view> algorithms = algorithm_names();
+  static const std::array keys{
+      Key{"library", OneOf{settings::texts_of<cost::Library>},
+          settings::value_of(CollectiveSettings{}.library),
+          "nccl, gloo, mpi: what that library does; plan: the algorithm named. With a section "
+          "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
+          "and for memory"},
+      Key{"version", settings::Text{"version"}, "2.28, assumed",
+          "2.18 to 2.30 are modelled, older ones as 2.18", "\"2.18\"", of_nccl},
+      Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},
+      Key{"algorithm", OneOf{algorithms}, settings::automatic,
+          "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
+          "each call), and for `plan` what is predicted to be the fastest, which the report names. "
+          "With `library: nccl` ring, and tree (or double_binary_tree), are NCCL's, with its "
+          "protocols; others are plans as they are"},
+      Key{"channels", Count{1, 64}, settings::automatic,
+          "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
+          "it chooses by"},
+      Key{"chunk_size", settings::Size{}, settings::automatic,
+          "of chains and double trees; auto: 512KiB, and for NCCL's trees a power of two that "
+          "suits size and hops"},
+      Key{"inner", OneOf{collectives::inner_algorithms()}, "ring",
+          "of hierarchical, inside a node"},
+      Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes"},
+      Key{"servers", Count{1, 1'000'000}, settings::automatic,
+          "of parameter_server: how many, at most one a GPU; auto: one a node"},
+      Key{"server_placement", OneOf{server_placements}, std::uint64_t{0},
+          "of parameter_server: colocated with GPUs, or separate: machines of their own"},
+  };
+  return keys;
+}
+
+CollectiveSettings load_collective(Section section, cost::Library unless_named) {
+  section.assume("library", settings::value_of(unless_named));
+  section.finish();
   CollectiveSettings collective;
-  collective.library = unless_named;
-  if (const auto library = reader.find("library")) {
-    collective.library = library->word<cost::Library>();
-  }
-  read_nccl(reader, collective);
-  const auto algorithm = reader.find("algorithm");
-  if (algorithm && algorithm->text() != "auto" && !collective.nccl.algorithm) {
-    std::vector<std::string_view> known;
-    for (const auto& row : collectives::algorithms()) {
-      if (row.collective == collectives::Collective::all_reduce) known.push_back(row.name);
+  collective.library = section.get<cost::Library>("library");
+  if (collective.library == cost::Library::nccl) read_nccl(section, collective);
+  const auto algorithm = section.find<std::string_view>("algorithm");
+  if (algorithm && !collective.nccl.algorithm) {
+    if (algorithm == nccl_tree) {
+      section.require("algorithm").fail("belongs to library: nccl", "write double_binary_tree");
     }
-    collective.algorithm = std::string(known[algorithm->word(known)]);
+    collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {
-      algorithm->fail("is none of NCCL's, so it has no protocol", "leave protocol out");
+      section.require("algorithm")
+          .fail("is none of NCCL's, so it has no protocol", "leave protocol out");
     }
   }
-  read_algorithm_options(reader, collective.options);
-  reader.finish();
+  collective.options = read_options(section);
   return collective;
 }
 

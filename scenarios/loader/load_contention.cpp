@@ -2,8 +2,8 @@
 
 namespace paceline::loader {
 
-Contention load_contention(Reader& file) {
-  const auto field = file.find("contention");
+Contention load_contention(Section& file) {
+  const auto field = file.field("contention");
   Contention contention;
   if (!field || field->text() == "off") return contention;
   contention.where = field->location();

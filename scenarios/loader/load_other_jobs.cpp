@@ -8,26 +8,34 @@
 namespace paceline::loader {
 namespace {
 
-constexpr std::array<std::string_view, 3> other_jobs_keys{"count", "start", "placement"};
+using settings::Key;
+
+constexpr OtherJobs other_jobs_defaults;
+
+constexpr std::array other_jobs_table{
+    Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
+        "of jobs that do the same on as many nodes of their own and share the network; not with "
+        "`fidelity: closed`"},
+    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's"},
+    Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},
+        settings::value_of(other_jobs_defaults.placement),
+        "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)"},
+};
+
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
 
 }  // namespace
 
-OtherJobs load_other_jobs(Reader reader) {
-  reader.expect_only(other_jobs_keys);
-  OtherJobs jobs;
-  if (const auto count = reader.find("count")) {
-    jobs.count = static_cast<std::uint32_t>(count->count(0, 1000));
-  }
-  if (const auto start = reader.find("start")) jobs.start = start->seconds();
-  if (const auto placement = reader.find("placement")) {
-    jobs.placement = placement->word<JobPlacement>();
-  }
-  reader.finish();
-  return jobs;
+std::span<const Key> other_jobs_keys() { return other_jobs_table; }
+
+OtherJobs load_other_jobs(Section jobs) {
+  jobs.finish();
+  return {.count = jobs.get<std::uint32_t>("count"),
+          .start = jobs.get<Seconds>("start"),
+          .placement = jobs.get<JobPlacement>("placement")};
 }
 
-void check_other_jobs(const Reader& section, const Scenario& scenario) {
+void check_other_jobs(const Section& section, const Scenario& scenario) {
   if (scenario.other_jobs.count == 0) return;
   if (scenario.fidelity == Fidelity::closed) {
     throw InputError(section.location(), "other_jobs are not in the closed formulas",

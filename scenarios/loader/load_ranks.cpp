@@ -1,11 +1,26 @@
+#include <array>
 #include <charconv>
 
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
+namespace {
 
-void load_ranks(Reader reader, Scenario& scenario) {
-  Reader slowdown = reader.map("slowdown");
+using settings::Key;
+
+const std::array ranks_table{
+    Key{"slowdown", settings::Structure{"a map"}, "none",
+        "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
+    Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
+        "each rank is slower or faster by up to that part, seeded"},
+};
+
+}  // namespace
+
+std::span<const Key> ranks_keys() { return ranks_table; }
+
+void load_ranks(Section ranks, Scenario& scenario) {
+  Reader slowdown = ranks.map().map("slowdown");
   for (const auto& [key, field] : slowdown.entries()) {
     std::uint32_t rank = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), rank);
@@ -14,8 +29,8 @@ void load_ranks(Reader reader, Scenario& scenario) {
     }
     scenario.slowdown[rank] = field.number(0.001, 1000);
   }
-  if (const auto jitter = reader.find("jitter")) scenario.jitter = jitter->fraction(0.99);
-  reader.finish();
+  scenario.jitter = ranks.get<double>("jitter");
+  ranks.finish();
 }
 
 }  // namespace paceline::loader

@@ -16,21 +16,56 @@
 namespace paceline::loader {
 namespace {
 
-// Of this map; sections with required keys have theirs.
-constexpr std::array<std::string_view, 14> scenario_keys{
-    "contention", "other_jobs", "schema",     "name",  "workload", "cluster",  "training",
-    "collective", "ranks",      "simulation", "sweep", "gpus",     "measured", "real"};
+using settings::Key;
+using settings::Map;
+using settings::required;
+
+constexpr std::array measured_table{
+    Key{"source", settings::Text{"text"}, required, "where the figures come from",
+        "where the figures come from"},
+    Key{"points", settings::Structure{"a list of maps"}, required,
+        "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
+        "`fitted: true` for a row that an input was fitted to",
+        "[{gpus: 8, throughput: ...}]"},
+};
+
+constexpr std::array scenario_table{
+    Key{"schema", settings::Text{"paceline/1"}, required, "the format of this file", "paceline/1"},
+    Key{"name", settings::Text{"text"}, required, "the title of the report", "my scenario"},
+    Key{"workload", Map{workload_keys}, required, "what a GPU computes",
+        "{model: resnet50, batch_per_gpu: 32, ...}"},
+    Key{"cluster", Map{cluster_keys}, required, "what it runs on",
+        "{nodes: 4, gpus_per_node: 8, ...}"},
+    Key{"training", Map{training_keys}, required, "what a step does", "{strategy: ddp}"},
+    Key{"collective", Map{collective_keys}, "", "which library's collectives, and how"},
+    Key{"ranks", Map{ranks_keys}, "", "how ranks differ"},
+    Key{"contention", settings::Structure{"off, assumed, measured, or a factor of 1 to 100"}, "off",
+        "how compute slows down beside collectives. assumed: by the memory traffic of both; 1.3: a "
+        "factor that was fitted or measured; measured: a factor that is fitted to the points "
+        "marked `fitted: true`",
+        "1.3"},
+    Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
+    Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
+    Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},
+    Key{"sweep", settings::Structure{"a map"}, "none",
+        "every key is the path of an axis and every value a list; the grid is their product. "
+        "`gpus`: n fills n/gpus_per_node nodes, or a part of one",
+        "{gpus: [2, 4]}"},
+    Key{"gpus", settings::Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
+    Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
+};
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
 // how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
 // does not ask the receiver first; peers that were none in the round before they ask themselves,
 // over any transport.
-void wait_as_the_library(Reader& file, Scenario& scenario) {
+void wait_as_the_library(Section& file, Scenario& scenario) {
   topology::Network& network = scenario.cluster.network;
-  Reader section = file.map("cluster").map("network");
+  Reader section = file.map().map("cluster").map("network");
   const auto library = scenario.collective.library;
   const auto runs_on = [&](std::string_view backend) {
-    return library == cost::Library::plan && file.has("real") && scenario.real.backend == backend;
+    return library == cost::Library::plan && file.map().has("real") &&
+           scenario.real.backend == backend;
   };
   using topology::Receives;
   const bool is_said = section.has("receives");
@@ -46,20 +81,21 @@ void wait_as_the_library(Reader& file, Scenario& scenario) {
 }
 
 // Beside the scenario's own file.
-std::string calibration_of(Reader& cluster) {
-  const auto path = cluster.find("calibration");
+std::string calibration_of(Section& cluster) {
+  const auto path = cluster.field("calibration");
   if (!path) return "";
   return (std::filesystem::path(path->document()->folder) / path->text()).string();
 }
 
-void size_cluster(Reader& file, Scenario& scenario) {
+void size_cluster(Section& file, Scenario& scenario) {
   topology::Cluster& cluster = scenario.cluster;
-  if (const auto gpus = file.find("gpus")) {
-    const auto sized = cluster.with_gpus(static_cast<std::uint32_t>(gpus->count(1, 1'000'000)));
+  if (const auto gpus = file.find<std::uint32_t>("gpus")) {
+    const auto sized = cluster.with_gpus(*gpus);
     if (!sized) {
-      gpus->fail(fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
-                 fmt::format("write a multiple of {}, or less for a part of one node",
-                             cluster.gpus_per_node));
+      file.require("gpus").fail(
+          fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
+          fmt::format("write a multiple of {}, or less for a part of one node",
+                      cluster.gpus_per_node));
     }
     cluster = *sized;
   }
@@ -70,43 +106,38 @@ void size_cluster(Reader& file, Scenario& scenario) {
     scenario.assumptions.add({no_latency, "intra_node"});
   }
   if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
-    throw InputError(file.map("cluster").location(), "cluster.network.bandwidth is missing",
+    throw InputError(file.map().map("cluster").location(), "cluster.network.bandwidth is missing",
                      "write network: {bandwidth: 100Gbps}");
   }
 }
 
 }  // namespace
 
+std::span<const Key> measured_keys() { return measured_table; }
+std::span<const Key> scenario_keys() { return scenario_table; }
+
 Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
-  Reader file(document, document->root, "", overrides);
-  file.expect_only(scenario_keys);
-  const Field schema = file.require("schema", "paceline/1");
+  Section file(Reader(document, document->root, "", overrides), scenario_keys());
+  const Field schema = file.require("schema");
   if (schema.text() != "paceline/1") schema.fail("is not known", "write schema: paceline/1");
   Scenario scenario;
-  scenario.name = file.require("name", "my scenario").text();
-  (void)file.has("sweep");
-  (void)file.has("measured");
-  (void)file.find("gpus");
+  scenario.name = file.require("name").text();
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
-  const auto section = [&](const char* key, const char* example) {
-    if (!file.has(key)) (void)file.require(key, example);
-    return file.map(key);
-  };
-  Reader workload = section("workload", "{model: resnet50, batch_per_gpu: 32, ...}");
-  Reader training = section("training", "{strategy: ddp}");
+  Section workload = file.below("workload"), training = file.below("training");
   load_workload(workload, overrides, scenario);
-  Reader cluster = section("cluster", "{nodes: 4, gpus_per_node: 8, ...}");
+  Section cluster = file.below("cluster");
   scenario.calibration = calibration_of(cluster);
   scenario.cluster = load_cluster(std::move(cluster));
-  scenario.real = load_real(file.map("real"));
-  scenario.collective = load_collective(
-      file.map("collective"), file.has("real") ? library_of(scenario.real) : cost::Library::nccl);
+  scenario.real = load_real(file.below("real"));
+  scenario.collective =
+      load_collective(file.below("collective"),
+                      file.map().has("real") ? library_of(scenario.real) : cost::Library::nccl);
   wait_as_the_library(file, scenario);
   const bool optimizer_modelled = load_training(training, scenario);
   rescale_to_measurement(workload, optimizer_modelled, scenario);
-  load_ranks(file.map("ranks"), scenario);
-  const Reader other_jobs = file.map("other_jobs");
+  load_ranks(file.below("ranks"), scenario);
+  const Section other_jobs = file.below("other_jobs");
   scenario.other_jobs = load_other_jobs(other_jobs);
   scenario.contention = load_contention(file);
   if (scenario.traced && scenario.contention.assumed) {
@@ -114,7 +145,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
                      "contention is assumed by a device's memory, and a trace tells none",
                      "leave it out: traced compute has in it what it lost beside collectives");
   }
-  load_simulation(file.map("simulation"), scenario);
+  load_simulation(file.below("simulation"), scenario);
   size_cluster(file, scenario);
   assume_unmeasured_speed(workload, scenario);
   check_strategy(training, scenario);

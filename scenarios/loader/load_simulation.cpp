@@ -1,19 +1,35 @@
 #include <array>
-#include <string_view>
+#include <cstdint>
 
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
+namespace {
 
-void load_simulation(Reader reader, Scenario& scenario) {
-  if (const auto fidelity = reader.find("fidelity")) {
-    // All that predict.
-    constexpr std::array fidelities{to_text(Fidelity::flow), to_text(Fidelity::folded),
-                                    to_text(Fidelity::closed)};
-    scenario.fidelity = *from_text<Fidelity>(fidelities[fidelity->word(fidelities)]);
-  }
-  if (const auto seed = reader.find("seed")) scenario.seed = seed->count(0, 1ULL << 53);
-  reader.finish();
+using settings::Key;
+
+// All that predict: the last one is measured.
+constexpr auto fidelities = std::span<const std::string_view>(settings::texts_of<Fidelity>)
+                                .first<settings::texts_of<Fidelity>.size() - 1>();
+static_assert(words_of(Fidelity{}).back().value == Fidelity::measured);
+
+const Scenario simulation_defaults;
+
+const std::array simulation_table{
+    Key{"fidelity", settings::OneOf{fidelities}, settings::value_of(simulation_defaults.fidelity),
+        "folded: each symmetry class is simulated once; flow: every transfer on SimGrid; closed: "
+        "formulas"},
+    Key{"seed", settings::Count{0, 1ULL << 53}, simulation_defaults.seed, "of all that is drawn"},
+};
+
+}  // namespace
+
+std::span<const Key> simulation_keys() { return simulation_table; }
+
+void load_simulation(Section simulation, Scenario& scenario) {
+  scenario.fidelity = simulation.get<Fidelity>("fidelity");
+  scenario.seed = simulation.get<std::uint64_t>("seed");
+  simulation.finish();
 }
 
 }  // namespace paceline::loader

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <utility>
 #include <variant>
@@ -20,18 +19,18 @@ constexpr AssumptionKind batch_of_one{
     "{}: the trace does not tell it; taken as 1, so that throughput counts ranks' steps"};
 constexpr AssumptionKind said_by_trace{"{}"};
 
-void refuse_what_a_trace_gives(Reader& workload) {
+void refuse_what_a_trace_gives(Section& workload) {
   for (const char* key : {"model", "layers", "device", "sequence", "pretraining_heads"}) {
-    if (const auto field = workload.find(key)) {
+    if (const auto field = workload.field(key)) {
       throw InputError(field->location(), fmt::format("{} stands beside trace", key),
                        "keep one of them: a trace has the compute of its own device");
     }
   }
 }
 
-void read_batch(Reader& workload, const TracedRun& traced, Scenario& scenario) {
-  if (const auto batch = workload.find("batch_per_gpu")) {
-    scenario.workload.batch_per_gpu = static_cast<std::uint32_t>(batch->count(1, 100'000'000));
+void read_batch(const Section& workload, const TracedRun& traced, Scenario& scenario) {
+  if (const auto batch = workload.find<std::uint32_t>("batch_per_gpu")) {
+    scenario.workload.batch_per_gpu = *batch;
   } else if (traced.run.batch_per_gpu) {
     scenario.workload.batch_per_gpu = *traced.run.batch_per_gpu;
   } else {
@@ -40,21 +39,21 @@ void read_batch(Reader& workload, const TracedRun& traced, Scenario& scenario) {
 }
 
 // What a trace has of its own, and what says it otherwise than for the wire.
-void refuse_other_arithmetic(Reader& workload) {
-  const auto field = workload.find("precision");
+void refuse_other_arithmetic(Section& workload) {
+  const auto field = workload.field("precision");
   if (!field) return;
   if (!field->node().IsMap()) {
     field->fail("is that of the trace's device",
                 "write precision: {gradient: fp16} for gradients on the wire");
   }
-  if (const auto compute = workload.map("precision").find("compute")) {
+  if (const auto compute = workload.map().map("precision").find("compute")) {
     compute->fail("is that of the trace's device", "write {gradient: fp16}");
   }
 }
 
 }  // namespace
 
-void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
+void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   refuse_what_a_trace_gives(workload);
   refuse_other_arithmetic(workload);
   const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
@@ -76,8 +75,7 @@ void load_trace(const Field& trace, Reader& workload, Scenario& scenario) {
   if (const auto fault = training::find_fault(work.program)) {
     trace.fail("cannot be replayed: " + *fault, "import it again");
   }
-  constexpr std::array<std::string_view, 2> calls{"predicted", "as_traced"};
-  if (const auto field = workload.find("calls")) work.calls_as_traced = field->word(calls) == 1;
+  work.calls_as_traced = workload.get<std::string_view>("calls") == "as_traced";
   read_batch(workload, *traced, scenario);
   for (const std::string& text : traced->run.assumptions) {
     scenario.assumptions.add({said_by_trace, text});
@@ -100,17 +98,17 @@ void check_traced_gradients(const Field& field, const Scenario& scenario) {
   }
 }
 
-void check_traced_training(Reader& training) {
+void check_traced_training(Section& training) {
   const auto refuse = [](const Field& field) {
     field.fail("is as the trace has it", "take strategy: ddp, or leave it out");
   };
   for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight"}) {
-    if (const auto field = training.find(key)) refuse(*field);
+    if (const auto field = training.field(key)) refuse(*field);
   }
-  if (const auto time = training.map("optimizer").find("time")) refuse(*time);
+  if (const auto time = training.map().map("optimizer").find("time")) refuse(*time);
 }
 
-void check_traced_ranks(const Reader& workload, const Scenario& scenario) {
+void check_traced_ranks(const Section& workload, const Scenario& scenario) {
   if (!scenario.traced || !scenario.traced->calls_as_traced) return;
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   if (ranks == scenario.traced->ranks) return;

@@ -9,7 +9,6 @@
 
 #include "models/cost/library_choice.h"
 #include "scenarios/loader/load_trace.h"
-#include "scenarios/loader/read_settings.h"
 
 namespace paceline::loader {
 namespace {
@@ -17,38 +16,47 @@ namespace {
 using training::Strategy;
 using workload::Workload;
 
-bool has_key(std::span<const settings::Key> keys, std::string_view name) {
-  return std::ranges::find(keys, name, settings::top_of) != keys.end();
+std::vector<std::string_view> strategy_names() {
+  std::vector<std::string_view> names;
+  for (const Strategy* row : training::strategies()) names.push_back(row->name);
+  return names;
 }
 
-void expect_known_keys(const Reader& training) {
-  std::vector<std::string_view> known{"strategy"};
-  for (const auto& key : training::common_keys()) known.push_back(settings::top_of(key));
-  for (const Strategy* strategy : training::strategies()) {
-    for (const auto& key : strategy->keys) known.push_back(settings::top_of(key));
+std::string strategy_summaries() {
+  std::string text = "how gradients are reduced. ";
+  for (const Strategy* row : training::strategies()) {
+    text += fmt::format("{}: {}; ", row->name, row->summary);
   }
-  training.expect_only(known);
+  return text + "with a trace all but traced need gradients that it tells";
 }
 
-const Strategy& read_strategy(Reader& training) {
-  const Field field = training.require("strategy", "ddp");
-  std::vector<std::string_view> known;
-  for (const Strategy* row : training::strategies()) known.push_back(row->name);
-  return *training::strategies()[field.word(known)];
-}
-
-// A key that only other strategies take does nothing, which its writer would not expect.
-void refuse_keys_of_others(Reader& training, const Strategy& strategy) {
-  for (const Strategy* other : training::strategies()) {
-    for (const auto& key : other->keys) {
-      const std::string name(settings::top_of(key));
-      if (has_key(strategy.keys, name) || !training.has(name)) continue;
-      const auto field = training.find(name);
-      throw InputError(
-          field ? field->location() : training.location(),
-          fmt::format("{} is a key of strategy {}, not of {}", name, other->name, strategy.name),
-          fmt::format("leave it out, or take strategy: {}", other->name));
+// Each strategy's own, which need it, then those of every strategy.
+std::vector<settings::Key> make_training_keys() {
+  static const auto names = strategy_names();
+  static const auto summaries = strategy_summaries();
+  std::vector<settings::Key> keys{
+      {"strategy", settings::OneOf{names}, settings::required, summaries, "ddp"}};
+  for (const Strategy* strategy : training::strategies()) {
+    for (settings::Key key : strategy->keys) {
+      key.needs = {"strategy", {strategy->name}};
+      keys.push_back(key);
     }
+  }
+  keys.insert(keys.end(), training::common_keys().begin(), training::common_keys().end());
+  return keys;
+}
+
+// A key of another strategy does nothing, which its writer would not expect.
+void refuse_keys_of_others(Section& training, const Strategy& strategy) {
+  for (const settings::Key& key : training_keys()) {
+    const std::string_view owner = key.needs.values.front();
+    const std::string name(settings::top_of(key));
+    if (owner.empty() || owner == strategy.name || !training.map().has(name)) continue;
+    const auto field = training.field(name);
+    throw InputError(
+        field ? field->location() : training.location(),
+        fmt::format("{} is a key of strategy {}, not of {}", name, owner, strategy.name),
+        fmt::format("leave it out, or take strategy: {}", owner));
   }
 }
 
@@ -60,37 +68,38 @@ Bytes parameter_bytes(const Workload& workload) {
   return total;
 }
 
-bool load_optimizer(const settings::Settings& common, Scenario& scenario) {
+bool load_optimizer(const Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
-  const auto given = common.find<Seconds>("optimizer.time");
+  const auto given = training.find<Seconds>("optimizer.time");
   if (given) workload.optimizer = *given;
   if (given || scenario.traced) return false;
-  const auto kind = common.word<workload::OptimizerKind>("optimizer.kind");
+  const auto kind = *training.find<workload::OptimizerKind>("optimizer.kind");
   workload.optimizer = optimizer_time(kind, parameter_bytes(workload), workload.device);
   return true;
 }
 
 }  // namespace
 
-bool load_training(Reader& reader, Scenario& scenario) {
-  expect_known_keys(reader);
-  scenario.strategy = &read_strategy(reader);
-  refuse_keys_of_others(reader, *scenario.strategy);
-  if (scenario.strategy->replays_trace) check_traced_training(reader);
-  scenario.strategy_settings = read_settings(reader, scenario.strategy->keys);
-  const settings::Settings common = read_settings(reader, training::common_keys());
-  training::CommonSettings& training = scenario.training;
-  training.gradient_accumulation =
-      static_cast<std::uint32_t>(common.get<std::uint64_t>("gradient_accumulation"));
-  training.collectives_in_flight = static_cast<std::uint32_t>(
-      common.find<std::uint64_t>("collectives_in_flight")
-          .value_or(cost::default_in_flight(scenario.collective.library)));
-  if (common.is_given("input_time")) scenario.workload.input = common.get<Seconds>("input_time");
-  return load_optimizer(common, scenario);
+std::span<const settings::Key> training_keys() {
+  static const std::vector<settings::Key> keys = make_training_keys();
+  return keys;
 }
 
-void check_strategy(Reader& training, const Scenario& scenario) {
-  const Field field = training.require("strategy", "ddp");
+bool load_training(Section& section, Scenario& scenario) {
+  scenario.strategy = training::find_strategy(section.get<std::string_view>("strategy"));
+  refuse_keys_of_others(section, *scenario.strategy);
+  if (scenario.strategy->replays_trace) check_traced_training(section);
+  scenario.strategy_settings = read_settings(section.map(), scenario.strategy->keys, {});
+  scenario.training.gradient_accumulation = section.get<std::uint32_t>("gradient_accumulation");
+  scenario.training.collectives_in_flight =
+      section.find<std::uint32_t>("collectives_in_flight")
+          .value_or(cost::default_in_flight(scenario.collective.library));
+  if (section.is_given("input_time")) scenario.workload.input = section.get<Seconds>("input_time");
+  return load_optimizer(section, scenario);
+}
+
+void check_strategy(Section& training, const Scenario& scenario) {
+  const Field field = training.require("strategy");
   check_traced_gradients(field, scenario);
   if (scenario.strategy->refuse == nullptr) return;
   if (const auto refusal = scenario.strategy->refuse(strategy_request(scenario))) {

@@ -15,25 +15,53 @@
 namespace paceline::loader {
 namespace {
 
+using settings::Count;
+using settings::Key;
+using settings::OneOf;
+using settings::Structure;
+using settings::Text;
 using workload::Device;
 using workload::Precision;
 using workload::TimedLayer;
 using workload::Workload;
 
-constexpr std::array<std::string_view, 10> workload_keys{"model",
-                                                         "layers",
-                                                         "batch_per_gpu",
-                                                         "device",
-                                                         "trace",
-                                                         "calls",
-                                                         "precision",
-                                                         "sequence",
-                                                         "pretraining_heads",
-                                                         "single_gpu_throughput"};
 constexpr std::array<std::string_view, 6> layer_keys{"name",     "repeat",     "forward",
                                                      "backward", "parameters", "type"};
 
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
+
+constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
+constexpr settings::Needs of_model{"model"};
+
+constexpr std::array workload_table{
+    Key{"model", Text{"a name, or a file"}, "none",
+        "a shipped network, or a `.yaml` file of schema `paceline.network/1` beside the scenario",
+        "resnet50"},
+    Key{"layers", Structure{"a list of maps"}, "none",
+        "instead of `model`: `{name, repeat, forward, backward, parameters, type}` in forward "
+        "order; `parameters` are element counts, one a tensor; `type` fp32, fp16 or bf16",
+        "[{forward: 1ms, backward: 2ms}]"},
+    Key{"trace", Text{"a file, an archive or a folder"}, "none",
+        "instead of both and of `device`: a traced run beside the scenario: what `paceline import` "
+        "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
+        "`single_gpu_throughput` scaled"},
+    Key{"calls", OneOf{calls_words}, std::uint64_t{0},
+        "as_traced: collectives take what they took on the trace's ranks", "",
+        settings::Needs{"trace"}},
+    Key{"batch_per_gpu", Count{1, 100'000'000}, "required, but with a trace",
+        "samples a GPU and pass", "32"},
+    Key{"device", Text{"a name, or a file"}, "required, but with a trace",
+        "a shipped device, or a file of schema `paceline.device/1`", "v100-sxm2-16gb"},
+    Key{"precision", Structure{"fp32, tf32, amp, bf16, fp16, or a map"}, "fp32",
+        "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
+        "for the wire. Parameters of fp32, tf32 and amp are fp32",
+        "amp"},
+    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens a sample", "", of_model},
+    Key{"pretraining_heads", settings::Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads",
+        "", of_model},
+    Key{"single_gpu_throughput", settings::Throughput{}, "none",
+        "scales the modelled compute to this measurement"},
+};
 
 struct Precisions {
   Precision compute = Precision::fp32;
@@ -52,14 +80,14 @@ DataType to_type(const Field& field) {
 }
 
 // `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
-Precisions read_precision(Reader& workload) {
-  const auto field = workload.find("precision");
+Precisions read_precision(Section& workload) {
+  const auto field = workload.field("precision");
   Precisions read;
   if (field && !field->node().IsMap()) {
     read.compute = field->word<Precision>();
     return read;
   }
-  Reader both = workload.map("precision");
+  Reader both = workload.map().map("precision");
   if (const auto compute = both.find("compute")) read.compute = compute->word<Precision>();
   if (const auto gradient = both.find("gradient")) read.gradient = to_type(*gradient);
   both.finish();
@@ -114,15 +142,10 @@ void require_arithmetic(const Field& device, const Device& loaded, Precision pre
               "choose another precision or device");
 }
 
-void read_model(Reader& reader, const Field& model, const Precisions& precision,
+void read_model(Section& section, const Field& model, const Precisions& precision,
                 const Field& device, Workload& workload) {
-  NetworkOptions options;
-  if (const auto sequence = reader.find("sequence")) {
-    options.sequence = sequence->count(1, 1'000'000);
-  }
-  if (const auto heads = reader.find("pretraining_heads")) {
-    options.pretraining_heads = heads->boolean();
-  }
+  const NetworkOptions options{.sequence = section.find<std::uint64_t>("sequence"),
+                               .pretraining_heads = section.get<bool>("pretraining_heads")};
   require_arithmetic(device, workload.device, precision.compute);
   const workload::Network network = load_network(model, options);
   workload.name = network.name;
@@ -139,33 +162,33 @@ constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
 
 }  // namespace
 
-void load_workload(Reader& reader, const Overrides& overrides, Scenario& scenario) {
-  reader.expect_only(workload_keys);
-  if (const auto trace = reader.find("trace")) {
-    scenario.training.wire_type = read_precision(reader).gradient;
-    return load_trace(*trace, reader, scenario);
+std::span<const Key> workload_keys() { return workload_table; }
+
+void load_workload(Section& section, const Overrides& overrides, Scenario& scenario) {
+  if (const auto trace = section.field("trace")) {
+    scenario.training.wire_type = read_precision(section).gradient;
+    return load_trace(*trace, section, scenario);
   }
   Workload& workload = scenario.workload;
-  workload.batch_per_gpu =
-      static_cast<std::uint32_t>(reader.require("batch_per_gpu", "32").count(1, 100'000'000));
-  const Precisions precision = read_precision(reader);
+  (void)section.require("batch_per_gpu");
+  workload.batch_per_gpu = section.get<std::uint32_t>("batch_per_gpu");
+  const Precisions precision = read_precision(section);
   scenario.training.wire_type = precision.gradient;
-  const Field device = reader.require("device", "v100-sxm2-16gb");
+  const Field device = section.require("device");
   workload.device = load_device(device);
-  const auto model = reader.find("model");
-  const auto layers = reader.find_list("layers");
+  const auto model = section.field("model");
+  const auto layers = section.map().find_list("layers");
   if (model && layers) layers->fail("stands beside model", "keep one of them");
   if (layers) {
     workload.name = "layers";
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
   } else {
-    read_model(reader, model ? *model : reader.require("model", "resnet50"), precision, device,
-               workload);
+    read_model(section, section.require("model"), precision, device, workload);
   }
 }
 
-void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& scenario) {
-  const auto field = reader.find("single_gpu_throughput");
+void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario& scenario) {
+  const auto field = section.field("single_gpu_throughput");
   if (!field) return;
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /
@@ -178,9 +201,11 @@ void rescale_to_measurement(Reader& reader, bool optimizer_modelled, Scenario& s
   scenario.assumptions.add({scaled_compute, "compute", {field->text()}});
 }
 
-void assume_unmeasured_speed(Reader& reader, Scenario& scenario) {
-  if (reader.has("trace") || reader.has("layers") || reader.has("single_gpu_throughput")) return;
-  const Precision precision = read_precision(reader).compute;
+void assume_unmeasured_speed(Section& section, Scenario& scenario) {
+  for (const char* measured : {"trace", "layers", "single_gpu_throughput"}) {
+    if (section.field(measured)) return;
+  }
+  const Precision precision = read_precision(section).compute;
   const Device& device = scenario.workload.device;
   const Device::Speed& speed = device.speed(precision);
   if (speed.assumed.empty()) return;

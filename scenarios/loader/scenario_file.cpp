@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -19,6 +18,7 @@ using loader::DocumentPtr;
 using loader::Field;
 using loader::Overrides;
 using loader::Reader;
+using loader::Section;
 
 namespace {
 
@@ -236,13 +236,9 @@ void ScenarioFile::State::read_measured() {
   Overrides none;
   Reader file(document, document->root, "", none);
   if (!file.has("measured")) return;
-  Reader section = file.map("measured");
-  constexpr std::array<std::string_view, 2> keys{"source", "points"};
-  section.expect_only(keys);
-  measured_source = section.require("source", "where the figures come from").text();
-  for (const Field& entry : section.require("points", "[{gpus: 8, throughput: ...}]").list()) {
-    match(read_point(entry));
-  }
+  Section section(file.map("measured"), loader::measured_keys());
+  measured_source = section.require("source").text();
+  for (const Field& entry : section.require("points").list()) match(read_point(entry));
   section.finish();
 }
 

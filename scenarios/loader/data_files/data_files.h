@@ -5,7 +5,7 @@
 
 #include "models/topology/cluster.h"
 #include "models/workload/workload.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/loader/document/section.h"
 
 namespace paceline::loader {
 
@@ -21,8 +21,10 @@ struct NetworkOptions {
 // A device, by shipped name or path, likewise.
 [[nodiscard]] workload::Device load_device(const Field& name);
 
+[[nodiscard]] std::span<const settings::Key> cluster_keys();
+
 // The `cluster` section, which may name a preset that gives what the section lacks. One node unless
 // it says more; a network bandwidth of 0 when none is given.
-[[nodiscard]] topology::Cluster load_cluster(Reader cluster);
+[[nodiscard]] topology::Cluster load_cluster(Section cluster);
 
 }  // namespace paceline::loader

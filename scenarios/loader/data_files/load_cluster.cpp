@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
@@ -23,26 +22,123 @@ using topology::Placement;
 using topology::Receives;
 using topology::Transport;
 
-constexpr std::array<std::string_view, 8> cluster_keys{
-    "preset",     "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth",
-    "calibration"};
+using settings::Bandwidth;
+using settings::Count;
+using settings::Flag;
+using settings::Key;
+using settings::Needs;
+using settings::OneOf;
+using settings::texts_of;
+using settings::Time;
+using settings::value_of;
+
+// Of a preset's file.
 constexpr std::array<std::string_view, 7> preset_keys{
     "schema", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
-constexpr std::array<std::string_view, 10> intra_node_keys{"kind",
-                                                           "bandwidth",
-                                                           "latency",
-                                                           "lanes",
-                                                           "host_bandwidth",
-                                                           "gpus_per_switch",
-                                                           "switch_bandwidth",
-                                                           "sockets",
-                                                           "socket_bandwidth",
-                                                           "peer_to_peer"};
 
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
-constexpr double oversubscription_max = 1000;
+
+constexpr Needs of_pcie{"kind", {"pcie"}}, of_switches{"gpus_per_switch"},
+    of_sockets{"sockets", {"2"}};
+
+constexpr std::array intra_node_table{
+    Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
+        "nvswitch: a port of each GPU into a crossbar; nvlink_mesh: lanes between pairs; pcie: a "
+        "port into a crossbar, or into switches, that network traffic crosses too"},
+    Key{"bandwidth", Bandwidth{}, "required, but with one GPU a node",
+        "one way, of a port; in a mesh of one lane"},
+    Key{"latency", Time{}, IntraNode{}.latency, "one way"},
+    Key{"lanes",
+        settings::Structure{"a matrix"},
+        "one between any two",
+        "how many lanes join GPUs i and j of a mesh, as `nvidia-smi topo -m` prints them",
+        "[[0, 1], [1, 0]]",
+        {"kind", {"nvlink_mesh"}}},
+    Key{"host_bandwidth", Bandwidth{}, "unlimited", "one way, of a GPU's link to its host"},
+    Key{"gpus_per_switch", Count{1, gpus_per_node_max, "gpus_per_node"}, "one crossbar",
+        "of each PCIe switch", "", of_pcie},
+    Key{"switch_bandwidth", Bandwidth{}, settings::required,
+        "one way, of a switch's link to its CPU", "12GBps", of_switches},
+    Key{"sockets", Count{1, 2}, std::uint64_t{1}, "that share the switches", "", of_switches},
+    Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
+        "10GBps", of_sockets},
+    Key{"peer_to_peer", Flag{}, PcieTree{}.peer_to_peer,
+        "false: all transfers are staged in host memory", "", of_switches},
+};
+
+constexpr Network network_defaults;
+constexpr FatTree fat_tree_defaults;
+constexpr std::array<std::string_view, 2> fabrics{"switch", "fat_tree"};
+constexpr Needs of_packets{"framing",
+                           {to_text(Framing::ethernet_tcp), to_text(Framing::ip_tcp)},
+                           "belongs to packets of TCP",
+                           "add framing: ethernet-tcp, or ip-tcp"};
+constexpr Needs of_fat_tree{"fabric", {"fat_tree"}};
+
+constexpr std::array network_table{
+    Key{"bandwidth", Bandwidth{}, "required above one node", "of one NIC, one way"},
+    Key{"latency", Time{}, network_defaults.latency, "one way, GPU to GPU"},
+    Key{"nics_per_node", Count{1, gpus_per_node_max, "gpus_per_node"},
+        network_defaults.nics_per_node, "that its GPUs share"},
+    Key{"efficiency", settings::Fraction{0.001, 1}, network_defaults.efficiency,
+        "what of the bandwidth transfers can reach"},
+    Key{"transport", OneOf{texts_of<Transport>}, value_of(network_defaults.transport),
+        "tcp: a sender is done when its bytes have left; rdma: when they have arrived"},
+    Key{"framing", OneOf{texts_of<Framing>}, value_of(network_defaults.framing),
+        "what packets add: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
+        "(ip-tcp), are payload: 1448/1514 with ethernet-tcp by default"},
+    Key{"mtu", Count{topology::mtu_min.value(), topology::mtu_max.value()},
+        network_defaults.mtu.value(), "bytes of a packet, with its headers", "", of_packets},
+    Key{"rendezvous_above", settings::Size{}, "by library",
+        "larger messages take the rendezvous protocol: two latencies more, for a request and its "
+        "grant. With `library: mpi` over tcp 64KiB unless given (Open MPI's, less its header of "
+        "some bytes); else none do"},
+    Key{"receives", OneOf{texts_of<Receives>}, "by library",
+        "what a message waits for. ready: its receiver; announced: its receiver's ready "
+        "notification (clear-to-send), which arrives a latency later (Gloo); announced-ahead: the "
+        "same, but receives are posted, and their senders notified, two rounds ahead for peers of "
+        "the round before (plans on Gloo); announced-to-strangers: only new peers, not those of "
+        "the round before, wait for a notification, and none in a call's first round (plans on "
+        "MPI). Unless given, over tcp that of the library of `collective`, or of the backend of "
+        "plans"},
+    Key{"fabric", OneOf{fabrics}, std::uint64_t{0},
+        "switch: one without limits; fat_tree: leaf switches below a core without limits"},
+    Key{"nodes_per_leaf", Count{1, nodes_max}, settings::required, "below each leaf switch", "16",
+        of_fat_tree},
+    Key{"oversubscription", settings::Number{1, 1000}, fat_tree_defaults.oversubscription,
+        "NICs below a full leaf switch over its uplink", "", of_fat_tree},
+    Key{"core_latency", Time{}, fat_tree_defaults.core_latency,
+        "on top where a transfer crosses the core", "", of_fat_tree},
+    Key{"rails", Flag{}, fat_tree_defaults.rails, "a leaf switch for each NIC of a node", "",
+        of_fat_tree},
+    Key{"placement", OneOf{texts_of<Placement>}, value_of(fat_tree_defaults.placement),
+        "packed: leaf after leaf; spread: nodes dealt to the leaves in turn", "", of_fat_tree},
+};
+
+std::span<const Key> intra_node_keys() { return intra_node_table; }
+std::span<const Key> network_keys() { return network_table; }
+
+constexpr std::array cluster_table{
+    Key{"preset", settings::Text{"a name, or a file"}, "none",
+        "a shipped cluster, or a file of schema `paceline.cluster/1`; the other keys lie over it",
+        "dgx1-v100"},
+    Key{"name", settings::Text{"text"}, "the preset's", "what the report calls it", "ours"},
+    Key{"nodes", Count{1, nodes_max}, Cluster{}.nodes, "how many, without `gpus`"},
+    Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
+    Key{"intra_node", settings::Map{intra_node_keys}, "", "what joins the GPUs of a node"},
+    Key{"network", settings::Map{network_keys}, "", "what joins the nodes"},
+    Key{"reduction_bandwidth", Bandwidth{}, "unlimited",
+        "bytes a second that a rank adds to its own; a receiver is done with what it reduces that "
+        "much later (CPU ranks)"},
+    Key{"calibration", settings::Text{"a file"}, "none",
+        "that `paceline calibrate` wrote, beside the scenario: its collectives take what logs say, "
+        "and are not simulated. Others run on the links that it has from ping-pongs: latency and "
+        "bandwidth of `network` and `intra_node` stand in for the file's (efficiency 1, no "
+        "framing; the bandwidth of a mesh's lanes stays), except where a sweep or `--set` gives "
+        "them; the report says which"},
+};
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {
   std::vector<std::vector<std::uint32_t>> lanes;
@@ -68,161 +164,102 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
   return lanes;
 }
 
-// None of these keys may stand where what they belong to does not.
-void refuse(Reader& reader, std::initializer_list<const char*> keys, const char* belongs_to) {
-  for (const char* key : keys) {
-    if (const auto field = reader.find(key)) {
-      field->fail(fmt::format("belongs to {}", belongs_to), "");
-    }
-  }
-}
-
-std::uint32_t divisor(const Field& field, std::uint32_t whole, std::uint32_t most,
+// How many of each part of a node there are, if its number divides the whole.
+std::uint32_t divisor(Section& node, std::string_view key, std::uint32_t whole,
                       std::string_view parts) {
-  const auto count = static_cast<std::uint32_t>(field.count(1, most));
+  const auto count = node.get<std::uint32_t>(key);
   if (whole % count != 0) {
-    field.fail(fmt::format("does not divide the number of {} of a node, {}", parts, whole), "");
+    node.require(key).fail(
+        fmt::format("does not divide the number of {} of a node, {}", parts, whole), "");
   }
   return count;
 }
 
-std::optional<PcieTree> read_pcie_tree(Reader& reader, std::uint32_t gpus) {
-  const auto per_switch = reader.find("gpus_per_switch");
-  if (!per_switch) {
-    refuse(reader, {"switch_bandwidth", "sockets", "socket_bandwidth", "peer_to_peer"},
-           "gpus_per_switch");
-    return std::nullopt;
-  }
-  (void)reader.require("bandwidth", "12GBps");  // also with a single GPU
+std::optional<PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus) {
+  if (!node.is_given("gpus_per_switch")) return std::nullopt;
+  (void)node.map().require("bandwidth", "12GBps");  // also with a single GPU
   PcieTree tree;
-  tree.gpus_per_switch = divisor(*per_switch, gpus, gpus, "GPUs");
-  tree.switch_bandwidth = reader.require("switch_bandwidth", "12GBps").bandwidth();
+  tree.gpus_per_switch = divisor(node, "gpus_per_switch", gpus, "GPUs");
+  tree.switch_bandwidth = node.get<BytesPerSecond>("switch_bandwidth");
   tree.switches_per_socket = gpus / tree.gpus_per_switch;
-  const auto sockets = reader.find("sockets");
-  if (sockets && divisor(*sockets, tree.switches_per_socket, 2, "switches") == 2) {
+  if (divisor(node, "sockets", tree.switches_per_socket, "switches") == 2) {
     tree.switches_per_socket /= 2;
-    tree.socket_bandwidth = reader.require("socket_bandwidth", "10GBps").bandwidth();
-  } else {
-    refuse(reader, {"socket_bandwidth"}, "sockets: 2");
+    tree.socket_bandwidth = node.get<BytesPerSecond>("socket_bandwidth");
   }
-  if (const auto direct = reader.find("peer_to_peer")) tree.peer_to_peer = direct->boolean();
+  tree.peer_to_peer = node.get<bool>("peer_to_peer");
   return tree;
 }
 
-IntraNode read_intra_node(Reader reader, std::uint32_t gpus) {
-  reader.expect_only(intra_node_keys);
-  IntraNode node;
-  if (const auto kind = reader.find("kind")) node.kind = kind->word<IntraNodeKind>();
-  const auto bandwidth = reader.find("bandwidth");
-  if (bandwidth || gpus > 1) node.bandwidth = reader.require("bandwidth", "150GBps").bandwidth();
-  if (const auto latency = reader.find("latency")) node.latency = latency->seconds();
-  if (const auto host = reader.find("host_bandwidth")) node.host_bandwidth = host->bandwidth();
-  if (node.kind == IntraNodeKind::nvlink_mesh) {
-    if (const auto lanes = reader.find("lanes")) {
-      node.lanes = read_lanes(*lanes, gpus);
-    } else {  // one lane between any two
-      node.lanes.assign(gpus, std::vector<std::uint32_t>(gpus, 1));
-      for (std::uint32_t i = 0; i < gpus; ++i) node.lanes[i][i] = 0;
-    }
-  } else {
-    refuse(reader, {"lanes"}, "kind: nvlink_mesh");
-  }
-  if (node.kind == IntraNodeKind::pcie) {
-    node.pcie_tree = read_pcie_tree(reader, gpus);
-  } else {
-    refuse(reader,
-           {"gpus_per_switch", "switch_bandwidth", "sockets", "socket_bandwidth", "peer_to_peer"},
-           "kind: pcie");
-  }
-  reader.finish();
+// One between any two, unless the section says more.
+std::vector<std::vector<std::uint32_t>> lanes_of(Section& node, std::uint32_t gpus) {
+  if (const auto lanes = node.field("lanes")) return read_lanes(*lanes, gpus);
+  std::vector lanes(gpus, std::vector<std::uint32_t>(gpus, 1));
+  for (std::uint32_t i = 0; i < gpus; ++i) lanes[i][i] = 0;
+  return lanes;
+}
+
+IntraNode read_intra_node(Section section, std::uint32_t gpus) {
+  section.finish();
+  if (gpus > 1) (void)section.map().require("bandwidth", "150GBps");
+  IntraNode node{.kind = section.get<IntraNodeKind>("kind"),
+                 .bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
+                 .latency = section.get<Seconds>("latency"),
+                 .lanes = {},
+                 .host_bandwidth = section.find<BytesPerSecond>("host_bandwidth")};
+  if (node.kind == IntraNodeKind::nvlink_mesh) node.lanes = lanes_of(section, gpus);
+  if (node.kind == IntraNodeKind::pcie) node.pcie_tree = read_pcie_tree(section, gpus);
   return node;
 }
 
-std::optional<FatTree> read_fat_tree(Reader& reader) {
-  constexpr std::array<std::string_view, 2> fabrics{"switch", "fat_tree"};
-  const auto fabric = reader.find("fabric");
-  if (!fabric || fabric->word(fabrics) == 0) {
-    refuse(reader, {"nodes_per_leaf", "oversubscription", "core_latency", "rails", "placement"},
-           "fabric: fat_tree");
-    return std::nullopt;
-  }
-  FatTree tree;
-  const Field per_leaf = reader.require("nodes_per_leaf", "16");
-  tree.nodes_per_leaf = static_cast<std::uint32_t>(per_leaf.count(1, nodes_max));
-  if (const auto oversubscription = reader.find("oversubscription")) {
-    tree.oversubscription = oversubscription->number(1, oversubscription_max);
-  }
-  if (const auto latency = reader.find("core_latency")) tree.core_latency = latency->seconds();
-  if (const auto rails = reader.find("rails")) tree.rails = rails->boolean();
-  if (const auto placement = reader.find("placement")) {
-    tree.placement = placement->word<Placement>();
-  }
-  return tree;
+std::optional<FatTree> read_fat_tree(Section& network) {
+  if (network.get<std::string_view>("fabric") != fabrics.back()) return std::nullopt;
+  return FatTree{.nodes_per_leaf = network.get<std::uint32_t>("nodes_per_leaf"),
+                 .oversubscription = network.get<double>("oversubscription"),
+                 .core_latency = network.get<Seconds>("core_latency"),
+                 .rails = network.get<bool>("rails"),
+                 .placement = network.get<Placement>("placement")};
 }
 
-void read_framing(Reader& reader, Network& network) {
-  if (const auto framing = reader.find("framing")) network.framing = framing->word<Framing>();
-  const auto mtu = reader.find("mtu");
-  if (!mtu) return;
-  if (network.framing == Framing::none) {
-    mtu->fail("belongs to packets of TCP", "add framing: ethernet-tcp, or ip-tcp");
-  }
-  network.mtu = Bytes(mtu->count(topology::mtu_min.value(), topology::mtu_max.value()));
-}
-
-Network read_network(Reader reader, const Cluster& cluster) {
-  Network network;
-  if (const auto bandwidth = reader.find("bandwidth")) network.bandwidth = bandwidth->bandwidth();
-  if (const auto latency = reader.find("latency")) network.latency = latency->seconds();
-  if (const auto nics = reader.find("nics_per_node")) {
-    network.nics_per_node = static_cast<std::uint32_t>(nics->count(1, cluster.gpus_per_node));
-  }
-  if (const auto efficiency = reader.find("efficiency")) {
-    network.efficiency = efficiency->fraction(1);
-    if (network.efficiency <= 0) efficiency->fail("is not above zero", "");
-    if (network.efficiency < 0.001) efficiency->fail("is too small", "write 0.1% to 100%");
-  }
-  if (const auto transport = reader.find("transport")) {
-    network.transport = transport->word<Transport>();
-  }
-  read_framing(reader, network);
-  if (const auto receives = reader.find("receives")) network.receives = receives->word<Receives>();
-  if (const auto above = reader.find("rendezvous_above")) network.rendezvous_above = above->bytes();
-  network.fat_tree = read_fat_tree(reader);
-  reader.finish();
-  return network;
+Network read_network(Section section) {
+  section.finish();
+  return {.bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
+          .latency = section.get<Seconds>("latency"),
+          .nics_per_node = section.get<std::uint32_t>("nics_per_node"),
+          .efficiency = section.get<double>("efficiency"),
+          .transport = section.get<Transport>("transport"),
+          .framing = section.get<Framing>("framing"),
+          .mtu = Bytes(section.get<std::uint64_t>("mtu")),
+          .rendezvous_above = section.find<Bytes>("rendezvous_above"),
+          .receives = section.find<Receives>("receives").value_or(network_defaults.receives),
+          .fat_tree = read_fat_tree(section)};
 }
 
 }  // namespace
 
-topology::Cluster load_cluster(Reader reader) {
+std::span<const Key> cluster_keys() { return cluster_table; }
+
+topology::Cluster load_cluster(Section section) {
   Cluster cluster;
-  reader.expect_only(cluster_keys);
-  if (const auto preset = reader.find("preset")) {
+  if (const auto preset = section.field("preset")) {
     const DocumentPtr document =
         named_document(*preset, shipped_clusters(), {"paceline.cluster/1", preset_keys});
-    reader.lay_over(document, document->root);
-    (void)reader.has("schema");  // a key of the preset's file
+    section.lay_over(document, document->root);
+    (void)section.map().has("schema");  // a key of the preset's file
     cluster.name = preset->text();
   }
-  if (const auto name = reader.find("name")) cluster.name = name->text();
-  if (const auto nodes = reader.find("nodes")) {
-    cluster.nodes = static_cast<std::uint32_t>(nodes->count(1, nodes_max));
-  }
-  const Field per_node = reader.require("gpus_per_node", "8");
-  cluster.gpus_per_node = static_cast<std::uint32_t>(per_node.count(1, gpus_per_node_max));
+  if (const auto name = section.field("name")) cluster.name = name->text();
+  cluster.nodes = section.get<std::uint32_t>("nodes");
+  cluster.gpus_per_node = section.get<std::uint32_t>("gpus_per_node");
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
-    per_node.fail(fmt::format("makes more than {} GPUs", ranks_max), "");
+    section.require("gpus_per_node").fail(fmt::format("makes more than {} GPUs", ranks_max), "");
   }
-  cluster.intra_node = read_intra_node(reader.map("intra_node"), cluster.gpus_per_node);
-  cluster.network = read_network(reader.map("network"), cluster);
-  if (const auto reduction = reader.find("reduction_bandwidth")) {
-    cluster.reduction_bandwidth = reduction->bandwidth();
-  }
-  reader.finish();
+  cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node);
+  cluster.network = read_network(section.below("network"));
+  cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
+  section.finish();
   if (const auto pair = topology::unjoined_pair(cluster)) {
     throw InputError(
-        reader.location(),
+        section.location(),
         fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
         "give intra_node.host_bandwidth, or lanes between them");
   }

@@ -1,4 +1,5 @@
-// The rows of SCHEMA.md that are made from tables of keys. PACELINE_UPDATE_SCHEMA=1 rewrites them.
+// The table of SCHEMA.md, which is made from the tables of keys. PACELINE_UPDATE_SCHEMA=1 rewrites
+// it.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +11,8 @@
 #include <string>
 #include <variant>
 
-#include "models/training/strategy.h"
-#include "models/units/parse.h"
+#include "models/settings/settings.h"
+#include "scenarios/loader/load_scenario.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline {
@@ -22,64 +23,73 @@ using settings::Key;
 const std::filesystem::path schema_path =
     std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios/SCHEMA.md";
 
-struct Spelled {
-  const settings::Type& type;
-
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(std::uint64_t value) const {
-    const auto* word = std::get_if<settings::OneOf>(&type);
-    return word != nullptr ? std::string(word->words[value]) : std::to_string(value);
+struct Taken {
+  std::string operator()(settings::Flag) const { return "true or false"; }
+  std::string operator()(settings::Count range) const {
+    return range.most_key.empty() ? fmt::format("{} to {}", range.least, range.most)
+                                  : fmt::format("{} to `{}`", range.least, range.most_key);
   }
-  std::string operator()(Seconds value) const { return value == Seconds(0) ? "0" : to_text(value); }
-  std::string operator()(BytesPerSecond value) const { return to_text(value); }
-  std::string operator()(Bytes value) const { return to_text(value); }
-  std::string operator()(settings::Version value) const {
-    return fmt::format("\"{}.{}\"", value.major, value.minor);
+  std::string operator()(settings::Number range) const {
+    return fmt::format("{} to {}", range.least, range.most);
   }
+  std::string operator()(settings::Fraction range) const {
+    return fmt::format("{}% to {}%", range.least * 100, range.most * 100);
+  }
+  std::string operator()(settings::Time time) const {
+    return time.above_zero ? "a time above 0" : "a time";
+  }
+  std::string operator()(settings::Bandwidth) const { return "a bandwidth"; }
+  std::string operator()(settings::Size) const { return "a size"; }
+  std::string operator()(settings::Throughput) const { return "a throughput"; }
+  std::string operator()(settings::OneOf known) const {
+    return fmt::format("{}", fmt::join(known.words, ", "));
+  }
+  std::string operator()(settings::VersionNumber) const { return "a version"; }
+  std::string operator()(settings::Text text) const { return std::string(text.what); }
+  std::string operator()(settings::Structure some) const { return std::string(some.what); }
+  std::string operator()(settings::Map) const { return ""; }
 };
 
 std::string default_of(const Key& key) {
   if (const auto* words = std::get_if<std::string_view>(&key.unless_given)) {
     return std::string(*words);
   }
-  return std::visit(Spelled{key.type}, std::get<settings::Value>(key.unless_given));
+  return spelled(key, std::get<settings::Value>(key.unless_given));
 }
 
-// What can be given, where the default does not show it.
-std::string choices_of(const Key& key) {
-  if (const auto* word = std::get_if<settings::OneOf>(&key.type)) {
-    return fmt::format("{}; ", fmt::join(word->words, ", "));
-  }
-  return "";
+std::string needs_of(const settings::Needs& needs) {
+  if (needs.key.empty()) return "";
+  const auto& [first, second] = needs.values;
+  return fmt::format("with `{}{}{}`{}; ", needs.key, first.empty() ? "" : ": ", first,
+                     second.empty() ? "" : fmt::format(" or `{}`", second));
 }
 
-std::string row_of(const Key& key, std::string_view owner) {
-  return fmt::format("| `{}` | {} | {}{}{} |\n", key.name, default_of(key),
-                     owner.empty() ? "" : fmt::format("{}: ", owner), choices_of(key), key.meaning);
-}
-
-std::string training_rows() {
-  std::string rows = "| `strategy` | required | ";
-  for (const training::Strategy* strategy : training::strategies()) {
-    rows += fmt::format("{}{} ({})", strategy == training::strategies().front() ? "" : ", ",
-                        strategy->name, strategy->summary);
+// First the keys of the table itself, then the maps below it, each under a heading.
+std::string rows_of(std::span<const Key> keys, const std::string& path) {
+  std::string own, below;
+  for (const Key& key : keys) {
+    const std::string taken = std::visit(Taken{}, key.type), meaning = needs_of(key.needs);
+    const auto row = [&](const std::string& name) {
+      return fmt::format("| {} | {} | {} | {}{} |\n", name, taken, default_of(key), meaning,
+                         key.meaning);
+    };
+    if (const auto* map = std::get_if<settings::Map>(&key.type)) {
+      const std::string inner =
+          path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
+      below += row(fmt::format("**`{}:`**", inner)) + rows_of(map->keys(), inner);
+    } else {
+      own += row(fmt::format("`{}`", key.name));
+    }
   }
-  rows += ". With a trace all but traced need gradients that it tells |\n";
-  for (const training::Strategy* strategy : training::strategies()) {
-    for (const Key& key : strategy->keys) rows += row_of(key, strategy->name);
-  }
-  for (const Key& key : training::common_keys()) rows += row_of(key, "");
-  return rows;
+  return own + below;
 }
 
 TEST(Schema, ListsTheKeysOfTheTables) {
   const std::string text = test::text_of(schema_path);
-  const std::string heading = "| **`training:`** | | |\n";
-  const auto begin = text.find(heading) + heading.size();
-  const auto end = text.find("| **`", begin);
+  const auto begin = text.find("| key |"), end = text.find("\n\n", begin) + 1;
   ASSERT_LT(begin, end);
-  ASSERT_NE(end, std::string::npos);
-  const std::string expected = training_rows();
+  const std::string expected = "| key | takes | default | meaning |\n|---|---|---|---|\n" +
+                               rows_of(loader::scenario_keys(), "");
   if (std::getenv("PACELINE_UPDATE_SCHEMA") != nullptr) {
     std::ofstream(schema_path) << text.substr(0, begin) << expected << text.substr(end);
   } else {

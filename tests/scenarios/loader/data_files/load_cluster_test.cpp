@@ -15,7 +15,8 @@ topology::Cluster cluster_of(const std::string& text) {
   static const loader::Overrides none;
   const auto document = loader::parse_document("test.yaml", "cluster: {" + text + "}\n");
   return loader::load_cluster(
-      loader::Reader({document, document->root["cluster"], "cluster"}, none));
+      {loader::Reader({document, document->root["cluster"], "cluster"}, none),
+       loader::cluster_keys()});
 }
 
 TEST(LoadCluster, HasOneSwitchAndNoPcieTreeUnlessAskedFor) {

@@ -205,7 +205,8 @@ TEST(ShippedClusters, AllLoad) {
   for (const ShippedFile& file : shipped_clusters()) {
     SCOPED_TRACE(file.name);
     const auto cluster =
-        loader::load_cluster(loader::Reader(field(fmt::format("{{preset: {}}}", file.name)), none));
+        loader::load_cluster({loader::Reader(field(fmt::format("{{preset: {}}}", file.name)), none),
+                              loader::cluster_keys()});
     EXPECT_EQ(cluster.name, file.name);
     EXPECT_GT(cluster.gpus_per_node, 0U);
   }

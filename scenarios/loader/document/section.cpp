@@ -1,0 +1,144 @@
+#include "scenarios/loader/document/section.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace paceline::loader {
+namespace {
+
+using settings::Value;
+
+settings::Version version_of(const Field& field) {
+  settings::Version version;
+  const std::string text = field.text();
+  const char* const end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, version.major);
+  if (major.ec == std::errc{} && major.ptr != end && *major.ptr == '.') {
+    const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
+    if (minor.ec == std::errc{} && (minor.ptr == end || *minor.ptr == '.')) return version;
+  }
+  field.fail("is not a version", "write \"2.1\"");
+}
+
+bool takes_automatic(const settings::Key& key) { return says(key, settings::automatic); }
+
+struct ValueOf {
+  const Field& field;
+  const settings::Key& key;
+  const settings::Settings& around;
+
+  Value operator()(settings::Flag) const { return field.boolean(); }
+  Value operator()(settings::Count range) const {
+    return field.count(range.least, range.most_key.empty()
+                                        ? range.most
+                                        : around.get<std::uint64_t>(range.most_key));
+  }
+  Value operator()(settings::Number range) const { return field.number(range.least, range.most); }
+  Value operator()(settings::Fraction range) const {
+    const double part = field.fraction(range.most);
+    if (range.least > 0 && part <= 0) field.fail("is not above zero", "");
+    if (part < range.least) {
+      field.fail("is too small",
+                 fmt::format("write {}% to {}%", range.least * 100, range.most * 100));
+    }
+    return part;
+  }
+  Value operator()(settings::Time time) const {
+    return time.above_zero ? field.positive_seconds() : field.seconds();
+  }
+  Value operator()(settings::Bandwidth) const { return field.bandwidth(); }
+  Value operator()(settings::Size) const { return field.bytes(); }
+  Value operator()(settings::Throughput) const { return field.throughput(); }
+  Value operator()(settings::OneOf known) const {
+    std::vector<std::string_view> words(known.words.begin(), known.words.end());
+    if (takes_automatic(key)) words.push_back(settings::automatic);
+    return std::uint64_t{field.word(words)};
+  }
+  Value operator()(settings::VersionNumber) const { return version_of(field); }
+  Value operator()(settings::Text) const {
+    (void)field.text();
+    return settings::ByHand{};
+  }
+  Value operator()(auto) const { return settings::ByHand{}; }
+};
+
+std::vector<std::string_view> names_of(std::span<const settings::Key> keys) {
+  std::set<std::string_view> names;  // several keys may be in one map
+  for (const settings::Key& key : keys) names.insert(settings::top_of(key));
+  return {names.begin(), names.end()};
+}
+
+std::string refusal_of(const settings::Needs& needs) {
+  if (!needs.refusal.empty()) return std::string(needs.refusal);
+  const auto& [first, second] = needs.values;
+  return fmt::format("belongs to {}{}{}{}{}", needs.key, first.empty() ? "" : ": ", first,
+                     second.empty() ? "" : " or ", second);
+}
+
+}  // namespace
+
+settings::Settings read_settings(Reader& map, std::span<const settings::Key> keys,
+                                 const settings::Settings& around) {
+  settings::Settings read(keys);
+  std::map<std::string_view, Reader> maps;  // of the section, by name
+  for (const settings::Key& key : keys) {
+    const std::string_view top = top_of(key);
+    const bool is_in_map = top.size() < key.name.size();
+    Reader& reader =
+        is_in_map ? maps.try_emplace(top, map.map(std::string(top))).first->second : map;
+    const auto field =
+        reader.find(std::string(is_in_map ? key.name.substr(top.size() + 1) : key.name));
+    if (!field || (takes_automatic(key) && field->text() == settings::automatic)) continue;
+    read.set(key.name, std::visit(ValueOf{*field, key, around}, key.type));
+  }
+  for (const auto& [name, inner] : maps) inner.finish();
+  return read;
+}
+
+Section::Section(Reader map, std::span<const settings::Key> keys) : Section(map, keys, {}) {}
+
+Section::Section(Reader map, std::span<const settings::Key> keys, const settings::Settings& around)
+    : map_(std::move(map)), keys_(keys) {
+  map_.expect_only(names_of(keys));
+  settings_ = read_settings(map_, keys_, around);
+}
+
+void Section::lay_over(DocumentPtr document, YAML::Node map) {
+  map_.lay_over(std::move(document), std::move(map));
+  settings_ = read_settings(map_, keys_, {});
+}
+
+void Section::assume(std::string_view key, settings::Value value) {
+  if (!is_given(key)) settings_.set(key, value);
+}
+
+std::optional<Field> Section::field(std::string_view key) { return map_.find(std::string(key)); }
+
+Field Section::require(std::string_view key) {
+  return map_.require(std::string(key), settings_.key_of(key).example);
+}
+
+Section Section::below(std::string_view key) {
+  const settings::Key& known = settings_.key_of(key);
+  const std::string name(key);
+  if (says(known, settings::required) && !map_.has(name)) (void)require(key);
+  return {map_.map(name), std::get<settings::Map>(known.type).keys(), settings_};
+}
+
+void Section::finish() {
+  for (const settings::Key& key : keys_) {
+    if (key.needs.key.empty()) continue;
+    const auto given = field(key.name);
+    const settings::Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
+    if (lacks != nullptr) given->fail(refusal_of(*lacks), std::string(lacks->hint));
+  }
+  map_.finish();
+}
+
+}  // namespace paceline::loader

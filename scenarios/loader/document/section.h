@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "models/settings/settings.h"
+#include "scenarios/loader/document/reader.h"
+
+namespace paceline::loader {
+
+// What a map gives the keys of a table, which must outlive it; `around` has what the section around
+// it gives. Throws InputError for a value that is not of its key's type and range.
+[[nodiscard]] settings::Settings read_settings(Reader& map, std::span<const settings::Key> keys,
+                                               const settings::Settings& around);
+
+// A map of a document read by a table of keys, which must outlive it. All that the table says is
+// held against the map: unknown keys, types and ranges when it is read, required keys when they are
+// taken, and what keys need in finish(). All members throw InputError.
+class Section {
+ public:
+  Section(Reader map, std::span<const settings::Key> keys);
+
+  // What this map lacks is looked up there. Precondition: no range depends on the section around.
+  void lay_over(DocumentPtr document, YAML::Node map);
+  // What holds in this file where a key is not given.
+  void assume(std::string_view key, settings::Value value);
+
+  [[nodiscard]] bool is_given(std::string_view key) const { return settings_.is_given(key); }
+  // What is given or holds; nullopt where that depends on other things.
+  template <class T>
+  [[nodiscard]] std::optional<T> find(std::string_view key) const {
+    return settings_.find<T>(key);
+  }
+  // The same. Precondition: the key is required, or something holds.
+  template <class T>
+  [[nodiscard]] T get(std::string_view key) {
+    if (says(settings_.key_of(key), settings::required)) (void)require(key);
+    return settings_.get<T>(key);
+  }
+
+  // As it stands in the document, for what is read by hand and for messages.
+  [[nodiscard]] std::optional<Field> field(std::string_view key);
+  [[nodiscard]] Field require(std::string_view key);
+  // The section under a key.
+  [[nodiscard]] Section below(std::string_view key);
+  [[nodiscard]] Reader& map() { return map_; }
+  [[nodiscard]] Location location() const { return map_.location(); }
+
+  // Throws for the first key without what it needs.
+  void finish();
+
+ private:
+  Section(Reader map, std::span<const settings::Key> keys, const settings::Settings& around);
+
+  Reader map_;
+  std::span<const settings::Key> keys_;
+  settings::Settings settings_;
+};
+
+}  // namespace paceline::loader
