@@ -164,8 +164,8 @@ constexpr std::array layer_kinds{LayerKind{"conv", &LayerReader::conv},
                                  LayerKind{"parameter", &LayerReader::parameter},
                                  LayerKind{"buffer", &LayerReader::buffer}};
 
-constexpr std::array<std::string_view, 5> network_keys{"schema", "name", "sample", "layers",
-                                                       "heads"};
+constexpr std::array<std::string_view, 5> network_file_keys{"schema", "name", "sample", "layers",
+                                                            "heads"};
 constexpr std::array<std::string_view, 3> block_keys{"repeat", "from", "layers"};
 // Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
 constexpr std::array<std::string_view, 31> layer_keys{
@@ -247,7 +247,7 @@ class NetworkReader {
 
 workload::Network load_network(const Field& name, const NetworkOptions& options) {
   const DocumentPtr document =
-      named_document(name, shipped_networks(), {"paceline.network/1", network_keys});
+      named_document(name, shipped_networks(), {"paceline.network/1", network_file_keys});
   Reader file(document, document->root, "", no_overrides);
   (void)file.find("schema");
   workload::Network network{file.require("name", "my-network").text(), {}};
