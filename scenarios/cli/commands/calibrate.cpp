@@ -86,7 +86,7 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   fmt::print(std::cout, "  of the busiest link: in a node {}, between nodes {}\n",
              bandwidth(fit, P::local_bandwidth, cost::local_unit),
              bandwidth(fit, P::remote_bandwidth, cost::remote_unit));
-  std::size_t standing_out = 0;  // samples
+  std::size_t standing_out = 0;     // samples
   constexpr double too_much = 1.5;  // times the noise that its own repetitions explain
   for (std::size_t i = 0; i < fit.samples().size(); ++i) {
     const auto& sample = fit.samples()[i];
