@@ -15,6 +15,7 @@
 #include "models/cost/nccl_tuning.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/scenario_file.h"
+#include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
@@ -103,12 +104,17 @@ training: {strategy: bulk_synchronous}
 collective: {library: plan}
 )";
 
+ScenarioFile file_of(std::string_view text, const std::vector<ScenarioFile::Setting>& set) {
+  const test::Folder folder;
+  return ScenarioFile::read(folder.write("s.yaml", std::string(text)), set);
+}
+
 // "" when it is loaded, else why not.
 std::string refusal_of(std::string_view text, const Set& set) {
   std::vector<ScenarioFile::Setting> given;
   for (const auto& [path, value] : set) given.push_back({path, value});
   try {
-    (void)ScenarioFile::of_text("test", text, given);
+    (void)file_of(text, given);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -184,7 +190,7 @@ TEST(Tables, NameEachKeyOnce) {
 
 // What the structs say without any file.
 TEST(Tables, HaveTheDefaultsOfTheStructs) {
-  const Scenario loaded = ScenarioFile::of_text("test", modelled_scenario, {}).scenario(0);
+  const Scenario loaded = file_of(modelled_scenario, {}).scenario(0);
   const Scenario plain;
   const topology::Network &network = loaded.cluster.network, &other = plain.cluster.network;
   EXPECT_EQ(network.latency, other.latency);
