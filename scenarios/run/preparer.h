@@ -34,7 +34,7 @@ struct LinkedCluster {
 // that make something throw InputError.
 class Preparer {
  public:
-  static constexpr std::size_t operations_kept = 50'000;  // about 20 MB
+  static constexpr std::size_t operations_kept = 10'000;  // about 4 MB
 
   explicit Preparer(const ScenarioFile& file, const PredictionOptions& options = {})
       : file_(file), options_(options) {}
