@@ -42,9 +42,9 @@ endfunction()
 # folders, with the standard headers of nearly every source precompiled.
 #
 # Levels: 3 where time goes into arithmetic over arrays, which GCC 12 vectorises only there; 2 where
-# much is read; 1 where a run passes once. Tests are at 3: below it, GCC 12 takes strings joined in
-# them for overruns. Most of the compile time goes into code that templates
-# (JSON, command lines, formatting) become in each source, and the level decides how much.
+# much is read; 1 where a run passes once, and for tests. Most of the compile time goes into code
+# that templates (JSON, command lines, formatting) become in each source, and the level decides how
+# much.
 #
 # The precompiled headers are the standard library's alone: third parties' headers belong to the
 # folders that tests/tree lets include them, and read again as a precompiled one, their inline
