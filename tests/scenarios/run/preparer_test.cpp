@@ -42,10 +42,10 @@ TEST(Preparer, LoadsEachScenarioOnceToPredictAndMeasure) {
   EXPECT_EQ(points.scenarios_loaded(), 3U);
 }
 
-// Ten points of 6,000 operations and their layers are above what is kept.
+// Ten points of 1,500 operations and their layers are above what is kept.
 TEST(Preparer, KeepsThePointsOfLastUseUpToItsBound) {
   std::string layers = "  layers:\n";
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     layers +=
         "    - {name: l" + std::to_string(i) + ", forward: 1us, backward: 2us, parameters: [8]}\n";
   }
