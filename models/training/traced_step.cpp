@@ -60,6 +60,27 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
   return built;
 }
 
+// `ranks` are to be predicted.
+std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t ranks) {
+  if (traced.calls_as_traced || ranks == 1) return std::nullopt;
+  if (traced.calls == 0) {
+    return Refusal{"has no collectives to send: the trace tells none",
+                   "profile a rank of DistributedDataParallel with record_shapes=True, record with "
+                   "paceline_recorder.py, or name the network (workload.model) and take ddp"};
+  }
+  constexpr double hardly = 0.01;  // less than predictions are off by
+  const bool is_same_world = ranks == traced.world;
+  if (traced.untold_calls == 0 || (is_same_world && traced.untold_part < hardly)) {
+    return std::nullopt;
+  }
+  return Refusal{"cannot predict " + std::to_string(traced.untold_calls) + " of the trace's " +
+                     std::to_string(traced.calls) +
+                     " collectives, whose kind or size it does not tell, or which are of a part of "
+                     "the ranks",
+                 "profile with record_shapes=True and torch 2.1 or later, or record with "
+                 "paceline_recorder.py"};
+}
+
 std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
   if (request.traced == nullptr) {
     return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
@@ -67,7 +88,7 @@ std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
   if (request.common.wire_type) {
     return Refusal{"sends what the trace sent, of its type", "take strategy: ddp"};
   }
-  return std::nullopt;
+  return refuse_to_guess(*request.traced, request.cluster.ranks().value());
 }
 
 }  // namespace

@@ -11,8 +11,11 @@ namespace paceline::training {
 // A step that was run.
 struct TracedWork {
   std::uint32_t ranks = 1;       // that it is of
-  StepProgram program;           // for as many; calls take what they took
+  std::uint32_t world = 1;       // that the run had: as many, or more of which some were traced
+  StepProgram program;           // for `ranks`; calls take what they took
+  std::size_t calls = 0;         // collectives, of these:
   std::size_t untold_calls = 0;  // that can take nothing else: their kind or size is not known
+  double untold_part = 0;        // of the step, in which such calls run
   std::size_t other_calls = 0;   // that reduce no gradients, and broadcast no buffers
   bool calls_as_traced = false;  // none is to be predicted
   bool has_gradients = false;    // of known sizes, so that buckets can be filled anew
@@ -23,6 +26,9 @@ struct TracedWork {
 // all what the median rank did, and none is late. Calls are left to be predicted, but for those
 // that are to take what they took, or can take nothing else. On one rank there are none of the
 // former.
+//
+// Refuses what would be a guess: several ranks without a collective; calls that can take nothing
+// else, on another number of ranks than the run had, or where they take 1 % of the step.
 extern const Strategy traced_strategy;
 
 }  // namespace paceline::training

@@ -9,24 +9,12 @@
 namespace paceline {
 namespace {
 
-// In the order in which they are ready.
-std::vector<ElementCount> gradients_of(std::string_view network) {
+GradientsOfNetwork shipped(std::string_view network) {
   const auto document = loader::parse_document("the shipped networks", network);
-  const workload::Network loaded =
-      loader::load_network(loader::Field(document, document->root, "network"), {});
-  std::vector<ElementCount> counts;
-  for (const auto& tensor : workload::parameters(loaded)) counts.push_back(tensor.count);
-  std::ranges::reverse(counts);
-  return counts;
+  return gradients_of(loader::load_network(loader::Field(document, document->root, "network"), {}));
 }
 
 using Operations = std::vector<training::Operation>;
-
-std::size_t gradients_in(const Operations& operations) {
-  std::size_t gradients = 0;
-  for (const auto& operation : operations) gradients += operation.gradients.size();
-  return gradients;
-}
 
 bool are_unknown(const Operations& operations) {
   return std::ranges::all_of(operations, [](const training::Operation& operation) {
@@ -50,23 +38,37 @@ bool fill_the_buckets(const std::vector<ElementCount>& counts, const Operations&
   return buckets > 0 && sum == ElementCount(0);
 }
 
-void fill(const std::vector<ElementCount>& counts, Operations& operations) {
-  std::size_t next = 0;
-  for (auto& operation : operations) {
-    for (ElementCount& gradient : operation.gradients) gradient = counts[next++];
+}  // namespace
+
+GradientsOfNetwork gradients_of(const workload::Network& network) {
+  GradientsOfNetwork made{network.name, {}};
+  for (const auto& tensor : workload::parameters(network)) made.counts.push_back(tensor.count);
+  std::ranges::reverse(made.counts);
+  return made;
+}
+
+std::size_t gradients_in(const StepTrace& trace) {
+  std::size_t gradients = 0;
+  for (const auto& operation : trace.program.operations) gradients += operation.gradients.size();
+  return gradients;
+}
+
+void fill_gradients(const GradientsOfNetwork& network, StepTrace& trace) {
+  auto next = network.counts.begin();
+  for (auto& operation : trace.program.operations) {
+    for (ElementCount& gradient : operation.gradients) gradient = *next++;
   }
 }
 
-}  // namespace
-
 std::optional<std::string> fill_gradients(StepTrace& trace) {
-  auto& operations = trace.program.operations;
-  const std::size_t gradients = gradients_in(operations);
+  const auto& operations = trace.program.operations;
+  const std::size_t gradients = gradients_in(trace);
   if (gradients == 0 || !are_unknown(operations)) return std::nullopt;
   for (const ShippedFile& file : shipped_networks()) {
-    const auto counts = gradients_of(file.name);
+    const GradientsOfNetwork network = shipped(file.name);
+    const auto& counts = network.counts;
     if (counts.size() != gradients || !fill_the_buckets(counts, operations)) continue;
-    fill(counts, operations);
+    fill_gradients(network, trace);
     return std::string(file.name);
   }
   return std::nullopt;

@@ -35,13 +35,29 @@ void refuse_no_time(Seconds step, const std::string& path) {
   if (step < least) throw InputError({path, 0, 0}, "has a step that takes no time", "");
 }
 
+// Where the run tells no gradients, it keeps none.
+void name_gradients(const GradientsOfNetwork& network, const std::string& path, StepTrace& trace) {
+  const std::size_t gradients = gradients_in(trace);
+  if (gradients == 0) return;
+  if (gradients != network.counts.size()) {
+    throw InputError({path, 0, 0},
+                     fmt::format("has {} gradients, and {} has {} tensors", gradients, network.name,
+                                 network.counts.size()),
+                     "name the network that was trained");
+  }
+  fill_gradients(network, trace);
+}
+
 }  // namespace
 
-TracedRun profiled_run(const Import& import, const std::string& path) {
+TracedRun profiled_run(const Import& import, const std::string& path,
+                       const GradientsOfNetwork* network) {
   try {
     traces::TracedStep step = traced_step(import.traces, import.steps, import.matched);
-    if (const auto network = fill_gradients(step.trace)) {
-      step.assumptions.add({network_of_buckets, "gradients", {*network}});
+    if (network != nullptr) {
+      name_gradients(*network, path, step.trace);
+    } else if (const auto known = fill_gradients(step.trace)) {
+      step.assumptions.add({network_of_buckets, "gradients", {*known}});
     }
     share_among_gradients(step);
     TracedRun made;
@@ -51,8 +67,11 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
     if (const auto cap = import.traces.front().bucket_cap) {
       step.assumptions.add({other_cap, "buckets", {to_text(*cap)}});
     }
-    const std::uint32_t world = import.traces.front().world_size;
+    const traces::DeviceTrace& first = import.traces.front();
+    const std::uint32_t world = first.world_size;
+    if (first.devices > 1) made.run.gpus_per_node = first.devices;
     if (world > import.traces.size()) {
+      made.run.world_size = world;
       step.assumptions.add(
           {untraced_ranks, "ranks", {std::to_string(import.traces.size()), std::to_string(world)}});
     }
@@ -65,15 +84,17 @@ TracedRun profiled_run(const Import& import, const std::string& path) {
   }
 }
 
-TracedRun traced_run(const Import& import, const std::string& path) {
+TracedRun traced_run(const Import& import, const std::string& path,
+                     const GradientsOfNetwork* network) {
   const std::size_t runs = import.runs.size() + (import.traces.empty() ? 0 : 1);
   if (runs != 1) {
     throw InputError({path, 0, 0}, fmt::format("has {} runs", runs),
                      "give one: files of one rank each, or what import -o wrote");
   }
-  if (!import.traces.empty()) return profiled_run(import, path);
+  if (!import.traces.empty()) return profiled_run(import, path, network);
   TracedRun made;
   made.run = import.runs.front();
+  if (network != nullptr) name_gradients(*network, path, made.run.trace);
   made.step = totals_of(made.run.trace).step;
   refuse_no_time(made.step, path);
   return made;
@@ -97,13 +118,14 @@ std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths)
   return runs_of(import, paths.front());
 }
 
-std::shared_ptr<const TracedRun> read_traced_run(const std::string& path) {
+std::shared_ptr<const TracedRun> read_traced_run(const std::string& path,
+                                                 const GradientsOfNetwork* network) {
   // A sweep asks for the same file at every point.
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const TracedRun>> cache;
+  static std::map<std::pair<std::string, std::string>, std::shared_ptr<const TracedRun>> cache;
   const std::lock_guard lock(mutex);
-  auto& run = cache[path];
-  if (!run) run = std::make_shared<TracedRun>(traced_run(import_traces({path}), path));
+  auto& run = cache[{path, network == nullptr ? "" : network->name}];
+  if (!run) run = std::make_shared<TracedRun>(traced_run(import_traces({path}), path, network));
   return run;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/import/import.h"
+#include "scenarios/import/known_networks.h"
 
 namespace paceline {
 
@@ -18,10 +19,12 @@ struct TracedRun {
 
 // The step of median length of profilers' traces, with gradients' elements found
 // (known_networks.h) or divided evenly. Throws InputError, with the path, when there is none.
-[[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path);
+[[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path,
+                                     const GradientsOfNetwork* network = nullptr);
 
 // That, or the only run of an import. Throws InputError when it has several, or none.
-[[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path);
+[[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path,
+                                   const GradientsOfNetwork* network = nullptr);
 
 // All runs of an import: those of its files, and that of its profilers' traces.
 [[nodiscard]] std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& path);
@@ -29,7 +32,10 @@ struct TracedRun {
 // Likewise of files that hold nothing else. Throws InputError for what is no run.
 [[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
 
-// traced_run of a path: a file, an archive or a folder. Read once per process and path.
-[[nodiscard]] std::shared_ptr<const TracedRun> read_traced_run(const std::string& path);
+// traced_run of a path: a file, an archive or a folder; with a network its gradients are that
+// one's. Read once per process, path and network. Throws InputError, too, where the run has
+// gradients, and not as many as the network.
+[[nodiscard]] std::shared_ptr<const TracedRun> read_traced_run(
+    const std::string& path, const GradientsOfNetwork* network = nullptr);
 
 }  // namespace paceline

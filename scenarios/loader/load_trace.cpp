@@ -10,6 +10,7 @@
 #include "models/assumption.h"
 #include "models/run/as_it_ran.h"
 #include "scenarios/import/traced_run.h"
+#include "scenarios/loader/data_files/data_files.h"
 #include "traces/replay/replay.h"
 
 namespace paceline::loader {
@@ -18,9 +19,13 @@ namespace {
 constexpr AssumptionKind batch_of_one{
     "{}: the trace does not tell it; taken as 1, so that throughput counts ranks' steps"};
 constexpr AssumptionKind said_by_trace{"{}"};
+constexpr AssumptionKind named_gradients{"{}: those of {}, as workload.model says"};
+constexpr AssumptionKind modelled_shares{
+    "{}: the trace tells no gradients; its step is divided among the layers of {} as {} would"};
+constexpr AssumptionKind ranks_of_run{"{}: {}, as the traced run had; gpus sets others"};
 
 void refuse_what_a_trace_gives(Section& workload) {
-  for (const char* key : {"model", "layers", "device", "sequence", "pretraining_heads"}) {
+  for (const char* key : {"layers", "device"}) {
     if (const auto field = workload.field(key)) {
       throw InputError(field->location(), fmt::format("{} stands beside trace", key),
                        "keep one of them: a trace has the compute of its own device");
@@ -51,24 +56,74 @@ void refuse_other_arithmetic(Section& workload) {
   }
 }
 
+// Whose gradients the traced step is to have.
+std::optional<workload::Network> named_network(Section& workload) {
+  const auto model = workload.field("model");
+  if (!model) return std::nullopt;
+  return load_network(*model, {.sequence = workload.find<std::uint64_t>("sequence"),
+                               .pretraining_heads = workload.get<bool>("pretraining_heads")});
+}
+
+workload::Device shipped_device(const char* name) {
+  const auto document = parse_document("the shipped devices", name);
+  return load_device(Field(document, document->root, "device"));
+}
+
+// Where the trace tells its gradients, they have got the network's elements. Else its compute is
+// divided among the network's layers as a device would that is known.
+void take_gradients(const workload::Network& network, traces::TracedCompute& compute,
+                    Scenario& scenario) {
+  if (compute.gradients > 0) {
+    scenario.assumptions.add({named_gradients, "gradients", {network.name}});
+    return;
+  }
+  const workload::Device device = shipped_device("v100-sxm2-16gb");
+  workload::Workload& workload = scenario.workload;
+  const Seconds traced = workload.one_gpu_step(1);
+  workload.layers.clear();
+  Bytes parameters;
+  for (const workload::Layer& layer : network.layers) {
+    const auto& timed = workload.layers.emplace_back(
+        time_layer(layer, workload.batch_per_gpu, workload::Precision::fp32, device));
+    for (const auto& tensor : timed.parameters) {
+      parameters += tensor.count * element_size(tensor.type);
+    }
+  }
+  workload.optimizer = optimizer_time(workload::OptimizerKind::sgd_momentum, parameters, device);
+  (void)rescale(workload, 1, traced, true);
+  compute.gradients = workload::parameters(network).size();
+  scenario.assumptions.add({modelled_shares, "compute", {network.name, device.name}});
+}
+
+void count_calls(Seconds step, training::TracedWork& work) {
+  for (const training::Operation& operation : work.program.operations) {
+    const auto* call = call_of(operation);
+    if (call == nullptr) continue;
+    ++work.calls;
+    if (!call->is_untold) continue;
+    ++work.untold_calls;
+    work.untold_part += call->known()->time / step;
+  }
+}
+
 }  // namespace
 
 void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   refuse_what_a_trace_gives(workload);
   refuse_other_arithmetic(workload);
   const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
-  const auto traced = read_traced_run(path.string());
+  const auto network = named_network(workload);
+  const auto gradients = network ? std::optional(gradients_of(*network)) : std::nullopt;
+  const auto traced = read_traced_run(path.string(), gradients ? &*gradients : nullptr);
   traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
   scenario.workload = std::move(compute.workload);
+  if (network) take_gradients(*network, compute, scenario);
   scenario.workload.name = traced->run.name;
   training::TracedWork& work = scenario.traced.emplace();
   work.ranks = rank_count(traced->run.trace);
   work.program = as_it_ran(traced->run.trace);
-  work.untold_calls = static_cast<std::size_t>(
-      std::ranges::count_if(work.program.operations, [](const training::Operation& operation) {
-        const auto* call = call_of(operation);
-        return call != nullptr && call->is_untold;
-      }));
+  work.world = traced->run.world_size.value_or(work.ranks);
+  count_calls(traced->step, work);
   work.other_calls = compute.other_calls;
   work.has_gradients = compute.gradients > 0;
   work.slowdown = std::move(compute.slowdown);
@@ -89,7 +144,8 @@ void check_traced_gradients(const Field& field, const Scenario& scenario) {
   }
   if (!scenario.traced->has_gradients) {
     field.fail("fills buckets with gradients, and the trace does not tell them",
-               "take strategy: traced");
+               "profile with record_shapes=True, record with paceline_recorder.py, or name the "
+               "network: workload.model");
   }
   if (scenario.traced->other_calls > 0) {
     field.fail(fmt::format("reduces gradients only, and the trace has {} other collectives",
@@ -108,10 +164,13 @@ void check_traced_training(Section& training) {
   if (const auto time = training.map().map("optimizer").find("time")) refuse(*time);
 }
 
-void check_traced_ranks(const Section& workload, const Scenario& scenario) {
-  if (!scenario.traced || !scenario.traced->calls_as_traced) return;
+void check_traced_ranks(const Section& workload, Scenario& scenario) {
+  if (!scenario.traced) return;
   const std::uint32_t ranks = scenario.cluster.ranks().value();
-  if (ranks == scenario.traced->ranks) return;
+  if (ranks == scenario.traced->world && ranks > scenario.traced->ranks) {
+    scenario.assumptions.add({ranks_of_run, "ranks", {std::to_string(ranks)}});
+  }
+  if (!scenario.traced->calls_as_traced || ranks == scenario.traced->ranks) return;
   throw InputError(workload.location(),
                    fmt::format("calls as traced are of {} ranks, and the cluster has {}",
                                scenario.traced->ranks, ranks),

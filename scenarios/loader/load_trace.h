@@ -18,7 +18,7 @@ void check_traced_gradients(const Field& field, const Scenario& scenario);
 // Of a section with a strategy that replays: what would change its program.
 void check_traced_training(Section& training);
 // Precondition: the cluster has its size.
-void check_traced_ranks(const Section& workload, const Scenario& scenario);
+void check_traced_ranks(const Section& workload, Scenario& scenario);
 
 // Makes compute longer by a factor.
 void scale_compute(training::StepProgram& program, double factor);

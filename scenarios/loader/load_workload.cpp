@@ -42,9 +42,10 @@ constexpr std::array workload_table{
         "order; `parameters` are element counts, one a tensor; `type` fp32, fp16 or bf16",
         "[{forward: 1ms, backward: 2ms}]"},
     Key{"trace", Text{"a file, an archive or a folder"}, "none",
-        "instead of both and of `device`: a traced run beside the scenario: what `paceline import` "
+        "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
+        "import` "
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
-        "`single_gpu_throughput` scaled"},
+        "`single_gpu_throughput` scaled; with `model` its gradients are that network's"},
     Key{"calls", OneOf{calls_words}, std::uint64_t{0},
         "as_traced: collectives take what they took on the trace's ranks", "",
         settings::Needs{"trace"}},

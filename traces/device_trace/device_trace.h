@@ -74,6 +74,7 @@ struct DeviceTrace {
 
   std::optional<Rank> rank;
   std::uint32_t world_size = 0;     // 0: not recorded
+  std::uint32_t devices = 0;        // of the rank's node, as listed; 0: not recorded
   std::string device;               // its name; may be empty
   std::uint32_t batch = 0;          // samples a step of this rank; 0: not recorded
   std::optional<Bytes> bucket_cap;  // of DistributedDataParallel, where it is recorded

@@ -212,6 +212,7 @@ DeviceTrace Gathering::trace() {
   sort_by(trace_.ranges, [](const auto& range) { return range.start; });
   sort_by(trace_.gradients, [](const auto& gradient) { return gradient.ready; });
   trace_.device = device_name();
+  trace_.devices = static_cast<std::uint32_t>(device_names_.size());
   return std::move(trace_);
 }
 

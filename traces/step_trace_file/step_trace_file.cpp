@@ -23,6 +23,12 @@ constexpr std::string_view schema = "paceline.trace/2", first_schema = "paceline
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
 
+// Optional keys of a run.
+constexpr std::array<std::pair<const char*, std::optional<std::uint32_t> TraceRun::*>, 3> counts{
+    {{"batch_per_gpu", &TraceRun::batch_per_gpu},
+     {"world_size", &TraceRun::world_size},
+     {"gpus_per_node", &TraceRun::gpus_per_node}}};
+
 std::string numbered(const char* list, std::size_t i) {
   return std::string(list) + ": [" + std::to_string(i) + "]";
 }
@@ -139,8 +145,8 @@ TraceRun decoded_run(const json& in, const TraceOf& trace_of) {
   TraceRun run;
   run.name = member<std::string>(in, "name");
   run.origin = member(in, "origin", parse_word<Origin>);
-  if (in.contains("batch_per_gpu")) {
-    run.batch_per_gpu = member(in, "batch_per_gpu", whole<std::uint32_t>);
+  for (const auto& [key, field] : counts) {
+    if (in.contains(key)) run.*field = member(in, key, whole<std::uint32_t>);
   }
   if (in.contains("assumptions")) {
     run.assumptions = member(in, "assumptions",
@@ -156,7 +162,9 @@ json encoded(const TraceRun& run) {
            {"classes", encode_classes(run.trace.classes)}};
   out["name"] = run.name;
   out["origin"] = to_text(run.origin);
-  if (run.batch_per_gpu) out["batch_per_gpu"] = *run.batch_per_gpu;
+  for (const auto& [key, field] : counts) {
+    if (run.*field) out[key] = *(run.*field);
+  }
   if (!run.assumptions.empty()) out["assumptions"] = run.assumptions;
   return out;
 }

@@ -30,6 +30,8 @@ struct TraceRun {
   StepTrace trace;
   std::optional<std::uint32_t> batch_per_gpu = std::nullopt;  // samples of a step; nullopt: unknown
   std::vector<std::string> assumptions = {};                  // about the run; sentences
+  // Of a run that had more ranks than were traced, how many; and how many GPUs its nodes had.
+  std::optional<std::uint32_t> world_size = std::nullopt, gpus_per_node = std::nullopt;
 };
 
 // Runs as JSON, schema paceline.trace/2, a line a run; README.md has the keys. Times keep every

@@ -38,13 +38,44 @@ bool touches_any(const Settings& settings, std::initializer_list<std::string_vie
   return std::ranges::any_of(paths, [&](auto path) { return touches(settings, path); });
 }
 
+bool has_only_gradients(const training::StepProgram& program) {
+  bool has_gradients = false;
+  for (const training::Operation& operation : program.operations) {
+    if (call_of(operation) != nullptr) return false;
+    has_gradients = has_gradients || !operation.gradients.empty();
+  }
+  return has_gradients;
+}
+
+// As many GPUs as the run had, on as many nodes, as far as the settings say nothing else.
+void set_cluster_of_run(const std::string& path, const traces::TraceRun& run,
+                        const Settings& settings, ScenarioValues& values) {
+  const std::uint32_t world = run.world_size.value_or(rank_count(run.trace));
+  if (!touches_any(settings, {"gpus", "cluster.nodes"})) {
+    values.by_path["gpus"] = std::to_string(world);
+  }
+  if (touches_any(settings, {"cluster.preset", "cluster.gpus_per_node"})) return;
+  const std::uint32_t of_node = std::min(run.gpus_per_node.value_or(1), world);
+  const bool is_known = of_node > 1 && world % of_node == 0;
+  values.by_path["cluster.gpus_per_node"] = is_known ? std::to_string(of_node) : "1";
+  if (is_known && !touches(settings, "cluster.intra_node")) {
+    throw InputError({path, 0, 0},
+                     fmt::format("ran on nodes of {} GPUs, whose links are not known", of_node),
+                     "--set cluster.intra_node.bandwidth=150GBps, cluster.preset=dgx1-v100, or "
+                     "cluster.gpus_per_node=1");
+  }
+}
+
 // The scenario of a trace as it was, but for what the settings are going to change: they decide
 // whether its collectives are predicted, and whether its buckets are filled anew.
 ScenarioValues values_of(const std::string& path, const TracedRun& traced,
                          const Settings& settings) {
-  const bool refills = touches_any(settings, {"training", "workload.precision"});
-  const bool predicts =
-      refills || touches_any(settings, {"cluster", "collective", "gpus", "simulation.fidelity"});
+  const bool sets_training =
+      touches_any(settings, {"training", "workload.precision", "workload.model"});
+  const bool predicts = sets_training || touches_any(settings, {"cluster", "collective", "gpus",
+                                                                "simulation.fidelity"});
+  // Of one GPU without a wrapper nothing was sent: what would be, buckets of its gradients are.
+  const bool refills = sets_training || (predicts && has_only_gradients(traced.run.trace.program));
   if (predicts && !touches(settings, "cluster")) {
     throw InputError({path, 0, 0}, "has to be predicted for these settings, on no known network",
                      "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
@@ -53,11 +84,11 @@ ScenarioValues values_of(const std::string& path, const TracedRun& traced,
                          {"workload.trace", path},
                          {"workload.calls", predicts ? "predicted" : "as_traced"},
                          {"training.strategy", refills ? "ddp" : "traced"}}};
-  if (!touches(settings, "cluster.preset")) {
+  if (predicts) {
+    set_cluster_of_run(path, traced.run, settings, values);
+  } else {
     values.by_path["cluster.nodes"] = std::to_string(rank_count(traced.run.trace));
     values.by_path["cluster.gpus_per_node"] = "1";
-  }
-  if (!predicts) {
     values.by_path["cluster.network.bandwidth"] = "1GBps";  // no call asks for it
     values.by_path["simulation.fidelity"] = "closed";
   }

@@ -35,16 +35,22 @@ TracedSpan bucket(std::uint64_t elements, double from_ms, double to_ms) {
           ElementSize(4)};
 }
 
-std::string file_of(std::vector<std::vector<TracedSpan>> ranks) {
+// Of a run that had more ranks than were traced, `world` is how many, on nodes of two.
+std::string file_of(std::vector<std::vector<TracedSpan>> ranks,
+                    std::optional<std::uint32_t> world = std::nullopt) {
   std::vector<traces::TracedRanks> classes;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     classes.push_back({{Rank(r)}, std::move(ranks[r])});
   }
   const traces::TraceRun run{
-      "a run", traces::Origin::imported,
+      "a run",
+      traces::Origin::imported,
       traces::inferred_step(
           {{"compute", LaneKind::compute}, {"communication", LaneKind::communication}}, classes),
-      8};
+      8,
+      {},
+      world,
+      world ? std::optional(2U) : std::nullopt};
   std::ostringstream text;
   traces::write_step_traces(text, {run});
   return text.str();
@@ -332,6 +338,97 @@ TEST(Replay, CannotFillBucketsWithoutGradients) {
       folder,
       with_ring({"replay", "bare.trace", "--set", "gpus=2", "--set", "training.bucket_cap=1MiB"}),
       "the trace does not tell them");
+}
+
+// A bucket a gradient of a million floats, 4 ms of ring on two ranks: 15 + 4, then 20 + 4 and 2.
+TEST(Replay, FillsBucketsOfAProfileWithoutAny) {
+  const Folder folder;
+  folder.write("plain.trace",
+               file_of({{compute("b", OperationKind::backward, 0, 15, {ElementCount(million)}),
+                         compute("a", OperationKind::backward, 15, 20, {ElementCount(million)}),
+                         compute("optimizer", OperationKind::optimizer, 20, 22)}}));
+  const json points = points_of(with_ring({"replay", "plain.trace", "--set", "gpus=2"}), folder);
+  EXPECT_NEAR(step_ms(points.at(0)), 26, 1e-9);
+}
+
+TEST(Replay, RefusesToCallCommunicationFreeThatIsNotKnown) {
+  const Folder folder;
+  folder.write("bare.trace", file_of({{compute("a", OperationKind::forward, 0, 100),
+                                       compute("b", OperationKind::optimizer, 100, 102)}}));
+  expect_refused(folder, with_ring({"replay", "bare.trace", "--set", "gpus=64"}),
+                 "has no collectives to send: the trace tells none; profile a rank of "
+                 "DistributedDataParallel with record_shapes=True");
+  const json alone = points_of(with_ring({"replay", "bare.trace", "--set", "gpus=1"}), folder);
+  EXPECT_NEAR(step_ms(alone.at(0)), 102, 1e-9);
+}
+
+// A call of a group of one takes no time, whatever it would elsewhere.
+TEST(Replay, RefusesToGuessACallWhoseSizeIsNotTold) {
+  const Folder folder;
+  auto untold = bucket(million, 20, 20);
+  untold.size = Bytes(0);
+  const auto run = [&](std::optional<std::uint32_t> world) {
+    return file_of({{compute("a", OperationKind::backward, 0, 20), untold,
+                     compute("optimizer", OperationKind::optimizer, 20, 22)}},
+                   world);
+  };
+  folder.write("untold.trace", run(std::nullopt));
+  expect_refused(folder, with_ring({"replay", "untold.trace", "--set", "gpus=4"}),
+                 "cannot predict 1 of the trace's 1 collectives");
+  // Where it is a thousandth of the step, and the ranks are those of the run, it takes what it
+  // took.
+  untold.end = untold.end + Seconds(0.02e-3);
+  folder.write("short.trace", run(4));
+  const json points =
+      points_of(with_ring({"replay", "short.trace", "--set", "cluster.gpus_per_node=1"}), folder);
+  EXPECT_EQ(points.at(0)["gpus"], 4);
+}
+
+// ResNet-18 has 62 tensors of 11,689,512 floats: 46.758048 ms of ring on two ranks.
+TEST(WorkloadTrace, TakesTheGradientsOfANamedNetwork) {
+  const Folder folder;
+  std::vector<TracedSpan> spans{compute("forward", OperationKind::forward, 0, 38)};
+  for (int i = 0; i < 62; ++i) {
+    spans.push_back(
+        compute("gradient", OperationKind::backward, 38 + i, 39 + i, {ElementCount(0)}));
+  }
+  spans.push_back(compute("optimizer", OperationKind::optimizer, 100, 102));
+  folder.write("events.trace", file_of({spans}));
+  folder.write("bare.trace", file_of({{compute("step", OperationKind::forward, 0, 102)}}));
+  for (const char* name : {"events", "bare"}) {
+    folder.write("traced.yaml", scenario(std::string("trace: ") + name + ".trace, model: resnet18",
+                                         "bulk_synchronous"));
+    const json points = points_of({"run", "traced.yaml"}, folder);
+    EXPECT_NEAR(step_ms(points.at(0)), 102 + 46.758048, 1e-6) << name;
+  }
+  folder.write("traced.yaml", scenario("trace: events.trace, model: resnet50", "ddp"));
+  expect_refused(folder, {"run", "traced.yaml"}, "has 62 gradients, and resnet50 has 161 tensors");
+}
+
+// One rank's file of four on two nodes. A ring of four takes 2 * 3 / 4 of 4 ms at 1 GB/s.
+TEST(Replay, HasAsManyGpusAsTheRunHad) {
+  const Folder folder;
+  folder.write(
+      "one-of-four.trace",
+      file_of({{compute("a", OperationKind::backward, 0, 20, {ElementCount(million)}),
+                bucket(million, 20, 30), compute("optimizer", OperationKind::optimizer, 30, 32)}},
+              4));
+  expect_refused(folder, with_ring({"replay", "one-of-four.trace"}),
+                 "ran on nodes of 2 GPUs, whose links are not known; --set "
+                 "cluster.intra_node.bandwidth=");
+  const auto replayed = with_ring(
+      {"replay", "one-of-four.trace", "--set", "cluster.intra_node={bandwidth: 1000GBps}"});
+  const json points = points_of(replayed, folder);
+  EXPECT_EQ(points.at(0)["gpus"], 4);
+  EXPECT_EQ(points.at(0)["nodes"], 2);
+  EXPECT_NEAR(step_ms(points.at(0)), 20 + 6 + 2, 0.01);
+  const std::string said = paceline(replayed, folder.path()).out;
+  EXPECT_NE(said.find("ranks: 4, as the traced run had; gpus sets others"), std::string::npos)
+      << said;
+  const json two = points_of(with_ring({"replay", "one-of-four.trace", "--set", "gpus=2", "--set",
+                                        "cluster.gpus_per_node=1"}),
+                             folder);
+  EXPECT_NEAR(step_ms(two.at(0)), 20 + 4 + 2, 1e-9);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -93,7 +94,10 @@ TEST(Schema, ListsTheKeysOfTheTables) {
   if (std::getenv("PACELINE_UPDATE_SCHEMA") != nullptr) {
     std::ofstream(schema_path) << text.substr(0, begin) << expected << text.substr(end);
   } else {
-    EXPECT_EQ(text.substr(begin, end - begin), expected);
+    const std::string is = text.substr(begin, end - begin);
+    const auto [differs, from] = std::ranges::mismatch(is, expected);
+    EXPECT_TRUE(is == expected) << "PACELINE_UPDATE_SCHEMA=1 rewrites the rows from "
+                                << std::string(differs, is.end()).substr(0, 80);
   }
 }
 

@@ -52,7 +52,7 @@ StepTrace two_classes() {
 }
 
 std::vector<TraceRun> three_runs() {
-  return {{"2 GPUs", Origin::predicted, two_classes(), 32, {"one", "another"}},
+  return {{"2 GPUs", Origin::predicted, two_classes(), 32, {"one", "another"}, 16, 8},
           {"2 GPUs", Origin::measured, two_classes(), std::nullopt},
           {"\"quoted\" \xc2\xb5", Origin::imported, {{}, {{{Rank(7)}, {}}}}, 1}};
 }
@@ -94,6 +94,8 @@ TEST(StepTraceFile, IsReadAsItWasWritten) {
     EXPECT_EQ(got[i].origin, runs[i].origin);
     EXPECT_EQ(got[i].batch_per_gpu, runs[i].batch_per_gpu);
     EXPECT_EQ(got[i].assumptions, runs[i].assumptions);
+    EXPECT_EQ(got[i].world_size, runs[i].world_size);
+    EXPECT_EQ(got[i].gpus_per_node, runs[i].gpus_per_node);
     expect_equal(got[i].trace, runs[i].trace);
   }
   EXPECT_EQ(text_of(got), text_of(runs));
