@@ -79,14 +79,27 @@ class Dependencies {
     });
   }
 
+  // Whether some rank idled until the end of a call and went on right behind it: by chance backward
+  // does so seldom.
+  [[nodiscard]] bool was_idled_for(OperationId call, OperationId id) const {
+    constexpr Seconds hardly(20e-6);
+    return std::ranges::any_of(trace_.classes, [&](const RankClass& members) {
+      const Seconds idle_from =
+          computes_.empty() ? Seconds(0) : members.intervals[computes_.back()].end;
+      const Seconds start = members.intervals[id].start, end = members.intervals[call].end;
+      return start > idle_from + hardly && end > idle_from && end <= start && start <= end + hardly;
+    });
+  }
+
   [[nodiscard]] std::vector<OperationId> waits_of(OperationId id) const {
     std::vector<OperationId> waits;
     bool waited = false;
     for (OperationId call = id; call-- > 0;) {
       if (!is_call(call) || !ended_before(call, id)) continue;
       if (first_[call].collective == Collective::all_reduce) {
-        if (!first_[id].gradients.empty()) continue;
-        waited = waited || id > last_call_ || was_waited_for(call, id);
+        const bool is_backward = !first_[id].gradients.empty();
+        waited = waited || (is_backward ? was_idled_for(call, id)
+                                        : id > last_call_ || was_waited_for(call, id));
         if (!waited) continue;
       }
       waits.push_back(call);

@@ -34,8 +34,10 @@ struct TracedRanks {
 //
 // A collective starts when the compute before it is done. Compute waits
 //   - for collectives other than all-reduces before it that had ended when it began, on every rank;
-//   - for all-reduces likewise, where it makes no gradient ready and either began, on some rank,
-//     when one of them ended and not when the compute before it did, or comes after the last call.
+//   - for all-reduces likewise, where it began, on some rank, when one of them ended and not when
+//   the
+//     compute before it did, or makes no gradient ready and comes after the last call. Where it
+//     makes one ready, the rank must have idled for 20 us, and it have begun within 20 us.
 //
 // Compute takes what it took (as_it_ran), calls are known, those without a kind or a size untold.
 // Precondition: at least one class; spans lie on the lanes.

@@ -9,11 +9,16 @@
 #include <utility>
 
 #include "models/assumption.h"
+#include "traces/learn/rank_step.h"
+#include "traces/learn/waits.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {
 
+constexpr AssumptionKind late_host{
+    "{}: {} all-reduces ended while the device waited for its host; compute is taken not to wait "
+    "for them"};
 constexpr AssumptionKind unaligned_clocks{
     "{}: ranks share no collective; all are taken to begin at once"};
 constexpr AssumptionKind largest_shares{
@@ -29,25 +34,6 @@ using training::OperationKind;
 using Task = DeviceTrace::Task;
 
 constexpr training::LaneId compute_lane = 0, communication_lane = 1;
-
-// A kernel that begins this soon after another on its stream came right behind it: more than a
-// device takes from one to the next.
-constexpr TraceTime right_behind = 20'000;  // ns
-
-// One step of one rank, times as its trace counts them.
-struct RankStep {
-  const DeviceTrace* trace = nullptr;
-  const StepProfile* step = nullptr;
-  TraceTime begin = 0, end = 0;
-  std::vector<const Task*> launched;  // of the step, by launch
-  // What the host did, in its order: a gradient or a collective.
-  struct Item {
-    TraceTime at;
-    const DeviceTrace::Gradient* gradient = nullptr;
-    const TracedCollective* call = nullptr;
-  };
-  std::vector<Item> items;
-};
 
 std::vector<std::vector<const StepProfile*>> steps_on_all(
     std::span<const std::vector<StepProfile>> steps) {
@@ -116,10 +102,6 @@ RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
   return made;
 }
 
-bool is_all_reduce(const TracedCollective& call) {
-  return call.collective == collectives::Collective::all_reduce;
-}
-
 bool same_order(const RankStep& a, const RankStep& b) {
   return std::ranges::equal(
       a.items, b.items, {}, [](const auto& item) { return !item.call; },
@@ -174,37 +156,6 @@ class Done {
   const RankStep& rank_;
   std::vector<TraceTime> done_;  // up to each task, in the order of launches
 };
-
-// When the device began on what the host asked for after a call.
-std::optional<TraceTime> first_after(const RankStep& rank, const TracedCollective& call) {
-  const auto later = std::ranges::upper_bound(rank.launched, call.returned, {},
-                                              [](const Task* task) { return *task->launched; });
-  std::optional<TraceTime> first;
-  for (auto task = later; task != rank.launched.end(); ++task) {
-    first = std::min(first.value_or((*task)->start), (*task)->start);
-  }
-  return first;
-}
-
-// By item: whether it is a collective that compute goes on after, on every rank.
-std::vector<bool> waited_for(const std::vector<RankStep>& ranks) {
-  std::vector<bool> waits(ranks.front().items.size(), true);
-  for (const RankStep& rank : ranks) {
-    bool gradients_follow = false;
-    for (std::size_t i = rank.items.size(); i-- > 0;) {
-      const auto& item = rank.items[i];
-      if (item.call == nullptr) {
-        gradients_follow = true;
-        waits[i] = false;
-        continue;
-      }
-      const auto next = first_after(rank, *item.call);
-      const bool after = item.call->device && next && *next >= item.call->device->end;
-      if (!after || (gradients_follow && is_all_reduce(*item.call))) waits[i] = false;
-    }
-  }
-  return waits;
-}
 
 // One rank's list.
 class Listing {
@@ -380,7 +331,10 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     origin = std::min(origin, ranks[r].begin + clocks[r]);
   }
-  const auto waits = waited_for(ranks);
+  const Waits waits = waits_for_calls(ranks);
+  if (waits.unclear > 0) {
+    made.assumptions.add({late_host, "waiting", {std::to_string(waits.unclear)}});
+  }
   const bool are_numbered =
       traces.size() > 1 &&
       std::ranges::all_of(traces, [](const auto& t) { return t.rank.has_value(); }) &&
@@ -388,7 +342,7 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
   std::vector<TracedRanks> listed;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Rank number = are_numbered ? *traces[r].rank : Rank(r);
-    listed.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits)});
+    listed.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits.of_item)});
   }
   take_largest_sizes(listed, made.assumptions);
   made.trace = inferred_step({{"compute", LaneKind::compute},

@@ -7,6 +7,7 @@
 
 #include "models/cost/closed_step.h"
 #include "models/run/as_it_ran.h"
+#include "tests/traces/learn/replayed.h"
 #include "tests/traces/learn/spans.h"
 
 namespace paceline::traces {
@@ -14,16 +15,6 @@ namespace {
 
 using collectives::Collective;
 using training::OperationKind;
-
-// On one node, where calls of known times cross no links.
-double replayed_us(const training::StepProgram& program, std::uint32_t ranks) {
-  ResolvedPoint point;
-  point.fidelity = Fidelity::closed;
-  point.cluster.gpus_per_node = ranks;
-  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
-  point.program = program;
-  return cost::predict_closed(std::move(point)).totals.step.value() * 1e6;
-}
 
 TEST(InferredStep, TakesWhatTheStepTook) {
   const auto program = trace_of(two_buckets()).program;

@@ -9,46 +9,11 @@
 #include <vector>
 
 #include "tests/traces/learn/spans.h"
+#include "tests/traces/learn/traced.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {
-
-// Traces built by hand; times in microseconds.
-struct Traced {
-  DeviceTrace trace;
-
-  std::uint32_t name(const std::string& text) {
-    trace.names.push_back(text);
-    return static_cast<std::uint32_t>(trace.names.size() - 1);
-  }
-  void kernel(TraceTime launched, TraceTime start, TraceTime end) {
-    trace.tasks.push_back(
-        {start * us, end * us, 7, DeviceTrace::Work::kernel, launched * us, name("gemm")});
-  }
-  // Its collective is called before it is all copied, as DDP does.
-  void gradient(TraceTime ready) {
-    trace.gradients.push_back({ready * us, std::nullopt, (ready + 2) * us});
-  }
-  TracedCollective& call(const std::string& kind, TraceTime called, TraceTime start,
-                         TraceTime end) {
-    TracedCollective& one = trace.collectives.emplace_back();
-    one.kind = kind;
-    one.collective = kind == "allreduce" ? collectives::Collective::all_reduce
-                                         : collectives::Collective::all_to_all;
-    one.count = ElementCount(100);
-    one.element_size = ElementSize(4);
-    one.group_size = 2;
-    one.called = called * us;
-    one.returned = called * us + 1;
-    one.device = {start * us, end * us};
-    return one;
-  }
-  void step(int number, TraceTime start, TraceTime end) {
-    trace.ranges.push_back(
-        {start * us, end * us, 1, name(std::string(step_prefix) + std::to_string(number))});
-  }
-};
 
 // Two steps of 120 us of two buckets, the second ready behind the first. Rank 1's clock is 1000
 // us ahead, and its passes take 70 and 25 us instead of 60 and 20.
@@ -69,12 +34,6 @@ Traced two_steps(std::uint32_t rank) {
     made.kernel(t + 30, t + 110, t + 120);
   }
   return made;
-}
-
-TracedStep learned(std::vector<DeviceTrace> traces) {
-  std::vector<std::vector<StepProfile>> steps;
-  for (const DeviceTrace& trace : traces) steps.push_back(profile_steps(trace));
-  return traced_step(traces, steps, match_calls(traces));
 }
 
 std::string told(const Span& span) {

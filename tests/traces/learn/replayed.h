@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "models/cost/closed_step.h"
+
+namespace paceline::traces {
+
+// On one node, where calls of known times cross no links.
+inline double replayed_us(const training::StepProgram& program, std::uint32_t ranks) {
+  ResolvedPoint point;
+  point.fidelity = Fidelity::closed;
+  point.cluster.gpus_per_node = ranks;
+  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
+  point.program = program;
+  return cost::predict_closed(std::move(point)).totals.step.value() * 1e6;
+}
+
+}  // namespace paceline::traces
