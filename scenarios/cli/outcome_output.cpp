@@ -1,11 +1,13 @@
 #include "scenarios/cli/outcome_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <ostream>
 #include <system_error>
 
@@ -161,7 +163,7 @@ int OutcomeOutput::write(const ScenarioFile& file,
     return !why_failed(one).empty();
   });
   if (failed == outcomes.end()) return exit_done;
-  fmt::print(stderr, "paceline: {}: {}\n", point_name(*failed), why_failed(*failed));
+  fmt::print(std::cerr, "paceline: {}: {}\n", point_name(*failed), why_failed(*failed));
   return exit_environment;
 }
 

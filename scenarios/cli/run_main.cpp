@@ -8,6 +8,7 @@
 #include <string>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/plain_output.h"
 #include "scenarios/errors.h"
 
 namespace paceline::cli {
@@ -33,7 +34,9 @@ constexpr std::array rows{
 };
 
 // Not through fmt or streams: it must not throw when standard error is gone.
-void complain(const std::string& text) { std::fputs(("paceline: " + text + "\n").c_str(), stderr); }
+void complain(const std::string& text) {
+  std::fputs(("paceline: " + without_controls(text) + "\n").c_str(), stderr);
+}
 
 // A result that did not reach standard output is no success.
 int done(int exit_code) {
@@ -47,6 +50,7 @@ int done(int exit_code) {
 std::span<const Command> commands() { return rows; }
 
 int run_main(int argc, const char* const* argv) {
+  const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
   app.set_version_flag("--version", PACELINE_VERSION);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -103,7 +105,7 @@ ScenarioValues values_of(const std::string& path, const TracedRun& traced,
 void say_error(const TracedRun& traced, const std::vector<PointOutcome>& outcomes) {
   if (outcomes.size() != 1 || !outcomes.front().predicted) return;
   const Seconds replayed = outcomes.front().predicted->totals.step;
-  fmt::print("\nas it was: traced {}, replayed {}, {:+.2f} %\n", to_text(traced.step),
+  fmt::print(std::cout, "\nas it was: traced {}, replayed {}, {:+.2f} %\n", to_text(traced.step),
              to_text(replayed), 100 * (replayed / traced.step - 1));
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ostream.h>
 
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <ostream>
 
@@ -50,7 +51,7 @@ int run(Options& options) {
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    fmt::print(stderr,
+    fmt::print(std::cerr,
                "paceline: {}:{}:{}: {} measured points from here on are not of these runs\n",
                first.file, first.line, first.column, file.unmatched().size());
   }

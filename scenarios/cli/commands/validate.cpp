@@ -199,7 +199,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   const auto tables = read_log_files(paths, options.log.parsed());
   for (const LogTable& table : tables) {
     if (calibration.find(table.shape.collective) == nullptr) {
-      fmt::print(stderr, "paceline: {}: {} is not in {}, and passed over\n", table.file,
+      fmt::print(std::cerr, "paceline: {}: {} is not in {}, and passed over\n", table.file,
                  to_text(table.shape.collective), options.calibration);
     }
   }
@@ -214,7 +214,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
 // Exit code 1 and a line when the mean is above the limit.
 int check_mean(const char* what, double mean, const std::optional<double>& limit) {
   if (!limit || mean <= *limit) return exit_done;
-  fmt::print(stderr, "paceline: mean |error| of {} {:.2f}% is above {}%\n", what, mean, *limit);
+  fmt::print(std::cerr, "paceline: mean |error| of {} {:.2f}% is above {}%\n", what, mean, *limit);
   return exit_check_failed;
 }
 
@@ -267,7 +267,7 @@ int run(const Options& options) {
     const auto outcomes = run_scenario(file, options.shared.run_options());
     for (const PointOutcome& outcome : outcomes) {
       if (outcome.predicted) continue;
-      fmt::print(stderr, "paceline: {}: {}\n", path, outcome.failure);
+      fmt::print(std::cerr, "paceline: {}: {}\n", path, outcome.failure);
       exit_code = exit_environment;
     }
     const auto of_file = validation_rows(file.name(), outcomes);

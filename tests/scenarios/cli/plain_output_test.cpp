@@ -1,0 +1,63 @@
+#include "scenarios/cli/plain_output.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline::cli {
+namespace {
+
+TEST(PlainOutput, WritesWhatWouldSteerATerminalAsItsNumber) {
+  EXPECT_EQ(without_controls("a\x1b[31mb\rc\x7f"), "a\\u001b[31mb\\u000dc\\u007f");
+  EXPECT_EQ(without_controls("\xc2\x9b"), "\\u009b");
+  EXPECT_EQ(without_controls("abc\xe2\x80\xae"
+                             "def"),
+            "abc\\u202edef");
+  EXPECT_EQ(without_controls("\xe2\x81\xa6\xd8\x9c"), "\\u2066\\u061c");
+}
+
+TEST(PlainOutput, LeavesTextAsItIs) {
+  for (const char* text :
+       {"one\n\ttwo", "\xc2\xb5s \xe2\x80\x94 \xe4\xb8\xad \xf0\x9f\x98\x80", ""}) {
+    EXPECT_EQ(without_controls(text), text);
+  }
+}
+
+TEST(PlainOutput, ShowsBytesThatAreNoCharacters) {
+  EXPECT_EQ(without_controls("a\xff"
+                             "b\xe2\x80"),
+            "a\\xffb\\xe2\\x80");
+  EXPECT_EQ(without_controls("\xe2\x1b\x80"), "\\xe2\\u001b\\x80");
+}
+
+TEST(PlainOutput, TakesTextInPiecesOfAnySize) {
+  std::ostringstream out;
+  {
+    const PlainOutput plain(out);
+    for (const char c : std::string("a\xe2\x80\xae"
+                                    "b\x1b"))
+      out << c;
+    out << std::string("\xe2") << std::string("\x80\xae!") << std::string("\xf0\x9f");
+  }
+  EXPECT_EQ(out.str(), "a\\u202eb\\u001b\\u202e!\\xf0\\x9f");
+  out << "\x1b";  // it is over
+  EXPECT_EQ(out.str().back(), '\x1b');
+}
+
+// A name of a file is anybody's: in errors, tables and JSON.
+TEST(PlainOutput, IsThatOfAllCommands) {
+  const test::Folder folder;
+  const std::string name = "\x1b]0;owned\x07\xe2\x80\xae.yaml";
+  const auto missing = test::paceline({"run", name}, folder.path());
+  EXPECT_EQ(missing.exit_code, 2);
+  for (const char* mark : {"\x1b", "\x07", "\xe2\x80\xae"}) {
+    EXPECT_EQ(missing.err.find(mark), std::string::npos) << missing.err;
+  }
+  EXPECT_NE(missing.err.find("\\u202e"), std::string::npos) << missing.err;
+}
+
+}  // namespace
+}  // namespace paceline::cli
