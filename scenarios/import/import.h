@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/import/worst_rows.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
@@ -39,8 +40,9 @@ struct Import {
 
 // Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and
 // the step that replay takes (step_summary.h); of runs the totals of their steps and their calls;
-// of logs their rows.
-void write_summary(std::ostream& out, const Import& import);
+// of logs their rows. Of long tables the worst rows, unless all are asked for; then what to do next
+// with the file that was given as `path`.
+void write_summary(std::ostream& out, const Import& import, const std::string& path, Rows rows);
 void write_json(std::ostream& out, const Import& import);
 
 }  // namespace paceline

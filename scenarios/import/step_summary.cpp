@@ -23,9 +23,12 @@ using training::OperationKind;
 
 // Compute between one collective and the next, of the first rank: a layer group is what makes one
 // bucket ready.
-void write_groups(std::ostream& out, const StepTrace& trace) {
+void write_groups(std::ostream& out, const StepTrace& trace, Rows rows) {
   TextTable table({"compute", "time", "gradients", "then", "size", "transfer", "skew"}, 1);
   const auto calls = calls_of(trace);
+  std::vector<Seconds> transfers;
+  for (const CallTimes& call : calls) transfers.push_back(call.transfer);
+  const auto written = written_rows(transfers, rows);
   std::size_t next = 0, gradients = 0;
   std::map<OperationKind, Seconds> times;
   const auto told = [&] {
@@ -41,7 +44,8 @@ void write_groups(std::ostream& out, const StepTrace& trace) {
   for (const Span& span : spans_of(trace, trace.classes.front())) {
     const training::Operation& operation = span.operation;
     if (span.call() != nullptr) {
-      const CallTimes& call = calls[next++];
+      const CallTimes& call = calls[next];
+      if (!std::ranges::binary_search(written, next++)) continue;
       const auto [kinds, time] = told();
       table.add({kinds, time, std::to_string(gradients), operation.name, to_text(call.size),
                  to_text(call.transfer), to_text(call.skew)});
@@ -55,6 +59,7 @@ void write_groups(std::ostream& out, const StepTrace& trace) {
   const auto [kinds, time] = told();
   table.add({kinds, time, std::to_string(gradients), "", "", "", ""});
   table.write(out);
+  out << left_out(calls.size(), written.size(), "longest transfers");
 }
 
 Seconds time_of(const StepTrace& trace, const RankClass& members, bool late) {
@@ -113,13 +118,28 @@ void write_path(std::ostream& out, const TracedRun& traced) {
   out << '\n';
 }
 
+// The device idles where its host is late, and beside a collective that time is exposed; replay
+// takes it for compute, which goes with the step wherever it runs.
+void write_difference(std::ostream& out, const TracedRun& traced, Seconds replayed) {
+  constexpr double hardly = 0.01;
+  if (!traced.exposed_on_device) return;
+  const Seconds on_device = *traced.exposed_on_device;
+  const Seconds difference = on_device > replayed ? on_device - replayed : replayed - on_device;
+  if (difference <= traced.step * hardly) return;
+  fmt::print(out,
+             "  (on the device {}: what it idles for its host beside a collective is compute in a "
+             "replay, and what it waits for other ranks is theirs)\n",
+             to_text(on_device));
+}
+
 }  // namespace
 
-void write_step(std::ostream& out, const TracedRun& traced) {
+void write_step(std::ostream& out, const TracedRun& traced, Rows rows) {
   const StepTotals totals = totals_of(traced.run.trace);
   fmt::print(out, "\nthe step that replay takes: {}, {}, exposed communication {}\n",
              traced.run.name, to_text(traced.step), to_text(totals.exposed_communication));
-  write_groups(out, traced.run.trace);
+  write_difference(out, traced, totals.exposed_communication);
+  write_groups(out, traced.run.trace, rows);
   write_stragglers(out, traced);
   write_path(out, traced);
   for (const std::string& assumption : traced.run.assumptions)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -77,6 +78,9 @@ TracedRun profiled_run(const Import& import, const std::string& path,
     }
     made.run.assumptions = step.assumptions.sentences();
     made.step = totals_of(made.run.trace).step;
+    const auto& steps = import.steps.front();
+    const auto profile = std::ranges::find(steps, step.name, &traces::StepProfile::name);
+    if (profile != steps.end()) made.exposed_on_device = profile->exposed;
     refuse_no_time(made.step, path);
     return made;
   } catch (const traces::FormatError& error) {

@@ -15,6 +15,8 @@ namespace paceline {
 struct TracedRun {
   traces::TraceRun run;
   Seconds step;  // from its start to the end of the last rank
+  // Of a profile: the exposed communication of its device; of several ranks the first's.
+  std::optional<Seconds> exposed_on_device = std::nullopt;
 };
 
 // The step of median length of profilers' traces, with gradients' elements found

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -80,7 +81,7 @@ struct Calls {
 };
 
 // Of the first rank: those of its steps, or all where the trace has no steps.
-void write_calls(std::ostream& out, const Import& import) {
+void write_calls(std::ostream& out, const Import& import, Rows rows) {
   const DeviceTrace& trace = import.traces.front();
   const bool has_steps = !import.steps.front().empty();
   Calls calls;
@@ -97,24 +98,35 @@ void write_calls(std::ostream& out, const Import& import) {
       has_steps ? fmt::format("in {} step{}", steps, steps == 1 ? "" : "s") : "in all of the trace";
   fmt::print(out, "\ncollectives of rank {}, {}\n", rank_of(trace), where);
   TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
+  std::vector<Seconds> times;
   for (const Likeness& likeness : calls.order) {
-    const auto& [kind, count, size, group] = likeness;
-    const Alike& of = calls.alike.at(likeness);
+    const auto& on_device = calls.alike.at(likeness).on_device;
+    times.push_back(std::accumulate(on_device.begin(), on_device.end(), Seconds(0)));
+  }
+  const auto written = written_rows(times, rows);
+  for (const std::size_t row : written) {
+    const auto& [kind, count, size, group] = calls.order[row];
+    const Alike& of = calls.alike.at(calls.order[row]);
     const auto [least, most] = std::ranges::minmax_element(of.on_device);
     const bool ran = !of.on_device.empty();
     table.add({kind, or_none(count), or_none(size), or_none(group), std::to_string(of.calls),
                ran ? to_text(*least) : none, ran ? to_text(*most) : none});
   }
   table.write(out);
+  out << left_out(times.size(), written.size(), "most time");
 }
 
-void write_matched(std::ostream& out, const Import& import) {
+void write_matched(std::ostream& out, const Import& import, Rows rows) {
   if (import.matched.calls.empty()) return;
   fmt::print(out,
              "\nthe same collective on several ranks: transfer is the quickest rank's, the rest "
              "waiting\n");
   TextTable table({"kind", "elements", "ranks", "transfer", "skew", "last to begin"}, 1);
-  for (const traces::MatchedCall& call : import.matched.calls) {
+  std::vector<Seconds> skews;
+  for (const traces::MatchedCall& call : import.matched.calls) skews.push_back(call.skew);
+  const auto written = written_rows(skews, rows);
+  for (const std::size_t row : written) {
+    const traces::MatchedCall& call = import.matched.calls[row];
     const auto& first = call.ranks.front();
     const TracedCollective& traced = import.traces[first.trace].collectives[first.collective];
     const auto last = std::ranges::max_element(call.ranks, {}, &traces::MatchedCall::OnRank::late);
@@ -123,6 +135,7 @@ void write_matched(std::ostream& out, const Import& import) {
                "rank " + rank_of(import.traces[last->trace])});
   }
   table.write(out);
+  out << left_out(skews.size(), written.size(), "most skew");
 }
 
 nlohmann::ordered_json seconds_or_null(const std::optional<Seconds>& time) {
@@ -188,20 +201,25 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
           {"ranks", std::move(ranks)}};
 }
 
-void write_profiles(std::ostream& out, const Import& import) {
+void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   std::size_t steps = 0;
   for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
   fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
              import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
              import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
   if (steps > 0) write_steps(out, import);
-  write_calls(out, import);
-  write_matched(out, import);
+  write_calls(out, import, rows);
+  write_matched(out, import, rows);
 }
 
-void write_replayed(std::ostream& out, const Import& import) {
+void write_replayed(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
   try {
-    write_step(out, profiled_run(import, import.files.front()));
+    write_step(out, profiled_run(import, import.files.front()), rows);
+    const bool is_of_one = import.traces.size() == 1 && import.traces.front().world_size <= 1;
+    fmt::print(out,
+               "\nnext: paceline replay {0}\n"
+               "      paceline replay {0}{1} --set cluster.network.bandwidth=100Gbps\n",
+               path, is_of_one ? " --set gpus=16" : "");
   } catch (const InputError& error) {
     fmt::print(out, "\nno step to replay: {}\n", error.what());
   }
@@ -209,10 +227,10 @@ void write_replayed(std::ostream& out, const Import& import) {
 
 }  // namespace
 
-void write_summary(std::ostream& out, const Import& import) {
+void write_summary(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
   if (!import.traces.empty()) {
-    write_profiles(out, import);
-    if (!import.steps.front().empty()) write_replayed(out, import);
+    write_profiles(out, import, rows);
+    if (!import.steps.front().empty()) write_replayed(out, import, path, rows);
   }
   if (!import.runs.empty()) {
     if (!import.traces.empty()) out << '\n';

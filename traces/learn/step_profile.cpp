@@ -98,6 +98,16 @@ void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& s
   }
 }
 
+// Of a step and those beside it: hosts run ahead of their devices, which go on meanwhile.
+std::vector<Busy::Interval> tasks_near(const std::vector<DeviceWork>& work, std::size_t step) {
+  std::vector<Busy::Interval> near;
+  const std::size_t last = std::min(step + 1, work.size() - 1);
+  for (std::size_t i = step > 0 ? step - 1 : 0; i <= last; ++i) {
+    near.insert(near.end(), work[i].tasks.begin(), work[i].tasks.end());
+  }
+  return near;
+}
+
 void count_gradients(const DeviceTrace& trace, std::vector<StepProfile>& steps) {
   for (const DeviceTrace::Gradient& gradient : trace.gradients) {
     const auto at = step_at(steps, gradient.ready);
@@ -124,10 +134,10 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
     for (const auto* list : {&work[i].tasks, &work[i].calls}) {
       for (const Busy::Interval& one : *list) end = std::max(end.value_or(one.end), one.end);
     }
-    const Busy tasks(std::move(work[i].tasks)), calls(std::move(work[i].calls));
+    const Busy tasks(work[i].tasks), beside(tasks_near(work, i)), calls(std::move(work[i].calls));
     steps[i].compute = seconds_of(tasks.length());
     steps[i].communication = seconds_of(calls.length());
-    steps[i].exposed = steps[i].communication - seconds_of(tasks.covered(calls));
+    steps[i].exposed = steps[i].communication - seconds_of(beside.covered(calls));
     TraceTime done = end.value_or(steps[i].host_end);
     if (steps.size() == 1) done = std::max(done, steps[i].host_end);
     if (before) steps[i].length = seconds_of(done - *before);

@@ -30,8 +30,10 @@ struct StepProfile {
   std::vector<ProfiledCall> calls;  // in the order in which the host made them
   Seconds compute;                  // the device is busy with anything but collectives
   Seconds communication;            // a collective is on the device
-  Seconds exposed;                  // the part of it in which nothing else is
-  std::size_t gradients = 0;        // that became ready
+  // The part of it in which nothing else is, of the steps beside this one either. StepTotals counts
+  // the same of a step that is replayed, where idle time of the host is compute.
+  Seconds exposed;
+  std::size_t gradients = 0;                             // that became ready
   std::optional<Seconds> first_gradient, last_gradient;  // on the host, from its start
 };
 

@@ -14,6 +14,7 @@ namespace import_command {
 struct Options {
   std::vector<std::string> paths;
   std::string json, output, timeline;
+  bool all = false;
 };
 
 // Whether standard output is left to the summary.
@@ -37,7 +38,9 @@ int run(const Options& options) {
                        "give profilers' traces, or a file that --trace wrote");
     }
   }
-  if (summary) write_summary(std::cout, import);
+  if (summary) {
+    write_summary(std::cout, import, options.paths.front(), options.all ? Rows::all : Rows::worst);
+  }
   if (!options.json.empty()) {
     write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
   }
@@ -58,6 +61,7 @@ Action attach_import(CommandOptions& app) {
                  "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives, as "
                  "calibrate takes them; compressed, packed or in folders")
       .required();
+  app.add_flag("--all", options->all, "write all rows of long tables, not the worst ones");
   app.add_option("--json", options->json, "write it as JSON; - is standard output");
   app.add_option("-o,--output", options->output,
                  "write the runs as one trace; - is standard output");

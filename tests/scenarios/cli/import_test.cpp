@@ -79,6 +79,52 @@ TEST(Import, FindsStepsAndPartsWaitingFromTransfer) {
   EXPECT_NEAR(all["matched"][0]["skew_s"], 10e-6, 1e-12);
 }
 
+// Three steps of as many all-reduces, all of other sizes, the last ones the longest.
+std::string trace_of_calls(int calls) {
+  json events = json::array();
+  const double length = 100.0 * calls;
+  for (int step = 0; step < 3; ++step) {
+    events.push_back(event("user_annotation", fmt::format("ProfilerStep#{}", step + 1),
+                           1000 + length * step, length - 1));
+    for (int call = 0; call < calls; ++call) {
+      const double at = 1000 + length * step + 100.0 * call;
+      const int id = 10 * (calls * step + call);
+      events.push_back(event("cpu_op", "record_param_comms", at + 20, 8,
+                             {{"External id", id + 2},
+                              {"Collective name", "allreduce"},
+                              {"In msg nelems", 1000 + call},
+                              {"Out msg nelems", 1000 + call},
+                              {"Group size", 1},
+                              {"dtype", "Float"},
+                              {"Process Group Name", "0"}}));
+      events.push_back(
+          event("cuda_runtime", "cudaLaunchKernelExC", at + 24, 2, {{"correlation", id + 3}}));
+      events.push_back(event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+                             at + 30, 10 + call,
+                             {{"External id", id + 2}, {"correlation", id + 3}, {"stream", 9}}));
+    }
+  }
+  return json{{"schemaVersion", 1}, {"traceEvents", events}}.dump();
+}
+
+TEST(Import, WritesTheWorstRowsAndAllWhenAsked) {
+  const Folder folder;
+  folder.write("calls.json", trace_of_calls(12));
+  const Ended worst = paceline({"import", "calls.json"}, folder.path());
+  ASSERT_EQ(worst.exit_code, 0) << worst.err;
+  const auto has = [](const Ended& ended, const char* text) {
+    return ended.out.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has(worst, "the 10 with the most time of 12; --all writes the others")) << worst.out;
+  EXPECT_TRUE(has(worst, "the 10 with the longest transfers of 12")) << worst.out;
+  EXPECT_FALSE(has(worst, " 1001 ")) << worst.out;
+  EXPECT_TRUE(has(worst, " 1011 ")) << worst.out;
+  EXPECT_TRUE(has(worst, "next: paceline replay calls.json\n")) << worst.out;
+  const Ended all = paceline({"import", "calls.json", "--all"}, folder.path());
+  EXPECT_TRUE(has(all, " 1001 ")) << all.out;
+  EXPECT_FALSE(has(all, "--all")) << all.out;
+}
+
 TEST(Import, ReadsWhatIsPacked) {
   const Folder folder;
   folder.write("0.json", trace_of_rank(0, 1000, 70, 30));

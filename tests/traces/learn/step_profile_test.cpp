@@ -52,6 +52,15 @@ Builder two_steps() {
   return built;
 }
 
+// The next step's first kernel begins at 155, beside the end of the call: 5 of 50 are exposed.
+TEST(StepProfile, TakesWorkOfTheNextStepForWorkBesideACall) {
+  Builder built = two_steps();
+  built.kernel(155, 170, 102);
+  const auto steps = profile_steps(built.trace);
+  EXPECT_NEAR(in_us(steps[0].communication), 50, 1e-9);
+  EXPECT_NEAR(in_us(steps[0].exposed), 5, 1e-9);
+}
+
 TEST(StepProfile, GivesTheDevicesWorkToTheStepThatAskedForIt) {
   const auto steps = profile_steps(two_steps().trace);
   ASSERT_EQ(steps.size(), 2U);
