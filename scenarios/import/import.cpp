@@ -116,6 +116,17 @@ void sort_by_rank(Import& import) {
   import.traces = std::move(sorted.traces);
 }
 
+void refuse_several_jobs(const Import& import) {
+  for (std::size_t i = 1; i < import.traces.size(); ++i) {
+    const std::uint32_t first = import.traces[0].world_size, world = import.traces[i].world_size;
+    if (first == 0 || world == 0 || first == world) continue;
+    throw InputError(
+        {import.files[i], 0, 0},
+        fmt::format("is of a run of {} ranks, and {} of one of {}", world, import.files[0], first),
+        "give the files of one run");
+  }
+}
+
 void refuse_one_rank_twice(const Import& import) {
   for (std::size_t i = 1; i < import.traces.size(); ++i) {
     if (!import.traces[i].rank || import.traces[i].rank != import.traces[i - 1].rank) continue;
@@ -148,6 +159,7 @@ Import import_traces(const std::vector<std::string>& paths) {
     throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
   }
   sort_by_rank(import);
+  refuse_several_jobs(import);
   refuse_one_rank_twice(import);
   for (const DeviceTrace& trace : import.traces) import.steps.push_back(profile_steps(trace));
   import.matched = match_calls(import.traces);

@@ -22,6 +22,8 @@ constexpr AssumptionKind network_of_buckets{
     "{}: those of {}, whose tensors fill the trace's buckets exactly"};
 constexpr AssumptionKind other_cap{
     "{}: of a cap of {} in the traced run; ddp takes that of training"};
+constexpr AssumptionKind skipped_events{
+    "{}: {} of {} of rank {} are broken, and as if they were not there"};
 constexpr AssumptionKind untraced_ranks{
     "{}: traces of {} of {}; waiting for the others counts as transfer"};
 
@@ -76,6 +78,13 @@ TracedRun profiled_run(const Import& import, const std::string& path,
       step.assumptions.add(
           {untraced_ranks, "ranks", {std::to_string(import.traces.size()), std::to_string(world)}});
     }
+    for (const traces::DeviceTrace& trace : import.traces) {
+      if (trace.skipped == 0) continue;
+      step.assumptions.add({skipped_events,
+                            "events",
+                            {std::to_string(trace.skipped), std::to_string(trace.events),
+                             trace.rank ? std::to_string(trace.rank->value()) : "-"}});
+    }
     made.run.assumptions = step.assumptions.sentences();
     made.step = totals_of(made.run.trace).step;
     const auto& steps = import.steps.front();
@@ -90,6 +99,10 @@ TracedRun profiled_run(const Import& import, const std::string& path,
 
 TracedRun traced_run(const Import& import, const std::string& path,
                      const GradientsOfNetwork* network) {
+  if (!import.refused.empty()) {  // it may be of a rank of the run
+    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why,
+                     "or leave it out of " + path);
+  }
   const std::size_t runs = import.runs.size() + (import.traces.empty() ? 0 : 1);
   if (runs != 1) {
     throw InputError({path, 0, 0}, fmt::format("has {} runs", runs),

@@ -207,6 +207,12 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
              import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
              import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+  for (std::size_t t = 0; t < import.traces.size(); ++t) {
+    const DeviceTrace& trace = import.traces[t];
+    if (trace.skipped == 0) continue;
+    fmt::print(out, "{}: {} of {} events are broken, and left out\n", import.files[t],
+               trace.skipped, trace.events);
+  }
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);
   write_matched(out, import, rows);

@@ -4,9 +4,12 @@
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -30,8 +33,29 @@ std::string why(archive* reader) {
   return text == nullptr ? "cannot be read" : text;
 }
 
+// Where the bytes are: what can be read only once, a pipe, is in memory.
+struct Source {
+  std::string path;
+  std::optional<std::string> bytes = std::nullopt;
+};
+
+// Throws ArchiveError with the system's reason.
+Source source_of(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ArchiveError(std::generic_category().message(errno));
+  if (std::filesystem::is_regular_file(path)) return {path};
+  Source source{path, ""};
+  std::vector<char> block(1U << 20U);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
+    if (source.bytes->size() > unpacked_most) throw ArchiveError("is more than 16 GiB");
+  }
+  return source;
+}
+
 // `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
-Reader opened(const std::string& path, bool raw) {
+Reader opened(const Source& source, bool raw) {
   Reader reader(archive_read_new());
   archive_read_support_filter_all(reader.get());
   if (raw) {
@@ -42,7 +66,11 @@ Reader opened(const std::string& path, bool raw) {
     archive_read_support_format_zip(reader.get());
   }
   constexpr std::size_t block = 1 << 20;
-  if (archive_read_open_filename(reader.get(), path.c_str(), block) == ARCHIVE_OK) return reader;
+  const int status =
+      source.bytes
+          ? archive_read_open_memory(reader.get(), source.bytes->data(), source.bytes->size())
+          : archive_read_open_filename(reader.get(), source.path.c_str(), block);
+  if (status == ARCHIVE_OK) return reader;
   // A file that is no archive is opened again as a raw file, which reports what is wrong with it.
   if (raw) throw ArchiveError(why(reader.get()));
   return nullptr;
@@ -63,8 +91,8 @@ std::string text_of(archive* reader) {
 }
 
 // Nothing when it is no archive.
-bool take_archive(const std::string& path, const std::function<void(UnpackedFile)>& take) {
-  const Reader reader = opened(path, false);
+bool take_archive(const Source& source, const std::function<void(UnpackedFile)>& take) {
+  const Reader reader = opened(source, false);
   if (!reader) return false;
   archive_entry* entry = nullptr;
   for (bool is_first = true;; is_first = false) {
@@ -75,14 +103,15 @@ bool take_archive(const std::string& path, const std::function<void(UnpackedFile
       throw ArchiveError(why(reader.get()));
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
-    std::string name = path + ":" + archive_entry_pathname(entry);
+    std::string name = source.path + ":" + archive_entry_pathname(entry);
     take({std::move(name), text_of(reader.get())});
   }
 }
 
 void take_file(const std::string& path, const std::function<void(UnpackedFile)>& take) {
-  if (take_archive(path, take)) return;
-  const Reader reader = opened(path, true);
+  const Source source = source_of(path);
+  if (take_archive(source, take)) return;
+  const Reader reader = opened(source, true);
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(reader.get(), &entry);
   if (status == ARCHIVE_EOF) return take({path, ""});

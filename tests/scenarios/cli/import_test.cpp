@@ -79,6 +79,46 @@ TEST(Import, FindsStepsAndPartsWaitingFromTransfer) {
   EXPECT_NEAR(all["matched"][0]["skew_s"], 10e-6, 1e-12);
 }
 
+TEST(Import, TakesNoFolderOfTwoJobs) {
+  const Folder folder;
+  folder.write("0.json", trace_of_rank(0, 1000, 70, 30));
+  std::string other = trace_of_rank(1, 1000, 70, 30);
+  other.replace(other.find("\"world_size\":2"), 14, "\"world_size\":8");
+  folder.write("1.json", other);
+  const Ended ended = paceline({"import", "."}, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("is of a run of 8 ranks, and ./0.json of one of 2"), std::string::npos)
+      << ended.err;
+}
+
+// Import says which file cannot be read, and what of the others there is; a step without one of its
+// ranks is another one.
+TEST(Import, NamesWhatIsBrokenAndReplayRefusesIt) {
+  const Folder folder;
+  folder.write("0.json", trace_of_rank(0, 1000, 70, 30));
+  const std::string whole = trace_of_rank(1, 1000, 70, 30);
+  folder.write("1.json", whole.substr(0, whole.size() / 2));
+  const Ended imported = paceline({"import", "."}, folder.path());
+  EXPECT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_NE(imported.out.find("refused:\n  "), std::string::npos) << imported.out;
+  const Ended replayed = paceline({"replay", "."}, folder.path());
+  EXPECT_EQ(replayed.exit_code, 2);
+  EXPECT_NE(replayed.err.find("1.json: "), std::string::npos) << replayed.err;
+}
+
+TEST(Import, CountsEventsThatAreBroken) {
+  const Folder folder;
+  std::string text = trace_of_rank(0, 1000, 70, 30);
+  text.replace(text.find("\"dur\":60.0"), 10, "\"dur\":-6.0");
+  folder.write("0.json", text);
+  const Ended imported = paceline({"import", "0.json"}, folder.path());
+  EXPECT_NE(imported.out.find("0.json: 1 of 12 events are broken, and left out"), std::string::npos)
+      << imported.out;
+  const Ended replayed = paceline({"replay", "0.json"}, folder.path());
+  EXPECT_NE(replayed.out.find("events: 1 of 12 of rank 0 are broken"), std::string::npos)
+      << replayed.out << replayed.err;
+}
+
 // Three steps of as many all-reduces, all of other sizes, the last ones the longest.
 std::string trace_of_calls(int calls) {
   json events = json::array();

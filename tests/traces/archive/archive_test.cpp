@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,29 @@ TEST(Archive, UnpacksByContent) {
   const Files both{{"d.tgz:a.json", "{\"a\": 1}\n"}, {"d.tgz:b.json", "{\"b\": 2}\n"}};
   EXPECT_EQ(unpacked(folder, "d.tgz"), both);
   EXPECT_EQ(unpacked(folder, "e").size(), 2U);
+}
+
+// What can be read only once, packed or not.
+TEST(Archive, ReadsPipes) {
+  const test::Folder folder;
+  folder.write("a.json", "{\"a\": 1}\n");
+  shell(folder, "gzip -k a.json && mkfifo pipe packed");
+  for (const auto& [pipe, file] : {std::pair{"pipe", "a.json"}, {"packed", "a.json.gz"}}) {
+    std::thread writer([&, from = std::string(file), to = std::string(pipe)] {
+      std::ifstream in(folder.path() / from, std::ios::binary);
+      std::ofstream(folder.path() / to, std::ios::binary) << in.rdbuf();
+    });
+    EXPECT_EQ(unpacked(folder, pipe), (Files{{pipe, "{\"a\": 1}\n"}}));
+    writer.join();
+  }
+}
+
+TEST(Archive, SaysTheSystemsReason) {
+  std::string said;
+  for_each_file(
+      "/no/such/file", [](const UnpackedFile&) {},
+      [&](const std::string&, const std::string& why) { said = why; });
+  EXPECT_EQ(said, "No such file or directory");
 }
 
 TEST(Archive, ReadsFoldersByName) {
