@@ -41,6 +41,9 @@ inline void check(const traces::DeviceTrace& trace) {
     require(range.name < trace.names.size(), "a range has no name");
   }
   require_order(trace.gradients, [](const auto& gradient) { return gradient.ready; });
+  for (const auto& gradient : trace.gradients) {
+    require(!gradient.parameter || *gradient.parameter < trace.parameters.size(), "of no tensor");
+  }
   require_order(trace.collectives, [](const auto& call) { return call.called; });
   for (const auto& call : trace.collectives) {
     require(!call.kind.empty(), "a call has no kind");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct TracedCollective {
 
 // Ranges of this name, a number behind it, are steps.
 inline constexpr std::string_view step_prefix = "ProfilerStep#";
+
+// What optimizers name the range in which they update parameters begins with this.
+inline constexpr std::string_view optimizer_prefix = "Optimizer.step";
 
 // What a profiler saw of one rank. Lists are in the order of their starts.
 struct DeviceTrace {
@@ -81,12 +85,15 @@ struct DeviceTrace {
   std::vector<std::string> names;
   std::vector<Task> tasks;
   std::vector<Range> ranges;
-  std::vector<Parameter> parameters;  // in the order of registration; empty where not recorded
+  // In the order of registration, or where only gradients are recorded, one for each of them; empty
+  // where neither is, or not of all gradients.
+  std::vector<Parameter> parameters;
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
   // Without, those of its collectives are the order of what the host did, and it has nothing else.
   bool has_times = true;
-  std::uint64_t events = 0, skipped = 0;  // of the file; those that could not be read
+  std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
+  std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them; kineto/ only
 };
 
 }  // namespace paceline::traces

@@ -17,8 +17,10 @@ struct Arguments {
   std::string_view input_dims, input_types;
 };
 
-inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 15>
+// Kernels and launches of torch 1.8 to 1.10 spell some of them their own way.
+inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 17>
     argument_keys{{{"External id", &Arguments::external_id},
+                   {"external id", &Arguments::external_id},
                    {"correlation", &Arguments::correlation},
                    {"stream", &Arguments::stream},
                    {"device", &Arguments::device},
@@ -32,6 +34,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view Argumen
                    {"Process Group Ranks", &Arguments::ranks},
                    {"Seq", &Arguments::sequence},
                    {"Input Dims", &Arguments::input_dims},
+                   {"Input dims", &Arguments::input_dims},
                    {"Input type", &Arguments::input_types}}};
 
 // One element of traceEvents.
@@ -40,15 +43,34 @@ struct Event {
   Arguments arguments;
 };
 
-enum class Category : unsigned char { kernel, copy, set, launch, annotation, operation, other };
+enum class Category : unsigned char {
+  kernel,
+  copy,
+  set,
+  launch,
+  annotation,
+  operation,
+  device_annotation,  // a range of the host, repeated where its kernels ran
+  other
+};
 
-// Those of today and of the first releases.
+// Those of today and, with a capital letter, of torch 1.8 to 1.10.
 [[nodiscard]] inline Category category_of(std::string_view name) {
-  if (name == "cpu_op" || name == "Operator") return Category::operation;
-  if (name == "kernel" || name == "Kernel") return Category::kernel;
-  if (name == "gpu_memcpy" || name == "Memcpy") return Category::copy;
-  if (name == "gpu_memset" || name == "Memset") return Category::set;
-  if (name == "user_annotation") return Category::annotation;
+  constexpr std::array<std::pair<std::string_view, Category>, 11> categories{
+      {{"cpu_op", Category::operation},
+       {"Operator", Category::operation},
+       {"kernel", Category::kernel},
+       {"Kernel", Category::kernel},
+       {"gpu_memcpy", Category::copy},
+       {"Memcpy", Category::copy},
+       {"gpu_memset", Category::set},
+       {"Memset", Category::set},
+       {"user_annotation", Category::annotation},
+       {"gpu_user_annotation", Category::device_annotation},
+       {"User", Category::device_annotation}}};
+  for (const auto& [known, category] : categories) {
+    if (name == known) return category;
+  }
   if (name == "Runtime" || name.ends_with("_runtime") || name.ends_with("_driver") ||
       name.starts_with("hip")) {
     return Category::launch;  // cuda_runtime, cuda_driver, hip_runtime_api
@@ -56,8 +78,19 @@ enum class Category : unsigned char { kernel, copy, set, launch, annotation, ope
   return Category::other;
 }
 
-inline constexpr std::string_view gradient_ready =
-    "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad";
+// torch::autograd::AccumulateGrad adds a gradient up, and its arguments tell the shape. From torch
+// 1.10 on it lies inside an event of its name behind a prefix, which also has DDP's hooks.
+[[nodiscard]] inline bool is_gradient(std::string_view name) {
+  return name.ends_with("AccumulateGrad");
+}
+[[nodiscard]] inline bool has_hooks(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function: ");
+}
+
+// Ranges that steps are found by. Until torch 1.10 they have the category of operations.
+[[nodiscard]] inline bool bounds_step(std::string_view name) {
+  return name.starts_with(step_prefix) || name.starts_with(optimizer_prefix);
+}
 
 // Launches a CUDA graph: everything in it has the correlation of this one call.
 [[nodiscard]] inline bool is_graph_launch(std::string_view name) {
@@ -71,8 +104,11 @@ inline constexpr std::string_view gradient_ready =
     case Category::copy:
     case Category::set:
     case Category::launch: return true;
-    case Category::annotation: return name.starts_with(pytorch::annotated_call);
-    case Category::operation: return name == pytorch::recorded_call;
+    case Category::annotation:
+    case Category::operation:
+      return name == pytorch::recorded_call || name.starts_with(pytorch::annotated_call) ||
+             is_gradient(name);
+    case Category::device_annotation:
     case Category::other: return false;
   }
   return false;

@@ -1,6 +1,7 @@
 #include "traces/kineto/gathering.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "traces/device_trace/limits.h"
@@ -14,7 +15,6 @@ namespace paceline::traces::kineto {
 namespace {
 
 using pytorch::annotated_call;
-using pytorch::furthest_time;
 using pytorch::is_collective_kernel;
 using pytorch::nanoseconds_of;
 using pytorch::recorded_call;
@@ -23,10 +23,14 @@ std::uint64_t number_or_0(std::string_view text) {
   return number_of<std::uint64_t>(text).value_or(0);
 }
 
-// Early profilers wrote "stream 7".
+// No profile lasts longer: what ends before it began, or never, is written as years.
+constexpr TraceTime a_day = 86'400'000'000'000;
+
+// Early profilers wrote "stream 7"; some numbers of threads are negative.
 std::uint64_t thread_of(std::string_view text) {
   const std::size_t space = text.rfind(' ');
-  return number_or_0(space == std::string_view::npos ? text : text.substr(space + 1));
+  if (space != std::string_view::npos) text.remove_prefix(space + 1);
+  return static_cast<std::uint64_t>(number_of<std::int64_t>(text).value_or(0));
 }
 
 // Profilers that know no operation of a kernel repeat its correlation, which counts something else.
@@ -48,30 +52,46 @@ void sort_by(std::vector<T>& list, const Start& start) {
 
 }  // namespace
 
+void Gathering::skip(const char* what_is_wrong, std::uint64_t events) {
+  if (events == 0) return;
+  trace_.skipped += events;
+  trace_.skipped_for[what_is_wrong] += events;
+}
+
+void Gathering::take_broken() {
+  ++trace_.events;
+  skip("not an object");
+}
+
 void Gathering::take(const Event& event) {
   ++trace_.events;
   if (event.phase != "X") return;
   const auto start = nanoseconds_of(event.start_us), length = nanoseconds_of(event.duration_us);
-  if (!start || !length || *length < 0 || *start + *length > furthest_time) {
-    ++trace_.skipped;
-    return;
-  }
+  if (!start || !length) return skip("no time that can be read");
+  if (*length < 0) return skip("a negative duration");
+  if (*length > a_day) return skip("a duration of more than a day");
   earliest_ = std::min(earliest_, *start);
   const TraceTime end = *start + *length;
   switch (const Category category = category_of(event.category)) {
     case Category::kernel:
     case Category::copy:
     case Category::set: return take_device_work(event, category, *start, end);
-    case Category::launch:
-      if (const auto correlation = number_or_0(event.arguments.correlation)) {
-        launches_.try_emplace(correlation, CollectiveKernel::Launch{*start, thread_of(event.thread),
-                                                                    is_graph_launch(event.name)});
-      }
-      return;
-    case Category::annotation: return take_annotation(event, *start, end);
-    case Category::operation: return take_operation(event, *start, end);
-    case Category::other: return;
+    case Category::launch: return take_launch(event, *start);
+    case Category::other:
+      if (!bounds_step(event.name)) return;
+      [[fallthrough]];
+    case Category::annotation:
+    case Category::operation: return take_host_event(event, category, *start, end);
+    case Category::device_annotation: return;
   }
+}
+
+void Gathering::take_launch(const Event& event, TraceTime start) {
+  const auto correlation = number_or_0(event.arguments.correlation);
+  if (correlation == 0) return;
+  const CollectiveKernel::Launch launch{start, thread_of(event.thread),
+                                        is_graph_launch(event.name)};
+  if (!launches_.try_emplace(correlation, launch).second) skip("a correlation of another launch");
 }
 
 void Gathering::take_device_work(const Event& event, Category category, TraceTime start,
@@ -104,12 +124,21 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
   kernels_.push_back(std::move(launched));
 }
 
-void Gathering::take_operation(const Event& event, TraceTime start, TraceTime end) {
-  if (event.name == gradient_ready) trace_.gradients.push_back({start, std::nullopt, end});
-  if (event.name != recorded_call) return;
-  TracedCollective call = call_of(event);
-  if (call.kind == "wait") return;  // for one that was called before
-  take_call(std::move(call), event, start, end);
+void Gathering::take_host_event(const Event& event, Category category, TraceTime start,
+                                TraceTime end) {
+  const std::uint64_t thread = thread_of(event.thread);
+  const Arguments& arguments = event.arguments;
+  if (is_gradient(event.name)) {
+    accumulations_.push_back({start, end, thread, has_hooks(event.name),
+                              pytorch::tensors_of(arguments.input_dims, arguments.input_types)});
+  } else if (event.name.starts_with(annotated_call)) {
+    take_call(annotated(event.name, arguments), event, start, end);
+  } else if (event.name == recorded_call) {
+    TracedCollective call = call_of(event);
+    if (call.kind != "wait") take_call(std::move(call), event, start, end);  // of an earlier one
+  } else if (category == Category::annotation || bounds_step(event.name)) {
+    trace_.ranges.push_back({start, end, thread, name_number(event.name)});
+  }
 }
 
 TracedCollective Gathering::call_of(const Event& event) const {
@@ -125,12 +154,6 @@ TracedCollective Gathering::call_of(const Event& event) const {
     refuse_ranks(place + "Process Group Ranks has", index(rank));
   }
   return call;
-}
-
-void Gathering::take_annotation(const Event& event, TraceTime start, TraceTime end) {
-  trace_.ranges.push_back({start, end, thread_of(event.thread), name_number(event.name)});
-  if (!event.name.starts_with(annotated_call)) return;
-  take_call(annotated(event.name, event.arguments), event, start, end);
 }
 
 void Gathering::take_call(TracedCollective call, const Event& event, TraceTime start,
@@ -158,6 +181,54 @@ void Gathering::take_rank(std::string_view rank, std::string_view world_size) {
 
 void Gathering::take_device(std::string_view number, std::string_view name) {
   device_names_.try_emplace(std::string(number), name);
+}
+
+// Times that are far from most are of no clock: zero among microseconds since 1970.
+void Gathering::drop_far_times() {
+  const auto visit = [&](const auto& take) {
+    take(tasks_, [](const Launched& one) { return one.task.start; });
+    take(kernels_, [](const LaunchedKernel& one) { return one.kernel.start; });
+    take(calls_, [](const HostCall& one) { return one.call.called; });
+    take(accumulations_, [](const Accumulation& one) { return one.start; });
+    take(trace_.ranges, [](const DeviceTrace::Range& one) { return one.start; });
+    take(launches_, [](const auto& one) { return one.second.at; });
+  };
+  std::vector<TraceTime> starts;
+  visit([&](const auto& list, const auto& start_of) {
+    for (const auto& one : list) starts.push_back(start_of(one));
+  });
+  if (starts.empty()) return;
+  const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
+  std::nth_element(starts.begin(), middle, starts.end());
+  const TraceTime from = *middle - a_day, to = *middle + a_day;
+  visit([&](auto& list, const auto& start_of) {
+    skip("a time of more than a day from most", std::erase_if(list, [&](const auto& one) {
+           return start_of(one) < from || start_of(one) > to;
+         }));
+  });
+  earliest_ = std::max(earliest_, from);
+}
+
+// An accumulation inside another one is of the same gradient. Without the sizes of all, what the
+// others leave of a bucket is not known: then none has one.
+void Gathering::join_gradients() {
+  sort_by(accumulations_, [](const Accumulation& one) {
+    return std::make_tuple(one.thread, one.start, !one.has_hooks);
+  });
+  const Accumulation* around = nullptr;
+  for (const Accumulation& one : accumulations_) {
+    const bool is_inside = around != nullptr && !one.has_hooks && one.thread == around->thread &&
+                           one.start <= around->end;
+    if (!is_inside) trace_.gradients.push_back({one.start, std::nullopt, one.end});
+    around = one.has_hooks ? &one : nullptr;
+    if (!one.tensor || trace_.gradients.back().parameter) continue;
+    trace_.gradients.back().parameter = static_cast<std::uint32_t>(trace_.parameters.size());
+    trace_.parameters.push_back(
+        {"gradient", ElementCount(one.tensor->elements), one.tensor->element_size});
+  }
+  if (trace_.parameters.size() == trace_.gradients.size()) return;
+  trace_.parameters.clear();
+  for (DeviceTrace::Gradient& gradient : trace_.gradients) gradient.parameter.reset();
 }
 
 void Gathering::join() {
@@ -206,6 +277,8 @@ std::string Gathering::device_name() const {
 }
 
 DeviceTrace Gathering::trace() {
+  drop_far_times();
+  join_gradients();
   join();
   count_from_the_earliest();
   sort_by(trace_.tasks, [](const auto& task) { return task.start; });

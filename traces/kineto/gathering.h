@@ -12,6 +12,7 @@
 #include "traces/device_trace/device_trace.h"
 #include "traces/kineto/event.h"
 #include "traces/kineto/joined_calls.h"
+#include "traces/pytorch/scalars.h"
 
 namespace paceline::traces::kineto {
 
@@ -20,7 +21,7 @@ namespace paceline::traces::kineto {
 class Gathering {
  public:
   void take(const Event& event);
-  void take_broken() { ++trace_.events, ++trace_.skipped; }  // an element that is no event
+  void take_broken();  // an element that is no event
   void take_rank(std::string_view rank, std::string_view world_size);
   void take_device(std::string_view number, std::string_view name);
 
@@ -37,14 +38,24 @@ class Gathering {
     std::uint64_t correlation;
   };
 
+  struct Accumulation {
+    TraceTime start, end;
+    std::uint64_t thread;
+    bool has_hooks;  // and so may have another one inside, which has the tensor
+    std::optional<pytorch::Tensors> tensor;
+  };
+
+  void skip(const char* what_is_wrong, std::uint64_t events = 1);
   void take_device_work(const Event& event, Category category, TraceTime start, TraceTime end);
   void take_collective_kernel(const Event& event, TraceTime start, TraceTime end);
-  void take_operation(const Event& event, TraceTime start, TraceTime end);
-  void take_annotation(const Event& event, TraceTime start, TraceTime end);
+  void take_launch(const Event& event, TraceTime start);
+  void take_host_event(const Event& event, Category category, TraceTime start, TraceTime end);
   void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
   [[nodiscard]] TracedCollective call_of(const Event& event) const;
   std::uint32_t name_number(std::string_view name);
 
+  void drop_far_times();
+  void join_gradients();
   void join();
   void count_from_the_earliest();
   [[nodiscard]] std::string device_name() const;
@@ -56,6 +67,7 @@ class Gathering {
   std::vector<Launched> tasks_;
   std::vector<LaunchedKernel> kernels_;
   std::vector<HostCall> calls_;
+  std::vector<Accumulation> accumulations_;
   std::map<std::string, std::string, std::less<>> device_names_;
   std::optional<std::string> device_;  // that of the first kernel
 };

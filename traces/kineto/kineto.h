@@ -13,10 +13,11 @@ namespace paceline::traces {
 
 // One rank's trace. Throws FormatError, with the byte in its message, for what is not JSON, is cut
 // off or has no traceEvents, and with the event for more ranks than traced_ranks_most
-// (device_trace/limits.h). Events that lack a time are counted in `skipped`.
+// (device_trace/limits.h). Events whose time or correlation cannot be are counted in `skipped`, and
+// by reason in `skipped_for`.
 //
 // A collective's host call is found by `record_param_comms`, or in older files by "nccl:...";
-// README.md tells how its kernel is found.
+// README.md tells how its kernel is found, and what each release of torch records.
 [[nodiscard]] DeviceTrace read_kineto(std::string_view json);
 
 }  // namespace paceline::traces

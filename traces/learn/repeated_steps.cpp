@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <tuple>
 
 namespace paceline::traces {
 namespace {
-
-constexpr std::string_view optimizer_prefix = "Optimizer.step";
 
 // Between one boundary and the next.
 std::vector<StepProfile> between(const std::vector<TraceTime>& boundaries) {
