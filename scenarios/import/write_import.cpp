@@ -210,8 +210,12 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     const DeviceTrace& trace = import.traces[t];
     if (trace.skipped == 0) continue;
-    fmt::print(out, "{}: {} of {} events are broken, and left out\n", import.files[t],
-               trace.skipped, trace.events);
+    std::string why;
+    for (const auto& [reason, events] : trace.skipped_for) {
+      why += fmt::format("{}{} with {}", why.empty() ? ": " : ", ", events, reason);
+    }
+    fmt::print(out, "{}: {} of {} events are broken, and left out{}\n", import.files[t],
+               trace.skipped, trace.events, why);
   }
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);

@@ -60,7 +60,7 @@ void Gathering::skip(const char* what_is_wrong, std::uint64_t events) {
 
 void Gathering::take_broken() {
   ++trace_.events;
-  skip("not an object");
+  skip("no keys");
 }
 
 void Gathering::take(const Event& event) {

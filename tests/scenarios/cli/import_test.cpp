@@ -112,7 +112,9 @@ TEST(Import, CountsEventsThatAreBroken) {
   text.replace(text.find("\"dur\":60.0"), 10, "\"dur\":-6.0");
   folder.write("0.json", text);
   const Ended imported = paceline({"import", "0.json"}, folder.path());
-  EXPECT_NE(imported.out.find("0.json: 1 of 12 events are broken, and left out"), std::string::npos)
+  EXPECT_NE(imported.out.find(
+                "0.json: 1 of 12 events are broken, and left out: 1 with a negative duration"),
+            std::string::npos)
       << imported.out;
   const Ended replayed = paceline({"replay", "0.json"}, folder.path());
   EXPECT_NE(replayed.out.find("events: 1 of 12 of rank 0 are broken"), std::string::npos)

@@ -136,7 +136,7 @@ TEST(Kineto, WhatCannotBeReadIsCounted) {
   EXPECT_EQ(
       trace.skipped_for,
       (std::map<std::string, std::uint64_t>{
-          {"a negative duration", 1}, {"no time that can be read", 4}, {"not an object", 3}}));
+          {"a negative duration", 1}, {"no time that can be read", 4}, {"no keys", 3}}));
   EXPECT_FALSE(trace.rank);
   EXPECT_EQ(trace.world_size, 0U);
   EXPECT_EQ(trace.device, "");
