@@ -56,6 +56,16 @@ void refuse_other_arithmetic(Section& workload) {
   }
 }
 
+void refuse_many_calls(const Field& trace, const training::StepProgram& program) {
+  constexpr std::ptrdiff_t calls_max = 10'000;
+  const auto calls = std::ranges::count_if(
+      program.operations, [](const auto& operation) { return call_of(operation) != nullptr; });
+  if (calls <= calls_max) return;
+  trace.fail(
+      fmt::format("has a step of {} collectives, of which replay takes up to {}", calls, calls_max),
+      "record a shorter step, such as one without gradient accumulation");
+}
+
 // Whose gradients the traced step is to have.
 std::optional<workload::Network> named_network(Section& workload) {
   const auto model = workload.field("model");
@@ -115,6 +125,7 @@ void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   const auto network = named_network(workload);
   const auto gradients = network ? std::optional(gradients_of(*network)) : std::nullopt;
   const auto traced = read_traced_run(path.string(), gradients ? &*gradients : nullptr);
+  refuse_many_calls(trace, traced->run.trace.program);
   traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
   scenario.workload = std::move(compute.workload);
   if (network) take_gradients(*network, compute, scenario);

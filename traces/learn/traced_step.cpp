@@ -276,15 +276,19 @@ std::uint32_t most_in_flight(const std::vector<TracedRanks>& ranks) {
   const Seconds hardly = seconds_of(right_behind);
   std::uint32_t most = 1;
   for (const TracedRanks& members : ranks) {
+    // Of those that are long enough to be seen.
+    std::vector<Seconds> starts, ends;
     for (const TracedSpan& one : members.spans) {
-      if (one.kind != OperationKind::collective) continue;
-      const auto is_open = [&](const TracedSpan& other) {
-        return other.kind == OperationKind::collective && other.start <= one.start &&
-               other.end > one.start + hardly;
-      };
-      // Its own span counts when it is long enough to be seen.
-      const auto open = std::ranges::count_if(members.spans, is_open);
-      most = std::max(most, static_cast<std::uint32_t>(open));
+      if (one.kind != OperationKind::collective || one.end <= one.start + hardly) continue;
+      starts.push_back(one.start);
+      ends.push_back(one.end);
+    }
+    std::ranges::sort(starts);
+    std::ranges::sort(ends);
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      while (ends[ended] <= starts[i] + hardly) ++ended;
+      most = std::max(most, static_cast<std::uint32_t>(i + 1 - ended));
     }
   }
   return most;
