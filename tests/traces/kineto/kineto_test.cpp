@@ -133,10 +133,9 @@ TEST(Kineto, WhatCannotBeReadIsCounted) {
   const DeviceTrace trace = read_kineto(kineto_fixture("odd.json"));
   EXPECT_EQ(trace.events, 18U);
   EXPECT_EQ(trace.skipped, 8U);
-  EXPECT_EQ(
-      trace.skipped_for,
-      (std::map<std::string, std::uint64_t>{
-          {"a negative duration", 1}, {"no time that can be read", 4}, {"no keys", 3}}));
+  EXPECT_EQ(trace.skipped_for,
+            (std::map<std::string, std::uint64_t>{
+                {"a negative duration", 1}, {"no time that can be read", 4}, {"no keys", 3}}));
   EXPECT_FALSE(trace.rank);
   EXPECT_EQ(trace.world_size, 0U);
   EXPECT_EQ(trace.device, "");
