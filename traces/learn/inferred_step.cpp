@@ -1,7 +1,11 @@
 #include "traces/learn/inferred_step.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "models/contract.h"
 #include "models/run/as_it_ran.h"
@@ -35,70 +39,98 @@ Operation operation_of(const TracedSpan& span) {
   return operation;
 }
 
-// What each operation waited for, by when they ran.
+// What each operation waited for, by when they ran. A lane's operations start in order: what one
+// waits for, those behind it do not list again.
 class Dependencies {
  public:
   // `first` are the first rank's spans.
   Dependencies(const StepTrace& apart, const std::vector<TracedSpan>& first)
-      : trace_(apart), first_(first) {
+      : trace_(apart), first_(first), after_(first.size()) {
+    std::map<training::LaneId, std::vector<OperationId>> computes;  // by lane
+    std::optional<OperationId> last_compute;
     for (OperationId id = 0; id < first.size(); ++id) {
-      if (is_call(id)) last_call_ = id;
+      if (first[id].kind == OperationKind::collective) {
+        calls_.push_back(id);
+        if (last_compute) after_[id] = {*last_compute};
+      } else {
+        computes[first[id].lane].push_back(id);
+        last_compute = id;
+      }
     }
+    for (const auto& [lane, of_lane] : computes) find_waits(of_lane);
   }
 
-  // Asked for in the program's order.
-  std::vector<OperationId> of(OperationId id) {
-    if (!is_call(id)) {
-      auto waits = waits_of(id);
-      computes_.push_back(id);
-      return waits;
-    }
-    if (computes_.empty()) return {};
-    return {computes_.back()};
-  }
+  // By operation.
+  [[nodiscard]] std::vector<std::vector<OperationId>> after() && { return std::move(after_); }
 
  private:
-  [[nodiscard]] bool is_call(OperationId id) const {
-    return first_[id].kind == OperationKind::collective;
-  }
+  struct EndedCall {
+    OperationId id;
+    bool was_waited_for;  // some rank idled until its end
+  };
 
-  // Whether a call had ended when an operation began, on every rank.
-  [[nodiscard]] bool ended_before(OperationId call, OperationId id) const {
-    return std::ranges::all_of(trace_.classes, [&](const RankClass& members) {
-      return members.intervals[call].end <= members.intervals[id].start;
-    });
-  }
-
-  // Whether some rank idled until the end of a call.
-  [[nodiscard]] bool was_waited_for(OperationId call, OperationId id) const {
-    return std::ranges::any_of(trace_.classes, [&](const RankClass& members) {
-      const Seconds idle_from =
-          computes_.empty() ? Seconds(0) : members.intervals[computes_.back()].end;
-      const Seconds end = members.intervals[call].end;
-      return end > idle_from && end <= members.intervals[id].start;
-    });
-  }
-
-  [[nodiscard]] std::vector<OperationId> waits_of(OperationId id) const {
-    std::vector<OperationId> waits;
-    bool waited = false;
-    for (OperationId call = id; call-- > 0;) {
-      if (!is_call(call) || !ended_before(call, id)) continue;
-      if (first_[call].collective == Collective::all_reduce) {
-        if (!first_[id].gradients.empty()) continue;
-        waited = waited || id > last_call_ || was_waited_for(call, id);
-        if (!waited) continue;
-      }
-      waits.push_back(call);
+  // By compute of a lane: the calls before it that had ended when it began, on every rank, and had
+  // not when the compute before it did.
+  [[nodiscard]] std::vector<std::vector<EndedCall>> newly_ended(
+      const std::vector<OperationId>& computes) const {
+    std::vector<std::size_t> seen_by;  // by call: that compute
+    for (const OperationId call : calls_) {
+      const auto behind = std::ranges::upper_bound(computes, call);
+      seen_by.push_back(static_cast<std::size_t>(behind - computes.begin()));
     }
-    std::ranges::reverse(waits);
-    return waits;
+    for (const RankClass& members : trace_.classes) {
+      std::vector<Seconds> starts;
+      for (const OperationId id : computes) {
+        const Seconds start = members.intervals[id].start;
+        starts.push_back(starts.empty() ? start : std::max(start, starts.back()));
+      }
+      for (std::size_t c = 0; c < calls_.size(); ++c) {
+        const auto later = std::ranges::lower_bound(starts, members.intervals[calls_[c]].end);
+        seen_by[c] = std::max(seen_by[c], static_cast<std::size_t>(later - starts.begin()));
+      }
+    }
+    std::vector<std::vector<EndedCall>> ended(computes.size());
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      const std::size_t i = seen_by[c];
+      if (i == computes.size()) continue;
+      const auto has_idled = [&](const RankClass& members) {
+        const Seconds from = i == 0 ? Seconds(0) : members.intervals[computes[i - 1]].end;
+        return members.intervals[calls_[c]].end > from;
+      };
+      ended[i].push_back({calls_[c], std::ranges::any_of(trace_.classes, has_idled)});
+    }
+    return ended;
+  }
+
+  void find_waits(const std::vector<OperationId>& computes) {
+    if (calls_.empty()) return;
+    const auto ended = newly_ended(computes);
+    std::set<OperationId> passed;  // all-reduces that have ended, and no compute waits for
+    for (std::size_t i = 0; i < computes.size(); ++i) {
+      const OperationId id = computes[i];
+      auto& waits = after_[id];
+      // All-reduces before this one are waited for.
+      OperationId end = id > calls_.back() ? id : 0;
+      for (const auto& [call, was_waited_for] : ended[i]) {
+        if (first_[call].collective != Collective::all_reduce) {
+          waits.push_back(call);
+          continue;
+        }
+        passed.insert(call);
+        if (was_waited_for) end = std::max(end, call + 1);
+      }
+      if (!first_[id].gradients.empty()) continue;
+      while (!passed.empty() && *passed.begin() < end) {
+        waits.push_back(passed.extract(passed.begin()).value());
+      }
+      std::ranges::sort(waits);
+    }
   }
 
   const StepTrace& trace_;
   const std::vector<TracedSpan>& first_;
-  OperationId last_call_ = 0;
-  std::vector<OperationId> computes_;  // so far
+  std::vector<OperationId> calls_;
+  std::vector<std::vector<OperationId>> after_;  // by operation
 };
 
 // What released each operation, as the scheduler would have it with the times that there were.
@@ -129,9 +161,9 @@ StepTrace inferred_step(std::vector<training::Lane> lanes, const std::vector<Tra
     for (const TracedSpan& span : members.spans) made.intervals.push_back({span.start, span.end});
   }
   const StepTrace apart = laid_apart(trace);
-  Dependencies dependencies(apart, first);
+  auto after = Dependencies(apart, first).after();
   for (OperationId id = 0; id < first.size(); ++id) {
-    trace.program.operations[id].after = dependencies.of(id);
+    trace.program.operations[id].after = std::move(after[id]);
   }
   infer_releases(trace);
   // An algorithm that the trace records stays: it is what ran.

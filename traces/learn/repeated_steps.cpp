@@ -38,14 +38,18 @@ bool are_alike(const TracedCollective& a, const TracedCollective& b) {
          std::tie(b.kind, b.count, b.element_size, b.group, b.group_size);
 }
 
-// Of the collectives; 0 where there is none, or all are alike: buckets of one step are, often.
+// Of the collectives; 0 where there is none, or all are alike: buckets of one step are, often. What
+// repeats is shorter by a period than what it is taken from: the longest beginning that is an end,
+// too (Knuth, Morris and Pratt).
 std::size_t period(const std::vector<TracedCollective>& calls) {
-  for (std::size_t p = 1; p * 2 <= calls.size(); ++p) {
-    const auto repeats = std::equal(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(p),
-                                    calls.begin() + static_cast<std::ptrdiff_t>(p), are_alike);
-    if (repeats) return p == 1 ? 0 : p;
+  std::vector<std::size_t> longest(calls.size() + 1);  // such a beginning of the first i calls
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    std::size_t length = longest[i];
+    while (length > 0 && !are_alike(calls[length], calls[i])) length = longest[length];
+    longest[i + 1] = are_alike(calls[length], calls[i]) ? length + 1 : 0;
   }
-  return 0;
+  const std::size_t shortest = calls.size() - longest.back();
+  return shortest == 1 || shortest * 2 > calls.size() ? 0 : shortest;
 }
 
 // The last thing that the host did, as far as the trace records it.

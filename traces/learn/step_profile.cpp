@@ -1,7 +1,9 @@
 #include "traces/learn/step_profile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "models/stats/interval_set.h"
 #include "traces/learn/repeated_steps.h"
@@ -66,22 +68,27 @@ std::vector<DeviceWork> work_of(const DeviceTrace& trace, std::vector<StepProfil
 
 using Launches = std::vector<const Task*>::const_iterator;
 
+// By what the tasks of one launch are in the order of their ends.
+std::pair<TraceTime, TraceTime> launch_and_end(const Task* task) {
+  return {*task->launched, task->end};
+}
+
 // What a graph holds is asked for at once, with its collectives: of those tasks the ones that were
 // done when the collective began count, too. `done` is when the tasks asked for before were.
 std::optional<TraceTime> ready_in_graph(const TracedCollective& traced, Launches next, Launches end,
                                         std::optional<TraceTime> done) {
   if (!traced.device) return done;
-  for (; next != end && *(*next)->launched == traced.called; ++next) {
-    if ((*next)->end <= traced.device->start)
-      done = std::max(done.value_or((*next)->end), (*next)->end);
-  }
-  return done;
+  const auto behind = std::ranges::upper_bound(
+      next, end, std::pair(traced.called, traced.device->start), {}, launch_and_end);
+  if (behind == next) return done;
+  const TraceTime last = (*std::prev(behind))->end;
+  return std::max(done.value_or(last), last);
 }
 
 // When the tasks launched before each call of the step are done; of the streams together, as which
 // of them computes is not told.
 void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& step) {
-  std::ranges::sort(work.launched, {}, [](const Task* task) { return *task->launched; });
+  std::ranges::sort(work.launched, {}, launch_and_end);
   std::ranges::sort(step.calls, {}, &ProfiledCall::called);
   std::optional<TraceTime> done;
   auto next = work.launched.begin();

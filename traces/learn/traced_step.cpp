@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -40,6 +41,7 @@ struct RankStep {
   const StepProfile* step = nullptr;
   TraceTime begin = 0, end = 0;
   std::vector<const Task*> launched;  // of the step, by launch
+  std::vector<TraceTime> first_from;  // by launch: the first start of those from it on
   // What the host did, in its order: a gradient or a collective.
   struct Item {
     TraceTime at;
@@ -95,7 +97,7 @@ RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
       *step.length < Seconds(0)) {
     throw FormatError(0, step.name + " has times that are too far apart", "record it again");
   }
-  RankStep made{&trace, &step, 0, step.end, {}, {}};
+  RankStep made{&trace, &step, 0, step.end, {}, {}, {}};
   made.begin = step.end - static_cast<TraceTime>(step.length->value() * 1e9 + 0.5);
   const auto is_within = [&](TraceTime host) {
     return host >= step.host_start && host < step.host_end;
@@ -104,6 +106,9 @@ RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
     if (task.launched && is_within(*task.launched)) made.launched.push_back(&task);
   }
   std::ranges::sort(made.launched, {}, [](const Task* task) { return *task->launched; });
+  for (const Task* task : made.launched) made.first_from.push_back(task->start);
+  std::partial_sum(made.first_from.rbegin(), made.first_from.rend(), made.first_from.rbegin(),
+                   [](TraceTime a, TraceTime b) { return std::min(a, b); });
   for (const auto& gradient : trace.gradients) {
     if (is_within(gradient.ready)) made.items.push_back({gradient.ready, &gradient, nullptr});
   }
@@ -179,11 +184,8 @@ class Done {
 std::optional<TraceTime> first_after(const RankStep& rank, const TracedCollective& call) {
   const auto later = std::ranges::upper_bound(rank.launched, call.returned, {},
                                               [](const Task* task) { return *task->launched; });
-  std::optional<TraceTime> first;
-  for (auto task = later; task != rank.launched.end(); ++task) {
-    first = std::min(first.value_or((*task)->start), (*task)->start);
-  }
-  return first;
+  if (later == rank.launched.end()) return std::nullopt;
+  return rank.first_from[static_cast<std::size_t>(later - rank.launched.begin())];
 }
 
 // By item: whether it is a collective that compute goes on after, on every rank.
@@ -325,15 +327,19 @@ std::uint32_t most_in_flight(const std::vector<TracedRanks>& ranks) {
   const Seconds hardly = seconds_of(right_behind);
   std::uint32_t most = 1;
   for (const TracedRanks& members : ranks) {
+    // Of those that are long enough to be seen.
+    std::vector<Seconds> starts, ends;
     for (const TracedSpan& one : members.spans) {
-      if (one.kind != OperationKind::collective) continue;
-      const auto is_open = [&](const TracedSpan& other) {
-        return other.kind == OperationKind::collective && other.start <= one.start &&
-               other.end > one.start + hardly;
-      };
-      // Its own span counts when it is long enough to be seen.
-      const auto open = std::ranges::count_if(members.spans, is_open);
-      most = std::max(most, static_cast<std::uint32_t>(open));
+      if (one.kind != OperationKind::collective || one.end <= one.start + hardly) continue;
+      starts.push_back(one.start);
+      ends.push_back(one.end);
+    }
+    std::ranges::sort(starts);
+    std::ranges::sort(ends);
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      while (ends[ended] <= starts[i] + hardly) ++ended;
+      most = std::max(most, static_cast<std::uint32_t>(i + 1 - ended));
     }
   }
   return most;
