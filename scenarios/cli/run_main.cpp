@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 
 #include "scenarios/cli/command.h"
@@ -71,6 +72,9 @@ int run_main(int argc, const char* const* argv) {
     return exit_bad_input;
   } catch (const BackendError& error) {
     complain(error.what());
+    return exit_environment;
+  } catch (const std::bad_alloc&) {
+    complain("there is not enough memory for this");
     return exit_environment;
   } catch (const std::exception& error) {
     complain(fmt::format("internal error: {}", error.what()));

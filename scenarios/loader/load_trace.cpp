@@ -51,6 +51,16 @@ void refuse_other_arithmetic(Section& workload) {
   }
 }
 
+void refuse_many_calls(const Field& trace, const training::StepProgram& program) {
+  constexpr std::ptrdiff_t calls_max = 10'000;  // tests/bench/README.md says what these take
+  const auto calls = std::ranges::count_if(
+      program.operations, [](const auto& operation) { return call_of(operation) != nullptr; });
+  if (calls <= calls_max) return;
+  trace.fail(
+      fmt::format("has a step of {} collectives, of which replay takes up to {}", calls, calls_max),
+      "record a shorter step, such as one without gradient accumulation");
+}
+
 }  // namespace
 
 void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
@@ -58,6 +68,7 @@ void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   refuse_other_arithmetic(workload);
   const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
   const auto traced = read_traced_run(path.string());
+  refuse_many_calls(trace, traced->run.trace.program);
   traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
   scenario.workload = std::move(compute.workload);
   scenario.workload.name = traced->run.name;
