@@ -90,27 +90,28 @@ constexpr int not_folded_status = 5;
 // What a simulation may take of the address space unless it is forced. Sanitizers take more.
 constexpr rlim_t memory_max = rlim_t{8} << 30;
 
-// To memory_max or less, where the process has less; returns the bytes.
-rlim_t limit_memory() {
+// Of this process, whose limit may be lower; returns it, in bytes.
+rlim_t limit_memory(bool forced) {
   rlimit memory{};
   ::getrlimit(RLIMIT_AS, &memory);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (forced) return memory.rlim_cur;
   memory.rlim_cur = std::min(memory.rlim_cur, memory_max);
   ::setrlimit(RLIMIT_AS, &memory);
 #endif
   return memory.rlim_cur;
 }
 
-std::string out_of_memory(const ResolvedPoint& point, rlim_t limit) {
-  if (point.force) return "the simulation needs more memory than there is";
-  return fmt::format(
-      "the simulation needs more than {:.2g} GiB of memory; --force lifts that limit",
-      static_cast<double>(limit) / (1 << 30));
+std::string out_of_memory(rlim_t limit) {
+  if (limit == RLIM_INFINITY) return "the simulation needs more memory than there is";
+  return fmt::format("the simulation needs more than the {:.2g} GiB of memory that it has{}",
+                     static_cast<double>(limit) / (1 << 30),
+                     limit == memory_max ? "; --force lifts that limit" : "");
 }
 
 // In the child: writes the line of a result or a failure, whatever happens.
 [[noreturn]] void run_and_exit(const ResolvedPoint& point, Attempt attempt, int output) {
-  const rlim_t limit = point.force ? RLIM_INFINITY : limit_memory();
+  const rlim_t limit = limit_memory(point.force);
   int status = 0;
   std::string text;
   try {
@@ -119,7 +120,7 @@ std::string out_of_memory(const ResolvedPoint& point, rlim_t limit) {
     text = reason.what();
     status = not_folded_status;
   } catch (const std::bad_alloc&) {
-    text = to_line(Reply(Failure{point.id, out_of_memory(point, limit)}));
+    text = to_line(Reply(Failure{point.id, out_of_memory(limit)}));
   } catch (const std::exception& error) {
     text = to_line(Reply(Failure{point.id, error.what()}));
   }
