@@ -241,33 +241,33 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
     : point_(point), chunks_(chunks), jobs_(jobs_of(point)), fabric_(point.cluster) {
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
-  Plans plans;
+  Calls calls;
   for (const training::Operation& operation : point.program.operations) {
     const Call* call = call_of(operation);
-    if (call == nullptr || !takes_part(*call) || plans.contains(*call)) continue;
-    plans.emplace(*call, planner.plan_of(*call));
+    if (call != nullptr && takes_part(*call)) calls.insert(*call);
   }
-  symmetry_ = find_symmetry(fabric_, colours(nodes.servers), sends_of(plans));
+  symmetry_ = find_symmetry(fabric_, colours(nodes.servers), sends_of(calls, planner));
   number_actors(RankCount(nodes.ranks().value() + nodes.servers));
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
     Tables& tables = tables_.emplace_back();
-    for (const auto& [call, plan] : plans) tables.emplace(call, folded(job, call, plan));
+    for (const Call& call : calls) tables.emplace(call, folded(job, call, planner.plan_of(call)));
   }
 }
 
-std::vector<SendRow> FoldedCalls::sends_of(const Plans& plans) const {
+std::vector<SendRow> FoldedCalls::sends_of(const Calls& calls,
+                                           const training::Planner& planner) const {
   std::vector<SendRow> rows;
   std::map<Structure, std::uint64_t> structures;
   // Calls are ordered by count: the largest of a structure comes first, whose sizes are told apart
   // best.
-  for (auto of_call = plans.rbegin(); of_call != plans.rend(); ++of_call) {
-    const auto& [call, plan] = *of_call;
-    if (call.known() != nullptr) continue;
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    if (call->known() != nullptr) continue;
+    const Plan plan = planner.plan_of(*call);
     const auto [entry, is_new] =
-        structures.try_emplace(structure_of(call, plan, chunks_), structures.size());
+        structures.try_emplace(structure_of(*call, plan, chunks_), structures.size());
     if (!is_new) continue;
     for (const Job& job : jobs_) {
-      add_sends(plan, call.simulated()->wire, fabric_, chunks_, entry->second,
+      add_sends(plan, call->simulated()->wire, fabric_, chunks_, entry->second,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }

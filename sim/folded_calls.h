@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -60,9 +61,11 @@ class FoldedCalls {
 
  private:
   using Call = training::CollectiveCall;
-  using Plans = std::map<Call, collectives::Plan>;
+  using Calls = std::set<Call>;  // each once
 
-  [[nodiscard]] std::vector<SendRow> sends_of(const Plans& plans) const;
+  // Plans are made when they are asked for, and not kept: those of many sizes fill the memory.
+  [[nodiscard]] std::vector<SendRow> sends_of(const Calls& calls,
+                                              const training::Planner& planner) const;
   [[nodiscard]] std::vector<std::uint64_t> colours(std::uint32_t servers) const;
   void number_actors(RankCount endpoints);
   CallTable folded(std::size_t job, const Call& call, const collectives::Plan& plan);

@@ -125,6 +125,53 @@ double work_of(const CallTable& table) {
   return work;
 }
 
+using TakesPart = std::function<bool(const CollectiveCall&)>;
+
+// Unless forced. `work` is work_of() all calls that the step makes.
+void refuse_too_much_work(const ResolvedPoint& point, const FoldedCalls& calls, double work) {
+  if (work <= work_max || point.force) return;
+  std::size_t classes = 0;
+  for (const JobActors& actors : calls.actors()) classes += actors.members.size();
+  throw NotFolded(fmt::format("{} ranks fall into {} symmetry classes",
+                              point.cluster.ranks().value(), classes));
+}
+
+// The same before calls of many sizes are folded, which takes long: it would be too much if all
+// calls that differ in their sizes were as small as the smallest.
+void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPart& takes_part) {
+  constexpr std::size_t few = 16;
+  struct Kind {
+    CollectiveCall smallest;
+    std::set<ElementCount> sizes;
+    double calls = 0;
+  };
+  std::map<CollectiveCall, Kind> kinds;  // by a call without its size
+  std::size_t sizes = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->simulated() == nullptr || !takes_part(*call)) continue;
+    CollectiveCall of_kind = *call;
+    of_kind.count = ElementCount(0);
+    Kind& kind = kinds.try_emplace(of_kind, *call).first->second;
+    if (call->count < kind.smallest.count) kind.smallest = *call;
+    if (kind.sizes.insert(call->count).second) ++sizes;
+    ++kind.calls;
+  }
+  if (sizes <= few) return;
+  const FoldedCalls calls(point, chunks, [&](const CollectiveCall& call) {
+    CollectiveCall of_kind = call;
+    of_kind.count = ElementCount(0);
+    const auto kind = kinds.find(of_kind);
+    return kind != kinds.end() && kind->second.smallest == call;
+  });
+  double work = 0;
+  for (const auto& tables : calls.tables()) {
+    for (const auto& [of_kind, kind] : kinds)
+      work += work_of(tables.at(kind.smallest)) * kind.calls;
+  }
+  refuse_too_much_work(point, calls, work);
+}
+
 // A simulation of some of a point's operations, which shares its solver with others.
 class FoldedSimulation {
  public:
@@ -132,7 +179,7 @@ class FoldedSimulation {
 
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, RateSolver& solver,
-                   const std::function<bool(const CollectiveCall&)>& takes_part)
+                   const TakesPart& takes_part)
       : point_(point),
         calls_(point, chunks, takes_part),
         network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver, solves_max) {}
@@ -143,7 +190,14 @@ class FoldedSimulation {
   // classes takes too long.
   StepTrace run(const training::StepProgram& program, std::span<const Job> jobs,
                 const TableOf& table_of) {
-    refuse_too_much_work(program, jobs.size(), table_of);
+    double work = 0;
+    for (const training::Operation& operation : program.operations) {
+      const CollectiveCall* call = call_of(operation);
+      for (std::size_t j = 0; call != nullptr && j < jobs.size(); ++j) {
+        if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
+      }
+    }
+    refuse_too_much_work(point_, calls_, work);
     std::vector<std::unique_ptr<StepRun>> steps;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       const auto table = [&, j](training::OperationId id) -> const CallTable& {
@@ -163,23 +217,6 @@ class FoldedSimulation {
   }
 
  private:
-  void refuse_too_much_work(const training::StepProgram& program, std::size_t jobs,
-                            const TableOf& table_of) const {
-    double work = 0;
-    for (const training::Operation& operation : program.operations) {
-      const CollectiveCall* call = call_of(operation);
-      if (call == nullptr) continue;
-      for (std::size_t j = 0; j < jobs; ++j) {
-        if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
-      }
-    }
-    if (work <= work_max || point_.force) return;
-    std::size_t classes = 0;
-    for (const JobActors& actors : calls_.actors()) classes += actors.members.size();
-    throw NotFolded(fmt::format("{} ranks fall into {} symmetry classes",
-                                point_.cluster.ranks().value(), classes));
-  }
-
   const ResolvedPoint& point_;
   FoldedCalls calls_;
   FoldedNetwork network_;
@@ -264,11 +301,13 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   if (notifications_queue(point)) {
     throw NotFolded("ready notifications queue behind data to the same rank");
   }
+  const bool all_take_part = chunks == Chunks::exact || !one_call_at_a_time(point);
+  const auto takes_part = [&](const CollectiveCall& call) {
+    return all_take_part || !is_rooted(call) || call.known() != nullptr;
+  };
+  if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   RateSolver solver;
-  FoldedSimulation step(point, chunks, solver, [&](const CollectiveCall& call) {
-    return chunks == Chunks::exact || !one_call_at_a_time(point) || !is_rooted(call) ||
-           call.known() != nullptr;
-  });
+  FoldedSimulation step(point, chunks, solver, takes_part);
   if (step.calls().unevenness() > 0 && step.calls().pace_is_shared() &&
       cost::transfers_about(point) <= cost::flow_transfers_max) {
     throw NotFolded("transfers of unequal chunks that set the pace share links");

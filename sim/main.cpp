@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -17,11 +19,14 @@
 #include <exception>
 #include <iostream>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 
 #include "models/contract.h"
 #include "models/cost/auto_choice.h"
+#include "models/cost/calls_alone.h"
+#include "models/cost/closed_step.h"
 #include "models/cost/effort.h"
 #include "sim/flow_step.h"
 #include "sim/folded_step.h"
@@ -82,8 +87,31 @@ struct Outcome {
 
 constexpr int not_folded_status = 5;
 
+// What a simulation may take of the address space unless it is forced. Sanitizers take more.
+constexpr rlim_t memory_max = rlim_t{8} << 30;
+
+// Of this process, whose limit may be lower; returns it, in bytes.
+rlim_t limit_memory(bool forced) {
+  rlimit memory{};
+  ::getrlimit(RLIMIT_AS, &memory);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (forced) return memory.rlim_cur;
+  memory.rlim_cur = std::min(memory.rlim_cur, memory_max);
+  ::setrlimit(RLIMIT_AS, &memory);
+#endif
+  return memory.rlim_cur;
+}
+
+std::string out_of_memory(rlim_t limit) {
+  if (limit == RLIM_INFINITY) return "the simulation needs more memory than there is";
+  return fmt::format("the simulation needs more than the {:.2g} GiB of memory that it has{}",
+                     static_cast<double>(limit) / (1 << 30),
+                     limit == memory_max ? "; --force lifts that limit" : "");
+}
+
 // In the child: writes the line of a result or a failure, whatever happens.
 [[noreturn]] void run_and_exit(const ResolvedPoint& point, Attempt attempt, int output) {
+  const rlim_t limit = limit_memory(point.force);
   int status = 0;
   std::string text;
   try {
@@ -91,6 +119,8 @@ constexpr int not_folded_status = 5;
   } catch (const NotFolded& reason) {
     text = reason.what();
     status = not_folded_status;
+  } catch (const std::bad_alloc&) {
+    text = to_line(Reply(Failure{point.id, out_of_memory(limit)}));
   } catch (const std::exception& error) {
     text = to_line(Reply(Failure{point.id, error.what()}));
   }
@@ -158,6 +188,65 @@ std::string fall_back(const ResolvedPoint& point, double transfers, const std::s
   return to_line(reply);
 }
 
+Outcome fold(const ResolvedPoint& point, double transfers) {
+  // Where equal chunks are no good approximation, every rank is followed as long as may be.
+  const bool evens_out = one_call_at_a_time(point);
+  Outcome outcome{Outcome::Kind::not_folded, {}};
+  if (transfers <= (evens_out ? exact_transfers_max : cost::flow_transfers_max)) {
+    outcome = run_in_child(point, Attempt::folded_exact);
+    if (outcome.kind != Outcome::Kind::not_folded || transfers <= few_transfers_max || !evens_out) {
+      return outcome;
+    }
+  }
+  const bool tried_exactly = !outcome.text.empty();
+  outcome = run_in_child(point, Attempt::folded_even);
+  // Following every rank is still ten times as fast as flow.
+  if (outcome.kind == Outcome::Kind::not_folded && !tried_exactly &&
+      transfers <= cost::flow_transfers_max) {
+    outcome = run_in_child(point, Attempt::folded_exact);
+  }
+  return outcome;
+}
+
+// A step whose calls are too many to be followed through it, one at a time: each is simulated
+// alone, or where that cannot be folded is as formulas have it, and all ranks end it together.
+std::string run_calls_alone(ResolvedPoint point, double transfers) {
+  std::uint64_t solves = 0;
+  std::size_t by_formula = 0;
+  const std::size_t predicted = cost::time_calls_alone(point, [&](const ResolvedPoint& one) {
+    const Outcome outcome = fold(one, cost::transfers_about(one));
+    if (outcome.kind == Outcome::Kind::done) {
+      const Reply reply = traces::reply_from_line(outcome.text, one.program);
+      if (const auto* result = std::get_if<Result>(&reply)) {
+        solves += result->simgrid_solves;
+        return result->totals.step;
+      }
+    }
+    ++by_formula;
+    return cost::predict_closed(one).totals.step;
+  });
+  const Outcome outcome = run_in_child(point, Attempt::folded_even);
+  if (outcome.kind != Outcome::Kind::done) return line_of(point, outcome);
+  Reply reply = traces::reply_from_line(outcome.text, point.program);
+  if (auto* result = std::get_if<Result>(&reply)) {
+    result->transfers = static_cast<std::uint64_t>(transfers);
+    result->simgrid_solves = solves;
+    result->notes.push_back(fmt::format(
+        "folded: too many collectives to follow; all ranks begin and end each together, "
+        "as {} simulated alone have it{}",
+        predicted - by_formula,
+        by_formula == 0 ? "" : fmt::format(", and {} by formulas", by_formula)));
+  }
+  return to_line(reply);
+}
+
+bool has_several_calls(const training::StepProgram& program) {
+  return std::ranges::count_if(program.operations, [](const training::Operation& operation) {
+           const auto* call = call_of(operation);
+           return call != nullptr && call->simulated() != nullptr;
+         }) > 1;
+}
+
 std::string run_folded(const ResolvedPoint& point) {
   const double transfers = cost::transfers_about(point);
   if (transfers == std::numeric_limits<double>::infinity()) {
@@ -167,27 +256,13 @@ std::string run_folded(const ResolvedPoint& point) {
                                   point.cluster.ranks().value()),
                       true}));
   }
-  // Where equal chunks are no good approximation, every rank is followed as long as may be.
-  const bool evens_out = one_call_at_a_time(point);
-  Outcome outcome{Outcome::Kind::not_folded, {}};
-  if (transfers <= (evens_out ? exact_transfers_max : cost::flow_transfers_max)) {
-    outcome = run_in_child(point, Attempt::folded_exact);
-    const bool falls_back = transfers <= few_transfers_max || !evens_out;
-    if (outcome.kind == Outcome::Kind::not_folded && falls_back) {
-      return fall_back(point, transfers, outcome.text);
-    }
+  const Outcome outcome = fold(point, transfers);
+  if (outcome.kind != Outcome::Kind::not_folded) return line_of(point, outcome);
+  const bool is_refused = transfers > cost::flow_transfers_max && !point.force;
+  if (is_refused && one_call_at_a_time(point) && has_several_calls(point.program)) {
+    return run_calls_alone(point, transfers);
   }
-  if (outcome.kind == Outcome::Kind::not_folded) {
-    const bool tried_exactly = !outcome.text.empty();
-    outcome = run_in_child(point, Attempt::folded_even);
-    // Following every rank is still ten times as fast as flow.
-    if (outcome.kind == Outcome::Kind::not_folded && !tried_exactly &&
-        transfers <= cost::flow_transfers_max) {
-      outcome = run_in_child(point, Attempt::folded_exact);
-    }
-  }
-  if (outcome.kind == Outcome::Kind::not_folded) return fall_back(point, transfers, outcome.text);
-  return line_of(point, outcome);
+  return fall_back(point, transfers, outcome.text);
 }
 
 std::string run_named(const ResolvedPoint& point) {
@@ -229,6 +304,9 @@ int serve() {
     try {
       const ResolvedPoint point = traces::point_from_line(line);
       reply = run_point(point);
+    } catch (const std::bad_alloc&) {
+      std::cerr << "paceline-sim: not enough memory\n";
+      return 3;
     } catch (const std::exception& error) {
       std::cerr << "paceline-sim: not a point: " << error.what() << '\n';
       return 2;

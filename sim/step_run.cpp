@@ -15,9 +15,7 @@ StepRun::StepRun(const training::StepProgram& program, std::vector<StepActor> ac
       actors_(std::move(actors)),
       network_(network),
       table_of_(std::move(table_of)),
-      queues_(program),
-      runs_(program.operations.size()),
-      actors_left_(program.operations.size(), static_cast<Actor>(actors_.size())) {
+      queues_(program) {
   if (wires) wires_.emplace();
 }
 
@@ -40,19 +38,23 @@ void StepRun::start(Actor actor, OperationId id) {
     return;
   }
   const CallTable& table = table_of_(id);
-  if (!runs_[id]) {
-    runs_[id] = std::make_unique<CollectiveRun>(table, network_, wires_ ? &*wires_ : nullptr,
-                                                [this, id](Actor done) { finish(done, id); });
+  const auto [entry, is_new] = live_.try_emplace(id);
+  if (is_new) {
+    runs_.push_back(std::make_unique<CollectiveRun>(table, network_, wires_ ? &*wires_ : nullptr,
+                                                    [this, id](Actor done) { finish(done, id); }));
+    entry->second = {runs_.back().get(), static_cast<Actor>(actors_.size())};
   }
+  CollectiveRun* run = entry->second.run;
   if (table.start > Seconds(0)) {
-    network_.at(network_.now() + table.start, [this, actor, id] { runs_[id]->join(actor); });
+    network_.at(network_.now() + table.start, [run, actor] { run->join(actor); });
   } else {
-    runs_[id]->join(actor);
+    run->join(actor);
   }
 }
 
 void StepRun::finish(Actor actor, OperationId id) {
-  --actors_left_[id];
+  const auto live = live_.find(id);
+  if (live != live_.end() && --live->second.actors_left == 0) live_.erase(live);
   schedulers_[actor].finish(id, network_.now());
   start_ready(actor);
 }
@@ -70,9 +72,7 @@ StepTrace StepRun::trace() const {
 
 std::vector<CollectiveRun*> StepRun::live_calls() const {
   std::vector<CollectiveRun*> live;
-  for (OperationId id = 0; id < runs_.size(); ++id) {
-    if (runs_[id] && actors_left_[id] > 0) live.push_back(runs_[id].get());
-  }
+  for (const auto& [id, call] : live_) live.push_back(call.run);
   return live;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -55,10 +56,14 @@ class StepRun {
   TableOf table_of_;
   std::optional<Wires> wires_;
   training::LaneQueues queues_;
-  // By operation, from the first actor to join until the end: a run reports its last actor from
-  // its own code, so it cannot be dropped there.
+  struct LiveCall {
+    CollectiveRun* run;
+    Actor actors_left;
+  };
+  // Of all calls that were joined, until the end: a run reports its last actor from its own code,
+  // so it cannot be dropped there.
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
-  std::vector<Actor> actors_left_;               // by operation
+  std::map<training::OperationId, LiveCall> live_;
   std::vector<training::Scheduler> schedulers_;  // by actor, once the step has started
 };
 

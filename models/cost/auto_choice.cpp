@@ -13,15 +13,6 @@ namespace {
 
 using training::CollectiveCall;
 
-ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
-  ResolvedPoint one;
-  one.id = point.id;
-  one.cluster = job_cluster(point);
-  one.fidelity = point.fidelity;
-  one.program = training::one_call_program(call);
-  return one;
-}
-
 struct PredictedTime {
   std::string_view algorithm;
   Seconds time;
@@ -71,6 +62,15 @@ void AutomaticChoice::add_to(Result& result) const {
   const auto sentences = assumptions.sentences();
   result.notes.insert(result.notes.begin(), sentences.begin(), sentences.end());
   result.chosen = algorithms;
+}
+
+ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
+  ResolvedPoint one;
+  one.id = point.id;
+  one.cluster = job_cluster(point);
+  one.fidelity = point.fidelity;
+  one.program = training::one_call_program(call);
+  return one;
 }
 
 AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict) {

@@ -14,6 +14,9 @@ namespace paceline::cost {
 // Predicts the time of a point; nullopt when that would take too much effort.
 using PredictTime = std::function<std::optional<Seconds>(const ResolvedPoint&)>;
 
+// A point of one call and nothing else, on the nodes of the point's job, all ranks of one speed.
+[[nodiscard]] ResolvedPoint alone(const ResolvedPoint& point, const training::CollectiveCall& call);
+
 struct AutomaticChoice {
   std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
   Assumptions assumptions;                                  // one for each different call

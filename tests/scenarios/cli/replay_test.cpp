@@ -126,6 +126,43 @@ TEST(Replay, TakesWhatAPredictionTook) {
   EXPECT_TRUE(points[0]["measured"].is_null());
 }
 
+// 1 ms of compute before each of some collectives of 1 ms, which compute waits for.
+std::string many_calls(int calls) {
+  std::vector<TracedSpan> rank;
+  for (int i = 0; i < calls; ++i) {
+    rank.push_back(compute("layer", OperationKind::forward, 2 * i, 2 * i + 1));
+    rank.push_back(bucket(million + 1000 * static_cast<std::uint64_t>(i), 2 * i + 1, 2 * i + 2));
+  }
+  return file_of({rank});
+}
+
+TEST(Replay, TakesAStepOfUpToTenThousandCollectives) {
+  const Folder folder;
+  folder.write("many.trace", many_calls(10'000));
+  const Ended done = paceline({"replay", "many.trace", "--json", "-"}, folder.path());
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NEAR(step_ms(json::parse(done.out)["points"].at(0)), 20'000, 1e-6);
+  folder.write("more.trace", many_calls(10'001));
+  const Ended more = paceline({"replay", "more.trace"}, folder.path());
+  EXPECT_EQ(more.exit_code, 2);
+  EXPECT_EQ(more.err,
+            "paceline: more.trace: trace \"more.trace\" has a step of 10001 collectives, more than "
+            "the 10000 that can be replayed; record a shorter step, such as one without gradient "
+            "accumulation\n");
+}
+
+// NCCL takes trees there, whose ranks are all different: following them takes minutes.
+TEST(Replay, SimulatesManyCallsAloneWhereTheyAreTooManyToFollow) {
+  const Folder folder;
+  folder.write("many.trace", many_calls(400));
+  const json points = points_of(
+      {"replay", "many.trace", "--set", "cluster.preset=dgx-a100", "--set", "gpus=1024"}, folder);
+  const double compute_ms = 400;
+  EXPECT_GT(step_ms(points.at(0)), compute_ms + 400 * 0.3);
+  EXPECT_LT(step_ms(points.at(0)), compute_ms + 400 * 0.4);
+  EXPECT_NE(points[0].dump().find("too many collectives to follow"), std::string::npos);
+}
+
 // Rank 0 is ready at 50 ms then: 10 ms of transfer and 5 of its optimizer.
 TEST(Replay, MakesOneRankSlower) {
   const Folder folder;

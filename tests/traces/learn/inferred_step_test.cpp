@@ -60,6 +60,51 @@ TEST(InferredStep, LetsBackwardPassAllReduces) {
   EXPECT_EQ(program.operations[4].after, (std::vector<training::OperationId>{1, 3}));
 }
 
+// Each compute begins when the call before it ended; the calls before that one it waits for through
+// the compute before.
+TEST(InferredStep, ListsACallOnceWhereALaneWaitsForIt) {
+  std::vector<TracedSpan> rank{compute("a", OperationKind::forward, 0, 10)};
+  for (int i = 1; i < 1000; ++i) {
+    rank.push_back(call(Collective::all_reduce, 120, 20 * i - 10, 20 * i));
+    rank.push_back(compute("next", OperationKind::forward, 20 * i, 20 * i + 10));
+  }
+  const auto program = trace_of({rank}).program;
+  for (training::OperationId id = 1; id < program.operations.size(); ++id) {
+    EXPECT_EQ(program.operations[id].after, std::vector{id - 1});
+  }
+  EXPECT_NEAR(replayed_us(program, 1), 1999 * 10, 1e-6);
+}
+
+// Of two slots the second call may end first: "b" waits for it alone, "c" for the first as well.
+TEST(InferredStep, WaitsForCallsThatEndOutOfOrder) {
+  const std::vector<TracedSpan> rank{
+      compute("a", OperationKind::forward, 0, 10), call(Collective::all_to_all, 400, 10, 40),
+      call(Collective::all_to_all, 120, 10, 20), compute("b", OperationKind::forward, 20, 30),
+      compute("c", OperationKind::forward, 40, 50)};
+  const auto program = inferred_step({{"compute", training::LaneKind::compute},
+                                      {"communication", training::LaneKind::communication, 2}},
+                                     {{{Rank(0)}, rank}})
+                           .program;
+  EXPECT_EQ(program.operations[3].after, (std::vector<training::OperationId>{2}));
+  EXPECT_EQ(program.operations[4].after, (std::vector<training::OperationId>{1}));
+  EXPECT_NEAR(replayed_us(program, 1), 50, 1e-9);
+}
+
+// Compute of another lane waits for what it waits for itself.
+TEST(InferredStep, ListsACallOnEachLaneThatWaitsForIt) {
+  std::vector<TracedSpan> rank{
+      compute("a", OperationKind::forward, 0, 10), call(Collective::all_to_all, 400, 10, 20),
+      compute("b", OperationKind::forward, 20, 30), compute("c", OperationKind::copy, 20, 25)};
+  rank.back().lane = 2;
+  const auto program = inferred_step({{"compute", training::LaneKind::compute},
+                                      {"communication", training::LaneKind::communication},
+                                      {"copies", training::LaneKind::compute}},
+                                     {{{Rank(0)}, rank}})
+                           .program;
+  EXPECT_EQ(program.operations[2].after, (std::vector<training::OperationId>{1}));
+  EXPECT_EQ(program.operations[3].after, (std::vector<training::OperationId>{1}));
+}
+
 // Compute after an all-to-all that had ended on both ranks waits for it; where one rank went on
 // before it ended, it does not.
 TEST(InferredStep, WaitsForWhatHadEndedOnEveryRank) {

@@ -49,6 +49,19 @@ TEST(RepeatedSteps, AreSequencesOfCollectives) {
   EXPECT_EQ(steps[2].host_end, 262);
 }
 
+// Of 100,000 alike but for the last of each half; and then for the last alone.
+TEST(RepeatedSteps, AreFoundAmongManyCollectives) {
+  DeviceTrace trace;
+  for (TraceTime at = 1; at <= 100'000; ++at) {
+    add_call(trace, "allreduce", at % 50'000 == 0 ? 200 : 100, 10 * at);
+  }
+  const auto steps = repeated_steps(trace);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[1].host_start, 500'010);
+  trace.collectives[49'999].count = ElementCount(100);
+  EXPECT_TRUE(repeated_steps(trace).empty());
+}
+
 TEST(RepeatedSteps, AreNotGuessed) {
   DeviceTrace alike;  // layers of one step, or steps of one bucket
   for (const TraceTime at : {10, 20, 30, 40}) add_call(alike, "allreduce", 100, at);
