@@ -61,9 +61,9 @@ void refuse_many_calls(const Field& trace, const training::StepProgram& program)
   const auto calls = std::ranges::count_if(
       program.operations, [](const auto& operation) { return call_of(operation) != nullptr; });
   if (calls <= calls_max) return;
-  trace.fail(
-      fmt::format("has a step of {} collectives, of which replay takes up to {}", calls, calls_max),
-      "record a shorter step, such as one without gradient accumulation");
+  trace.fail(fmt::format("has a step of {} collectives, more than the {} that can be replayed",
+                         calls, calls_max),
+             "record a shorter step, such as one without gradient accumulation");
 }
 
 // Whose gradients the traced step is to have.
