@@ -10,7 +10,8 @@ or RANK and WORLD_SIZE, and meets the others at --address and --port or MASTER_A
 Each layer has one tensor, of 262144 floats unless told otherwise, and waits instead of computing, on
 a schedule of its own (tests/bench/ddp_rank.py): half of --compute-ms forward, all of it backward.
 Rank 0 prints the median step, its own and the slowest rank's, and their spread. With --record the
-timed steps are in PREFIX.<rank>.trace, or PREFIX.trace of one rank.
+timed steps are in PREFIX.<rank>.trace, or PREFIX.trace of one rank. With --profile they are in that
+file as torch.profiler exports them by default: without shapes, so without the sizes of gradients.
 """
 import argparse
 import contextlib
@@ -34,13 +35,15 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cap-mb", type=float, default=25.0)
     parser.add_argument("--layers", type=int, default=24)
-    parser.add_argument("--elements", type=int, default=262144, help="of each layer's tensor")
+    parser.add_argument("--elements", default="262144",
+                        help="of each layer's tensor; of several, A,B,C, in turn")
     parser.add_argument("--compute-ms", type=float, default=4.0,
                         help="of a layer's backward pass; half of it forward")
     parser.add_argument("--optimizer-ms", type=float, default=2.0)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--record", metavar="PREFIX")
+    parser.add_argument("--profile", metavar="FILE")
     parser.add_argument("--collectives", action="store_true", help="record when each one ended")
     parser.add_argument("--rank", type=int, default=int(os.environ.get("RANK", "-1")))
     parser.add_argument("--world", type=int, default=int(os.environ.get("WORLD_SIZE", "1")))
@@ -79,19 +82,39 @@ def make_optimizer(torch, parameters, schedule, seconds):
     return Waiting(parameters, {})
 
 
+def recorder(asked, torch):
+    """What records the timed steps, and what to call after each of them."""
+    if asked.profile:
+        profiler = torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU],
+            on_trace_ready=lambda of: of.export_chrome_trace(asked.profile))
+        return profiler, profiler.step
+    if asked.record:
+        import paceline_recorder
+        return paceline_recorder.record(asked.record + ".trace", steps=asked.steps,
+                                        collectives=asked.collectives), lambda: None
+    return contextlib.nullcontext(), lambda: None
+
+
+def make_model(asked, schedule, torch):
+    import ddp_rank
+    workload = {"forward_s": asked.compute_ms / 2e3, "backward_s": asked.compute_ms / 1e3}
+    sizes = [int(size) for size in asked.elements.split(",")]
+    gradients = [torch.full((size,), asked.rank + 1.0) for size in sizes]
+    return torch.nn.Sequential(*(
+        ddp_rank.Layer(workload, schedule, gradients[layer % len(gradients)])
+        for layer in range(asked.layers)))
+
+
 def train(asked, torch, dist):
     import ddp_rank
-    import paceline_recorder
     schedule = ddp_rank.Schedule()
-    workload = {"forward_s": asked.compute_ms / 2e3, "backward_s": asked.compute_ms / 1e3}
-    gradient = torch.full((asked.elements,), asked.rank + 1.0)
-    layers = [ddp_rank.Layer(workload, schedule, gradient) for _ in range(asked.layers)]
-    model = torch.nn.Sequential(*layers)
+    model = make_model(asked, schedule, torch)
     if asked.world > 1:
         model = torch.nn.parallel.DistributedDataParallel(
             model, bucket_cap_mb=asked.cap_mb, gradient_as_bucket_view=True)
     optimizer = make_optimizer(torch, model.parameters(), schedule, asked.optimizer_ms / 1e3)
-    inputs = torch.zeros(asked.batch, requires_grad=True)
+    inputs = torch.zeros(asked.batch)
 
     def step():
         begin = time.perf_counter()
@@ -103,12 +126,12 @@ def train(asked, torch, dist):
 
     for _ in range(WARM_UP_STEPS):
         step()
-    recording = contextlib.nullcontext()
-    if asked.record:
-        recording = paceline_recorder.record(asked.record + ".trace", steps=asked.steps,
-                                             collectives=asked.collectives)
+    recording, step_done = recorder(asked, torch)
+    times = torch.zeros(asked.steps, dtype=torch.float64)
     with recording:
-        times = torch.tensor([step() for _ in range(asked.steps)], dtype=torch.float64)
+        for number in range(asked.steps):
+            times[number] = step()
+            step_done()
     slowest = times.clone()
     if asked.world > 1:
         dist.all_reduce(slowest, op=dist.ReduceOp.MAX)

@@ -35,6 +35,7 @@ struct TracedCollective {
   // On the device; nullopt where nothing ran there (a group of one) or it was cut off.
   struct OnDevice {
     TraceTime start, end;
+    std::optional<std::uint32_t> stream = std::nullopt;  // where the trace tells it
   };
   std::optional<OnDevice> device;
 };
@@ -76,6 +77,14 @@ struct DeviceTrace {
     TraceTime copied = ready;
   };
 
+  // A stream, or the host, was told to go on only after what another stream had been given.
+  struct Wait {
+    TraceTime at;                      // on the host; what it launches later waits, if on `stream`
+    TraceTime recorded;                // on the host; waited for is what was launched before
+    std::optional<std::uint32_t> of;   // the stream that is waited for; not recorded: any
+    std::optional<std::uint32_t> stream = std::nullopt;  // that waits; not recorded: any
+  };
+
   std::optional<Rank> rank;
   std::uint32_t world_size = 0;     // 0: not recorded
   std::uint32_t devices = 0;        // of the rank's node, as listed; 0: not recorded
@@ -90,6 +99,9 @@ struct DeviceTrace {
   std::vector<Parameter> parameters;
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
+  // In the order of the host; without those that calls of collectives make, where streams are not
+  // recorded. Empty where the trace tells nothing of waiting.
+  std::vector<Wait> waits;
   // Without, those of its collectives are the order of what the host did, and it has nothing else.
   bool has_times = true;
   std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read

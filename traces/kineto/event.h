@@ -15,10 +15,11 @@ struct Arguments {
   std::string_view collective, dtype, in_count, out_count, group_size, group, group_number, ranks,
       sequence;
   std::string_view input_dims, input_types;
+  std::string_view waited_stream, record_correlation;  // of what waits for an event of a stream
 };
 
 // Kernels and launches of torch 1.8 to 1.10 spell some of them their own way.
-inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 17>
+inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 19>
     argument_keys{{{"External id", &Arguments::external_id},
                    {"external id", &Arguments::external_id},
                    {"correlation", &Arguments::correlation},
@@ -35,11 +36,13 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view Argumen
                    {"Seq", &Arguments::sequence},
                    {"Input Dims", &Arguments::input_dims},
                    {"Input dims", &Arguments::input_dims},
-                   {"Input type", &Arguments::input_types}}};
+                   {"Input type", &Arguments::input_types},
+                   {"wait_on_stream", &Arguments::waited_stream},
+                   {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}}};
 
 // One element of traceEvents.
 struct Event {
-  std::string_view phase, category, name, start_us, duration_us, thread;
+  std::string_view phase, category, name, start_us, duration_us, thread, process;
   Arguments arguments;
 };
 
@@ -48,6 +51,7 @@ enum class Category : unsigned char {
   copy,
   set,
   launch,
+  wait,
   annotation,
   operation,
   device_annotation,  // a range of the host, repeated where its kernels ran
@@ -56,7 +60,7 @@ enum class Category : unsigned char {
 
 // Those of today and, with a capital letter, of torch 1.8 to 1.10.
 [[nodiscard]] inline Category category_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Category>, 11> categories{
+  constexpr std::array<std::pair<std::string_view, Category>, 12> categories{
       {{"cpu_op", Category::operation},
        {"Operator", Category::operation},
        {"kernel", Category::kernel},
@@ -67,7 +71,8 @@ enum class Category : unsigned char {
        {"Memset", Category::set},
        {"user_annotation", Category::annotation},
        {"gpu_user_annotation", Category::device_annotation},
-       {"User", Category::device_annotation}}};
+       {"User", Category::device_annotation},
+       {"cuda_sync", Category::wait}}};
   for (const auto& [known, category] : categories) {
     if (name == known) return category;
   }
@@ -76,6 +81,18 @@ enum class Category : unsigned char {
     return Category::launch;  // cuda_runtime, cuda_driver, hip_runtime_api
   }
   return Category::other;
+}
+
+// What a torch without Kineto, and all until 1.7, write has no categories.
+inline constexpr std::string_view host_process = "CPU functions", device_process = "CUDA functions";
+
+[[nodiscard]] inline Category category_of_process(std::string_view name) {
+  if (name == host_process) return Category::operation;
+  return name == device_process ? Category::kernel : Category::other;
+}
+
+[[nodiscard]] inline Category category_of(const Event& event) {
+  return event.category.empty() ? category_of_process(event.process) : category_of(event.category);
 }
 
 // torch::autograd::AccumulateGrad adds a gradient up, and its arguments tell the shape. From torch
@@ -97,13 +114,24 @@ enum class Category : unsigned char {
   return name.find("GraphLaunch") != std::string_view::npos;  // cuda, cu, hip; _v10000 behind it
 }
 
+// Makes a stream or the host wait for others: cudaStreamWaitEvent, hipDeviceSynchronize and the
+// like. That of a stream, which is compute's nearly always, is none.
+[[nodiscard]] inline bool may_wait_for_streams(std::string_view name) {
+  for (const char* call :
+       {"StreamWaitEvent", "EventSynchronize", "DeviceSynchronize", "CtxSynchronize"}) {
+    if (name.find(call) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Whether anything of its arguments is used; they are most of a file.
 [[nodiscard]] inline bool needs_arguments(Category category, std::string_view name) {
   switch (category) {
     case Category::kernel:
     case Category::copy:
     case Category::set:
-    case Category::launch: return true;
+    case Category::launch:
+    case Category::wait: return true;
     case Category::annotation:
     case Category::operation:
       return name == pytorch::recorded_call || name.starts_with(pytorch::annotated_call) ||

@@ -33,6 +33,13 @@ std::uint64_t thread_of(std::string_view text) {
   return static_cast<std::uint64_t>(number_of<std::int64_t>(text).value_or(0));
 }
 
+// Nothing for -1, which stands for none.
+std::optional<std::uint32_t> stream_of(std::string_view text) {
+  const std::size_t space = text.rfind(' ');
+  if (space != std::string_view::npos) text.remove_prefix(space + 1);
+  return number_of<std::uint32_t>(text);
+}
+
 // Profilers that know no operation of a kernel repeat its correlation, which counts something else.
 std::optional<std::uint64_t> operation_of(const Arguments& arguments) {
   if (arguments.external_id == arguments.correlation) return std::nullopt;
@@ -43,6 +50,8 @@ std::optional<std::uint64_t> operation_of(const Arguments& arguments) {
   throw FormatError(0, what + " " + more_than_a_run_has(ranks),
                     "give the JSON that torch.profiler exports");
 }
+
+bool ran_on_a_device(const TracedCollective& call) { return call.device.has_value(); }
 
 template <class T, class Start>
 void sort_by(std::vector<T>& list, const Start& start) {
@@ -72,11 +81,12 @@ void Gathering::take(const Event& event) {
   if (*length > a_day) return skip("a duration of more than a day");
   earliest_ = std::min(earliest_, *start);
   const TraceTime end = *start + *length;
-  switch (const Category category = category_of(event.category)) {
+  switch (const Category category = category_of(event)) {
     case Category::kernel:
     case Category::copy:
     case Category::set: return take_device_work(event, category, *start, end);
     case Category::launch: return take_launch(event, *start);
+    case Category::wait: return take_wait(event, *start);
     case Category::other:
       if (!bounds_step(event.name)) return;
       [[fallthrough]];
@@ -91,7 +101,23 @@ void Gathering::take_launch(const Event& event, TraceTime start) {
   if (correlation == 0) return;
   const CollectiveKernel::Launch launch{start, thread_of(event.thread),
                                         is_graph_launch(event.name)};
-  if (!launches_.try_emplace(correlation, launch).second) skip("a correlation of another launch");
+  if (!launches_.try_emplace(correlation, launch).second) {
+    return skip("a correlation of another launch");
+  }
+  if (may_wait_for_streams(event.name)) {
+    waits_.push_back({start, correlation, 0, std::nullopt, std::nullopt});
+  }
+}
+
+// What torch.profiler writes with enable_cuda_sync_events: which stream waits for what.
+void Gathering::take_wait(const Event& event, TraceTime start) {
+  const Arguments& arguments = event.arguments;
+  const auto of = stream_of(arguments.waited_stream);
+  if (!of) return;  // for all, or a stream of which no event is named
+  waits_.push_back({start, number_or_0(arguments.correlation),
+                    number_or_0(arguments.record_correlation), of,
+                    event.name == "Stream Wait Event" ? stream_of(arguments.stream)
+                                                      : std::nullopt});
 }
 
 void Gathering::take_device_work(const Event& event, Category category, TraceTime start,
@@ -121,6 +147,7 @@ void Gathering::take_collective_kernel(const Event& event, TraceTime start, Trac
   kernel.call = call_of(event);
   kernel.call.algorithm = pytorch::algorithm_of(event.name);
   kernel.external_id = operation_of(event.arguments);
+  kernel.stream = stream_of(event.arguments.stream);
   kernels_.push_back(std::move(launched));
 }
 
@@ -128,6 +155,9 @@ void Gathering::take_host_event(const Event& event, Category category, TraceTime
                                 TraceTime end) {
   const std::uint64_t thread = thread_of(event.thread);
   const Arguments& arguments = event.arguments;
+  if (category == Category::operation && !has_device_work() && !bounds_step(event.name)) {
+    operations_.push_back({start, end, thread});
+  }
   if (is_gradient(event.name)) {
     accumulations_.push_back({start, end, thread, has_hooks(event.name),
                               pytorch::tensors_of(arguments.input_dims, arguments.input_types)});
@@ -190,8 +220,10 @@ void Gathering::drop_far_times() {
     take(kernels_, [](const LaunchedKernel& one) { return one.kernel.start; });
     take(calls_, [](const HostCall& one) { return one.call.called; });
     take(accumulations_, [](const Accumulation& one) { return one.start; });
+    take(operations_, [](const HostOperation& one) { return one.start; });
     take(trace_.ranges, [](const DeviceTrace::Range& one) { return one.start; });
     take(launches_, [](const auto& one) { return one.second.at; });
+    take(waits_, [](const MadeWait& one) { return one.at; });
   };
   std::vector<TraceTime> starts;
   visit([&](const auto& list, const auto& start_of) {
@@ -246,6 +278,32 @@ void Gathering::join() {
     kernels.push_back(std::move(launched.kernel));
   }
   trace_.collectives = joined_calls(std::move(calls_), std::move(kernels));
+  if (!trace_.tasks.empty() || std::ranges::any_of(trace_.collectives, &ran_on_a_device)) return;
+  trace_.tasks = host_work(std::move(operations_), trace_, name_number("on the host"));
+}
+
+// A wait is known by its call, and better by the event that names its streams.
+void Gathering::join_waits() {
+  std::unordered_map<std::uint64_t, DeviceTrace::Wait> by_correlation;
+  std::vector<DeviceTrace::Wait> waits;
+  const auto launched_at = [&](std::uint64_t correlation, TraceTime otherwise) {
+    const auto found = launches_.find(correlation);
+    return found == launches_.end() ? otherwise : found->second.at;
+  };
+  for (const MadeWait& made : waits_) {
+    const TraceTime at = launched_at(made.correlation, made.at);
+    const DeviceTrace::Wait wait{at, launched_at(made.record_correlation, at), made.of,
+                                 made.stream};
+    if (made.correlation == 0) {
+      waits.push_back(wait);
+    } else if (made.of) {
+      by_correlation.insert_or_assign(made.correlation, wait);
+    } else {
+      by_correlation.try_emplace(made.correlation, wait);
+    }
+  }
+  for (const auto& [correlation, wait] : by_correlation) waits.push_back(wait);
+  trace_.waits = waits_of_compute(std::move(waits), trace_);
 }
 
 void Gathering::count_from_the_earliest() {
@@ -265,7 +323,13 @@ void Gathering::count_from_the_earliest() {
   for (auto& call : trace_.collectives) {
     call.called -= earliest_;
     call.returned -= earliest_;
-    if (call.device) call.device = {call.device->start - earliest_, call.device->end - earliest_};
+    if (!call.device) continue;
+    call.device->start -= earliest_;
+    call.device->end -= earliest_;
+  }
+  for (auto& wait : trace_.waits) {
+    wait.at -= earliest_;
+    wait.recorded -= earliest_;
   }
 }
 
@@ -280,6 +344,7 @@ DeviceTrace Gathering::trace() {
   drop_far_times();
   join_gradients();
   join();
+  join_waits();
   count_from_the_earliest();
   sort_by(trace_.tasks, [](const auto& task) { return task.start; });
   sort_by(trace_.ranges, [](const auto& range) { return range.start; });

@@ -11,6 +11,8 @@
 
 #include "traces/device_trace/device_trace.h"
 #include "traces/kineto/event.h"
+#include "traces/kineto/host_waits.h"
+#include "traces/kineto/host_work.h"
 #include "traces/kineto/joined_calls.h"
 #include "traces/pytorch/scalars.h"
 
@@ -49,6 +51,8 @@ class Gathering {
   void take_device_work(const Event& event, Category category, TraceTime start, TraceTime end);
   void take_collective_kernel(const Event& event, TraceTime start, TraceTime end);
   void take_launch(const Event& event, TraceTime start);
+  void take_wait(const Event& event, TraceTime start);
+  [[nodiscard]] bool has_device_work() const { return !tasks_.empty() || !kernels_.empty(); }
   void take_host_event(const Event& event, Category category, TraceTime start, TraceTime end);
   void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
   [[nodiscard]] TracedCollective call_of(const Event& event) const;
@@ -57,6 +61,7 @@ class Gathering {
   void drop_far_times();
   void join_gradients();
   void join();
+  void join_waits();
   void count_from_the_earliest();
   [[nodiscard]] std::string device_name() const;
 
@@ -67,7 +72,15 @@ class Gathering {
   std::vector<Launched> tasks_;
   std::vector<LaunchedKernel> kernels_;
   std::vector<HostCall> calls_;
+  struct MadeWait {
+    TraceTime at;
+    std::uint64_t correlation;         // of the call that made it; 0: none
+    std::uint64_t record_correlation;  // of the call that recorded its event; 0: none
+    std::optional<std::uint32_t> of, stream;
+  };
+  std::vector<MadeWait> waits_;
   std::vector<Accumulation> accumulations_;
+  std::vector<HostOperation> operations_;  // only while nothing of a device has been seen
   std::map<std::string, std::string, std::less<>> device_names_;
   std::optional<std::string> device_;  // that of the first kernel
 };

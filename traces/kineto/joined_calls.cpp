@@ -150,7 +150,7 @@ class Joining {
       call.device->start = std::min(call.device->start, kernel.start);
       call.device->end = std::max(call.device->end, kernel.end);
     } else {
-      call.device = {kernel.start, kernel.end};
+      call.device = {kernel.start, kernel.end, kernel.stream};
     }
     if (call.algorithm.empty()) call.algorithm = std::move(kernel.call.algorithm);
     complete(call, std::move(kernel.call));

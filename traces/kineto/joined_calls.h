@@ -27,6 +27,7 @@ struct CollectiveKernel {
     bool of_graph = false;  // of a whole CUDA graph
   };
   std::optional<Launch> launch;
+  std::optional<std::uint32_t> stream = std::nullopt;
 };
 
 // Events that overlap on a thread are one call. Each kernel goes to the call of its external id;

@@ -54,6 +54,8 @@ Event event_of(ondemand::value value) {
       event.duration_us = spelled(field.value());
     } else if (key == "tid") {
       event.thread = spelled(field.value());
+    } else if (key == "pid") {
+      event.process = spelled(field.value());
     } else if (key == "args" && is_object(field.value())) {
       const bool known = !event.category.empty() && !event.name.empty();
       if (!known || needs_arguments(kineto::category_of(event.category), event.name)) {
@@ -87,6 +89,12 @@ void take_rank(ondemand::value value, Gathering& gathering) {
   gathering.take_rank(rank, world_size);
 }
 
+void take_events(ondemand::array events, Gathering& gathering) {
+  for (ondemand::value event : events) {
+    is_object(event) ? gathering.take(event_of(event)) : gathering.take_broken();
+  }
+}
+
 // Whether the text has traceEvents.
 bool take_all(ondemand::document& document, Gathering& gathering) {
   bool has_events = false;
@@ -97,11 +105,16 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
     if (key == "distributedInfo" && is_object(value)) take_rank(value, gathering);
     if (key != "traceEvents" || !is_array(value)) continue;
     has_events = true;
-    for (ondemand::value event : value.get_array()) {
-      is_object(event) ? gathering.take(event_of(event)) : gathering.take_broken();
-    }
+    take_events(value.get_array(), gathering);
   }
   return has_events;
+}
+
+// Only the events, by what torch writes without Kineto.
+bool is_list(std::string_view json) {
+  const std::string_view beginning = pytorch::beginning_of_array(json);
+  return beginning.find(kineto::host_process) != std::string_view::npos ||
+         beginning.find(kineto::device_process) != std::string_view::npos;
 }
 
 }  // namespace
@@ -111,19 +124,25 @@ bool is_kineto(std::string_view json) {
   for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
     if (beginning.find(key) != std::string_view::npos) return true;
   }
-  return false;
+  return is_list(json);
 }
 
 DeviceTrace read_kineto(std::string_view json) {
+  Gathering gathering;
   DeviceTrace trace;
-  pytorch::read_object(json, "is no object with traceEvents", what_to_give,
-                       [&](ondemand::document& document) {
-                         Gathering gathering;
-                         if (!take_all(document, gathering)) {
-                           throw FormatError(0, "has no traceEvents", what_to_give);
-                         }
-                         trace = gathering.trace();  // what it gathers are views of the text
-                       });
+  // What it gathers are views of the text, which lasts no longer than these.
+  if (is_list(json)) {
+    pytorch::read_array(json, what_to_give, [&](ondemand::document& document) {
+      take_events(document.get_array(), gathering);
+      trace = gathering.trace();
+    });
+    return trace;
+  }
+  const char* no_object = "is no object with traceEvents";
+  pytorch::read_object(json, no_object, what_to_give, [&](ondemand::document& document) {
+    if (!take_all(document, gathering)) throw FormatError(0, "has no traceEvents", what_to_give);
+    trace = gathering.trace();
+  });
   return trace;
 }
 

@@ -57,7 +57,10 @@ class Dependencies {
         last_compute = id;
       }
     }
-    for (const auto& [lane, of_lane] : computes) find_waits(of_lane);
+    for (const auto& [lane, of_lane] : computes) {
+      find_waits(of_lane);
+      add_known(of_lane);
+    }
   }
 
   // By operation.
@@ -134,6 +137,16 @@ class Dependencies {
         waits.push_back(passed.extract(passed.begin()).value());
       }
       std::ranges::sort(waits);
+    }
+  }
+
+  void add_known(const std::vector<OperationId>& computes) {
+    for (const OperationId call : calls_) {
+      const auto behind = std::ranges::upper_bound(computes, call);
+      if (!first_[call].is_waited_for || behind == computes.end()) continue;
+      auto& waits = after_[*behind];
+      const auto at = std::ranges::lower_bound(waits, call);
+      if (at == waits.end() || *at != call) waits.insert(at, call);
     }
   }
 

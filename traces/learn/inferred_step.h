@@ -20,6 +20,7 @@ struct TracedSpan {
   // Of a collective, where they are known.
   std::optional<collectives::Collective> collective = std::nullopt;
   ElementSize element_size{0};
+  bool is_waited_for = false;  // of a collective: known, by the compute behind it
   // Of compute: of each gradient that is ready when it ends, the elements, 0 where not recorded.
   std::vector<ElementCount> gradients = {};
 };
@@ -33,10 +34,10 @@ struct TracedRanks {
 // everything else reads Operation::after.
 //
 // A collective starts when the compute before it is done. Compute waits
+//   - for collectives that are known to be waited for, right behind them;
 //   - for collectives other than all-reduces before it that had ended when it began, on every rank;
 //   - for all-reduces likewise, where it began, on some rank, when one of them ended and not when
-//   the
-//     compute before it did, or makes no gradient ready and comes after the last call. Where it
+//     the compute before it did, or makes no gradient ready and comes after the last call. Where it
 //     makes one ready, the rank must have idled for 20 us, and it have begun within 20 us.
 //
 // Compute takes what it took (as_it_ran), calls are known, those without a kind or a size untold.

@@ -216,6 +216,7 @@ class Listing {
       span.size = *call.count * *call.element_size;
     }
     last_end_ = std::max(last_end_, device.end);
+    span.is_waited_for = compute_waits;
     if (compute_waits) cursor_ = std::max(cursor_, device.end);
   }
 

@@ -47,9 +47,26 @@ class Work {
 
 enum class Seen { passed, after, idle, waited };
 
-Seen seen(const Work& work, const TracedCollective& call) {
+// Whether the host let the work that it launched next wait for the call.
+bool was_told_to_wait(const std::vector<DeviceTrace::Wait>& waits, const TracedCollective& call,
+                      const LaunchedTask& next) {
+  const auto& of = call.device->stream;
+  if (of && *of == next.stream) return true;
+  const auto at = [](const DeviceTrace::Wait& wait) { return wait.at; };
+  const auto first = std::ranges::lower_bound(waits, call.called, {}, at);
+  const auto last = std::ranges::upper_bound(waits, *next.launched, {}, at);
+  return std::any_of(first, last, [&](const DeviceTrace::Wait& wait) {
+    return wait.recorded >= call.called && (!wait.of || !of || *wait.of == *of) &&
+           (!wait.stream || *wait.stream == next.stream);
+  });
+}
+
+Seen seen(const DeviceTrace& trace, const Work& work, const TracedCollective& call) {
   const LaunchedTask* next = work.after(call);
   if (!call.device || next == nullptr || next->start < call.device->end) return Seen::passed;
+  if (!trace.waits.empty()) {
+    return was_told_to_wait(trace.waits, call, *next) ? Seen::waited : Seen::passed;
+  }
   const TraceTime end = call.device->end;
   if (work.done_before(*next) >= end) return Seen::after;  // busy: a wait cost nothing
   if (next->start - end > right_behind) return Seen::after;
@@ -74,7 +91,7 @@ Waits waits_for_calls(const std::vector<RankStep>& ranks) {
     }
     bool is_passed = false, is_waited = false, is_idle = false;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      const Seen on_rank = seen(work[r], *ranks[r].items[i].call);
+      const Seen on_rank = seen(*ranks[r].trace, work[r], *ranks[r].items[i].call);
       is_passed = is_passed || on_rank == Seen::passed;
       is_waited = is_waited || on_rank == Seen::waited;
       is_idle = is_idle || on_rank == Seen::idle;

@@ -7,19 +7,22 @@
 
 namespace paceline::traces {
 
-// Whether compute goes on only after a collective, by what the device did: profilers do not record
-// which events a stream waits for.
+// Whether compute goes on only after a collective: by what the host told streams to wait for, where
+// the trace has that, else by what the device did.
 struct Waits {
   std::vector<bool> of_item;  // by item of the step; false for gradients
   std::size_t unclear = 0;    // all-reduces that may have been waited for
 };
 
 // The rule. Compute does not wait for a call when, on some rank, work that the host launched after
-// it began before it ended. Otherwise it waits, but for all-reduces with gradients to follow, which
-// may be buckets of the backward pass: those are waited for when, on some rank, the device had
-// nothing else to do when the call ended and its next work, launched before that, began right
-// behind. Where that work was launched later the host may have been late, or have waited itself:
-// that is unclear, and taken as no waiting.
+// it began before it ended.
+// Else, with recorded waits (DeviceTrace::waits): it waits when the next work is on the call's
+// stream, or the host made a wait for the call before it launched that.
+// Else, without: it waits, but for all-reduces with gradients to follow, which may be buckets of
+// the backward pass. Those are waited for when, on some rank, the device had nothing else to do
+// when the call ended and its next work, launched before that, began right behind. Where that work
+// was launched later the host may have been late, or have waited itself: that is unclear, and
+// taken as no waiting.
 //
 // Precondition: the ranks have the same calls in the same order.
 [[nodiscard]] Waits waits_for_calls(const std::vector<RankStep>& ranks);

@@ -48,19 +48,15 @@ bool can_be_read_behind(std::string_view text) {
   return last % page + simdjson::SIMDJSON_PADDING < page;
 }
 
-}  // namespace
-
-std::string_view beginning_of_object(std::string_view json) {
+std::string_view beginning_of(std::string_view json, char bracket) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (json.starts_with(byte_order_mark)) json.remove_prefix(byte_order_mark.size());
-  const std::string_view object = without_blanks(json);
-  return object.starts_with('{') ? object.substr(0, 65536) : std::string_view();
+  const std::string_view inside = without_blanks(json);
+  return inside.starts_with(bracket) ? inside.substr(0, 65536) : std::string_view();
 }
 
-void read_object(std::string_view json, const char* no_object, const char* what_to_give,
-                 const std::function<void(ondemand::document&)>& take) {
-  json = plain_text(json);
-  if (!without_blanks(json).starts_with('{')) throw FormatError(0, no_object, what_to_give);
+void read_json(std::string_view json, const char* what_to_give,
+               const std::function<void(ondemand::document&)>& take) {
   const bool in_place = can_be_read_behind(json);
   const simdjson::padded_string copy =
       in_place ? simdjson::padded_string() : simdjson::padded_string(json);
@@ -84,6 +80,23 @@ void read_object(std::string_view json, const char* no_object, const char* what_
     throw not_json(json, place(), error.what(), what_to_give);
   }
   if (const auto rest = place()) throw not_json(json, rest, "more than one object", what_to_give);
+}
+
+}  // namespace
+
+std::string_view beginning_of_object(std::string_view json) { return beginning_of(json, '{'); }
+std::string_view beginning_of_array(std::string_view json) { return beginning_of(json, '['); }
+
+void read_object(std::string_view json, const char* no_object, const char* what_to_give,
+                 const std::function<void(ondemand::document&)>& take) {
+  json = plain_text(json);
+  if (!without_blanks(json).starts_with('{')) throw FormatError(0, no_object, what_to_give);
+  read_json(json, what_to_give, take);
+}
+
+void read_array(std::string_view json, const char* what_to_give,
+                const std::function<void(ondemand::document&)>& take) {
+  read_json(plain_text(json), what_to_give, take);
 }
 
 }  // namespace paceline::traces::pytorch

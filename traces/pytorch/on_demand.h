@@ -45,13 +45,18 @@ namespace ondemand = simdjson::ondemand;
 }
 
 // The first 64 KiB of an object (the properties of 16 devices are 8), from its brace on; empty for
-// what is none.
+// what is none. Of an array, from its bracket on.
 [[nodiscard]] std::string_view beginning_of_object(std::string_view json);
+[[nodiscard]] std::string_view beginning_of_array(std::string_view json);
 
 // Calls `take` with a text's only object. Throws FormatError, with the byte in its message, for
 // what is not JSON, is cut off, or has something behind the object, and for what is no object:
 // `no_object` says what it is then, `what_to_give` what it should be.
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,
                  const std::function<void(ondemand::document&)>& take);
+
+// The same of an array, which it is known to be.
+void read_array(std::string_view json, const char* what_to_give,
+                const std::function<void(ondemand::document&)>& take);
 
 }  // namespace paceline::traces::pytorch

@@ -40,6 +40,10 @@ struct Traced {
     one.device = {start * us, end * us};
     return one;
   }
+  void wait(TraceTime at, std::optional<std::uint32_t> of = std::nullopt,
+            std::optional<std::uint32_t> stream = std::nullopt) {
+    trace.waits.push_back({at * us, at * us, of, stream});
+  }
   void step(int number, TraceTime start, TraceTime end) {
     trace.ranges.push_back(
         {start * us, end * us, 1, name(std::string(step_prefix) + std::to_string(number))});

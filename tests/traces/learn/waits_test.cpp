@@ -119,5 +119,102 @@ TEST(Waits, AreUnclearWhereTheHostMayHaveBeenLate) {
                                      "host; compute is taken not to wait for them"});
 }
 
+// Recorded waits tell what device times cannot: here the device idles until each call has ended, and
+// compute goes on right behind it.
+Traced idling(std::optional<TraceTime> wait_after_call) {
+  Traced made;
+  for (int i = 0; i < 2; ++i) {
+    const TraceTime t = 300 * i;
+    made.step(i + 1, t, t + 300);
+    made.kernel(t + 1, t, t + 100);
+    made.gradient(t + 2);
+    made.call("allreduce", t + 3, t + 100, t + 150).device->stream = 20;
+    made.kernel(t + 10, t + 150, t + 250);
+    made.gradient(t + 11);
+    made.call("allreduce", t + 12, t + 250, t + 290).device->stream = 20;
+    made.kernel(t + 30, t + 290, t + 300);
+    if (wait_after_call) made.wait(t + 3 + *wait_after_call);
+  }
+  return made;
+}
+
+TEST(Waits, AreThoseThatTheHostMade) {
+  EXPECT_NEAR(with_calls(2, idling(std::nullopt)), 100 + 100 + 100 + 80 + 10, 1e-6);
+  EXPECT_NEAR(with_calls(2, idling(3)), 100 + 100 + 100 + 80 + 10, 1e-6);
+  // Behind the backward pass, for both calls: the second kernel of it waits for nothing.
+  EXPECT_NEAR(with_calls(2, idling(20)), 100 + 50 + 100 + 80 + 10, 1e-6);
+  for (const auto& wait : {std::optional<TraceTime>(), std::optional<TraceTime>(3)}) {
+    EXPECT_TRUE(assumed(idling(wait)).empty());
+  }
+}
+
+// A host that was late has told the device to wait, or has not: the same times, and two answers.
+TEST(Waits, TellLateHostsFromBlockedOnes) {
+  for (const bool is_told : {false, true}) {
+    Traced made;
+    for (int i = 0; i < 2; ++i) {
+      const TraceTime t = 300 * i;
+      made.step(i + 1, t, t + 300);
+      made.kernel(t + 1, t, t + 100);
+      made.gradient(t + 2);
+      made.call("allreduce", t + 3, t + 100, t + 150);
+      if (is_told) made.wait(t + 5);
+      made.kernel(t + 155, t + 160, t + 250);
+      made.gradient(t + 156);
+      made.call("allreduce", t + 157, t + 250, t + 290);
+      made.wait(t + 159);
+      made.kernel(t + 160, t + 290, t + 300);
+    }
+    EXPECT_NEAR(with_calls(3, made), is_told ? 100 + 150 + 100 + 120 + 10 : 250 + 120 + 10, 1e-6);
+    EXPECT_TRUE(assumed(made).empty());
+  }
+}
+
+// Waits that name their streams count for those, and work on the collective's stream needs none.
+TEST(Waits, AreOfTheirStreams) {
+  const auto last_kernel_waits = [](const auto& change) {
+    Traced made = idling(std::nullopt);
+    change(made);
+    return with_calls(2, made) > 350 + 1;
+  };
+  const auto wait_for = [&](std::uint32_t of, std::optional<std::uint32_t> stream) {
+    return last_kernel_waits([&](Traced& made) {
+      for (int i = 0; i < 2; ++i) {
+        made.wait(300 * i + 6, of, stream);
+      }
+    });
+  };
+  EXPECT_TRUE(wait_for(20, 7));
+  EXPECT_TRUE(wait_for(20, std::nullopt));  // the host's
+  EXPECT_FALSE(wait_for(21, 7));
+  EXPECT_FALSE(wait_for(20, 8));
+  EXPECT_TRUE(last_kernel_waits([](Traced& made) {
+    made.wait(1, 99);
+    for (auto& call : made.trace.collectives) call.device->stream = 7;
+  }));
+}
+
+// Tensor-parallel blocks, recorded with their waits: forward and backward of two blocks, 50 us of
+// compute and 20 us of an all-reduce each, then an optimizer of 10 us.
+TEST(Waits, OfTensorParallelBlocksAddUp) {
+  for (const bool is_told : {false, true}) {
+    Traced made;
+    for (int i = 0; i < 2; ++i) {
+      const TraceTime t = 290 * i;
+      made.step(i + 1, t, t + 290);
+      for (int block = 0; block < 4; ++block) {
+        made.kernel(t + 1 + 8 * block, t + 70 * block, t + 70 * block + 50);
+        if (block >= 2) made.gradient(t + 2 + 8 * block);
+        made.call("allreduce", t + 3 + 8 * block, t + 70 * block + 50, t + 70 * block + 70);
+        if (is_told) made.wait(t + 5 + 8 * block);
+      }
+      made.kernel(t + 40, t + 280, t + 290);
+    }
+    for (const double times : {0.5, 1.0, 3.0}) {
+      EXPECT_NEAR(with_calls(times, made), 4 * (50 + times * 20) + 10, 1e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace paceline::traces
