@@ -135,14 +135,17 @@ std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths)
   return runs_of(import, paths.front());
 }
 
-std::shared_ptr<const TracedRun> read_traced_run(const std::string& path,
+std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>& paths,
                                                  const GradientsOfNetwork* network) {
-  // A sweep asks for the same file at every point.
+  // A sweep asks for the same files at every point.
+  using Key = std::pair<std::vector<std::string>, std::string>;
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::shared_ptr<const TracedRun>> cache;
+  static std::map<Key, std::shared_ptr<const TracedRun>> cache;
   const std::lock_guard lock(mutex);
-  auto& run = cache[{path, network == nullptr ? "" : network->name}];
-  if (!run) run = std::make_shared<TracedRun>(traced_run(import_traces({path}), path, network));
+  auto& run = cache[{paths, network == nullptr ? "" : network->name}];
+  if (!run) {
+    run = std::make_shared<TracedRun>(traced_run(import_traces(paths), paths.front(), network));
+  }
   return run;
 }
 

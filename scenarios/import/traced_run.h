@@ -34,10 +34,10 @@ struct TracedRun {
 // Likewise of files that hold nothing else. Throws InputError for what is no run.
 [[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
 
-// traced_run of a path: a file, an archive or a folder; with a network its gradients are that
-// one's. Read once per process, path and network. Throws InputError, too, where the run has
+// traced_run of one or more paths: files, archives or folders; with a network its gradients are
+// that one's. Read once per process, paths and network. Throws InputError, too, where the run has
 // gradients, and not as many as the network.
 [[nodiscard]] std::shared_ptr<const TracedRun> read_traced_run(
-    const std::string& path, const GradientsOfNetwork* network = nullptr);
+    const std::vector<std::string>& paths, const GradientsOfNetwork* network = nullptr);
 
 }  // namespace paceline

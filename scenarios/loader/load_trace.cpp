@@ -56,6 +56,15 @@ void refuse_other_arithmetic(Section& workload) {
   }
 }
 
+// Beside the scenario.
+std::vector<std::string> paths_of(const Field& trace) {
+  const std::filesystem::path folder(trace.document()->folder);
+  if (!trace.node().IsSequence()) return {(folder / trace.text()).string()};
+  std::vector<std::string> paths;
+  for (const Field& one : trace.list()) paths.push_back((folder / one.text()).string());
+  return paths;
+}
+
 void refuse_many_calls(const Field& trace, const training::StepProgram& program) {
   constexpr std::ptrdiff_t calls_max = 10'000;
   const auto calls = std::ranges::count_if(
@@ -121,10 +130,9 @@ void count_calls(Seconds step, training::TracedWork& work) {
 void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   refuse_what_a_trace_gives(workload);
   refuse_other_arithmetic(workload);
-  const auto path = std::filesystem::path(trace.document()->folder) / trace.text();
   const auto network = named_network(workload);
   const auto gradients = network ? std::optional(gradients_of(*network)) : std::nullopt;
-  const auto traced = read_traced_run(path.string(), gradients ? &*gradients : nullptr);
+  const auto traced = read_traced_run(paths_of(trace), gradients ? &*gradients : nullptr);
   refuse_many_calls(trace, traced->run.trace.program);
   traces::TracedCompute compute = traces::traced_compute(traced->run.trace);
   scenario.workload = std::move(compute.workload);

@@ -41,7 +41,7 @@ constexpr std::array workload_table{
         "instead of `model`: `{name, repeat, forward, backward, parameters, type}` in forward "
         "order; `parameters` are element counts, one a tensor; `type` fp32, fp16 or bf16",
         "[{forward: 1ms, backward: 2ms}]"},
-    Key{"trace", Text{"a file, an archive or a folder"}, "none",
+    Key{"trace", Structure{"a file, an archive, a folder, or a list of them"}, "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
         "import` "
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "

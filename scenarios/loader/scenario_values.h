@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "models/units/units.h"
 
@@ -20,6 +21,8 @@ struct ScenarioValues {
   };
 
   std::map<std::string, std::string> by_path;
+  std::map<std::string, std::vector<std::string>> lists =
+      {};  // likewise, each with an element or more
   std::optional<Measured> measured = std::nullopt;
 
   // Options of a command: an empty one was not given, and sets nothing.

@@ -79,9 +79,9 @@ struct DeviceTrace {
 
   // A stream, or the host, was told to go on only after what another stream had been given.
   struct Wait {
-    TraceTime at;                      // on the host; what it launches later waits, if on `stream`
-    TraceTime recorded;                // on the host; waited for is what was launched before
-    std::optional<std::uint32_t> of;   // the stream that is waited for; not recorded: any
+    TraceTime at;                     // on the host; what it launches later waits, if on `stream`
+    TraceTime recorded;               // on the host; waited for is what was launched before
+    std::optional<std::uint32_t> of;  // the stream that is waited for; not recorded: any
     std::optional<std::uint32_t> stream = std::nullopt;  // that waits; not recorded: any
   };
 

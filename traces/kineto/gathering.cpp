@@ -114,10 +114,9 @@ void Gathering::take_wait(const Event& event, TraceTime start) {
   const Arguments& arguments = event.arguments;
   const auto of = stream_of(arguments.waited_stream);
   if (!of) return;  // for all, or a stream of which no event is named
-  waits_.push_back({start, number_or_0(arguments.correlation),
-                    number_or_0(arguments.record_correlation), of,
-                    event.name == "Stream Wait Event" ? stream_of(arguments.stream)
-                                                      : std::nullopt});
+  waits_.push_back(
+      {start, number_or_0(arguments.correlation), number_or_0(arguments.record_correlation), of,
+       event.name == "Stream Wait Event" ? stream_of(arguments.stream) : std::nullopt});
 }
 
 void Gathering::take_device_work(const Event& event, Category category, TraceTime start,

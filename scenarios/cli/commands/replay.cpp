@@ -19,7 +19,7 @@ namespace paceline::cli {
 namespace replay_command {
 
 struct Options {
-  std::string trace;
+  std::vector<std::string> paths;
   OutcomeOutput output;
   SharedOptions shared;
 };
@@ -70,8 +70,9 @@ void set_cluster_of_run(const std::string& path, const traces::TraceRun& run,
 
 // The scenario of a trace as it was, but for what the settings are going to change: they decide
 // whether its collectives are predicted, and whether its buckets are filled anew.
-ScenarioValues values_of(const std::string& path, const TracedRun& traced,
+ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun& traced,
                          const Settings& settings) {
+  const std::string& path = paths.front();
   const bool sets_training =
       touches_any(settings, {"training", "workload.precision", "workload.model"});
   const bool predicts = sets_training || touches_any(settings, {"cluster", "collective", "gpus",
@@ -83,9 +84,13 @@ ScenarioValues values_of(const std::string& path, const TracedRun& traced,
                      "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
   }
   ScenarioValues values{{{"name", traced.run.name},
-                         {"workload.trace", path},
                          {"workload.calls", predicts ? "predicted" : "as_traced"},
                          {"training.strategy", refills ? "ddp" : "traced"}}};
+  if (paths.size() == 1) {
+    values.by_path["workload.trace"] = path;
+  } else {
+    values.lists["workload.trace"] = paths;
+  }
   if (predicts) {
     set_cluster_of_run(path, traced.run, settings, values);
   } else {
@@ -112,9 +117,9 @@ void say_error(const TracedRun& traced, const std::vector<PointOutcome>& outcome
 int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
-  const auto traced = read_traced_run(options.trace);
-  const auto file =
-      ScenarioFile::of_values(options.trace, values_of(options.trace, *traced, settings), settings);
+  const auto traced = read_traced_run(options.paths);
+  const auto file = ScenarioFile::of_values(options.paths.front(),
+                                            values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   const auto outcomes = run_scenario(file, run_options);
@@ -129,9 +134,9 @@ Action attach_replay(CommandOptions& app) {
   using namespace replay_command;
   auto options = std::make_shared<Options>();
   app.add_option(
-         "trace", options->trace,
-         "a run: profilers' traces (a file, an archive or a folder, a file a rank), or what "
-         "import -o and --trace wrote")
+         "paths", options->paths,
+         "a run, as import takes it: profilers' traces, a file a rank, packed or in folders; or "
+         "what import -o and --trace wrote")
       .required();
   options->output.add_to(app);
   options->shared.add_to(app);

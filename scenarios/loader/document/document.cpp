@@ -133,7 +133,7 @@ void require_text(const std::string& name, std::string_view text) {
 }
 
 // Puts a value below a map, and the maps of its path where they are missing.
-void put(YAML::Node map, std::string_view path, const std::string& value) {
+void put(YAML::Node map, std::string_view path, const YAML::Node& value) {
   const std::size_t dot = path.find('.');
   YAML::Node below = map[std::string(path.substr(0, dot))];
   if (dot == path.npos) {
@@ -196,16 +196,28 @@ DocumentPtr read_document(const std::string& path) {
   return document;
 }
 
-DocumentPtr make_document(std::string name, const std::map<std::string, std::string>& values) {
+DocumentPtr make_document(std::string name, const std::map<std::string, std::string>& values,
+                          const std::map<std::string, std::vector<std::string>>& lists) {
   Document made{std::move(name), "", "", YAML::Node(YAML::NodeType::Map), false};
-  for (const auto& [path, value] : values) {
+  const auto take = [&](const std::string& path, const std::string& value) {
     if (const auto wrong = first_byte_outside_utf8(value)) {
       throw InputError({made.name, 0, 0},
                        path + " is not text: its byte " + std::to_string(*wrong) + " is no UTF-8",
                        "");
     }
-    put(made.root, path, value);
     made.text += path + ": " + value + "\n";
+  };
+  for (const auto& [path, value] : values) {
+    take(path, value);
+    put(made.root, path, YAML::Node(value));
+  }
+  for (const auto& [path, list] : lists) {
+    YAML::Node sequence(YAML::NodeType::Sequence);
+    for (const std::string& value : list) {
+      take(path, value);
+      sequence.push_back(value);
+    }
+    put(made.root, path, sequence);
   }
   return std::make_shared<Document>(std::move(made));
 }

@@ -177,6 +177,47 @@ TEST(Kineto, ABarrierIsTheAllReduceInsideIt) {
   EXPECT_EQ(barrier.returned - barrier.called, 9000);
 }
 
+// What torch without Kineto writes: events alone, by process, host and device.
+constexpr const char* list_of_events =
+    R"([{"name": "aten::mm", "ph": "X", "ts": 100, "dur": 27, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "aten::mm", "ph": "s", "ts": 100, "tid": 1, "pid": "CPU functions", "id": 1, "cat": "cpu_to_cuda", "args": {}},
+{"name": "aten::mm", "ph": "X", "ts": 150, "dur": 40, "tid": 0, "pid": "CUDA functions", "args": {}},
+{"name": "torch::autograd::AccumulateGrad", "ph": "X", "ts": 130, "dur": 5, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "Optimizer.step#SGD.step", "ph": "X", "ts": 140, "dur": 5, "tid": 1, "pid": "CPU functions", "args": {}}])";
+
+TEST(Kineto, OfATorchWithoutItIsAList) {
+  ASSERT_TRUE(is_kineto(list_of_events));
+  const DeviceTrace trace = read_kineto(list_of_events);
+  EXPECT_EQ(trace.skipped, 0U);
+  ASSERT_EQ(trace.tasks.size(), 1U);
+  EXPECT_EQ(trace.tasks[0].start, 50'000);
+  EXPECT_EQ(trace.tasks[0].end, 90'000);
+  EXPECT_EQ(trace.gradients.size(), 1U);
+  ASSERT_EQ(trace.ranges.size(), 1U);
+  EXPECT_EQ(trace.names.at(trace.ranges[0].name), "Optimizer.step#SGD.step");
+  EXPECT_FALSE(is_kineto("[]"));
+  EXPECT_FALSE(is_kineto(R"([{"name": "process_name", "ph": "M"}])"));
+}
+
+// Without a device the host's operations are the work, divided where gradients were ready.
+TEST(Kineto, WithoutADeviceHasTheWorkOfItsHost) {
+  const DeviceTrace trace = read_kineto(
+      R"({"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "backward", "tid": 3, "ts": 10, "dur": 50},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "tid": 3, "ts": 12, "dur": 8},
+{"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "tid": 3, "ts": 20, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "tid": 3, "ts": 40, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "aten::add_", "tid": 3, "ts": 70, "dur": 10}]})");
+  std::vector<std::pair<TraceTime, TraceTime>> pieces;
+  for (const auto& task : trace.tasks) {
+    pieces.push_back({task.start / 1000, task.end / 1000});
+    EXPECT_EQ(task.launched, task.start);
+    EXPECT_EQ(task.stream, 3U);
+  }
+  EXPECT_EQ(pieces,
+            (std::vector<std::pair<TraceTime, TraceTime>>{{0, 15}, {15, 35}, {35, 50}, {60, 70}}));
+}
+
 TEST(Kineto, IsKnownByItsBeginning) {
   for (const char* name : {"with_metadata.json", "without_metadata.json", "odd.json"}) {
     EXPECT_TRUE(is_kineto(kineto_fixture(name))) << name;

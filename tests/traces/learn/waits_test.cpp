@@ -119,8 +119,8 @@ TEST(Waits, AreUnclearWhereTheHostMayHaveBeenLate) {
                                      "host; compute is taken not to wait for them"});
 }
 
-// Recorded waits tell what device times cannot: here the device idles until each call has ended, and
-// compute goes on right behind it.
+// Recorded waits tell what device times cannot: here the device idles until each call has ended,
+// and compute goes on right behind it.
 Traced idling(std::optional<TraceTime> wait_after_call) {
   Traced made;
   for (int i = 0; i < 2; ++i) {
