@@ -22,6 +22,8 @@ struct Word {
   Enum value;
   std::string_view text;
 };
+template <class Enum>
+Word(Enum, std::string_view) -> Word<Enum>;  // clang until 16 does not find it by itself
 
 template <class Enum>
 concept HasWords = requires(Enum value) {

@@ -33,6 +33,10 @@ std::string why(archive* reader) {
   return text == nullptr ? "cannot be read" : text;
 }
 
+[[noreturn]] void refuse_size(const std::string& what) {
+  throw ArchiveError(what + " more than " + std::to_string(unpacked_most >> 30U) + " GiB");
+}
+
 // Where the bytes are: what can be read only once, a pipe, is in memory.
 struct Source {
   std::string path;
@@ -49,7 +53,7 @@ Source source_of(const std::string& path) {
   std::vector<char> block(1U << 20U);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
     source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (source.bytes->size() > unpacked_most) throw ArchiveError("is more than 16 GiB");
+    if (source.bytes->size() > unpacked_most) refuse_size("is");
   }
   return source;
 }
@@ -76,6 +80,16 @@ Reader opened(const Source& source, bool raw) {
   return nullptr;
 }
 
+void expect_in_limits(std::uint64_t unpacked, archive* reader) {
+  if (unpacked > unpacked_most) refuse_size("unpacks to");
+  const auto packed =
+      static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(reader, -1), 1));
+  if (unpacked > unpacked_unasked && unpacked / packed > unpacked_ratio_most) {
+    throw ArchiveError("unpacks to more than " + std::to_string(unpacked_ratio_most) +
+                       " times its size");
+  }
+}
+
 std::string text_of(archive* reader) {
   std::string text;
   const void* part = nullptr;
@@ -85,7 +99,7 @@ std::string text_of(archive* reader) {
     const int status = archive_read_data_block(reader, &part, &size, &offset);
     if (status == ARCHIVE_EOF) return text;
     if (status < ARCHIVE_WARN) throw ArchiveError(why(reader));
-    if (text.size() + size > unpacked_most) throw ArchiveError("unpacks to more than 16 GiB");
+    expect_in_limits(text.size() + size, reader);
     text.append(static_cast<const char*>(part), size);
   }
 }

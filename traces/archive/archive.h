@@ -11,7 +11,11 @@ struct UnpackedFile {
   std::string text;
 };
 
-inline constexpr std::uint64_t unpacked_most = std::uint64_t{16} << 30;  // bytes, of one file
+// Bytes of one file: what a reader of JSON takes. Of what is more than 64 MiB, no more than 500 times
+// what it is packed in: public traces unpack to up to 38 times theirs.
+inline constexpr std::uint64_t unpacked_most = std::uint64_t{4} << 30;
+inline constexpr std::uint64_t unpacked_unasked = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t unpacked_ratio_most = 500;
 
 // Calls `take` for each regular file of a path, unpacked: a plain file, one that is compressed
 // (gzip, zstd and whatever libarchive reads), each of an archive (tar, compressed or not; zip),
@@ -19,7 +23,7 @@ inline constexpr std::uint64_t unpacked_most = std::uint64_t{16} << 30;  // byte
 // name. Several at a time are never held. Links and devices are passed over.
 //
 // Calls `refuse` with the path and a reason for what is missing, unreadable, cut off, or unpacks to
-// more than unpacked_most; of an archive that is cut off, files before have been taken. Throws only
+// more than the limits; of an archive that is cut off, files before have been taken. Throws only
 // what the two throw.
 void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take,
                    const std::function<void(std::string path, std::string why)>& refuse);

@@ -56,7 +56,7 @@ std::vector<std::vector<training::OperationId>> waits_of(const training::StepPro
     if (before[lane] && program.lanes[lane].in_flight == 1) waits.push_back(*before[lane]);
     before[lane] = static_cast<training::OperationId>(all.size() - 1);
     std::ranges::sort(waits);
-    waits.erase(std::ranges::unique(waits).begin(), waits.end());
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
   }
   return all;
 }

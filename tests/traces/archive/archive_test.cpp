@@ -96,5 +96,17 @@ TEST(Archive, RefusesWhatIsMissingOrCutOffAndGoesOn) {
   EXPECT_EQ(unpacked(folder, "in"), (Files{{"in/cut.gz", "refused"}, {"in/z", "z\n"}}));
 }
 
+// A megabyte that would fill memory; what is as empty and short is read.
+TEST(Archive, RefusesWhatUnpacksToManyTimesItsSize) {
+  const test::Folder folder;
+  shell(folder, "head -c 70000000 /dev/zero | gzip -c > bomb.gz");
+  shell(folder, "head -c 60000000 /dev/zero | gzip -c > short.gz");
+  std::string reason;
+  for_each_file((folder.path() / "bomb.gz").string(), [](const UnpackedFile&) { FAIL(); },
+                [&](const std::string&, const std::string& why) { reason = why; });
+  EXPECT_EQ(reason, "unpacks to more than 500 times its size");
+  EXPECT_EQ(unpacked(folder, "short.gz").front().second.size(), 60'000'000U);
+}
+
 }  // namespace
 }  // namespace paceline::traces
