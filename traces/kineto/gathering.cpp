@@ -219,10 +219,8 @@ void Gathering::drop_far_times() {
     take(kernels_, [](const LaunchedKernel& one) { return one.kernel.start; });
     take(calls_, [](const HostCall& one) { return one.call.called; });
     take(accumulations_, [](const Accumulation& one) { return one.start; });
-    take(operations_, [](const HostOperation& one) { return one.start; });
     take(trace_.ranges, [](const DeviceTrace::Range& one) { return one.start; });
     take(launches_, [](const auto& one) { return one.second.at; });
-    take(waits_, [](const MadeWait& one) { return one.at; });
   };
   std::vector<TraceTime> starts;
   visit([&](const auto& list, const auto& start_of) {
@@ -232,11 +230,14 @@ void Gathering::drop_far_times() {
   const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
   std::nth_element(starts.begin(), middle, starts.end());
   const TraceTime from = *middle - a_day, to = *middle + a_day;
+  const auto is_far = [&](TraceTime time) { return time < from || time > to; };
   visit([&](auto& list, const auto& start_of) {
-    skip("a time of more than a day from most", std::erase_if(list, [&](const auto& one) {
-           return start_of(one) < from || start_of(one) > to;
-         }));
+    skip("a time of more than a day from most",
+         std::erase_if(list, [&](const auto& one) { return is_far(start_of(one)); }));
   });
+  // These are of events that are counted above, too.
+  std::erase_if(operations_, [&](const HostOperation& one) { return is_far(one.start); });
+  std::erase_if(waits_, [&](const MadeWait& one) { return is_far(one.at); });
   earliest_ = std::max(earliest_, from);
 }
 
