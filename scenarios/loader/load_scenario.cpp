@@ -23,6 +23,10 @@ using settings::required;
 constexpr std::array measured_table{
     Key{"source", settings::Text{"text"}, required, "where the figures come from",
         "where the figures come from"},
+    Key{"by", settings::Text{"text"}, "none",
+        "the group of people who measured them, in a word: `validate --leave-out source` takes "
+        "what they measured apart",
+        "hkbu"},
     Key{"points", settings::Structure{"a list of maps"}, required,
         "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
         "`fitted: true` for a row that an input was fitted to",

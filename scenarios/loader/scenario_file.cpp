@@ -87,7 +87,7 @@ struct ScenarioFile::State {
   std::vector<Axis> axes;
   std::vector<std::vector<AxisValue>> points;
   std::vector<std::vector<Field>> fields;  // by point, as `points`
-  std::string measured_source;
+  std::string measured_source, measured_by;
   std::map<std::size_t, MeasuredPoint> measured;
   std::vector<Location> unmatched;
   bool changes_the_measured = false;  // by a setting
@@ -238,6 +238,7 @@ void ScenarioFile::State::read_measured() {
   if (!file.has("measured")) return;
   Section section(file.map("measured"), loader::measured_keys());
   measured_source = section.require("source").text();
+  if (const auto by = section.field("by")) measured_by = by->text();
   for (const Field& entry : section.require("points").list()) match(read_point(entry));
   section.finish();
 }
@@ -298,6 +299,8 @@ const std::vector<std::vector<AxisValue>>& ScenarioFile::points() const { return
 Scenario ScenarioFile::scenario(std::size_t point) const { return state_->scenario(point); }
 const std::string& ScenarioFile::measured_source() const { return state_->measured_source; }
 const std::vector<Location>& ScenarioFile::unmatched() const { return state_->unmatched; }
+
+const std::string& ScenarioFile::measured_by() const { return state_->measured_by; }
 
 std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   const auto found = state_->measured.find(point);

@@ -49,6 +49,7 @@ class ScenarioFile {
 
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
+  [[nodiscard]] const std::string& measured_by() const;  // may be empty
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
   // what was measured (any but simulation.* and contention).

@@ -22,12 +22,12 @@ double percent_above(double predicted, double measured) {
 
 }  // namespace
 
-std::vector<ValidationRow> validation_rows(const std::string& scenario,
+std::vector<ValidationRow> validation_rows(const std::string& scenario, const std::string& source,
                                            const std::vector<PointOutcome>& outcomes) {
   std::vector<ValidationRow> rows;
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.counts()) continue;
-    ValidationRow row{scenario, point_text(outcome)};
+    ValidationRow row{scenario, point_text(outcome), source};
     row.measured_per_s = outcome.measured->throughput.value();
     row.predicted_per_s = outcome.predicted_throughput().value();
     row.error_percent = *outcome.error_percent();
@@ -37,9 +37,15 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario,
     const Seconds serial = outcome.one_gpu_step + outcome.predicted->totals.communication;
     row.no_overlap_percent =
         percent_above(outcome.samples_per_step / serial.value(), row.measured_per_s);
-    const Seconds measured_step(outcome.samples_per_step / row.measured_per_s);
-    row.is_covered = outcome.interval && measured_step >= outcome.interval->low &&
-                     measured_step <= outcome.interval->high;
+    row.measured_step = Seconds(outcome.samples_per_step / row.measured_per_s);
+    row.predicted_step = outcome.predicted->totals.step;
+    row.one_gpu_step = Seconds(outcome.samples_per_step / perfect);
+    row.communication = outcome.predicted->totals.communication;
+    if (outcome.interval) {
+      row.low = outcome.interval->low;
+      row.high = outcome.interval->high;
+    }
+    row.is_covered = row.measured_step >= row.low && row.measured_step <= row.high;
     row.in_headline = row.measured_per_s <= headline_below * perfect;
     rows.push_back(row);
   }

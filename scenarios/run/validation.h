@@ -12,6 +12,10 @@ namespace paceline {
 // a prediction is worth shows in what it beats.
 struct ValidationRow {
   std::string scenario, point;
+  std::string source;  // the group of people who measured it; may be empty
+  Seconds measured_step{}, predicted_step{}, one_gpu_step{};
+  Seconds communication{};  // predicted, as if nothing hid it
+  Seconds low{}, high{};    // of the prediction's 90 % interval; 0 without one
   double measured_per_s = 0, predicted_per_s = 0;
   double error_percent = 0;
   // n times the throughput of one GPU.
@@ -25,6 +29,7 @@ struct ValidationRow {
 };
 
 [[nodiscard]] std::vector<ValidationRow> validation_rows(const std::string& scenario,
+                                                         const std::string& source,
                                                          const std::vector<PointOutcome>& outcomes);
 
 struct ValidationSummary {

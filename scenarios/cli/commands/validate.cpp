@@ -7,12 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/report.h"
+#include "scenarios/run/left_out.h"
 #include "scenarios/run/loop.h"
 #include "scenarios/run/validation.h"
 #include "scenarios/text_table.h"
@@ -22,12 +24,15 @@ namespace validate_command {
 
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
-  std::string json, calibration, loop;
+  std::string json, calibration, loop, leave_out;
+  std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
   std::optional<double> max_mean_error_percent;
   SharedOptions shared;
 };
+
+using Settings = std::vector<ScenarioFile::Setting>;
 
 struct Model {
   const char* name;
@@ -245,12 +250,180 @@ int run_loop(const Options& options) {
                     options.max_mean_error_percent);
 }
 
+// Of all scenarios, with some more settings. Points that fail are named, and raise the exit code.
+std::vector<ValidationRow> rows_of(const Options& options, const Settings& more, int& exit_code) {
+  Settings settings = options.shared.parsed_settings();
+  settings.insert(settings.end(), more.begin(), more.end());
+  std::vector<ValidationRow> rows;
+  for (const std::string& path : options.inputs) {
+    if (!is_scenario(path)) continue;
+    const auto file = ScenarioFile::read(path, settings);
+    const auto outcomes = run_scenario(file, options.shared.run_options());
+    for (const PointOutcome& outcome : outcomes) {
+      if (outcome.predicted) continue;
+      fmt::print(std::cerr, "paceline: {}: {}\n", path, outcome.failure);
+      exit_code = exit_environment;
+    }
+    const auto of_file = validation_rows(file.name(), file.measured_by(), outcomes);
+    rows.insert(rows.end(), of_file.begin(), of_file.end());
+  }
+  return rows;
+}
+
+// Every combination of what may be chosen; one without any settings where nothing is.
+std::vector<Settings> candidates_of(const std::vector<std::string>& choices) {
+  std::vector<Settings> candidates{{}};
+  for (const std::string& choice : choices) {
+    const std::size_t equals = choice.find('=');
+    if (equals == 0 || equals == choice.npos || equals + 1 == choice.size()) {
+      throw InputError({"--choose", 0, 0}, "\"" + choice + "\" has no values",
+                       "write --choose contention=off,1.2,1.5");
+    }
+    std::vector<Settings> longer;
+    std::istringstream values(choice.substr(equals + 1));
+    for (std::string value; std::getline(values, value, ',');) {
+      for (Settings candidate : candidates) {
+        candidate.push_back({choice.substr(0, equals), value});
+        longer.push_back(std::move(candidate));
+      }
+    }
+    candidates = std::move(longer);
+  }
+  return candidates;
+}
+
+std::string text_of(const Settings& candidate) {
+  std::string text;
+  for (const auto& setting : candidate) {
+    text += (text.empty() ? "" : " ") + setting.path + "=" + setting.value;
+  }
+  return text.empty() ? "-" : text;
+}
+
+void expect_same_rows(const std::vector<ValidationRow>& rows,
+                      const std::vector<ValidationRow>& first, const Settings& candidate) {
+  if (rows.size() == first.size()) return;
+  throw InputError({"--choose", 0, 0},
+                   fmt::format("{}: {} measured points are left of {}", text_of(candidate),
+                               rows.size(), first.size()),
+                   "choose what is of the model, as contention or simulation.*: other settings "
+                   "describe a system that nobody measured");
+}
+
+void write_left_out(const LeftOut& judged, const std::vector<Settings>& candidates) {
+  TextTable table({"left out", "chosen by the others", "points", "mean |error|", "median", "max",
+                   "bias", "in 90% interval", "width", "in sample", "perfect scaling", "no overlap",
+                   "constant overlap"},
+                  2);
+  const auto percent = [](double value) { return fmt::format("{:.1f}%", value); };
+  LeftOutSource mean;
+  const auto share = 1.0 / static_cast<double>(judged.sources.size());
+  for (const LeftOutSource& left : judged.sources) {
+    const stats::ErrorSummary& errors = left.predicted;
+    table.add({left.source, text_of(candidates[left.chosen]), std::to_string(errors.points),
+               percent(errors.mean_absolute), percent(errors.median_absolute),
+               percent(errors.max_absolute), fmt::format("{:+.1f}%", errors.bias),
+               fmt::format("{:.0f}%", left.coverage_percent), percent(left.width_percent),
+               percent(left.in_sample.mean_absolute), percent(left.perfect_scaling.mean_absolute),
+               percent(left.no_overlap.mean_absolute),
+               percent(left.constant_overlap.mean_absolute)});
+    mean.coverage_percent += share * left.coverage_percent;
+    mean.width_percent += share * left.width_percent;
+    mean.predicted.points += errors.points;
+    for (auto part :
+         {&LeftOutSource::predicted, &LeftOutSource::in_sample, &LeftOutSource::perfect_scaling,
+          &LeftOutSource::no_overlap, &LeftOutSource::constant_overlap}) {
+      (mean.*part).mean_absolute += share * (left.*part).mean_absolute;
+    }
+    mean.predicted.median_absolute += share * errors.median_absolute;
+    mean.predicted.bias += share * errors.bias;
+    mean.predicted.max_absolute = std::max(mean.predicted.max_absolute, errors.max_absolute);
+  }
+  table.add({"mean of sources", "", std::to_string(mean.predicted.points),
+             percent(judged.mean_percent), percent(mean.predicted.median_absolute),
+             percent(mean.predicted.max_absolute), fmt::format("{:+.1f}%", mean.predicted.bias),
+             fmt::format("{:.0f}%", mean.coverage_percent), percent(mean.width_percent),
+             percent(mean.in_sample.mean_absolute), percent(mean.perfect_scaling.mean_absolute),
+             percent(mean.no_overlap.mean_absolute), percent(mean.constant_overlap.mean_absolute)});
+  table.write(std::cout);
+  fmt::print(std::cout,
+             "\n{} sources, drawn again with repetitions: {:.1f}% to {:.1f}% (90%)\n"
+             "in sample: chosen by all sources: {}\n"
+             "constant overlap: one GPU's step and the communication, each times a factor that "
+             "the others fit\n",
+             judged.sources.size(), judged.mean_low_percent, judged.mean_high_percent,
+             text_of(candidates[judged.chosen_by_all]));
+}
+
+nlohmann::ordered_json json_of(const LeftOut& judged, const std::vector<Settings>& candidates) {
+  nlohmann::ordered_json sources = nlohmann::ordered_json::array();
+  const auto errors = [](const stats::ErrorSummary& of) -> nlohmann::ordered_json {
+    return {{"points", of.points},
+            {"mean_absolute_percent", of.mean_absolute},
+            {"median_absolute_percent", of.median_absolute},
+            {"max_absolute_percent", of.max_absolute},
+            {"bias_percent", of.bias}};
+  };
+  for (const LeftOutSource& left : judged.sources) {
+    sources.push_back({{"source", left.source},
+                       {"chosen", text_of(candidates[left.chosen])},
+                       {"paceline", errors(left.predicted)},
+                       {"coverage_percent", left.coverage_percent},
+                       {"width_percent", left.width_percent},
+                       {"in sample", errors(left.in_sample)},
+                       {"perfect scaling", errors(left.perfect_scaling)},
+                       {"no overlap", errors(left.no_overlap)},
+                       {"constant overlap", errors(left.constant_overlap)},
+                       {"wrapper", left.others_overlap.wrapper},
+                       {"hidden", left.others_overlap.hidden}});
+  }
+  return {{"schema", "paceline.left-out/1"},
+          {"sources", std::move(sources)},
+          {"chosen_by_all", text_of(candidates[judged.chosen_by_all])},
+          {"mean_percent", judged.mean_percent},
+          {"mean_low_percent", judged.mean_low_percent},
+          {"mean_high_percent", judged.mean_high_percent}};
+}
+
+// Every choice made on all sources but one, and judged on that one.
+int run_left_out(const Options& options) {
+  if (options.leave_out != "source") {
+    throw InputError({"--leave-out", 0, 0}, "\"" + options.leave_out + "\" is not known",
+                     "write --leave-out source");
+  }
+  const std::vector<Settings> candidates = candidates_of(options.choices);
+  int exit_code = exit_done;
+  std::vector<RowsBySource> judged;
+  std::vector<ValidationRow> first;
+  for (const Settings& candidate : candidates) {
+    const auto rows = rows_of(options, candidate, exit_code);
+    if (judged.empty()) first = rows;
+    expect_same_rows(rows, first, candidate);
+    judged.push_back(by_source(rows));
+  }
+  if (judged.front().size() < 2) {
+    throw InputError(
+        {options.inputs.empty() ? "validate" : options.inputs.front(), 0, 0},
+        fmt::format("has measured points of {}", judged.front().empty() ? "nobody" : "one source"),
+        "give scenarios of two or more, each with measured: by");
+  }
+  const LeftOut left_out = leave_out_sources(judged);
+  if (options.json != "-") write_left_out(left_out, candidates);
+  if (!options.json.empty()) {
+    write_to(options.json,
+             [&](std::ostream& out) { out << json_of(left_out, candidates).dump(1) << '\n'; });
+  }
+  return std::max(exit_code,
+                  check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
+}
+
 int run(const Options& options) {
   const double limit = options.max_mean_error_percent.value_or(0);
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
   }
   if (!options.loop.empty()) return run_loop(options);
+  if (!options.leave_out.empty()) return run_left_out(options);
   if (options.inputs.empty()) {
     throw InputError({"validate", 0, 0}, "has nothing to check", "give scenarios, logs, or --loop");
   }
@@ -259,20 +432,8 @@ int run(const Options& options) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
-  std::vector<ValidationRow> rows;
   int exit_code = exit_done;
-  for (const std::string& path : options.inputs) {
-    if (!is_scenario(path)) continue;
-    const auto file = ScenarioFile::read(path, options.shared.parsed_settings());
-    const auto outcomes = run_scenario(file, options.shared.run_options());
-    for (const PointOutcome& outcome : outcomes) {
-      if (outcome.predicted) continue;
-      fmt::print(std::cerr, "paceline: {}: {}\n", path, outcome.failure);
-      exit_code = exit_environment;
-    }
-    const auto of_file = validation_rows(file.name(), outcomes);
-    rows.insert(rows.end(), of_file.begin(), of_file.end());
-  }
+  const std::vector<ValidationRow> rows = rows_of(options, {}, exit_code);
   if (rows.empty() && logs.empty()) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
@@ -306,6 +467,13 @@ Action attach_validate(CommandOptions& app) {
                  "the loop's numbers of GPUs to fit; default: the two least above 1")
       .separated_by(',')
       .needs(loop);
+  const Option leave_out =
+      app.add_option("--leave-out", options->leave_out,
+                     "source: judge each source (measured: by) with what all others choose");
+  leave_out.excludes(loop);
+  app.add_option("--choose", options->choices,
+                 "PATH=VALUE,VALUE...: what is chosen among; several make all combinations")
+      .needs(leave_out);
   app.add_option("--calibration", options->calibration, "what predicts the logs");
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");

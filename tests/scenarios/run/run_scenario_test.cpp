@@ -226,7 +226,7 @@ TEST(FittedPoints, AreShownButCountInNoMean) {
   EXPECT_FALSE(outcomes[1].counts());
   EXPECT_TRUE(outcomes[2].counts());
   for (const PointOutcome& outcome : outcomes) EXPECT_TRUE(outcome.error_percent());
-  const auto rows = validation_rows("s", outcomes);
+  const auto rows = validation_rows("s", "", outcomes);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows.front().point, "gpus=4");
   EXPECT_EQ(summarise(rows, false).predicted.mean_absolute, std::abs(*outcomes[2].error_percent()));
@@ -257,7 +257,7 @@ TEST(Error, NeedsAMeasuredOneGpuPointForTheSpeedup) {
 // and the one-GPU step of 7 ms with all communication after it.
 TEST(Validation, ComparesWithTheNullModels) {
   const auto rows =
-      validation_rows("s", outcomes_of(changed(small_scenario, "", two_measured), {}));
+      validation_rows("s", "", outcomes_of(changed(small_scenario, "", two_measured), {}));
   EXPECT_NEAR(rows.front().perfect_scaling_percent, 0, 1e-9);
   const double serial = 4 * 8 / (7e-3 + 49.296e-6);
   EXPECT_NEAR(rows.front().no_overlap_percent, 100 * (serial - 4000) / 4000, 1e-6);

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/stats/errors.h"
+#include "scenarios/run/validation.h"
+
+namespace paceline {
+
+// A null model with what is left when nothing is known of how a strategy works: on several GPUs a
+// step takes (1 + wrapper) times that of one, and the part of the communication that is not hidden.
+struct ConstantOverlap {
+  double wrapper = 0;  // 0 to 0.3
+  double hidden = 0;   // 0 to 1
+};
+
+// Of throughput, in per cent.
+[[nodiscard]] double error_percent(const ConstantOverlap& model, const ValidationRow& row);
+
+// Rows by the people who measured them: every figure of several sources is their mean, so that one
+// with many rows counts no more than one with few.
+using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
+
+// Throws InputError for a row without a source.
+[[nodiscard]] RowsBySource by_source(std::span<const ValidationRow> rows);
+
+// The pair with the least mean |error| over the sources, on a grid of 0.005 and 0.02.
+[[nodiscard]] ConstantOverlap fit_constant_overlap(const RowsBySource& sources);
+
+// One source, judged with what all others choose.
+struct LeftOutSource {
+  std::string source;
+  std::size_t chosen = 0;  // of the candidates, by the others
+  stats::ErrorSummary predicted;
+  double coverage_percent = 0;  // of 90 % intervals
+  double width_percent = 0;     // the median of high over low, less 1
+  stats::ErrorSummary perfect_scaling, no_overlap;
+  ConstantOverlap others_overlap;  // as the others fit it
+  stats::ErrorSummary constant_overlap;
+  stats::ErrorSummary in_sample;  // with what all sources choose, this one among them
+};
+
+struct LeftOut {
+  std::vector<LeftOutSource> sources;
+  std::size_t chosen_by_all = 0;
+  // The mean of the sources' mean |error|, and its middle 90 % when as many sources are drawn again
+  // with repetitions.
+  double mean_percent = 0, mean_low_percent = 0, mean_high_percent = 0;
+};
+
+// Judges a choice among candidates (of a parameter, or of a form) source by source: the one with
+// the least mean error on all others predicts the one left out. Precondition: at least one
+// candidate; all have the same rows, of two sources or more.
+[[nodiscard]] LeftOut leave_out_sources(std::span<const RowsBySource> candidates);
+
+}  // namespace paceline
