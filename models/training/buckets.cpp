@@ -38,6 +38,19 @@ std::vector<Bucket> assign_buckets(std::span<const ParameterTensor> tensors,
   return buckets;
 }
 
+LaunchOrder::LaunchOrder(std::span<const Bucket> buckets, std::size_t tensors)
+    : bucket_of_(tensors) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    missing_.push_back(buckets[b].size());
+    for (const std::size_t tensor : buckets[b]) bucket_of_[tensor] = b;
+  }
+}
+
+std::optional<std::size_t> LaunchOrder::next() {
+  if (launched_ == missing_.size() || missing_[launched_] > 0) return std::nullopt;
+  return launched_++;
+}
+
 Bytes DdpSettings::first_bucket_limit() const {
   constexpr Bytes first_bucket_default(1 << 20);
   if (first_bucket) return *first_bucket;

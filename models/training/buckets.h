@@ -21,6 +21,25 @@ using Bucket = std::vector<std::size_t>;
 [[nodiscard]] std::vector<Bucket> assign_buckets(std::span<const workload::ParameterTensor> tensors,
                                                  std::span<const Bytes> limits);
 
+// Which buckets may be launched as gradients come: strictly in order, each when all its gradients
+// are there and all before it were launched.
+class LaunchOrder {
+ public:
+  // Precondition: every one of `tensors` is in one bucket.
+  LaunchOrder(std::span<const Bucket> buckets, std::size_t tensors);
+
+  // Precondition: its gradient has not come yet.
+  void gradient_came(std::size_t tensor) { --missing_[bucket_of_[tensor]]; }
+  // The next bucket, which counts as launched; nullopt: one of its gradients is missing, or none is
+  // left.
+  [[nodiscard]] std::optional<std::size_t> next();
+
+ private:
+  std::vector<std::size_t> bucket_of_;  // by tensor
+  std::vector<std::size_t> missing_;    // by bucket: gradients that it waits for
+  std::size_t launched_ = 0;
+};
+
 // How DistributedDataParallel was called.
 struct DdpSettings {
   Bytes bucket_cap = Bytes(25 << 20);  // kDefaultBucketBytesCap, reducer.hpp

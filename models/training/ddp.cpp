@@ -11,19 +11,6 @@
 namespace paceline::training {
 namespace {
 
-// Which bucket each tensor is in, and how many gradients each bucket still waits for.
-struct Pending {
-  std::vector<std::size_t> bucket_of;
-  std::vector<std::size_t> missing;
-
-  Pending(const std::vector<Bucket>& buckets, std::size_t tensors) : bucket_of(tensors) {
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      missing.push_back(buckets[b].size());
-      for (const std::size_t tensor : buckets[b]) bucket_of[tensor] = b;
-    }
-  }
-};
-
 // Rank 0's buffers go to all before every forward: per type one coalesced broadcast (below the 250
 // MiB of broadcast_coalesced), then a copy into each buffer. Returns what forward waits for.
 std::vector<OperationId> broadcast_buffers(StepBuilder& step, const workload::Workload& workload) {
@@ -52,26 +39,22 @@ BuiltStep build_ddp(const StrategyRequest& request) {
   StepBuilder step(request);
   const auto& tensors = step.tensors();
   const std::vector<Bucket> buckets = ddp_buckets(tensors, ddp);
-  Pending pending(buckets, tensors.size());
+  LaunchOrder order(buckets, tensors.size());
 
   std::vector<OperationId> before_forward;
   if (ddp.broadcast_buffers) before_forward = broadcast_buffers(step, request.workload);
   step.forward(std::move(before_forward));
 
   std::vector<OperationId> reduced;
-  const auto launch_ready_buckets = [&](OperationId ready) {
-    while (reduced.size() < buckets.size() && pending.missing[reduced.size()] == 0) {
-      const std::size_t b = reduced.size();
-      reduced.push_back(step.all_reduce("bucket " + std::to_string(b), buckets[b], {ready}));
-    }
-  };
   step.backward([&](const workload::TimedLayer& layer, std::size_t first, OperationId) {
     const std::size_t count = layer.parameters.size();
     const OperationId copied =
         step.copies(layer.name + (ddp.gradient_as_bucket_view ? " divide" : " to bucket"),
                     std::span(tensors).subspan(first, count), 2, {});
-    for (std::size_t i = 0; i < count; ++i) --pending.missing[pending.bucket_of[first + i]];
-    launch_ready_buckets(copied);
+    for (std::size_t i = 0; i < count; ++i) order.gradient_came(first + i);
+    while (const auto b = order.next()) {
+      reduced.push_back(step.all_reduce("bucket " + std::to_string(*b), buckets[*b], {copied}));
+    }
   });
 
   if (ddp.find_unused_parameters && !ddp.static_graph) {

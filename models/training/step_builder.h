@@ -38,8 +38,11 @@ class StepBuilder {
                       std::vector<OperationId> after);
   OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
   // The same on a lane beside the two that every step has.
+  OperationId compute_on(LaneId lane, std::string name, OperationKind kind, Seconds time,
+                         std::vector<OperationId> after);
   OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
                       std::vector<OperationId> after);
+  [[nodiscard]] LaneId compute_lane() const { return compute_; }
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);
