@@ -63,7 +63,7 @@ bool DdpSettings::torch_is_before(std::uint32_t major, std::uint32_t minor) cons
 }
 
 bool DdpSettings::buckets_are_initial() const {
-  if (find_unused_parameters && !static_graph) return true;
+  if (looks_for_unused()) return true;
   return torch_is_before(1, 6) || (first_iteration && torch_is_before(1, 12));
 }
 

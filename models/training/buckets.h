@@ -51,10 +51,15 @@ struct DdpSettings {
   bool static_graph = false;
   bool broadcast_buffers = true;
   bool first_iteration = false;  // before the buckets are rebuilt
+  bool no_sync = true;           // around all passes of a step but the last
+  Seconds unused_search_time;    // a parameter
 
   // 1 MiB (kDefaultFirstBucketBytes) unless given; from torch 2.5 on a cap that was set holds for
   // the first bucket too. The change is pytorch PR #121640 (2024); 2.5 is assumed to have it first.
   [[nodiscard]] Bytes first_bucket_limit() const;
+
+  // In every pass that reduces; a static graph is searched once.
+  [[nodiscard]] bool looks_for_unused() const { return find_unused_parameters && !static_graph; }
 
   [[nodiscard]] bool torch_is_before(std::uint32_t major, std::uint32_t minor) const;
   // Whether the buckets of this iteration are those of the initial build. Rebuilding is pytorch PR

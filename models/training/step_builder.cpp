@@ -27,7 +27,7 @@ void StepBuilder::forward(std::vector<OperationId> after) {
   if (settings_.gradient_accumulation > 1) {
     const double passes = settings_.gradient_accumulation - 1.0;
     compute("passes without reduction", OperationKind::forward,
-            (workload_.forward() + workload_.backward()) * passes, {});
+            (workload_.forward() + workload_.backward()) * passes, std::exchange(after, {}));
   }
   compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
 }

@@ -21,7 +21,8 @@ class StepBuilder {
   std::optional<OperationId> input();
 
   // Input, then all passes but the last backward: the forward of the last micro-step, preceded by
-  // whole passes without communication when gradients accumulate. `after` holds the forward back.
+  // whole passes without communication when gradients accumulate. `after` holds the first of them
+  // back.
   void forward(std::vector<OperationId> after);
 
   // The last backward, from the last layer to the first; a layer without parameters joins the next

@@ -479,6 +479,61 @@ TEST(Ddp, ReducesOnceAtTheEndInItsFirstIteration) {
   EXPECT_GT(calls[0].id, ids_of(program, OperationKind::backward).back());
 }
 
+// Two passes of 4.5 + 7.25 ms, each with three buckets and their copies; the forward of the second
+// waits for the buckets of the first.
+TEST(Ddp, ReducesInEveryPassWithoutNoSync) {
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  const auto once = build(ddp_strategy, four_layers(), settings);
+  settings.values["no_sync"] = false;
+  settings.common.gradient_accumulation = 2;
+  const auto twice = build(ddp_strategy, four_layers(), settings);
+  const auto calls = calls_of(twice, Collective::all_reduce);
+  ASSERT_EQ(calls.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(calls[i].count, calls[3 + i].count);
+  expect_time(time_of(twice, OperationKind::forward), milliseconds(2 * 4.5));
+  expect_time(time_of(twice, OperationKind::backward), milliseconds(2 * 7.25));
+  expect_time(time_of(twice, OperationKind::copy), 2.0 * time_of(once, OperationKind::copy));
+  expect_time(time_of(twice, OperationKind::optimizer), milliseconds(3));
+  const auto forward = ids_of(twice, OperationKind::forward);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(twice.operations[forward[1]].after, (Ids{calls[0].id, calls[1].id, calls[2].id}));
+  EXPECT_EQ(twice.operations.back().after, (Ids{calls[3].id, calls[4].id, calls[5].id}));
+}
+
+// Buffers of two types: before the first of the passes in no_sync, or before each of those that
+// reduce.
+TEST(Ddp, BroadcastsBuffersAfterAPassThatReduced) {
+  Told settings = three_buckets();
+  settings.common.gradient_accumulation = 3;
+  const auto accumulated = build(ddp_strategy, four_layers(), settings);
+  EXPECT_EQ(calls_of(accumulated, Collective::broadcast).size(), 2U);
+  const auto passes = ids_of(accumulated, OperationKind::forward);
+  const auto copied = ids_of(accumulated, OperationKind::copy).front();
+  EXPECT_EQ(accumulated.operations[passes[0]].after, Ids{copied});
+  EXPECT_EQ(accumulated.operations[passes[1]].after, Ids{});
+
+  settings.values["no_sync"] = false;
+  const auto reduced = build(ddp_strategy, four_layers(), settings);
+  const auto broadcasts = calls_of(reduced, Collective::broadcast);
+  ASSERT_EQ(broadcasts.size(), 6U);
+  EXPECT_EQ(broadcasts[1].after, Ids{});
+  EXPECT_EQ(broadcasts[2].after.size(), 3U);  // the buckets of the pass before
+}
+
+// Four parameters, each 10 us.
+TEST(Ddp, SearchesForUnusedParametersBetweenForwardAndBackward) {
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  settings.values["unused_search_time"] = microseconds(10);
+  EXPECT_EQ(kinds_of(build(ddp_strategy, four_layers(), settings))[1], OperationKind::backward);
+  settings.values["find_unused_parameters"] = true;
+  const auto program = build(ddp_strategy, four_layers(), settings);
+  EXPECT_EQ(program.operations[1].name, "search for unused parameters");
+  expect_time(time_of(program, 1), microseconds(40));
+  EXPECT_EQ(program.operations[2].kind, OperationKind::backward);
+}
+
 // --- bulk_synchronous ---
 
 // Flat copies in (1 + 3.2 + 1 + 1 us, a kernel a tensor), all-reduce, divide and copy back.
