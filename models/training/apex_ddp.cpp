@@ -215,7 +215,7 @@ constexpr std::array apex_ddp_keys{
     Key{"num_allreduce_streams", Count{1, 64}, Value(std::uint64_t{1}),
         "streams with a communicator each, to which buckets go in turn"},
     Key{"allreduce_always_fp32", Flag{}, Value(false), "gradients of other types are cast for it"},
-    Key{"gradient_predivide_factor", settings::Number{1e-6, 1e6}, Value(1.0),
+    Key{"gradient_predivide_factor", settings::Number{0.001, 1e6}, Value(1.0),
         "one that is not 1 costs a division before the all-reduce"},
     Key{"retain_allreduce_buffers", Flag{}, Value(false),
         "gradients become views of the flat buffers, which are not copied back"},

@@ -159,8 +159,8 @@ constexpr std::array ddp_keys{
         "does, "
         "as without no_sync, or with it around the backward alone"},
     Key{"unused_search_time", settings::Time{}, Value(ddp_defaults.unused_search_time),
-        "a parameter, by which the search that find_unused_parameters asks for holds the backward "
-        "back"},
+        "with find_unused_parameters: what its search takes a parameter, between forward and "
+        "backward"},
     Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
 };
