@@ -38,6 +38,19 @@ std::vector<Bucket> assign_buckets(std::span<const ParameterTensor> tensors,
   return buckets;
 }
 
+LaunchOrder::LaunchOrder(std::span<const Bucket> buckets, std::size_t tensors)
+    : bucket_of_(tensors) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    missing_.push_back(buckets[b].size());
+    for (const std::size_t tensor : buckets[b]) bucket_of_[tensor] = b;
+  }
+}
+
+std::optional<std::size_t> LaunchOrder::next() {
+  if (launched_ == missing_.size() || missing_[launched_] > 0) return std::nullopt;
+  return launched_++;
+}
+
 Bytes DdpSettings::first_bucket_limit() const {
   constexpr Bytes first_bucket_default(1 << 20);
   if (first_bucket) return *first_bucket;
@@ -50,7 +63,7 @@ bool DdpSettings::torch_is_before(std::uint32_t major, std::uint32_t minor) cons
 }
 
 bool DdpSettings::buckets_are_initial() const {
-  if (find_unused_parameters && !static_graph) return true;
+  if (looks_for_unused()) return true;
   return torch_is_before(1, 6) || (first_iteration && torch_is_before(1, 12));
 }
 

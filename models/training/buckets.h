@@ -21,6 +21,25 @@ using Bucket = std::vector<std::size_t>;
 [[nodiscard]] std::vector<Bucket> assign_buckets(std::span<const workload::ParameterTensor> tensors,
                                                  std::span<const Bytes> limits);
 
+// Which buckets may be launched as gradients come: strictly in order, each when all its gradients
+// are there and all before it were launched.
+class LaunchOrder {
+ public:
+  // Precondition: every one of `tensors` is in one bucket.
+  LaunchOrder(std::span<const Bucket> buckets, std::size_t tensors);
+
+  // Precondition: its gradient has not come yet.
+  void gradient_came(std::size_t tensor) { --missing_[bucket_of_[tensor]]; }
+  // The next bucket, which counts as launched; nullopt: one of its gradients is missing, or none is
+  // left.
+  [[nodiscard]] std::optional<std::size_t> next();
+
+ private:
+  std::vector<std::size_t> bucket_of_;  // by tensor
+  std::vector<std::size_t> missing_;    // by bucket: gradients that it waits for
+  std::size_t launched_ = 0;
+};
+
 // How DistributedDataParallel was called.
 struct DdpSettings {
   Bytes bucket_cap = Bytes(25 << 20);  // kDefaultBucketBytesCap, reducer.hpp
@@ -32,10 +51,15 @@ struct DdpSettings {
   bool static_graph = false;
   bool broadcast_buffers = true;
   bool first_iteration = false;  // before the buckets are rebuilt
+  bool no_sync = true;           // around all passes of a step but the last
+  Seconds unused_search_time;    // a parameter
 
   // 1 MiB (kDefaultFirstBucketBytes) unless given; from torch 2.5 on a cap that was set holds for
   // the first bucket too. The change is pytorch PR #121640 (2024); 2.5 is assumed to have it first.
   [[nodiscard]] Bytes first_bucket_limit() const;
+
+  // In every pass that reduces; a static graph is searched once.
+  [[nodiscard]] bool looks_for_unused() const { return find_unused_parameters && !static_graph; }
 
   [[nodiscard]] bool torch_is_before(std::uint32_t major, std::uint32_t minor) const;
   // Whether the buckets of this iteration are those of the initial build. Rebuilding is pytorch PR

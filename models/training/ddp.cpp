@@ -11,88 +11,117 @@
 namespace paceline::training {
 namespace {
 
-// Which bucket each tensor is in, and how many gradients each bucket still waits for.
-struct Pending {
-  std::vector<std::size_t> bucket_of;
-  std::vector<std::size_t> missing;
+using workload::TimedLayer;
 
-  Pending(const std::vector<Bucket>& buckets, std::size_t tensors) : bucket_of(tensors) {
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      missing.push_back(buckets[b].size());
-      for (const std::size_t tensor : buckets[b]) bucket_of[tensor] = b;
+class DdpStep {
+ public:
+  explicit DdpStep(const StrategyRequest& request)
+      : workload_(request.workload),
+        ddp_(ddp_settings(request.settings)),
+        passes_(ddp_.no_sync ? 1 : request.common.gradient_accumulation),
+        common_(with_reduced_passes(request, ddp_)),
+        step_({request.workload, request.cluster, request.settings, common_, request.traced}),
+        buckets_(ddp_buckets(step_.tensors(), ddp_)) {}
+
+  BuiltStep build() {
+    for (std::uint32_t pass = 0; pass < passes_; ++pass) {
+      forward(pass == 0);
+      backward();
+    }
+    return {step_.finish(reduced_), ddp_assumptions(ddp_)};
+  }
+
+ private:
+  // Without no_sync the passes are alike, and made here.
+  static CommonSettings with_reduced_passes(const StrategyRequest& request,
+                                            const DdpSettings& ddp) {
+    CommonSettings common = request.common;
+    if (!ddp.no_sync) common.gradient_accumulation = 1;
+    return common;
+  }
+
+  void forward(bool is_first) {
+    auto after = ddp_.broadcast_buffers ? broadcast_buffers() : std::vector<OperationId>{};
+    after.insert(after.end(), reduced_.begin(), reduced_.end());
+    if (is_first) {
+      step_.forward(std::move(after));
+    } else {
+      step_.compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
+    }
+    if (!ddp_.looks_for_unused() || ddp_.unused_search_time == Seconds(0)) return;
+    step_.compute("search for unused parameters", OperationKind::forward,
+                  ddp_.unused_search_time * static_cast<double>(step_.tensors().size()), {});
+  }
+
+  // Rank 0's buffers go to all: per type one coalesced broadcast (below the 250 MiB of
+  // broadcast_coalesced), then a copy into each buffer. Returns what forward waits for.
+  std::vector<OperationId> broadcast_buffers() {
+    std::vector<OperationId> broadcasts;
+    Seconds copies;
+    for (const auto type : {workload::DataType::float32, workload::DataType::int64}) {
+      ElementCount count;
+      for (const TimedLayer& layer : workload_.layers) {
+        for (const workload::BufferTensor& buffer : layer.buffers) {
+          if (buffer.type != type) continue;
+          count += buffer.count;
+          copies += kernel_time(workload_.device, buffer.count * element_size(type) * 2);
+        }
+      }
+      if (count == ElementCount(0)) continue;
+      broadcasts.push_back(step_.call(
+          "buffers " + std::string(to_text(type)),
+          {collectives::Collective::broadcast, count, element_size(type), Rank(0), {}}, reduced_));
+    }
+    if (broadcasts.empty()) return {};
+    return {step_.compute("copy buffers", OperationKind::copy, copies, broadcasts)};
+  }
+
+  void backward() {
+    const auto& tensors = step_.tensors();
+    reduced_.clear();
+    LaunchOrder order(buckets_, tensors.size());
+    step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId) {
+      const std::size_t count = layer.parameters.size();
+      const OperationId copied =
+          step_.copies(layer.name + (ddp_.gradient_as_bucket_view ? " divide" : " to bucket"),
+                       std::span(tensors).subspan(first, count), 2, {});
+      for (std::size_t i = 0; i < count; ++i) order.gradient_came(first + i);
+      while (const auto b = order.next()) {
+        reduced_.push_back(
+            step_.all_reduce("bucket " + std::to_string(*b), buckets_[*b], {copied}));
+      }
+    });
+    if (ddp_.looks_for_unused()) reduced_.push_back(reduce_used_parameters());
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      step_.cast_back(buckets_[b], reduced_[b]);
+      if (ddp_.gradient_as_bucket_view) continue;
+      std::vector<workload::ParameterTensor> bucket;
+      for (const std::size_t i : buckets_[b]) bucket.push_back(tensors[i]);
+      step_.copies("bucket " + std::to_string(b) + " copy back", bucket, 2, {reduced_[b]});
     }
   }
+
+  // The map of locally used parameters: one int32 a parameter.
+  OperationId reduce_used_parameters() {
+    return step_.call("used parameters",
+                      {collectives::Collective::all_reduce,
+                       ElementCount(step_.tensors().size()),
+                       ElementSize(4),
+                       Rank(0),
+                       {}},
+                      {});
+  }
+
+  const workload::Workload& workload_;
+  DdpSettings ddp_;
+  std::uint32_t passes_;  // that reduce
+  CommonSettings common_;
+  StepBuilder step_;
+  std::vector<Bucket> buckets_;
+  std::vector<OperationId> reduced_;  // the calls of the last pass, by bucket
 };
 
-// Rank 0's buffers go to all before every forward: per type one coalesced broadcast (below the 250
-// MiB of broadcast_coalesced), then a copy into each buffer. Returns what forward waits for.
-std::vector<OperationId> broadcast_buffers(StepBuilder& step, const workload::Workload& workload) {
-  std::vector<OperationId> broadcasts;
-  Seconds copies;
-  for (const auto type : {workload::DataType::float32, workload::DataType::int64}) {
-    ElementCount count;
-    for (const workload::TimedLayer& layer : workload.layers) {
-      for (const workload::BufferTensor& buffer : layer.buffers) {
-        if (buffer.type != type) continue;
-        count += buffer.count;
-        copies += kernel_time(workload.device, buffer.count * element_size(type) * 2);
-      }
-    }
-    if (count == ElementCount(0)) continue;
-    broadcasts.push_back(step.call(
-        "buffers " + std::string(to_text(type)),
-        {collectives::Collective::broadcast, count, element_size(type), Rank(0), {}}, {}));
-  }
-  if (broadcasts.empty()) return {};
-  return {step.compute("copy buffers", OperationKind::copy, copies, broadcasts)};
-}
-
-BuiltStep build_ddp(const StrategyRequest& request) {
-  const DdpSettings ddp = ddp_settings(request.settings);
-  StepBuilder step(request);
-  const auto& tensors = step.tensors();
-  const std::vector<Bucket> buckets = ddp_buckets(tensors, ddp);
-  Pending pending(buckets, tensors.size());
-
-  std::vector<OperationId> before_forward;
-  if (ddp.broadcast_buffers) before_forward = broadcast_buffers(step, request.workload);
-  step.forward(std::move(before_forward));
-
-  std::vector<OperationId> reduced;
-  const auto launch_ready_buckets = [&](OperationId ready) {
-    while (reduced.size() < buckets.size() && pending.missing[reduced.size()] == 0) {
-      const std::size_t b = reduced.size();
-      reduced.push_back(step.all_reduce("bucket " + std::to_string(b), buckets[b], {ready}));
-    }
-  };
-  step.backward([&](const workload::TimedLayer& layer, std::size_t first, OperationId) {
-    const std::size_t count = layer.parameters.size();
-    const OperationId copied =
-        step.copies(layer.name + (ddp.gradient_as_bucket_view ? " divide" : " to bucket"),
-                    std::span(tensors).subspan(first, count), 2, {});
-    for (std::size_t i = 0; i < count; ++i) --pending.missing[pending.bucket_of[first + i]];
-    launch_ready_buckets(copied);
-  });
-
-  if (ddp.find_unused_parameters && !ddp.static_graph) {
-    // The map of locally used parameters: one int32 a parameter.
-    reduced.push_back(step.call("used parameters",
-                                {collectives::Collective::all_reduce,
-                                 ElementCount(tensors.size()),
-                                 ElementSize(4),
-                                 Rank(0),
-                                 {}},
-                                {}));
-  }
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    step.cast_back(buckets[b], reduced[b]);
-    if (ddp.gradient_as_bucket_view) continue;
-    std::vector<workload::ParameterTensor> bucket;
-    for (const std::size_t i : buckets[b]) bucket.push_back(tensors[i]);
-    step.copies("bucket " + std::to_string(b) + " copy back", bucket, 2, {reduced[b]});
-  }
-  return {step.finish(reduced), ddp_assumptions(ddp)};
-}
+BuiltStep build_ddp(const StrategyRequest& request) { return DdpStep(request).build(); }
 
 constexpr DdpSettings ddp_defaults;
 
@@ -125,6 +154,13 @@ constexpr std::array ddp_keys{
         "unused parameters are not looked for"},
     Key{"broadcast_buffers", Flag{}, Value(ddp_defaults.broadcast_buffers),
         "rank 0's go to all before every forward"},
+    Key{"no_sync", Flag{}, Value(ddp_defaults.no_sync),
+        "with gradient_accumulation above 1: only the last backward reduces; false: every one "
+        "does, "
+        "as without no_sync, or with it around the backward alone"},
+    Key{"unused_search_time", settings::Time{}, Value(ddp_defaults.unused_search_time),
+        "with find_unused_parameters: what its search takes a parameter, between forward and "
+        "backward"},
     Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
 };
@@ -142,7 +178,9 @@ DdpSettings ddp_settings(const settings::Settings& settings) {
           .find_unused_parameters = settings.get<bool>("find_unused_parameters"),
           .static_graph = settings.get<bool>("static_graph"),
           .broadcast_buffers = settings.get<bool>("broadcast_buffers"),
-          .first_iteration = settings.get<Iteration>("iteration") == Iteration::first};
+          .first_iteration = settings.get<Iteration>("iteration") == Iteration::first,
+          .no_sync = settings.get<bool>("no_sync"),
+          .unused_search_time = settings.get<Seconds>("unused_search_time")};
 }
 
 namespace {
@@ -158,7 +196,9 @@ constexpr AssumptionKind first_bucket_limit{
 
 Assumptions ddp_assumptions(const DdpSettings& ddp) {
   Assumptions assumptions;
-  if (ddp.find_unused_parameters && !ddp.static_graph) assumptions.add({free_search, "ddp"});
+  if (ddp.looks_for_unused() && ddp.unused_search_time == Seconds(0)) {
+    assumptions.add({free_search, "ddp"});
+  }
   if (ddp.torch_is_before(1, 6)) assumptions.add({never_rebuilt, "ddp"});
   if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
     const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);

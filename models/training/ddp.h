@@ -16,7 +16,11 @@ namespace paceline::training {
 // - buckets launch strictly in order, each when all its gradients are in and all before it
 //   launched, on one communication stream;
 // - after the backward, in order, each bucket is waited for and copied back per parameter (not with
-//   views), then the optimizer runs.
+//   views), then the optimizer runs;
+// - when gradients accumulate, forward and backward of all passes but the last are in no_sync, or
+// all
+//   of that happens in every pass. Buffers are broadcast before a forward that follows one outside
+//   of no_sync: the first of a step (require_forward_param_sync, nn/parallel/distributed.py).
 extern const Strategy ddp_strategy;
 
 }  // namespace paceline::training

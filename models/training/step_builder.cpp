@@ -27,7 +27,7 @@ void StepBuilder::forward(std::vector<OperationId> after) {
   if (settings_.gradient_accumulation > 1) {
     const double passes = settings_.gradient_accumulation - 1.0;
     compute("passes without reduction", OperationKind::forward,
-            (workload_.forward() + workload_.backward()) * passes, {});
+            (workload_.forward() + workload_.backward()) * passes, std::exchange(after, {}));
   }
   compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
 }
@@ -57,7 +57,12 @@ OperationId StepBuilder::copies(std::string name, std::span<const ParameterTenso
 
 OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds time,
                                  std::vector<OperationId> after) {
-  return program_.add({std::move(name), kind, compute_, std::move(after), time});
+  return compute_on(compute_, std::move(name), kind, time, std::move(after));
+}
+
+OperationId StepBuilder::compute_on(LaneId lane, std::string name, OperationKind kind, Seconds time,
+                                    std::vector<OperationId> after) {
+  return program_.add({std::move(name), kind, lane, std::move(after), time});
 }
 
 OperationId StepBuilder::call(std::string name, CollectiveCall call,

@@ -21,7 +21,8 @@ class StepBuilder {
   std::optional<OperationId> input();
 
   // Input, then all passes but the last backward: the forward of the last micro-step, preceded by
-  // whole passes without communication when gradients accumulate. `after` holds the forward back.
+  // whole passes without communication when gradients accumulate. `after` holds the first of them
+  // back.
   void forward(std::vector<OperationId> after);
 
   // The last backward, from the last layer to the first; a layer without parameters joins the next
@@ -38,8 +39,11 @@ class StepBuilder {
                       std::vector<OperationId> after);
   OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
   // The same on a lane beside the two that every step has.
+  OperationId compute_on(LaneId lane, std::string name, OperationKind kind, Seconds time,
+                         std::vector<OperationId> after);
   OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
                       std::vector<OperationId> after);
+  [[nodiscard]] LaneId compute_lane() const { return compute_; }
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);

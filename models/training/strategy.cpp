@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/training/apex_ddp.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
@@ -20,6 +21,7 @@ using settings::Value;
 using workload::OptimizerKind;
 
 constexpr std::array rows{&ddp_strategy,
+                          &apex_ddp_strategy,
                           &fsdp_strategy,
                           &data_parallel_strategy,
                           &bulk_synchronous_strategy,

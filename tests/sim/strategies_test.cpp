@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
+#include "models/training/ddp.h"
 #include "models/training/fsdp.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/sim/executors.h"
@@ -41,6 +43,66 @@ TEST(Strategies, DataParallelTakesItsTwoLayers) {
   };
   expect_step(step(2), 34e-3);
   expect_step(step(4), 62e-3);
+}
+
+// A bucket each. A pass on two ranks: forward 5, backward b 5-11, a 11-12, reduction b 11-15,
+// a 15-17; on four 11-17, 17-20. Two of them and the optimizer take 36 and 42 ms; in no_sync the
+// first of them takes 12: 31 and 34 ms.
+TEST(Strategies, DdpReducesInEveryPassUnlessInNoSync) {
+  const auto step = [](bool no_sync, std::uint32_t ranks) {
+    training::Told told{{{"no_sync", no_sync}}, {}, ranks};
+    told.common.gradient_accumulation = 2;
+    return point_of(training::ddp_strategy, two_layers(), told);
+  };
+  expect_step(step(false, 2), 36e-3);
+  expect_step(step(false, 4), 42e-3);
+  expect_step(step(true, 2), 31e-3);
+  expect_step(step(true, 4), 34e-3);
+}
+
+// A search of 1 ms for each of two parameters holds the backward back from 5 to 7 ms; b 7-13, its
+// reduction 13-17, that of a 17-19, and of the map of 8 B 8 ns; optimizer 21 ms.
+TEST(Strategies, DdpSearchesForUnusedParameters) {
+  const training::Told told{
+      {{"find_unused_parameters", true}, {"unused_search_time", Seconds(1e-3)}}, {}, 2};
+  expect_step(point_of(training::ddp_strategy, two_layers(), told), 21e-3 + 8e-9);
+}
+
+// Calls of 4 and 2 MB take 4 and 2 ms on two ranks, 6 and 3 ms on four. Forward 5; backward b 5-11,
+// a 11-12. A bucket for each: b 11-15, a 15-17, optimizer 19; on four ranks b 11-17, a 17-20. One
+// bucket of both, from 12 on, takes 6 or 9 ms; and so it is when it is delayed.
+TEST(Strategies, ApexDdpTakesItsTwoLayers) {
+  const auto step = [](std::uint64_t message_size, bool delayed, std::uint32_t ranks) {
+    return point_of(training::apex_ddp_strategy, two_layers(),
+                    {{{"message_size", message_size}, {"delay_allreduce", delayed}}, {}, ranks});
+  };
+  expect_step(step(1'000'000, false, 2), 19e-3);
+  expect_step(step(1'000'000, false, 4), 22e-3);
+  expect_step(step(1'000'001, false, 2), 20e-3);
+  expect_step(step(1'000'001, false, 4), 23e-3);
+  expect_step(step(1'000'000, true, 2), 20e-3);
+  expect_step(step(1'000'000, true, 4), 23e-3);
+}
+
+// Kernels at 8 GB/s: 1 ms for the 4 MB of b, 0.5 for a. Flatten b 11-12, backward a 12-13, flatten
+// a 13-13.5; all-reduce b 12-16, average and unflatten it 16-18; all-reduce a 18-20, and its
+// kernels 20-21; optimizer 23.
+//
+// On two streams a joins b at 13.5, when 2.5 MB of b are left: at half the rate each a ends at
+// 17.5, and the last 0.5 MB of b at 18, its kernels at 20; optimizer 22. The closed form lets a
+// queue behind b: b 12-16, kernels 18; a 18, kernels 19; optimizer 21.
+TEST(Strategies, ApexDdpHasItsKernelsBesideTheBackward) {
+  auto workload = two_layers();
+  workload.device.memory_bandwidth = BytesPerSecond(8e9);
+  const auto step = [&](std::uint64_t streams) {
+    return point_of(
+        training::apex_ddp_strategy, workload,
+        {{{"message_size", std::uint64_t{1'000'000}}, {"num_allreduce_streams", streams}}, {}, 2});
+  };
+  expect_step(step(1), 23e-3);
+  const auto steps = steps_of(step(2));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(steps[i], 22e-3, 1e-9) << "executor " << i;
+  EXPECT_NEAR(steps[3], 21e-3, 1e-9);
 }
 
 }  // namespace

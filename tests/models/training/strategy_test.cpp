@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "models/training/apex_ddp.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/ddp.h"
 #include "models/training/fsdp.h"
@@ -107,10 +108,17 @@ std::set<OperationId> done_before(const StepProgram& program, OperationId id) {
   return before[id];
 }
 
-// Those that keep gradients whole on each rank, and so can add up passes there.
-std::vector<const Strategy*> of_whole_gradients() {
+// Those that cast gradients for the wire as they are told.
+std::vector<const Strategy*> of_any_wire_type() {
   return {&ddp_strategy, &bulk_synchronous_strategy, &merged_gradient_strategy,
           &wait_free_strategy};
+}
+
+// Those that keep gradients whole on each rank, and so can add up passes there.
+std::vector<const Strategy*> of_whole_gradients() {
+  auto found = of_any_wire_type();
+  found.push_back(&apex_ddp_strategy);
+  return found;
 }
 
 // --- What holds for every strategy ---
@@ -199,6 +207,7 @@ TEST(Strategies, EndWithTheOptimizerAfterEverythingElse) {
 
 TEST(Strategies, UseOneComputeAndOneCommunicationLane) {
   for (const Strategy* strategy : of_gradients()) {
+    if (strategy == &apex_ddp_strategy) continue;  // has kernels on streams of their own
     Told settings = three_buckets();
     settings.common.collectives_in_flight = 2;
     const StepProgram program = build(*strategy, four_layers(), settings);
@@ -273,7 +282,7 @@ TEST(Strategies, SendGradientsInTheTypeOfTheirParameters) {
 // Buckets are those of the 4-byte parameters, but 2 bytes an element travel. A cast reads 4 bytes
 // and writes 2, at 0.5 GB/s and in 1 us at least: one a call before it, one after.
 TEST(Strategies, CastGradientsAroundTheirReductionWhenTheWireHasAnotherType) {
-  for (const Strategy* strategy : of_whole_gradients()) {
+  for (const Strategy* strategy : of_any_wire_type()) {
     Told settings = three_buckets();
     const StepProgram plain = build(*strategy, four_layers(), settings);
     settings.common.wire_type = DataType::float16;
@@ -468,6 +477,61 @@ TEST(Ddp, ReducesOnceAtTheEndInItsFirstIteration) {
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_EQ(calls[0].count, 305U);
   EXPECT_GT(calls[0].id, ids_of(program, OperationKind::backward).back());
+}
+
+// Two passes of 4.5 + 7.25 ms, each with three buckets and their copies; the forward of the second
+// waits for the buckets of the first.
+TEST(Ddp, ReducesInEveryPassWithoutNoSync) {
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  const auto once = build(ddp_strategy, four_layers(), settings);
+  settings.values["no_sync"] = false;
+  settings.common.gradient_accumulation = 2;
+  const auto twice = build(ddp_strategy, four_layers(), settings);
+  const auto calls = calls_of(twice, Collective::all_reduce);
+  ASSERT_EQ(calls.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(calls[i].count, calls[3 + i].count);
+  expect_time(time_of(twice, OperationKind::forward), milliseconds(2 * 4.5));
+  expect_time(time_of(twice, OperationKind::backward), milliseconds(2 * 7.25));
+  expect_time(time_of(twice, OperationKind::copy), 2.0 * time_of(once, OperationKind::copy));
+  expect_time(time_of(twice, OperationKind::optimizer), milliseconds(3));
+  const auto forward = ids_of(twice, OperationKind::forward);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(twice.operations[forward[1]].after, (Ids{calls[0].id, calls[1].id, calls[2].id}));
+  EXPECT_EQ(twice.operations.back().after, (Ids{calls[3].id, calls[4].id, calls[5].id}));
+}
+
+// Buffers of two types: before the first of the passes in no_sync, or before each of those that
+// reduce.
+TEST(Ddp, BroadcastsBuffersAfterAPassThatReduced) {
+  Told settings = three_buckets();
+  settings.common.gradient_accumulation = 3;
+  const auto accumulated = build(ddp_strategy, four_layers(), settings);
+  EXPECT_EQ(calls_of(accumulated, Collective::broadcast).size(), 2U);
+  const auto passes = ids_of(accumulated, OperationKind::forward);
+  const auto copied = ids_of(accumulated, OperationKind::copy).front();
+  EXPECT_EQ(accumulated.operations[passes[0]].after, Ids{copied});
+  EXPECT_EQ(accumulated.operations[passes[1]].after, Ids{});
+
+  settings.values["no_sync"] = false;
+  const auto reduced = build(ddp_strategy, four_layers(), settings);
+  const auto broadcasts = calls_of(reduced, Collective::broadcast);
+  ASSERT_EQ(broadcasts.size(), 6U);
+  EXPECT_EQ(broadcasts[1].after, Ids{});
+  EXPECT_EQ(broadcasts[2].after.size(), 3U);  // the buckets of the pass before
+}
+
+// Four parameters, each 10 us.
+TEST(Ddp, SearchesForUnusedParametersBetweenForwardAndBackward) {
+  Told settings = three_buckets();
+  settings.values["broadcast_buffers"] = false;
+  settings.values["unused_search_time"] = microseconds(10);
+  EXPECT_EQ(kinds_of(build(ddp_strategy, four_layers(), settings))[1], OperationKind::backward);
+  settings.values["find_unused_parameters"] = true;
+  const auto program = build(ddp_strategy, four_layers(), settings);
+  EXPECT_EQ(program.operations[1].name, "search for unused parameters");
+  expect_time(time_of(program, 1), microseconds(40));
+  EXPECT_EQ(program.operations[2].kind, OperationKind::backward);
 }
 
 // --- bulk_synchronous ---

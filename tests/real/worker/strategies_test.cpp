@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
 #include "models/training/fsdp.h"
 #include "tests/models/training/two_layers.h"
@@ -35,6 +36,14 @@ TEST(Strategies, FsdpOfGroupsRunsOnThreads) {
 // The optimizer in full, on one rank.
 TEST(Strategies, DataParallelRunsOnThreads) {
   expect_steps_longer_than(training::data_parallel_strategy, {{}, {}, 3}, 14e-3);
+}
+
+// Two streams: the optimizer of 2 ms behind forward and backward.
+TEST(Strategies, ApexDdpRunsOnThreads) {
+  expect_steps_longer_than(
+      training::apex_ddp_strategy,
+      {{{"message_size", std::uint64_t{1}}, {"num_allreduce_streams", std::uint64_t{2}}}, {}, 3},
+      14e-3);
 }
 
 }  // namespace

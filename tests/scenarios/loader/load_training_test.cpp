@@ -88,6 +88,21 @@ TEST(Training, RefusesDataParallelBeyondANode) {
   EXPECT_EQ(refused({{"training.strategy", "data_parallel"}, {"gpus", "8"}}), "");
 }
 
+TEST(Training, RefusesWhatApexRefuses) {
+  EXPECT_EQ(
+      refused({{"training.strategy", "apex_ddp"},
+               {"training.delay_allreduce", "true"},
+               {"training.num_allreduce_streams", "2"}}),
+      "command line: strategy \"apex_ddp\" has no streams for all-reduces that come after the "
+      "backward; leave out delay_allreduce or num_allreduce_streams");
+  const Set bf16{{"training.strategy", "apex_ddp"},
+                 {"workload.precision", "bf16"},
+                 {"workload.device", "a100-sxm4-40gb"}};
+  EXPECT_NE(refused(bf16).find("has buckets of fp16, fp32 and fp64 only"), std::string::npos)
+      << refused(bf16);
+  EXPECT_EQ(refused({{"training.strategy", "apex_ddp"}}), "");
+}
+
 // On one GPU there is no wrapper, whatever the strategy.
 TEST(Training, TellsWhatAStrategyAssumes) {
   const auto told = [](const char* gpus) {
