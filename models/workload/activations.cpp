@@ -40,18 +40,20 @@ class KeptTensors {
     (as_wide ? kept_[layer].wide : kept_[layer].narrow) = true;
   }
 
-  // The layers right before this one that make its input; none where that takes more than three.
+  // The layer right before this one where that makes its input, or the three that do in equal
+  // parts (query, key and value); else none.
   [[nodiscard]] std::vector<std::size_t> makers_before(std::size_t layer) const {
-    constexpr std::size_t makers_max = 3;  // query, key and value
+    constexpr std::size_t parts = 3;
     const double input = layers_[layer].kept.input;
     std::vector<std::size_t> makers;
-    double made = 0;
-    while (layer-- > 0 && made < input && makers.size() < makers_max) {
-      if (layers_[layer].kept.output <= 0) continue;
+    while (layer-- > 0 && makers.size() < parts) {
+      const double made = layers_[layer].kept.output;
+      if (made <= 0) continue;
+      if (made == input && makers.empty()) return {layer};
+      if (made * parts != input) break;
       makers.push_back(layer);
-      made += layers_[layer].kept.output;
     }
-    if (made != input) makers.clear();
+    if (makers.size() < parts) makers.clear();
     return makers;
   }
 

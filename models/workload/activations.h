@@ -8,8 +8,9 @@ namespace paceline::workload {
 
 // What the forward of `batch` samples keeps until the backward has read it, by what each layer
 // needs (Kept; LAYERS.md). Each tensor counts once, whoever reads it. A layer that needs its input
-// keeps the outputs of up to three layers right before it that together have its size, else of the
-// last layer of that size (a branch), else a tensor of its own (the network's input).
+// keeps the output of the layer right before it, or of the three that make it in equal parts
+// (query, key, value), else of the last layer of its size (a branch), else a tensor of its own (the
+// network's input).
 //
 // An element has 4 bytes with fp32 and tf32, else 2. With amp what autocast computes in fp32 has 4,
 // also beside a 16-bit copy that another layer needs (scores of attention: 6), and each product

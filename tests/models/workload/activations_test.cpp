@@ -40,6 +40,14 @@ TEST(Activations, OfABranchAreThoseOfTheLayerThatItLeaves) {
       Bytes(4 * (10 + 40)));
 }
 
+// Nor does it read two layers before it that have as much together: 10, the ReLU's 40, and the 20
+// of the product that a norm reads.
+TEST(Activations, OfABranchAreNotThoseOfTwoLayersOfItsSize) {
+  EXPECT_EQ(kept_by({product(10, 40), relu(40), product(40, 20), layernorm(20), product(40, 7)},
+                    Precision::fp32),
+            Bytes(4 * (10 + 40 + 20)));
+}
+
 // Query, key and value of 10 each from 10 of a layer norm, 8 scores: the norm's input, its output,
 // the three, the scores, and what attention gives to the last product: 10 + 10 + 30 + 8 + 10.
 std::vector<Layer> attention() {
