@@ -32,6 +32,7 @@ constinit const Strategy bulk_synchronous_strategy{
     .summary = "one all-reduce after backward",
     .keys = {},
     .build = build_bulk_synchronous,
+    .memory = model_and_flat_gradients,
 };
 
 }  // namespace paceline::training

@@ -164,6 +164,7 @@ constinit const Strategy data_parallel_strategy{
     .keys = data_parallel_keys,
     .build = build_data_parallel,
     .refuse = refuse_data_parallel,
+    .memory = model_and_flat_gradients,
 };
 
 }  // namespace paceline::training

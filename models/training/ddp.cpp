@@ -123,6 +123,12 @@ class DdpStep {
 
 BuiltStep build_ddp(const StrategyRequest& request) { return DdpStep(request).build(); }
 
+// Buckets stay from step to step; a gradient that is a view has its bucket's memory.
+ModelMemory ddp_memory(const StrategyRequest& request) {
+  const bool are_views = request.settings.get<bool>("gradient_as_bucket_view");
+  return are_views ? model_and_wire_copies(request) : model_and_flat_gradients(request);
+}
+
 constexpr DdpSettings ddp_defaults;
 
 enum class Iteration { steady, first };
@@ -215,6 +221,7 @@ constinit const Strategy ddp_strategy{
     .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
     .keys = ddp_keys,
     .build = build_ddp,
+    .memory = ddp_memory,
 };
 
 }  // namespace paceline::training

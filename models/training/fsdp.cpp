@@ -296,6 +296,59 @@ class FsdpStep {
 
 BuiltStep build_fsdp(const StrategyRequest& request) { return FsdpStep(request).build(); }
 
+Bytes size_of(const Unit& unit) {
+  Bytes size;
+  for (const FlatParameter& flat : unit.parameters) size += flat.padded * element_size(flat.type);
+  return size;
+}
+
+// The most that so many units next to each other have.
+Bytes largest_neighbours(std::span<const Bytes> sizes, std::size_t units) {
+  Bytes largest, sum;
+  for (std::size_t u = 0; u < sizes.size(); ++u) {
+    sum += sizes[u];
+    if (u >= units) sum -= sizes[u - units];
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+// How many units are gathered at once, beside the root: the one that computes and, with a limit,
+// the next or the one whose free is pending; both of them where the next is gathered before this
+// one's backward. Without a limit the host, which is never late, gathers all.
+std::size_t gathered_at_once(const StrategyRequest& request, std::size_t units) {
+  const auto prefetch = request.settings.get<BackwardPrefetch>("backward_prefetch");
+  const bool reshards = request.settings.get<bool>("reshard_after_forward");
+  if (!reshards || !request.settings.get<bool>("limit_all_gathers")) return units;
+  return prefetch == BackwardPrefetch::pre ? 3 : 2;
+}
+
+// Shards of everything; what is gathered; and whole gradients of two units, of which one is
+// computed and the other reduced.
+ModelMemory fsdp_memory(const StrategyRequest& request) {
+  const std::uint64_t shards = group_cluster(request.cluster, sharing(request)).ranks().value();
+  const workload::Optimizer& optimizer = request.workload.optimizer_states;
+  ModelMemory memory;
+  std::vector<Bytes> sizes, gradients;
+  for (const Unit& unit : units_of(request)) {
+    sizes.push_back(size_of(unit));
+    gradients.push_back(sizes.back());
+    for (const FlatParameter& flat : unit.parameters) {
+      const ElementCount shard(flat.padded.value() / shards);
+      memory.parameters += shard * element_size(flat.type);
+      memory.optimizer += optimizer_memory(optimizer, shard, flat.type);
+      const auto wire = type_on_wire(request.common, flat.type);
+      if (wire != flat.type) gradients.back() += flat.padded * element_size(wire);
+    }
+  }
+  memory.gradients = memory.parameters;
+  const auto others = std::span(sizes).subspan(1);
+  memory.gathered = sizes.front() +
+                    largest_neighbours(others, gathered_at_once(request, others.size())) +
+                    largest_neighbours(gradients, 2);
+  return memory;
+}
+
 std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
@@ -333,6 +386,7 @@ constinit const Strategy fsdp_strategy{
     .keys = fsdp_keys,
     .build = build_fsdp,
     .refuse = refuse_fsdp,
+    .memory = fsdp_memory,
 };
 
 }  // namespace paceline::training

@@ -54,10 +54,24 @@ std::vector<Bucket> merged_gradients(const workload::Workload& workload,
 
 namespace {
 
+MergeSettings merge_settings(const StrategyRequest& request) {
+  return {request.settings.get<Seconds>("merge_startup"),
+          request.settings.get<BytesPerSecond>("merge_bandwidth")};
+}
+
+// A gradient that is reduced alone is reduced in place.
+ModelMemory merged_gradient_memory(const StrategyRequest& request) {
+  const auto tensors = gradient_tensors(request.workload);
+  ModelMemory memory = model_and_wire_copies(request);
+  for (const Bucket& group : merged_gradients(request.workload, merge_settings(request))) {
+    if (group.size() > 1) memory.buckets += bucket_size(tensors, group);
+  }
+  return memory;
+}
+
 BuiltStep build_merged_gradient(const StrategyRequest& request) {
   StepBuilder step(request);
-  const MergeSettings merge{request.settings.get<Seconds>("merge_startup"),
-                            request.settings.get<BytesPerSecond>("merge_bandwidth")};
+  const MergeSettings merge = merge_settings(request);
   const std::vector<Bucket> groups = merged_gradients(request.workload, merge);
   step.forward({});
   std::map<std::size_t, std::size_t> group_of_last;  // by the tensor that completes it
@@ -98,6 +112,7 @@ constinit const Strategy merged_gradient_strategy{
     .summary = "all-reduces of gradients merged as startup costs suggest",
     .keys = merged_gradient_keys,
     .build = build_merged_gradient,
+    .memory = merged_gradient_memory,
 };
 
 }  // namespace paceline::training

@@ -83,8 +83,7 @@ void StepBuilder::only_on(Rank rank, OperationId compute) {
 }
 
 workload::DataType StepBuilder::type_on_wire(workload::DataType type) const {
-  if (type == workload::DataType::int64) return type;  // casts are for floats
-  return settings_.wire_type.value_or(type);
+  return training::type_on_wire(settings_, type);
 }
 
 std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {

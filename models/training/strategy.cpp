@@ -39,11 +39,19 @@ constexpr std::array keys_of_all{
     Key{"optimizer.kind", settings::OneOf{settings::texts_of<OptimizerKind>},
         settings::value_of(OptimizerKind::sgd_momentum),
         "its time is that of what it reads and writes"},
+    Key{"optimizer.fp32_master", settings::Flag{}, Value(false),
+        "16-bit parameters have fp32 copies, and states of fp32 (apex O2); else states are of "
+        "their type"},
     Key{"optimizer.time", settings::Time{}, settings::automatic,
         "in place of the modelled one; a trace has its own unless it is given"},
 };
 
 }  // namespace
+
+workload::DataType type_on_wire(const CommonSettings& common, workload::DataType type) {
+  if (type == workload::DataType::int64) return type;
+  return common.wire_type.value_or(type);
+}
 
 std::span<const Key> common_keys() { return keys_of_all; }
 

@@ -10,6 +10,7 @@
 #include "models/assumption.h"
 #include "models/settings/settings.h"
 #include "models/topology/cluster.h"
+#include "models/training/memory.h"
 #include "models/training/step_program.h"
 #include "models/workload/workload.h"
 
@@ -26,6 +27,10 @@ struct CommonSettings {
   // are.
   std::optional<workload::DataType> wire_type;
 };
+
+// What elements of a parameter's type travel in. Casts are for floats.
+[[nodiscard]] workload::DataType type_on_wire(const CommonSettings& common,
+                                              workload::DataType type);
 
 // The keys that every strategy takes beside its own. CommonSettings has the passes and the calls in
 // flight; the others are in other parts of the scenario.
@@ -63,6 +68,8 @@ struct Strategy {
   // Precondition: more than one rank, unless it replays a trace; not refused.
   BuiltStep (*build)(const StrategyRequest&);
   std::optional<Refusal> (*refuse)(const StrategyRequest&) = nullptr;  // null: nothing is refused
+  // Precondition: as for build, without a trace.
+  ModelMemory (*memory)(const StrategyRequest&) = model_and_wire_copies;
   // Its step is what a trace did: on one rank too, each rank with the compute that it had, and with
   // passes, input and optimizer as they were.
   bool replays_trace = false;

@@ -39,19 +39,42 @@ Seconds kernel_time(const Device& device, Bytes traffic) {
                   traffic / (device.memory_bandwidth * device.attained_memory));
 }
 
-Seconds optimizer_time(OptimizerKind kind, Bytes parameters, const Device& device) {
-  // Passes over arrays of one element a parameter: read p and g, write p; each state is read
-  // and written.
-  const auto passes = [&]() -> std::uint64_t {
-    switch (kind) {
-      case OptimizerKind::sgd: return 3;
-      case OptimizerKind::sgd_momentum: return 5;
-      case OptimizerKind::adam: return 7;
+namespace {
+
+// Beside a parameter's own.
+std::uint64_t optimizer_states(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd: return 0;
+    case OptimizerKind::sgd_momentum: return 1;
+    case OptimizerKind::adam: return 2;
+  }
+  PACELINE_UNREACHABLE("an optimizer outside the enumeration");
+  return 0;
+}
+
+bool has_copy(const Optimizer& optimizer, DataType type) {
+  return optimizer.fp32_master && element_size(type) == ElementSize(2);
+}
+
+}  // namespace
+
+Bytes optimizer_memory(const Optimizer& optimizer, ElementCount parameters, DataType type) {
+  const std::uint64_t states = optimizer_states(optimizer.kind);
+  if (!has_copy(optimizer, type)) return parameters * element_size(type) * states;
+  return parameters * element_size(DataType::float32) * (states + 1);
+}
+
+Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
+                       const Device& device) {
+  Bytes traffic;
+  for (const TimedLayer& layer : layers) {
+    for (const ParameterTensor& tensor : layer.parameters) {
+      const Bytes kept = optimizer_memory(optimizer, tensor.count, tensor.type);
+      const std::uint64_t passes = has_copy(optimizer, tensor.type) ? 2 : 3;
+      traffic += tensor.count * element_size(tensor.type) * passes + kept * 2;
     }
-    PACELINE_UNREACHABLE("an optimizer outside the enumeration");
-    return 0;
-  }();
-  return kernel_time(device, parameters * passes);
+  }
+  return kernel_time(device, traffic);
 }
 
 Seconds Workload::forward() const {

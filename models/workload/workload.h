@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,12 +46,24 @@ struct GivenTime {
   Seconds backward;
 };
 
+// What autograd keeps of a layer's forward for its backward (activations.h), in elements of one
+// sample. LAYERS.md has the rule per kind.
+struct Kept {
+  double input = 0, output = 0;  // what it reads of the layers before it, and what it makes
+  bool needs_input = false, needs_output = false;
+  bool is_wide = false;     // autocast computes it in fp32, and keeps what it needs so
+  double scores = 0;        // of attention, after the softmax
+  double indices = 0;       // int64, of the places of maxima
+  double cast_weights = 0;  // that autocast makes 16-bit copies of, once whatever the batch
+};
+
 // Layers come in forward order, which is also the order of registration.
 struct Layer {
   std::string name;
   std::vector<ParameterTensor> parameters;  // in registration order
   std::vector<BufferTensor> buffers;
   std::variant<ModelledCost, GivenTime> cost;
+  Kept kept = {};
 };
 
 struct Network {
@@ -83,6 +97,7 @@ struct Device {
   };
   Speed fp32, tf32, fp16, bf16;
   Seconds small_kernel_time;  // the least time of any kernel
+  std::optional<Bytes> memory = {};
 
   [[nodiscard]] const Speed& speed(Precision precision) const;
 };
@@ -98,9 +113,16 @@ constexpr auto words_of(OptimizerKind) {
   return std::array{Word{sgd, "sgd"}, Word{sgd_momentum, "sgd_momentum"}, Word{adam, "adam"}};
 }
 
-// Of an optimizer over parameters of this size in all, states of the same type: parameters,
-// gradients and states are each read once and, but for gradients, written once.
-[[nodiscard]] Seconds optimizer_time(OptimizerKind kind, Bytes parameters, const Device& device);
+struct Optimizer {
+  OptimizerKind kind = OptimizerKind::sgd_momentum;
+  // 16-bit parameters have fp32 copies, which are what is optimized, and states of fp32 (apex O2;
+  // ZeRO, section 3.1). Else states are of their parameter's type.
+  bool fp32_master = false;
+};
+
+// What it keeps of these parameters from step to step: its states, and the copies.
+[[nodiscard]] Bytes optimizer_memory(const Optimizer& optimizer, ElementCount parameters,
+                                     DataType type);
 
 struct TimedLayer {
   std::string name;
@@ -118,6 +140,8 @@ struct Workload {
   Seconds input;  // not overlapped with anything
   std::uint32_t batch_per_gpu = 1;
   Device device;
+  Optimizer optimizer_states = {};
+  std::optional<Bytes> activations = {};  // activations.h; nullopt: the layers do not tell
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
@@ -125,6 +149,11 @@ struct Workload {
   // optimizer.
   [[nodiscard]] Seconds one_gpu_step(std::uint32_t passes) const;
 };
+
+// Of an optimizer over all parameters: they, their gradients, the states and the copies are each
+// read once and, but for gradients, written once; with a copy its parameter is written only.
+[[nodiscard]] Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
+                                     const Device& device);
 
 // The time of a layer from its roofline: the slower of arithmetic and memory traffic. Precondition:
 // the device has that arithmetic.

@@ -100,15 +100,11 @@ void take_gradients(const workload::Network& network, traces::TracedCompute& com
   workload::Workload& workload = scenario.workload;
   const Seconds traced = workload.one_gpu_step(1);
   workload.layers.clear();
-  Bytes parameters;
   for (const workload::Layer& layer : network.layers) {
-    const auto& timed = workload.layers.emplace_back(
+    workload.layers.push_back(
         time_layer(layer, workload.batch_per_gpu, workload::Precision::fp32, device));
-    for (const auto& tensor : timed.parameters) {
-      parameters += tensor.count * element_size(tensor.type);
-    }
   }
-  workload.optimizer = optimizer_time(workload::OptimizerKind::sgd_momentum, parameters, device);
+  workload.optimizer = optimizer_time({}, workload.layers, device);
   (void)rescale(workload, 1, traced, true);
   compute.gradients = workload::parameters(network).size();
   scenario.assumptions.add({modelled_shares, "compute", {network.name, device.name}});

@@ -60,21 +60,14 @@ void refuse_keys_of_others(Section& training, const Strategy& strategy) {
   }
 }
 
-Bytes parameter_bytes(const Workload& workload) {
-  Bytes total;
-  for (const workload::TimedLayer& layer : workload.layers) {
-    for (const auto& tensor : layer.parameters) total += tensor.count * element_size(tensor.type);
-  }
-  return total;
-}
-
 bool load_optimizer(const Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
+  workload.optimizer_states = {*training.find<workload::OptimizerKind>("optimizer.kind"),
+                               *training.find<bool>("optimizer.fp32_master")};
   const auto given = training.find<Seconds>("optimizer.time");
   if (given) workload.optimizer = *given;
   if (given || scenario.traced) return false;
-  const auto kind = *training.find<workload::OptimizerKind>("optimizer.kind");
-  workload.optimizer = optimizer_time(kind, parameter_bytes(workload), workload.device);
+  workload.optimizer = optimizer_time(workload.optimizer_states, workload.layers, workload.device);
   return true;
 }
 

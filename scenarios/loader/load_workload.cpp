@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/assumption.h"
+#include "models/workload/activations.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/sections.h"
@@ -150,6 +151,7 @@ void read_model(Section& section, const Field& model, const Precisions& precisio
   require_arithmetic(device, workload.device, precision.compute);
   const workload::Network network = load_network(model, options);
   workload.name = network.name;
+  workload.activations = activation_bytes(network, workload.batch_per_gpu, precision.compute);
   for (const workload::Layer& layer : network.layers) {
     workload.layers.push_back(
         time_layer(layer, workload.batch_per_gpu, precision.compute, workload.device));

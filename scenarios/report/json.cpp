@@ -61,19 +61,38 @@ ordered_json seconds_or_null(const std::optional<StepInterval>& interval,
   return interval ? ordered_json(((*interval).*end).value()) : ordered_json(nullptr);
 }
 
+// Of one GPU. "total_bytes" is the sum of those before it.
+ordered_json memory_json(const training::GpuMemory& memory,
+                         const std::optional<Bytes>& device_memory) {
+  return {{"parameters_bytes", memory.model.parameters.value()},
+          {"gradients_bytes", memory.model.gradients.value()},
+          {"optimizer_bytes", memory.model.optimizer.value()},
+          {"buckets_bytes", memory.model.buckets.value()},
+          {"gathered_bytes", memory.model.gathered.value()},
+          {"buffers_bytes", memory.buffers.value()},
+          {"activations_bytes", memory.activations.value()},
+          {"total_bytes", memory.total().value()},
+          {"device_bytes",
+           device_memory ? ordered_json(device_memory->value()) : ordered_json(nullptr)}};
+}
+
 ordered_json predicted_of(const PointOutcome& outcome) {
   if (!outcome.predicted) return nullptr;
   const StepTotals& totals = outcome.predicted->totals;
   const double speedup = outcome.predicted_speedup();
-  return {{"step_s", totals.step.value()},
-          {"step_s_low", seconds_or_null(outcome.interval, &StepInterval::low)},
-          {"step_s_high", seconds_or_null(outcome.interval, &StepInterval::high)},
-          {"compute_s", totals.compute.value()},
-          {"communication_s", totals.communication.value()},
-          {"exposed_communication_s", totals.exposed_communication.value()},
-          {"throughput_per_s", outcome.predicted_throughput().value()},
-          {"speedup", speedup},
-          {"efficiency", speedup / outcome.gpus}};
+  ordered_json predicted{{"step_s", totals.step.value()},
+                         {"step_s_low", seconds_or_null(outcome.interval, &StepInterval::low)},
+                         {"step_s_high", seconds_or_null(outcome.interval, &StepInterval::high)},
+                         {"compute_s", totals.compute.value()},
+                         {"communication_s", totals.communication.value()},
+                         {"exposed_communication_s", totals.exposed_communication.value()},
+                         {"throughput_per_s", outcome.predicted_throughput().value()},
+                         {"speedup", speedup},
+                         {"efficiency", speedup / outcome.gpus}};
+  if (outcome.memory) {
+    predicted["memory"] = memory_json(*outcome.memory, outcome.device_memory);
+  }
+  return predicted;
 }
 
 ordered_json seconds_json(const std::vector<Seconds>& times) {

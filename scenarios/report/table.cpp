@@ -150,6 +150,61 @@ void write_source(std::ostream& out, const ScenarioFile& file,
   for (const std::string& source : sources) fmt::print(out, "measured: {}\n", source);
 }
 
+std::string gibibytes(Bytes size) {
+  const double gib = static_cast<double>(size.value()) / (1 << 30);
+  return fmt::format("{:.{}f}GiB", gib, gib < 0.995 ? 2 : 1);
+}
+
+// "21.3GiB of 16.0GiB a GPU at 8 GPUs"
+std::string memory_text(const PointOutcome& outcome) {
+  const std::string device =
+      outcome.device_memory ? " of " + gibibytes(*outcome.device_memory) : "";
+  return fmt::format("{}{} a GPU at {} GPU{}", gibibytes(outcome.memory->total()), device,
+                     outcome.gpus, outcome.gpus == 1 ? "" : "s");
+}
+
+// Of its device, or in bytes where that is not known.
+double fullness(const PointOutcome& outcome) {
+  const auto device = static_cast<double>(outcome.device_memory.value_or(Bytes(1)).value());
+  return static_cast<double>(outcome.memory->total().value()) / device;
+}
+
+bool does_not_fit(const PointOutcome& outcome) {
+  return outcome.device_memory && outcome.memory->total() > *outcome.device_memory;
+}
+
+// Of the fullest point.
+void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  const PointOutcome* fullest = nullptr;
+  std::size_t known = 0, too_large = 0;
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.predicted || !outcome.memory) continue;
+    ++known;
+    if (does_not_fit(outcome)) ++too_large;
+    if (fullest == nullptr || fullness(outcome) > fullness(*fullest)) {
+      fullest = &outcome;
+    }
+  }
+  if (fullest == nullptr) return;
+  const training::GpuMemory& memory = *fullest->memory;
+  std::vector<std::string> parts;
+  for (const auto& [name, size] : {std::pair{"parameters", memory.model.parameters},
+                                   {"gradients", memory.model.gradients},
+                                   {"optimizer", memory.model.optimizer},
+                                   {"buckets", memory.model.buckets},
+                                   {"gathered", memory.model.gathered},
+                                   {"buffers", memory.buffers},
+                                   {"activations", memory.activations}}) {
+    if (size >= Bytes(5 << 20)) parts.push_back(fmt::format("{} {}", name, gibibytes(size)));
+  }
+  fmt::print(out, "\nmemory, at most: {}: {}; without context, libraries and workspaces\n",
+             memory_text(*fullest), fmt::join(parts, ", "));
+  if (too_large == 0) return;
+  fmt::print(out, "does not fit: {}", memory_text(*fullest));
+  if (known > 1) fmt::print(out, "; {} of {} points do not", too_large, known);
+  out << '\n';
+}
+
 // What the predictions stand for, and what was solved for them.
 void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
@@ -179,6 +234,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   table.write(out);
   write_summary(out, outcomes);
   write_source(out, file, outcomes);
+  write_memory(out, outcomes);
   write_effort(out, outcomes);
   std::vector<std::string> assumptions;
   for (const PointOutcome& outcome : outcomes) {

@@ -162,6 +162,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.assumptions.add(scenario.assumptions);
   prepared.contention = scenario.contention;
   prepared.device = scenario.workload.device;
+  prepared.memory = training::memory_of(*scenario.strategy, strategy_request(scenario));
   prepared.real = scenario.real;
   prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
   if (calibration == nullptr) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/assumption.h"
 #include "models/run/resolved_point.h"
+#include "models/training/memory.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario.h"
 
@@ -19,6 +21,7 @@ struct PreparedPoint {
   bool compute_is_measured = false;  // or given, not modelled
   Contention contention;
   workload::Device device;
+  std::optional<training::GpuMemory> memory;  // of one GPU
   RealSettings real;
 };
 

@@ -33,6 +33,8 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.samples_per_step = prepared.samples_per_step;
+  outcome.memory = prepared.memory;
+  outcome.device_memory = prepared.device.memory;
   outcome.assumptions = prepared.assumptions.sentences();
   outcome.measured = file.measured(point);
   for (const training::Operation& operation : prepared.point.program.operations) {

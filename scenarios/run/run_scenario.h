@@ -25,6 +25,8 @@ struct PointOutcome {
   std::vector<collectives::Collective> collectives;  // of the calls, in the program's order
   std::vector<CallTimes> calls_predicted;
   Seconds compute_spread_predicted;  // call_times.h
+  std::optional<training::GpuMemory> memory;
+  std::optional<Bytes> device_memory;
   std::optional<MeasuredPoint> measured;
   std::optional<SamplesPerSecond> measured_one_gpu;  // of the point that differs in gpus only
   // Of a run on hardware (measure_scenario.h).

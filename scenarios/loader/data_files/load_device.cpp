@@ -10,9 +10,15 @@ namespace paceline::loader {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> device_keys{
-    "schema",   "name",   "compute_capability", "memory_bandwidth", "small_kernel_time", "peak",
-    "attained", "assumed"};
+constexpr std::array<std::string_view, 9> device_keys{"schema",
+                                                      "name",
+                                                      "compute_capability",
+                                                      "memory_bandwidth",
+                                                      "small_kernel_time",
+                                                      "peak",
+                                                      "attained",
+                                                      "assumed",
+                                                      "memory"};
 constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
 constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
 
@@ -31,6 +37,7 @@ workload::Device load_device(const Field& name) {
   }
   device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
   device.small_kernel_time = file.require("small_kernel_time", "2us").seconds();
+  if (const auto memory = file.find("memory")) device.memory = memory->bytes();
   Reader peak = file.map("peak");
   Reader attained = file.map("attained");
   Reader attained_compute = attained.map("compute");

@@ -12,6 +12,7 @@
 namespace paceline::loader {
 namespace {
 
+using workload::Kept;
 using workload::Layer;
 using workload::ModelledCost;
 using workload::ParameterTensor;
@@ -20,6 +21,15 @@ using workload::PassCost;
 constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
 constexpr double tensor_elements_max = 1e13;         // so that no sum leaves 64 bits
 constexpr std::size_t layers_max = 100'000;
+
+// What the backward of an elementwise layer or a pool reads of its forward.
+enum class Keeps { input, output, fp32_output, nothing };
+
+constexpr auto words_of(Keeps) {
+  using enum Keeps;
+  return std::array{Word{input, "input"}, Word{output, "output"}, Word{fp32_output, "fp32_output"},
+                    Word{nothing, "nothing"}};
+}
 
 // Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
 // names (w, a, n, f) the code keeps.
@@ -42,6 +52,8 @@ class LayerReader {
     const double a = in * in_size * in_size + out * out_size * out_size;
     const double f = 2 * w * out_size * out_size;
     Layer layer{name_, {tensor("weight", w)}, {}, products(f, a, w)};
+    layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
+    layer.kept.cast_weights = w;
     if (flag("bias", false)) layer.parameters.push_back(tensor("bias", out));
     return layer;
   }
@@ -50,6 +62,8 @@ class LayerReader {
     const double in = size("in"), out = size("out"), rows = rows_or("rows", 1);
     const double w = in * out;
     Layer layer{name_, {}, {}, products(2 * rows * w, rows * (in + out), w)};
+    layer.kept = {rows * in, rows * out, true};
+    layer.kept.cast_weights = w;
     const bool bias = flag("bias", true);
     if (flag("tied", false)) return layer;
     layer.parameters.push_back(tensor("weight", w));
@@ -64,12 +78,17 @@ class LayerReader {
         name_, {tensor("weight", channels), tensor("bias", channels)}, {}, moves(3 * n, 6 * n)};
     const ElementCount each(channels);
     layer.buffers = {{each}, {each}, {ElementCount(1), DataType::int64}};
+    layer.kept = {n, n, true};
     return layer;
   }
 
   Layer layernorm() {
     const double features = size("features"), n = rows_or("rows", 1) * features;
-    return {name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
+    Layer layer{
+        name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
+    layer.kept = {n, n, true};
+    layer.kept.is_wide = true;
+    return layer;
   }
 
   Layer elementwise() {
@@ -77,13 +96,18 @@ class LayerReader {
     const double n =
         per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
     const double inputs = layer_.has("inputs") ? size("inputs") : 1;
-    return {name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
+    Layer layer{name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
+    layer.kept = keeps({n * inputs, n}, inputs > 1 ? Keeps::nothing : Keeps::input);
+    return layer;
   }
 
   Layer pool() {
-    const double in = size("in_size"), out = size("out_size");
-    const double n = size("channels") * (in * in + out * out);
-    return {name_, {}, {}, moves(n, n)};
+    const double in = size("in_size"), out = size("out_size"), channels = size("channels");
+    const double n = channels * (in * in + out * out);
+    Layer layer{name_, {}, {}, moves(n, n)};
+    layer.kept = keeps({channels * in * in, channels * out * out}, Keeps::input);
+    if (layer.kept.needs_input) layer.kept.indices = layer.kept.output;
+    return layer;
   }
 
   Layer embedding() {
@@ -91,7 +115,9 @@ class LayerReader {
     const double n = rows_or("lookups", 1) * columns;
     ModelledCost cost = moves(2 * n, 3 * n);
     cost.backward.parameter_elements = rows * columns;
-    return {name_, {tensor("weight", rows * columns)}, {}, cost};
+    Layer layer{name_, {tensor("weight", rows * columns)}, {}, cost};
+    layer.kept.output = n;
+    return layer;
   }
 
   Layer attention() {
@@ -99,7 +125,10 @@ class LayerReader {
     const auto s = static_cast<double>(sequence_);
     const double n = 4 * s * h + 4 * heads * s * s;
     const double f = 4 * s * s * h;
-    return {name_, {}, {}, ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}}};
+    Layer layer{name_, {}, {}, ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}}};
+    layer.kept = {3 * s * h, s * h, true};
+    layer.kept.scores = heads * s * s;
+    return layer;
   }
 
   Layer parameter() { return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}}; }
@@ -125,6 +154,14 @@ class LayerReader {
   bool flag(const std::string& key, bool fallback) {
     const auto field = layer_.find(key);
     return field ? field->boolean() : fallback;
+  }
+  Kept keeps(Kept kept, Keeps unless_given) {
+    const auto field = layer_.find("keeps");
+    const Keeps which = field ? field->word<Keeps>() : unless_given;
+    kept.needs_input = which == Keeps::input;
+    kept.needs_output = which == Keeps::output || which == Keeps::fp32_output;
+    kept.is_wide = which == Keeps::fp32_output;
+    return kept;
   }
   ParameterTensor tensor(const char* suffix, double count) const {
     if (count > tensor_elements_max) {
@@ -168,13 +205,13 @@ constexpr std::array<std::string_view, 5> network_file_keys{"schema", "name", "s
                                                             "heads"};
 constexpr std::array<std::string_view, 3> block_keys{"repeat", "from", "layers"};
 // Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
-constexpr std::array<std::string_view, 31> layer_keys{
+constexpr std::array<std::string_view, 32> layer_keys{
     "conv",      "linear",    "batchnorm", "layernorm", "elementwise", "pool",
     "embedding", "attention", "parameter", "buffer",    "in",          "out",
     "kernel",    "stride",    "out_size",  "bias",      "groups",      "rows",
     "tied",      "channels",  "size",      "features",  "elements",    "elements_per_token",
     "inputs",    "in_size",   "columns",   "lookups",   "heads",       "head_size",
-    "count"};
+    "count",     "keeps"};
 
 const Overrides no_overrides;
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "models/workload/workload.h"
+
+namespace paceline::workload {
+
+// What the forward of `batch` samples keeps until the backward has read it, by what each layer
+// needs (Kept; LAYERS.md). Each tensor counts once, whoever reads it. A layer that needs its input
+// keeps the output of the layer right before it, or of the three that make it in equal parts
+// (query, key, value), else of the last layer of its size (a branch), else a tensor of its own (the
+// network's input).
+//
+// An element has 4 bytes with fp32 and tf32, else 2. With amp what autocast computes in fp32 has 4,
+// also beside a 16-bit copy that another layer needs (scores of attention: 6), and each product
+// keeps a 16-bit copy of its weights. Source of what is computed in which type: the list of CUDA
+// operations in PyTorch's documentation of torch.amp.
+//
+// Not in it: dropout's masks and outputs, statistics of normalisations, indices of embeddings,
+// workspaces, and what a kernel needs while it runs. No layer is recomputed.
+[[nodiscard]] Bytes activation_bytes(const Network& network, std::uint32_t batch,
+                                     Precision precision);
+
+}  // namespace paceline::workload

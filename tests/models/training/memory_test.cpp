@@ -1,0 +1,162 @@
+#include "models/training/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "models/training/ddp.h"
+#include "models/training/fsdp.h"
+#include "tests/models/training/two_layers.h"
+
+namespace paceline::training {
+namespace {
+
+using workload::DataType;
+using workload::OptimizerKind;
+
+constexpr Bytes megabytes(std::uint64_t count) { return Bytes(count * 1'000'000); }
+
+std::optional<GpuMemory> memory_with(const Strategy& strategy, const workload::Workload& workload,
+                                     const Told& told) {
+  settings::Settings settings(strategy.keys);
+  for (const auto& [name, value] : told.values) settings.set(name, value);
+  return memory_of(strategy, {workload, cluster_of(told), settings, told.common});
+}
+
+ModelMemory model_of(std::string_view strategy, workload::Workload workload, const Told& told) {
+  workload.activations = Bytes(0);
+  return memory_with(*find_strategy(strategy), workload, told).value().model;
+}
+
+// Of two_layers: parameters of 2 MB and 4 MB, and as much of gradients.
+workload::Workload optimized_by(OptimizerKind kind) {
+  workload::Workload workload = two_layers();
+  workload.optimizer_states.kind = kind;
+  return workload;
+}
+
+TEST(Memory, OfOneGpuIsTheModelWhateverTheStrategy) {
+  for (const Strategy* strategy : of_gradients()) {
+    SCOPED_TRACE(strategy->name);
+    const ModelMemory model = model_of(strategy->name, two_layers(), {{}, {}, 1});
+    EXPECT_EQ(model.parameters, megabytes(6));
+    EXPECT_EQ(model.gradients, megabytes(6));
+    EXPECT_EQ(model.optimizer, megabytes(6));  // momentum
+    EXPECT_EQ(model.buckets, Bytes(0));
+    EXPECT_EQ(model.gathered, Bytes(0));
+  }
+}
+
+// 4 bytes a parameter of momentum, 8 of Adam's two moments.
+TEST(Memory, HasTheStatesOfTheOptimizer) {
+  const auto states = [](OptimizerKind kind) {
+    return model_of("ddp", optimized_by(kind), {}).optimizer;
+  };
+  EXPECT_EQ(states(OptimizerKind::sgd), Bytes(0));
+  EXPECT_EQ(states(OptimizerKind::sgd_momentum), megabytes(6));
+  EXPECT_EQ(states(OptimizerKind::adam), megabytes(12));
+}
+
+// Buckets are another 6 MB unless gradients are views of them; what a hook casts to 16 bits for the
+// wire half as much beside.
+TEST(Memory, OfDdpHasBucketsUnlessGradientsAreViews) {
+  const CommonSettings half{.wire_type = DataType::float16};
+  EXPECT_EQ(model_of("ddp", two_layers(), {}).buckets, megabytes(6));
+  EXPECT_EQ(model_of("ddp", two_layers(), {{}, half}).buckets, megabytes(9));
+  const std::map<std::string, settings::Value> views{{"gradient_as_bucket_view", true}};
+  EXPECT_EQ(model_of("ddp", two_layers(), {views, {}}).buckets, Bytes(0));
+  EXPECT_EQ(model_of("ddp", two_layers(), {views, half}).buckets, megabytes(3));
+  EXPECT_EQ(model_of("ddp", two_layers(), {views, half}).gradients, megabytes(6));
+}
+
+// b's gradient comes first, a's within the second after: one group of 6 MB. Without a startup to
+// save they are reduced alone, where they are.
+TEST(Memory, OfOtherStrategiesHasWhatTheyCopy) {
+  EXPECT_EQ(model_of("bulk_synchronous", two_layers(), {}).buckets, megabytes(6));
+  EXPECT_EQ(model_of("data_parallel", two_layers(), {}).buckets, megabytes(6));
+  EXPECT_EQ(model_of("wait_free", two_layers(), {}).buckets, Bytes(0));
+  const auto merged = [](double startup) {
+    return model_of("merged_gradient", two_layers(), {{{"merge_startup", Seconds(startup)}}, {}})
+        .buckets;
+  };
+  EXPECT_EQ(merged(1), megabytes(6));
+  EXPECT_EQ(merged(0), Bytes(0));
+}
+
+// On four GPUs in all a quarter of 6 MB of parameters, gradients and momentum; sharded within nodes
+// of two a half. Gathered at most: a, the root, 2 MB; b 4 MB; both whole gradients 6 MB.
+TEST(Memory, OfFsdpIsShardsAndWhatIsGathered) {
+  constexpr std::uint64_t hybrid = 1;
+  const Told full{{}, {}, 2, 2}, within_nodes{{{"sharding", hybrid}}, {}, 2, 2};
+  for (const auto& [told, ranks] : {std::pair{full, 4U}, {within_nodes, 2U}}) {
+    const ModelMemory model = model_of("fsdp", two_layers(), told);
+    EXPECT_EQ(model.parameters, Bytes(6'000'000 / ranks));
+    EXPECT_EQ(model.gradients, Bytes(6'000'000 / ranks));
+    EXPECT_EQ(model.optimizer, Bytes(6'000'000 / ranks));
+    EXPECT_EQ(model.buckets, Bytes(0));
+    EXPECT_EQ(model.gathered, megabytes(12));
+  }
+}
+
+// The root and units of 1, 2, 3, 4 MB... beside it, of floats: a window of three with prefetch
+// before the backward, of two after it, and all where nothing limits or nothing is freed. Whole
+// gradients are those of the two largest neighbours: 5 + 4.
+TEST(Memory, OfFsdpGathersAsManyUnitsAsItsLimitLetsIt) {
+  const auto workload = workload_of({layer_of("root", 1, 1, 250'000), layer_of("b", 1, 1, 500'000),
+                                     layer_of("c", 1, 1, 750'000), layer_of("d", 1, 1, 1'000'000),
+                                     layer_of("e", 1, 1, 1'250'000)});
+  const auto gathered = [&](std::map<std::string, settings::Value> values) {
+    return model_of("fsdp", workload, {std::move(values), {}, 2}).gathered;
+  };
+  constexpr std::uint64_t pre = 0, post = 1;
+  EXPECT_EQ(gathered({{"backward_prefetch", pre}}), megabytes(1 + (3 + 4 + 5) + 9));
+  EXPECT_EQ(gathered({{"backward_prefetch", post}}), megabytes(1 + (4 + 5) + 9));
+  EXPECT_EQ(gathered({{"limit_all_gathers", false}}), megabytes(15 + 9));
+  EXPECT_EQ(gathered({{"reshard_after_forward", false}}), megabytes(15 + 9));
+}
+
+// 8 floats on 5 ranks are padded to 10: 2 of each.
+TEST(Memory, OfFsdpHasItsPadding) {
+  const ModelMemory model = model_of("fsdp", workload_of({layer_of("a", 1, 1, 8)}), {{}, {}, 5});
+  EXPECT_EQ(model.parameters, Bytes(2 * 4));
+  EXPECT_EQ(model.gathered, Bytes(2 * 10 * 4));  // as parameters, and as gradients
+}
+
+// Rajbhandari, Rasley, Ruwase, He, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+// Models", SC 2020, section 3.1 and figure 1: (2 + 2 + K) bytes a parameter with K = 12 of Adam in
+// mixed precision, for 7.5 billion parameters 120 GB; with all three sharded by 64, 1.9 GB.
+TEST(Memory, OfMixedPrecisionAdamIsThatOfZero) {
+  auto workload = workload_of({layer_of("all", 1, 1, 7'500'000'000)});
+  workload.layers[0].parameters[0].type = DataType::float16;
+  workload.optimizer_states = {OptimizerKind::adam, true};
+  const auto states = [](const ModelMemory& model) {
+    return model.parameters + model.gradients + model.optimizer;
+  };
+  EXPECT_EQ(states(model_of("wait_free", workload, {{}, {}, 64})), megabytes(120'000));
+  EXPECT_EQ(states(model_of("fsdp", workload, {{}, {}, 64})), megabytes(1'875));
+}
+
+// fp32 parameters are their own master: K is 8.
+TEST(Memory, OfFp32ParametersHasNoCopies) {
+  auto workload = optimized_by(OptimizerKind::adam);
+  workload.optimizer_states.fp32_master = true;
+  EXPECT_EQ(model_of("ddp", workload, {}).optimizer, megabytes(12));
+}
+
+// 100 floats and an int64 of buffers; the sum of all parts.
+TEST(Memory, HasBuffersAndActivations) {
+  auto workload = two_layers();
+  workload.layers[0].buffers = {{ElementCount(100), DataType::float32},
+                                {ElementCount(1), DataType::int64}};
+  workload.activations = Bytes(5'000);
+  const auto memory = memory_with(ddp_strategy, workload, {});
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->buffers, Bytes(408));
+  EXPECT_EQ(memory->activations, Bytes(5'000));
+  EXPECT_EQ(memory->total(), Bytes(4 * 6'000'000 + 5'408));
+}
+
+TEST(Memory, IsNotKnownOfLayersThatDoNotTellWhatTheyKeep) {
+  EXPECT_FALSE(memory_with(ddp_strategy, two_layers(), {}));
+}
+
+}  // namespace
+}  // namespace paceline::training
