@@ -73,7 +73,6 @@ class ApexStep {
       reduce_beside_backward();
     }
     BuiltStep built{step_.finish(reduced_), {}};
-    built.assumptions.add({unmeasured_strategy, "apex_ddp"});
     if (settings_.get<bool>("delay_allreduce")) return built;
     built.assumptions.add({beside_the_backward, "apex_ddp"});
     if (streams() > 1) built.assumptions.add({launched_in_turn, "apex_ddp"});
@@ -229,6 +228,7 @@ constinit const Strategy apex_ddp_strategy{
     .keys = apex_ddp_keys,
     .build = build_apex_ddp,
     .refuse = refuse_apex_ddp,
+    .memory = model_and_flat_gradients,
 };
 
 }  // namespace paceline::training
