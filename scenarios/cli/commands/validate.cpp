@@ -13,6 +13,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/run/left_out.h"
 #include "scenarios/run/loop.h"
@@ -310,81 +311,6 @@ void expect_same_rows(const std::vector<ValidationRow>& rows,
                    "describe a system that nobody measured");
 }
 
-void write_left_out(const LeftOut& judged, const std::vector<Settings>& candidates) {
-  TextTable table({"left out", "chosen by the others", "points", "mean |error|", "median", "max",
-                   "bias", "in 90% interval", "width", "in sample", "perfect scaling", "no overlap",
-                   "constant overlap"},
-                  2);
-  const auto percent = [](double value) { return fmt::format("{:.1f}%", value); };
-  LeftOutSource mean;
-  const auto share = 1.0 / static_cast<double>(judged.sources.size());
-  for (const LeftOutSource& left : judged.sources) {
-    const stats::ErrorSummary& errors = left.predicted;
-    table.add({left.source, text_of(candidates[left.chosen]), std::to_string(errors.points),
-               percent(errors.mean_absolute), percent(errors.median_absolute),
-               percent(errors.max_absolute), fmt::format("{:+.1f}%", errors.bias),
-               fmt::format("{:.0f}%", left.coverage_percent), percent(left.width_percent),
-               percent(left.in_sample.mean_absolute), percent(left.perfect_scaling.mean_absolute),
-               percent(left.no_overlap.mean_absolute),
-               percent(left.constant_overlap.mean_absolute)});
-    mean.coverage_percent += share * left.coverage_percent;
-    mean.width_percent += share * left.width_percent;
-    mean.predicted.points += errors.points;
-    for (auto part :
-         {&LeftOutSource::predicted, &LeftOutSource::in_sample, &LeftOutSource::perfect_scaling,
-          &LeftOutSource::no_overlap, &LeftOutSource::constant_overlap}) {
-      (mean.*part).mean_absolute += share * (left.*part).mean_absolute;
-    }
-    mean.predicted.median_absolute += share * errors.median_absolute;
-    mean.predicted.bias += share * errors.bias;
-    mean.predicted.max_absolute = std::max(mean.predicted.max_absolute, errors.max_absolute);
-  }
-  table.add({"mean of sources", "", std::to_string(mean.predicted.points),
-             percent(judged.mean_percent), percent(mean.predicted.median_absolute),
-             percent(mean.predicted.max_absolute), fmt::format("{:+.1f}%", mean.predicted.bias),
-             fmt::format("{:.0f}%", mean.coverage_percent), percent(mean.width_percent),
-             percent(mean.in_sample.mean_absolute), percent(mean.perfect_scaling.mean_absolute),
-             percent(mean.no_overlap.mean_absolute), percent(mean.constant_overlap.mean_absolute)});
-  table.write(std::cout);
-  fmt::print(std::cout,
-             "\n{} sources, drawn again with repetitions: {:.1f}% to {:.1f}% (90%)\n"
-             "in sample: chosen by all sources: {}\n"
-             "constant overlap: one GPU's step and the communication, each times a factor that "
-             "the others fit\n",
-             judged.sources.size(), judged.mean_low_percent, judged.mean_high_percent,
-             text_of(candidates[judged.chosen_by_all]));
-}
-
-nlohmann::ordered_json json_of(const LeftOut& judged, const std::vector<Settings>& candidates) {
-  nlohmann::ordered_json sources = nlohmann::ordered_json::array();
-  const auto errors = [](const stats::ErrorSummary& of) -> nlohmann::ordered_json {
-    return {{"points", of.points},
-            {"mean_absolute_percent", of.mean_absolute},
-            {"median_absolute_percent", of.median_absolute},
-            {"max_absolute_percent", of.max_absolute},
-            {"bias_percent", of.bias}};
-  };
-  for (const LeftOutSource& left : judged.sources) {
-    sources.push_back({{"source", left.source},
-                       {"chosen", text_of(candidates[left.chosen])},
-                       {"paceline", errors(left.predicted)},
-                       {"coverage_percent", left.coverage_percent},
-                       {"width_percent", left.width_percent},
-                       {"in sample", errors(left.in_sample)},
-                       {"perfect scaling", errors(left.perfect_scaling)},
-                       {"no overlap", errors(left.no_overlap)},
-                       {"constant overlap", errors(left.constant_overlap)},
-                       {"wrapper", left.others_overlap.wrapper},
-                       {"hidden", left.others_overlap.hidden}});
-  }
-  return {{"schema", "paceline.left-out/1"},
-          {"sources", std::move(sources)},
-          {"chosen_by_all", text_of(candidates[judged.chosen_by_all])},
-          {"mean_percent", judged.mean_percent},
-          {"mean_low_percent", judged.mean_low_percent},
-          {"mean_high_percent", judged.mean_high_percent}};
-}
-
 // Every choice made on all sources but one, and judged on that one.
 int run_left_out(const Options& options) {
   if (options.leave_out != "source") {
@@ -408,10 +334,11 @@ int run_left_out(const Options& options) {
         "give scenarios of two or more, each with measured: by");
   }
   const LeftOut left_out = leave_out_sources(judged);
-  if (options.json != "-") write_left_out(left_out, candidates);
+  std::vector<std::string> names;
+  for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
+  if (options.json != "-") write_table(std::cout, left_out, names);
   if (!options.json.empty()) {
-    write_to(options.json,
-             [&](std::ostream& out) { out << json_of(left_out, candidates).dump(1) << '\n'; });
+    write_to(options.json, [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
   }
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));

@@ -234,6 +234,44 @@ TEST(Validate, TakesSeveralScenarios) {
   EXPECT_EQ(json::parse(ended.out).at("rows").size(), 2U);
 }
 
+// Two sources, one of each number of GPUs, and a choice that each makes for the other.
+TEST(Validate, LeavesSourcesOut) {
+  const Folder folder;
+  const auto of = [](const std::string& by, const std::string& points) {
+    std::string text = measured(points.c_str());
+    return text.replace(text.find("measured:\n"), 10, "measured:\n  by: " + by + "\n");
+  };
+  folder.write("a.yaml", of("alice", "    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  folder.write("b.yaml", of("bob", "    - {gpus: 2, throughput: 2000 samples/s}\n"));
+  const Ended table =
+      paceline({"validate", "a.yaml", "b.yaml", "--leave-out", "source"}, folder.path());
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_NE(table.out.find("mean of sources"), std::string::npos) << table.out;
+  const Ended ended = paceline({"validate", "a.yaml", "b.yaml", "--leave-out", "source", "--choose",
+                                "contention=off,1.5", "--json", "-"},
+                               folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  const json judged = json::parse(ended.out);
+  ASSERT_EQ(judged.at("sources").size(), 2U);
+  EXPECT_EQ(judged.at("sources")[0].at("source"), "alice");
+  EXPECT_EQ(judged.at("sources")[1].at("paceline").at("points"), 1);
+}
+
+TEST(Validate, LeavesOutSourcesThatAreNamedOnly) {
+  const Folder folder;
+  folder.write("a.yaml", measured("    - {gpus: 4, throughput: 4000 samples/s}\n"));
+  const auto error = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"validate", "a.yaml", "--leave-out"});
+    const Ended ended = paceline(more, folder.path());
+    EXPECT_EQ(ended.exit_code, 2) << ended.out;
+    return ended.err;
+  };
+  EXPECT_EQ(error({"batch"}),
+            "paceline: --leave-out: \"batch\" is not known; write --leave-out source\n");
+  EXPECT_NE(error({"source"}).find("does not say who measured it"), std::string::npos);
+  EXPECT_NE(error({"source", "--choose", "contention"}).find("has no values"), std::string::npos);
+}
+
 json buckets(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "buckets");
   arguments.insert(arguments.end(), {"--json", "-"});

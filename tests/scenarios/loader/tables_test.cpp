@@ -125,8 +125,9 @@ std::string refusal_of(std::string_view text, const Set& set) {
 // be set.
 bool is_left_out(const Row& row) {
   static const std::set<std::string> known{
-      "workload.trace", "workload.calls", "workload.layers", "cluster.calibration",
-      "cluster.preset", "sweep",          "measured.source", "measured.points"};
+      "workload.trace",      "workload.calls", "workload.layers",
+      "cluster.calibration", "cluster.preset", "sweep",
+      "measured.source",     "measured.by",    "measured.points"};
   return known.contains(row.path());
 }
 
