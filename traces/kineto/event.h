@@ -114,14 +114,18 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
   return name.find("GraphLaunch") != std::string_view::npos;  // cuda, cu, hip; _v10000 behind it
 }
 
-// Makes a stream or the host wait for others: cudaStreamWaitEvent, hipDeviceSynchronize and the
-// like. That of a stream, which is compute's nearly always, is none.
+// Makes a stream wait for others: cudaStreamWaitEvent, hipStreamWaitEvent and the like.
+[[nodiscard]] inline bool lets_a_stream_wait(std::string_view name) {
+  return name.find("StreamWaitEvent") != std::string_view::npos;
+}
+
+// That, or makes the host wait for others. For one stream, which is compute's nearly always, is
+// none.
 [[nodiscard]] inline bool may_wait_for_streams(std::string_view name) {
-  for (const char* call :
-       {"StreamWaitEvent", "EventSynchronize", "DeviceSynchronize", "CtxSynchronize"}) {
+  for (const char* call : {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"}) {
     if (name.find(call) != std::string_view::npos) return true;
   }
-  return false;
+  return lets_a_stream_wait(name);
 }
 
 // Whether anything of its arguments is used; they are most of a file.

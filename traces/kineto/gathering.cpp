@@ -104,6 +104,7 @@ void Gathering::take_launch(const Event& event, TraceTime start) {
   if (!launches_.try_emplace(correlation, launch).second) {
     return skip("a correlation of another launch");
   }
+  has_waits_of_streams_ = has_waits_of_streams_ || lets_a_stream_wait(event.name);
   if (may_wait_for_streams(event.name)) {
     waits_.push_back({start, correlation, 0, std::nullopt, std::nullopt});
   }
@@ -114,6 +115,7 @@ void Gathering::take_wait(const Event& event, TraceTime start) {
   const Arguments& arguments = event.arguments;
   const auto of = stream_of(arguments.waited_stream);
   if (!of) return;  // for all, or a stream of which no event is named
+  has_waits_of_streams_ = true;
   waits_.push_back(
       {start, number_or_0(arguments.correlation), number_or_0(arguments.record_correlation), of,
        event.name == "Stream Wait Event" ? stream_of(arguments.stream) : std::nullopt});
@@ -284,6 +286,7 @@ void Gathering::join() {
 
 // A wait is known by its call, and better by the event that names its streams.
 void Gathering::join_waits() {
+  if (!has_waits_of_streams_) return;
   std::unordered_map<std::uint64_t, DeviceTrace::Wait> by_correlation;
   std::vector<DeviceTrace::Wait> waits;
   const auto launched_at = [&](std::uint64_t correlation, TraceTime otherwise) {

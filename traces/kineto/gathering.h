@@ -79,6 +79,7 @@ class Gathering {
     std::optional<std::uint32_t> of, stream;
   };
   std::vector<MadeWait> waits_;
+  bool has_waits_of_streams_ = false;  // without, the profiler has not recorded them
   std::vector<Accumulation> accumulations_;
   std::vector<HostOperation> operations_;  // only while nothing of a device has been seen
   std::map<std::string, std::string, std::less<>> device_names_;

@@ -72,5 +72,18 @@ TEST(HostWaits, AreReadWithTheirStreams) {
   EXPECT_EQ(trace.collectives[0].device->stream, 20U);
 }
 
+// A profile without any wait of a stream has not recorded them: the host's say nothing of the rest.
+TEST(HostWaits, AreNotToldByThoseOfTheHostAlone) {
+  const auto waits_with = [](const std::string& call) {
+    return read_kineto(R"({"traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "tid": 9, "ts": 90, "dur": 1, "args": {"correlation": 3}},
+{"ph": "X", "cat": "cuda_runtime", "name": ")" +
+                       call + R"(", "tid": 9, "ts": 5, "dur": 1, "args": {"correlation": 4}}]})")
+        .waits.size();
+  };
+  EXPECT_EQ(waits_with("cudaLaunchKernel"), 0U);
+  EXPECT_EQ(waits_with("cudaStreamWaitEvent"), 2U);
+}
+
 }  // namespace
 }  // namespace paceline::traces::kineto
