@@ -93,6 +93,7 @@ struct DeviceTrace {
   std::optional<Bytes> bucket_cap;  // of DistributedDataParallel, where it is recorded
   std::vector<std::string> names;
   std::vector<Task> tasks;
+  bool work_is_of_host = false;  // tasks are operations of the host, as there was no device
   std::vector<Range> ranges;
   // In the order of registration, or where only gradients are recorded, one for each of them; empty
   // where neither is, or not of all gradients.

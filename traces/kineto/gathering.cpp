@@ -281,6 +281,9 @@ void Gathering::join() {
   }
   trace_.collectives = joined_calls(std::move(calls_), std::move(kernels));
   if (!trace_.tasks.empty() || std::ranges::any_of(trace_.collectives, &ran_on_a_device)) return;
+  // With a device the host only launched its work, which was not recorded.
+  if (!device_names_.empty() || !launches_.empty() || operations_.empty()) return;
+  trace_.work_is_of_host = true;
   trace_.tasks = host_work(std::move(operations_), trace_, name_number("on the host"));
 }
 

@@ -9,8 +9,6 @@
 namespace paceline::traces {
 namespace {
 
-constexpr std::string_view optimizer_prefix = "Optimizer.step";
-
 // Between one boundary and the next.
 std::vector<StepProfile> between(const std::vector<TraceTime>& boundaries) {
   std::vector<StepProfile> steps;

@@ -19,6 +19,9 @@ namespace {
 constexpr AssumptionKind late_host{
     "{}: {} all-reduces ended while the device waited for its host; compute is taken not to wait "
     "for them"};
+constexpr AssumptionKind work_of_host{
+    "{}: no device in the profile; what the host's operations took is taken for it. Of a run on a "
+    "GPU, record CUDA activities too"};
 constexpr AssumptionKind unaligned_clocks{
     "{}: ranks share no collective; all are taken to begin at once"};
 constexpr AssumptionKind largest_shares{
@@ -335,6 +338,9 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
   TraceTime origin = std::numeric_limits<TraceTime>::max();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     origin = std::min(origin, ranks[r].begin + clocks[r]);
+  }
+  if (std::ranges::any_of(traces, &DeviceTrace::work_is_of_host)) {
+    made.assumptions.add({work_of_host, "compute"});
   }
   const Waits waits = waits_for_calls(ranks);
   if (waits.unclear > 0) {

@@ -218,6 +218,17 @@ TEST(Kineto, WithoutADeviceHasTheWorkOfItsHost) {
             (std::vector<std::pair<TraceTime, TraceTime>>{{0, 15}, {15, 35}, {35, 50}, {60, 70}}));
 }
 
+// Of a GPU's run without CUDA activities the host's operations are launches, not the work.
+TEST(Kineto, OfADeviceThatWasNotRecordedHasNoWork) {
+  const std::string events =
+      R"("traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "tid": 3, "ts": 12, "dur": 8}]})";
+  EXPECT_TRUE(read_kineto("{" + events).work_is_of_host);
+  const DeviceTrace of_gpu =
+      read_kineto(R"({"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], )" + events);
+  EXPECT_FALSE(of_gpu.work_is_of_host);
+  EXPECT_TRUE(of_gpu.tasks.empty());
+}
+
 TEST(Kineto, IsKnownByItsBeginning) {
   for (const char* name : {"with_metadata.json", "without_metadata.json", "odd.json"}) {
     EXPECT_TRUE(is_kineto(kineto_fixture(name))) << name;
