@@ -73,9 +73,16 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
   const training::Planner planner(cluster);
   const bool native = point.measure.value_or(MeasureSettings{}).mode == CollectiveMode::native;
   Stream number = 0;
+  const auto next_stream = [&] { return number++ % calls_max * streams_a_call; };
+  if (point.program.engine) {
+    const Stream exchanges = next_stream(), reductions = next_stream();
+    engine_ = std::make_unique<EngineRunner>(point, communicator, plans_,
+                                             std::pair{exchanges, reductions});
+  }
   for (const Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
-    if (call == nullptr) {
+    const bool is_engines = engine_ && operation.lane == engine_->lane().lane;
+    if (call == nullptr || is_engines) {
       calls_.push_back(nullptr);
       continue;
     }
@@ -96,7 +103,7 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
     if (!native) made->plan = plan_of(planner, run);
     if (const auto* known = call->known()) made->known_time = known->time;
     made->buffer = communicator.allocate(type_of(run), buffer_size(made->pattern));
-    made->stream = number++ % calls_max * streams_a_call;
+    made->stream = next_stream();
     made->range = {number - std::uint64_t{1}, call->size(),
                    native && !made->known_time ? "native" : algorithm_of(*call)};
     calls_.push_back(std::move(made));
@@ -107,6 +114,7 @@ StepRunner::~StepRunner() = default;
 
 void StepRunner::fill(std::uint64_t seed) {
   seed_ = seed;
+  if (engine_) engine_->fill(seed);
   for (std::size_t id = 0; id < calls_.size(); ++id) {
     if (!calls_[id]) continue;
     calls_[id]->pattern.seed = seed + id;
@@ -115,6 +123,10 @@ void StepRunner::fill(std::uint64_t seed) {
 }
 
 std::optional<std::string> StepRunner::find_fault() const {
+  if (engine_ && engine_->fault()) {
+    return "engine: rank " + std::to_string(communicator_.rank().value()) + ": " +
+           *engine_->fault();
+  }
   for (std::size_t id = 0; id < calls_.size(); ++id) {
     if (!calls_[id]) continue;
     const auto fault =
@@ -141,6 +153,10 @@ class StepRunner::Pass {
       std::vector<std::jthread> threads;
       const auto& lanes = runner_.point_.program.lanes;
       for (training::LaneId lane = 0; lane < lanes.size(); ++lane) {
+        if (runner_.engine_ && lane == runner_.engine_->lane().lane) {
+          threads.emplace_back([this] { run_engine(); });
+          continue;
+        }
         const auto slots =
             std::min<std::size_t>(lanes[lane].in_flight, runner_.queues_.of(lane).size());
         for (std::size_t i = 0; i < slots; ++i) {
@@ -168,9 +184,77 @@ class StepRunner::Pass {
     return runner_.point_.program.operations;
   }
 
+  // Keeps what is thrown, and ends the other threads.
+  template <class Work>
+  void guarded(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!trouble_) trouble_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  void run_engine() {
+    guarded([this] {
+      EngineRunner& engine = *runner_.engine_;
+      const auto& [lane, rule, tensors] = engine.lane();
+      std::vector<bool> is_left(tensors.size(), true);
+      Seconds wake = start_ + first_wake_of(rule, engine.begin_step());
+      while (std::ranges::find(is_left, true) != is_left.end()) {
+        sleep_until(wake);
+        const auto ready = agreed(engine, is_left);
+        if (!ready) return;
+        for (const training::Fused& together : fused(tensors, *ready, rule.fusion_threshold)) {
+          reduce(engine, together);
+        }
+        for (const std::size_t one : *ready) is_left[one] = false;
+        wake = next_wake(rule, wake, steady_now());
+      }
+    });
+  }
+
+  // What all ranks have, of what is left; nullopt when there is trouble.
+  std::optional<std::vector<std::size_t>> agreed(EngineRunner& engine,
+                                                 const std::vector<bool>& is_left) {
+    const auto operations = runner_.queues_.of(engine.lane().lane);
+    std::vector<bool> has(is_left.size());
+    {
+      const std::lock_guard lock(mutex_);
+      if (trouble_) return std::nullopt;
+      for (std::size_t i = 0; i < has.size(); ++i) {
+        has[i] = is_left[i] && scheduler_.may_start(operations[i]);
+      }
+    }
+    has = engine.agree(has);
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < has.size(); ++i) {
+      if (has[i]) ready.push_back(i);
+    }
+    return ready;
+  }
+
+  void reduce(EngineRunner& engine, const training::Fused& together) {
+    const auto tensors = runner_.queues_.of(engine.lane().lane);
+    const Seconds begun = steady_now();
+    {
+      const std::lock_guard lock(mutex_);
+      for (const std::size_t one : together) scheduler_.start(tensors[one], begun);
+    }
+    engine.reduce(together);
+    const Seconds ended = steady_now();
+    const std::lock_guard lock(mutex_);
+    for (const std::size_t one : together) {
+      measured_[tensors[one]] = {begun, ended};
+      scheduler_.finish(tensors[one], ended);
+    }
+    changed_.notify_all();
+  }
+
   // A slot of a lane.
   void work(training::LaneId lane) {
-    try {
+    guarded([this, lane] {
       sleep_until(start_);
       std::unique_lock lock(mutex_);
       while (!scheduler_.has_started_all(lane) && !trouble_) {
@@ -183,11 +267,7 @@ class StepRunner::Pass {
         scheduler_.finish(ready->operation, freed);
         changed_.notify_all();
       }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!trouble_) trouble_ = std::current_exception();
-      changed_.notify_all();
-    }
+    });
   }
 
   // Called with the lock, which it gives up meanwhile. Returns when what comes after can begin.

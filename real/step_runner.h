@@ -9,6 +9,7 @@
 #include "models/run/resolved_point.h"
 #include "models/training/scheduler.h"
 #include "real/backend.h"
+#include "real/engine_runner.h"
 #include "real/plan_runner.h"
 
 namespace paceline::real {
@@ -17,8 +18,8 @@ namespace paceline::real {
 // collective on a buffer of its own, lanes as the program has them.
 //
 // Each slot of a lane is a thread, as in PyTorch's process groups; training::Scheduler decides what
-// may start when. Compute is timed from when it was released, so that late wake-ups
-// do not add up.
+// may start when. A lane with an engine is one thread that decides by the engine's rule. Compute is
+// timed from when it was released, so that late wake-ups do not add up.
 class StepRunner {
  public:
   // Makes plans and buffers. The point must outlive the runner. Throws UsageError when the backend
@@ -45,7 +46,8 @@ class StepRunner {
   Communicator& communicator_;
   PlanRunner plans_;
   training::LaneQueues queues_;
-  std::vector<std::unique_ptr<Call>> calls_;  // by operation; null for compute
+  std::vector<std::unique_ptr<Call>> calls_;  // by operation; null for compute and an engine's
+  std::unique_ptr<EngineRunner> engine_;      // of programs that have one
   std::uint64_t seed_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace paceline {
 // When a collective call of a step ran, over all ranks.
 struct CallTimes {
   std::string name;
+  collectives::Collective collective;
   Bytes size;
   std::string algorithm;
   Seconds start, end;  // the first rank's start, the last one's end

@@ -88,6 +88,21 @@ std::optional<Scheduler::Start> Scheduler::next() {
   return std::nullopt;
 }
 
+bool Scheduler::may_start(OperationId operation) const {
+  return std::ranges::all_of(queues_->program().operations[operation].after,
+                             [&](OperationId before) { return finished_[before]; });
+}
+
+void Scheduler::start(OperationId operation, Seconds at) {
+  PACELINE_EXPECTS(may_start(operation));
+  const Operation& started = queues_->program().operations[operation];
+  ++lanes_[started.lane].started;
+  intervals_[operation].start = at;
+  const auto last = std::ranges::max_element(
+      started.after, {}, [&](OperationId before) { return intervals_[before].end; });
+  if (last != started.after.end()) intervals_[operation].released_by = *last;
+}
+
 void Scheduler::finish(OperationId operation, Seconds end) {
   PACELINE_EXPECTS(!finished_[operation] && end >= intervals_[operation].start);
   intervals_[operation].end = end;

@@ -58,6 +58,11 @@ class Scheduler {
   [[nodiscard]] std::optional<Start> next(LaneId lane);
   [[nodiscard]] std::optional<Start> next();
 
+  // Of a lane whose operations start when an engine says so (EngineLane), whatever is listed before
+  // them: whether what one comes after has finished, and that it starts at that time.
+  [[nodiscard]] bool may_start(OperationId operation) const;
+  void start(OperationId operation, Seconds at);
+
   // Precondition: it has started and not finished, and does not end before it was released.
   void finish(OperationId operation, Seconds end);
 

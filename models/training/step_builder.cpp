@@ -76,6 +76,15 @@ OperationId StepBuilder::call_on(LaneId lane, std::string name, CollectiveCall c
       {std::move(name), OperationKind::collective, lane, std::move(after), std::move(call)});
 }
 
+Seconds StepBuilder::compute_until(OperationId last) const {
+  Seconds time;
+  for (OperationId id = 0; id <= last; ++id) {
+    const Operation& operation = program_.operations[id];
+    if (operation.lane == compute_) time += std::get<Seconds>(operation.work);
+  }
+  return time;
+}
+
 void StepBuilder::only_on(Rank rank, OperationId compute) {
   auto& parts = program_.operations[compute].rank_parts;
   parts.assign(ranks_.value(), 0.0);
@@ -95,10 +104,16 @@ std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
                      count * element_size(type) + count * element_size(type_on_wire(type)));
 }
 
+std::optional<OperationId> StepBuilder::cast(const std::string& name, const Bucket& bucket,
+                                             std::vector<OperationId> after) {
+  const auto time = cast_time(bucket);
+  if (!time) return std::nullopt;
+  return compute(name + " cast", OperationKind::copy, *time, std::move(after));
+}
+
 OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
                                     std::vector<OperationId> after) {
-  const auto cast = cast_time(bucket);
-  if (cast) after = {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
+  if (const auto done = cast(name, bucket, after)) after = {*done};
   const auto type = type_on_wire(tensors_[bucket.front()].type);
   return call(std::move(name),
               {collectives::Collective::all_reduce,

@@ -44,9 +44,15 @@ class StepBuilder {
   OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
                       std::vector<OperationId> after);
   [[nodiscard]] LaneId compute_lane() const { return compute_; }
+  [[nodiscard]] LaneId communication_lane() const { return communication_; }
+  // When an operation of the compute lane ends on a rank that nothing else holds back.
+  [[nodiscard]] Seconds compute_until(OperationId last) const;
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);
+  // The cast of tensors to the wire's type; nullopt where they travel as they are.
+  std::optional<OperationId> cast(const std::string& name, const Bucket& bucket,
+                                  std::vector<OperationId> after);
   // An all-reduce of these tensors as one buffer, with a cast to the wire's type before it where
   // that is another one.
   OperationId all_reduce(std::string name, const Bucket& bucket, std::vector<OperationId> after);

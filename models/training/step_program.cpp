@@ -113,7 +113,38 @@ std::string fault_of(const StepProgram& program, OperationId id) {
 
 }  // namespace
 
+namespace {
+
+std::string fault_of(const EngineLane& engine, const StepProgram& program) {
+  if (engine.lane >= program.lanes.size()) return "is of a lane that does not exist";
+  std::size_t calls = 0;
+  for (const Operation& operation : program.operations) {
+    if (operation.lane != engine.lane) continue;
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->group != Group::all) return "has more than calls of all ranks";
+    if (calls == engine.tensors.size()) return "has fewer tensors than its lane has calls";
+    const EngineTensor& tensor = engine.tensors[calls++];
+    if (tensor.count != call->count || tensor.element_size != call->element_size) {
+      return "has another tensor than its lane's call";
+    }
+  }
+  if (calls != engine.tensors.size()) return "has more tensors than its lane has calls";
+  std::vector<Seconds> times{engine.rule.cycle, engine.rule.negotiation};
+  for (const EngineTensor& tensor : engine.tensors) {
+    times.insert(times.end(), {tensor.copy_in, tensor.copy_out, tensor.divide});
+  }
+  const bool possible = std::ranges::all_of(
+      times, [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
+  return possible ? "" : "has no possible time";
+}
+
+}  // namespace
+
 std::optional<std::string> find_fault(const StepProgram& program) {
+  if (program.engine) {
+    const std::string fault = fault_of(*program.engine, program);
+    if (!fault.empty()) return "its engine " + fault;
+  }
   for (OperationId id = 0; id < program.operations.size(); ++id) {
     const std::string fault = fault_of(program, id);
     if (fault.empty()) continue;

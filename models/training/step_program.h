@@ -14,15 +14,18 @@
 #include "models/collectives/plan.h"
 #include "models/stats/ratio_range.h"
 #include "models/topology/wire.h"
+#include "models/training/engine.h"
 #include "models/units/units.h"
 #include "models/words.h"
 
 namespace paceline::training {
 
-enum class LaneKind { compute, communication };
+// Of the host: a thread that waits or decides, which is neither compute nor communication.
+enum class LaneKind { compute, communication, host };
 constexpr auto words_of(LaneKind) {
   using enum LaneKind;
-  return std::array{Word{compute, "compute"}, Word{communication, "communication"}};
+  return std::array{Word{compute, "compute"}, Word{communication, "communication"},
+                    Word{host, "host"}};
 }
 
 // A queue of a rank with `in_flight` slots. Operations start in order, each when a slot is free
@@ -33,13 +36,14 @@ struct Lane {
   std::uint32_t in_flight = 1;
 };
 
-enum class OperationKind { input, forward, backward, copy, optimizer, collective };
+enum class OperationKind { input, forward, backward, copy, optimizer, collective, wait };
 
 constexpr auto words_of(OperationKind) {
   using enum OperationKind;
-  return std::array{Word{input, "input"},         Word{forward, "forward"},
-                    Word{backward, "backward"},   Word{copy, "copy"},
-                    Word{optimizer, "optimizer"}, Word{collective, "collective"}};
+  return std::array{
+      Word{input, "input"}, Word{forward, "forward"},     Word{backward, "backward"},
+      Word{copy, "copy"},   Word{optimizer, "optimizer"}, Word{collective, "collective"},
+      Word{wait, "wait"}};
 }
 using paceline::to_text;
 
@@ -135,11 +139,24 @@ struct Operation {
   [[nodiscard]] double part_of(Rank rank) const;
 };
 
+// A lane whose operations, calls on one tensor each, start when an engine decides so, and those
+// that it fuses together.
+struct EngineLane {
+  LaneId lane = 0;
+  EngineRule rule;
+  std::vector<EngineTensor> tensors;  // of the lane's operations, in their order
+
+  friend bool operator==(const EngineLane&, const EngineLane&) = default;
+};
+
 // One training step, the same for every rank but for how long its compute takes. Operations are
 // listed so that everything an operation waits for comes before it.
 struct StepProgram {
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
+  // Of programs that are run on hardware. What is simulated has an engine's decisions in its
+  // operations.
+  std::optional<EngineLane> engine = std::nullopt;
 
   LaneId add_lane(Lane lane);
   OperationId add(Operation operation);

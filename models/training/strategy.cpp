@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <tuple>
 
 #include "models/training/apex_ddp.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
 #include "models/training/fsdp.h"
+#include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
 #include "models/training/step_builder.h"
 #include "models/training/traced_step.h"
@@ -22,6 +25,7 @@ using workload::OptimizerKind;
 
 constexpr std::array rows{&ddp_strategy,
                           &apex_ddp_strategy,
+                          &horovod_strategy,
                           &fsdp_strategy,
                           &data_parallel_strategy,
                           &bulk_synchronous_strategy,
@@ -60,6 +64,20 @@ std::span<const Strategy* const> strategies() { return rows; }
 const Strategy* find_strategy(std::string_view name) {
   const auto found = std::ranges::find(rows, name, [](const Strategy* row) { return row->name; });
   return found == rows.end() ? nullptr : *found;
+}
+
+bool are_alike(const StepProgram& a, const StepProgram& b, Seconds tolerance) {
+  return std::ranges::equal(a.operations, b.operations, [&](const auto& x, const auto& y) {
+    if (x.kind != y.kind || x.lane != y.lane || x.after != y.after) return false;
+    const CollectiveCall *call = call_of(x), *other = call_of(y);
+    if (call == nullptr && other == nullptr) {
+      const double apart = (std::get<Seconds>(x.work) - std::get<Seconds>(y.work)).value();
+      return std::abs(apart) < tolerance.value();
+    }
+    return call != nullptr && other != nullptr &&
+           std::tie(call->collective, call->count, call->element_size, call->group) ==
+               std::tie(other->collective, other->count, other->element_size, other->group);
+  });
 }
 
 StepProgram plain_step(const StrategyRequest& request) {

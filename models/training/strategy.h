@@ -11,6 +11,7 @@
 #include "models/settings/settings.h"
 #include "models/topology/cluster.h"
 #include "models/training/memory.h"
+#include "models/training/scheduler.h"
 #include "models/training/step_program.h"
 #include "models/workload/workload.h"
 
@@ -26,6 +27,8 @@ struct CommonSettings {
   // precision); buckets are still assigned by the parameters' bytes. nullopt: they travel as they
   // are.
   std::optional<workload::DataType> wire_type;
+  // As calls of Gloo and MPI return when they are done; NCCL's are only launched.
+  bool calls_hold_host = false;
 };
 
 // What elements of a parameter's type travel in. Casts are for floats.
@@ -36,6 +39,16 @@ struct CommonSettings {
 // flight; the others are in other parts of the scenario.
 [[nodiscard]] std::span<const settings::Key> common_keys();
 
+// A step as it was predicted before: what a strategy decides by that decides at run time.
+struct EarlierStep {
+  const StepProgram& program;
+  std::vector<std::span<const Interval>> ranks;  // one of each class of ranks: by operation
+};
+
+// What a step is built for. Where decisions are made at run time, a program to predict has them
+// made, by times that are forecast; one to run leaves them to the engine that it names.
+enum class Purpose { prediction, measurement };
+
 // What a step is built from. All outlive the building.
 struct StrategyRequest {
   const workload::Workload& workload;
@@ -43,6 +56,8 @@ struct StrategyRequest {
   const settings::Settings& settings;  // of the strategy's keys
   const CommonSettings& common;
   const TracedWork* traced = nullptr;  // where the workload is a trace
+  Purpose purpose = Purpose::prediction;
+  const EarlierStep* earlier = nullptr;  // of the same point; null: none was predicted yet
 };
 
 struct BuiltStep {
@@ -70,6 +85,9 @@ struct Strategy {
   std::optional<Refusal> (*refuse)(const StrategyRequest&) = nullptr;  // null: nothing is refused
   // Precondition: as for build, without a trace.
   ModelMemory (*memory)(const StrategyRequest&) = model_and_wire_copies;
+  // Which calls it makes, and when, depends on when gradients are ready: a step is built again from
+  // its prediction, until that changes nothing.
+  bool decides_at_run_time = false;
   // Its step is what a trace did: on one rank too, each rank with the compute that it had, and with
   // passes, input and optimizer as they were.
   bool replays_trace = false;
@@ -77,6 +95,10 @@ struct Strategy {
 
 [[nodiscard]] std::span<const Strategy* const> strategies();
 [[nodiscard]] const Strategy* find_strategy(std::string_view name);
+
+// Whether two programs do the same: like operations, with calls of the same sizes, whatever their
+// algorithms, and times that differ by less than `tolerance`.
+[[nodiscard]] bool are_alike(const StepProgram& a, const StepProgram& b, Seconds tolerance);
 
 // The step of one rank without a wrapper: no communication.
 [[nodiscard]] StepProgram plain_step(const StrategyRequest& request);

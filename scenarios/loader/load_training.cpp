@@ -87,6 +87,7 @@ bool load_training(Section& section, Scenario& scenario) {
   scenario.training.collectives_in_flight =
       section.find<std::uint32_t>("collectives_in_flight")
           .value_or(cost::default_in_flight(scenario.collective.library));
+  scenario.training.calls_hold_host = scenario.collective.library != cost::Library::nccl;
   if (section.is_given("input_time")) scenario.workload.input = section.get<Seconds>("input_time");
   return load_optimizer(section, scenario);
 }

@@ -40,12 +40,11 @@ ordered_json axes_of(const PointOutcome& outcome) {
   return axes;
 }
 
-ordered_json calls_json(const PointOutcome& outcome, const std::vector<CallTimes>& calls) {
+ordered_json calls_json(const std::vector<CallTimes>& calls) {
   ordered_json out = ordered_json::array();
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const CallTimes& call = calls[i];
+  for (const CallTimes& call : calls) {
     out.push_back({{"name", call.name},
-                   {"collective", to_text(outcome.collectives[i])},
+                   {"collective", to_text(call.collective)},
                    {"size_bytes", call.size.value()},
                    {"algorithm", call.algorithm},
                    {"start_s", call.start.value()},
@@ -115,7 +114,7 @@ void add_measurement(const PointOutcome& outcome, ordered_json& measured) {
   measured["cpu_busy"] = measurement.cpu_busy;
   measured["clock_error_s"] = measurement.clock_error.value();
   measured["compute_spread_s"] = outcome.compute_spread_measured.value();
-  measured["calls"] = calls_json(outcome, outcome.calls_measured);
+  measured["calls"] = calls_json(outcome.calls_measured);
 }
 
 ordered_json measured_of(const PointOutcome& outcome) {
@@ -149,7 +148,7 @@ ordered_json point_of(const PointOutcome& outcome, bool with_calls) {
   if (outcome.prediction_failed()) point["failure"] = outcome.failure;
   if (outcome.predicted && (outcome.measurement || with_calls)) {
     point["predicted"]["compute_spread_s"] = outcome.compute_spread_predicted.value();
-    point["predicted"]["calls"] = calls_json(outcome, outcome.calls_predicted);
+    point["predicted"]["calls"] = calls_json(outcome.calls_predicted);
   }
   if (!outcome.measure_failure.empty()) {
     point["measure_failure"] = outcome.measure_failure;

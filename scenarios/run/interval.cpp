@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "models/cost/closed_step.h"
@@ -44,13 +45,25 @@ ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
   return point;
 }
 
-// With all compute, and each call, longer by a factor.
+bool waits(const training::Operation& operation) {
+  return operation.kind == training::OperationKind::wait;
+}
+
+// Of what is independent.
+double length(std::initializer_list<double> parts) {
+  double squares = 0;
+  for (const double part : parts) squares += part * part;
+  return std::sqrt(squares);
+}
+
+// With all compute, all waits, and each call, longer by a factor.
 template <class CallFactor>
-Seconds step_of(ResolvedPoint point, double compute, const CallFactor& call_factor) {
+Seconds step_of(ResolvedPoint point, double compute, double wait, const CallFactor& call_factor) {
   for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
+    const bool is_wait = waits(point.program.operations[id]);
     auto& work = point.program.operations[id].work;
     if (auto* time = std::get_if<Seconds>(&work)) {
-      *time = *time * compute;
+      *time = *time * (is_wait ? wait : compute);
     } else {
       auto& known = std::get<training::KnownCall>(std::get<CollectiveCall>(work).how);
       known.time = known.time * call_factor(id);
@@ -70,14 +83,21 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto low = [&](training::OperationId id) { return range_of(id).low; };
   const auto high = [&](training::OperationId id) { return range_of(id).high; };
   const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
-  const Seconds base = step_of(point, 1, as_it_is);
+  const Seconds base = step_of(point, 1, 1, as_it_is);
   if (base == Seconds(0)) return {predicted.totals.step, predicted.totals.step};
   // Logarithms of how far each part may move the step.
   const auto apart = [&](Seconds step) { return std::log(step / base); };
-  const double down = std::hypot(apart(step_of(point, 1 / (1 + compute), as_it_is)),
-                                 apart(step_of(point, 1, low)), std::log1p(faster_step));
-  const double up = std::hypot(apart(step_of(point, 1 + compute, as_it_is)),
-                               apart(step_of(point, 1, high)), std::log1p(slower_step));
+  // An engine's wake comes at once, or as late again as on average.
+  const bool has_waits = std::ranges::any_of(point.program.operations, waits);
+  const auto wait_apart = [&](double factor) {
+    return has_waits ? apart(step_of(point, 1, factor, as_it_is)) : 0.0;
+  };
+  const double down =
+      length({apart(step_of(point, 1 / (1 + compute), 1, as_it_is)),
+              apart(step_of(point, 1, 1, low)), wait_apart(0), std::log1p(faster_step)});
+  const double up =
+      length({apart(step_of(point, 1 + compute, 1, as_it_is)), apart(step_of(point, 1, 1, high)),
+              wait_apart(2), std::log1p(slower_step)});
   return {predicted.totals.step * std::exp(-down), predicted.totals.step * std::exp(up)};
 }
 

@@ -37,10 +37,17 @@ std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
   Kept& of_point = kept(point);
   if (!of_point.prediction) {
     of_point.prediction =
-        std::make_shared<const PreparedPoint>(predicted(*of_point.scenario, point));
+        std::make_shared<const PreparedPoint>(predicted(*of_point.scenario, point, nullptr));
     count(operations_of(of_point.prediction->point.program));
   }
   return of_point.prediction;
+}
+
+std::shared_ptr<const PreparedPoint> Preparer::prediction_after(std::size_t point,
+                                                                const StepTrace& earlier) {
+  training::EarlierStep step{earlier.program, {}};
+  for (const RankClass& members : earlier.classes) step.ranks.emplace_back(members.intervals);
+  return std::make_shared<const PreparedPoint>(predicted(*scenario(point), point, &step));
 }
 
 std::shared_ptr<const PreparedPoint> Preparer::measurement(std::size_t point) {
@@ -85,17 +92,19 @@ void Preparer::count(std::size_t operations) {
   }
 }
 
-PreparedPoint Preparer::predicted(const Scenario& scenario, std::size_t point) {
+PreparedPoint Preparer::predicted(const Scenario& scenario, std::size_t point,
+                                  const training::EarlierStep* earlier) {
   const bool is_calibrated = !scenario.calibration.empty();
   PreparedPoint made =
-      resolve(scenario, point, is_calibrated ? &calibration(scenario.calibration) : nullptr);
+      resolve(scenario, point, is_calibrated ? &calibration(scenario.calibration) : nullptr,
+              {training::Purpose::prediction, earlier});
   if (options_.as_measured) choose_automatic_calls(made);
   if (const auto part = options_.call_uncertainty) widen_simulated_calls(*part, made);
   return made;
 }
 
 PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
-  PreparedPoint made = resolve(scenario, point, nullptr);
+  PreparedPoint made = resolve(scenario, point, nullptr, {training::Purpose::measurement});
   made.point.measure = scenario.real.measure;
   give_links(scenario, made.point.cluster, made.assumptions);
   choose_automatic_calls(made);

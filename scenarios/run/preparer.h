@@ -49,6 +49,11 @@ class Preparer {
   // which is found from predictions.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction(std::size_t point);
 
+  // The same, decided by what an earlier one was predicted to do; not kept. Precondition: that is
+  // forecast.
+  [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction_after(std::size_t point,
+                                                                      const StepTrace& earlier);
+
   // To be run on hardware, which carries out all calls: a calibration gives links and no times,
   // by which automatic algorithms are chosen as predictions beside measurements have them. What
   // is assumed is the length of compute alone.
@@ -70,7 +75,8 @@ class Preparer {
 
   Kept& kept(std::size_t point);
   void count(std::size_t operations);
-  [[nodiscard]] PreparedPoint predicted(const Scenario& scenario, std::size_t point);
+  [[nodiscard]] PreparedPoint predicted(const Scenario& scenario, std::size_t point,
+                                        const training::EarlierStep* earlier);
   [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
   void give_links(const Scenario& scenario, topology::Cluster& cluster, Assumptions& assumptions);
   const Calibration& calibration(const std::string& path);

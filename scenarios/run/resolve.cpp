@@ -153,17 +153,23 @@ PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall
   return prepared;
 }
 
-PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration) {
+PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration,
+                      const Occasion& occasion) {
   PreparedPoint prepared{};
-  training::BuiltStep built = build_step(*scenario.strategy, strategy_request(scenario));
+  training::StrategyRequest request = strategy_request(scenario);
+  request.purpose = occasion.purpose;
+  request.earlier = occasion.earlier;
+  training::BuiltStep built = build_step(*scenario.strategy, request);
   prepared.point = placed(scenario, id);
   prepared.point.program = std::move(built.program);
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
   prepared.contention = scenario.contention;
   prepared.device = scenario.workload.device;
-  prepared.memory = training::memory_of(*scenario.strategy, strategy_request(scenario));
+  prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
+  prepared.is_forecast =
+      scenario.strategy->decides_at_run_time && scenario.cluster.ranks() > RankCount(1);
   prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);

@@ -23,12 +23,21 @@ struct PreparedPoint {
   workload::Device device;
   std::optional<training::GpuMemory> memory;  // of one GPU
   RealSettings real;
+  // Its strategy decided by times that it forecast: once they are predicted it may decide
+  // otherwise.
+  bool is_forecast = false;
+};
+
+// What a step is resolved for, as its strategy is told (models/training/strategy.h).
+struct Occasion {
+  training::Purpose purpose = training::Purpose::prediction;
+  const training::EarlierStep* earlier = nullptr;
 };
 
 // Builds the step of the scenario's strategy (plain on one GPU) and plans its calls: with the times
 // and links of a calibration, unless that is null.
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id,
-                                    const Calibration* calibration);
+                                    const Calibration* calibration, const Occasion& occasion = {});
 
 // One call and nothing else, ready for an executor.
 struct PreparedCall {

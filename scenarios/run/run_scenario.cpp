@@ -20,6 +20,11 @@ namespace paceline {
 namespace {
 
 constexpr AssumptionKind slowed{"{}: compute beside a collective takes {} times as long"};
+constexpr AssumptionKind unsettled{
+    "{}: what is reduced together depends on times that depend on it, and {} passes did not settle "
+    "it: the step is of the last, its interval of all"};
+constexpr AssumptionKind settled_alone{
+    "{}: what is reduced together is decided by compute that is not slowed"};
 constexpr AssumptionKind slowed_by_traffic{
     "{}: compute beside a collective takes {} times as long, by the memory traffic of both"};
 
@@ -37,10 +42,6 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.device_memory = prepared.device.memory;
   outcome.assumptions = prepared.assumptions.sentences();
   outcome.measured = file.measured(point);
-  for (const training::Operation& operation : prepared.point.program.operations) {
-    const auto* call = call_of(operation);
-    if (call != nullptr) outcome.collectives.push_back(call->collective);
-  }
   return outcome;
 }
 
@@ -67,6 +68,11 @@ void take_reply(traces::Reply reply, const std::string& path, const PreparedPoin
     outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
   }
 }
+
+// Of points whose strategy decides at run time: how often at most, and how like two decisions are
+// that are the same, as a part of the step.
+constexpr int decision_passes = 8;
+constexpr double decided_within = 1e-4;
 
 struct Waiting {
   std::size_t point;
@@ -112,7 +118,7 @@ class Run {
 
   // The point with what is known by now of its compute beside collectives.
   std::shared_ptr<const PreparedPoint> contended(std::size_t point) {
-    auto alone = points_.prediction(point);
+    auto alone = decided(point);
     const auto found = contended_.find(point);
     const Contended* state = found == contended_.end() ? nullptr : &found->second;
     const bool is_fitted = alone->contention.measured;
@@ -121,6 +127,7 @@ class Run {
     if (state != nullptr) set_compute_times(made->point.program, state->times);
     const auto& said = is_fitted ? fitted_assumption_ : state->assumption;
     if (said) made->assumptions.add(*said);
+    if (made->is_forecast) made->assumptions.add({settled_alone, "engine"});
     return made;
   }
 
@@ -202,9 +209,52 @@ class Run {
     int passes;
   };
 
+  // A point that is predicted again and again, until its strategy decides as before.
+  struct Deciding {
+    std::shared_ptr<const PreparedPoint> last;
+    Seconds shortest, longest;  // steps of all passes
+    int passes = 0;
+    bool is_settled = false;
+  };
+
+  [[nodiscard]] std::shared_ptr<const PreparedPoint> decided(std::size_t point) {
+    const auto found = deciding_.find(point);
+    return found == deciding_.end() ? points_.prediction(point) : found->second.last;
+  }
+
+  // Whether the point is to be predicted again, with what its strategy decides now.
+  bool decide_again(std::size_t point) {
+    const auto last = decided(point);
+    if (!last->is_forecast) return false;
+    PointOutcome& outcome = outcomes_[point];
+    const Seconds step = outcome.predicted->totals.step;
+    Deciding& state = deciding_.try_emplace(point, Deciding{last, step, step}).first->second;
+    if (state.is_settled) return false;
+    state.shortest = std::min(state.shortest, step);
+    state.longest = std::max(state.longest, step);
+    auto next = points_.prediction_after(point, outcome.predicted->trace);
+    state.is_settled = are_alike(last->point.program, next->point.program, step * decided_within);
+    if (state.is_settled) return false;
+    if (++state.passes < decision_passes) {
+      state.last = std::move(next);
+      return true;
+    }
+    state.is_settled = true;
+    widen(outcome, state);
+    return false;
+  }
+
+  static void widen(PointOutcome& outcome, const Deciding& state) {
+    StepInterval& interval = *outcome.interval;
+    interval.low = std::min(interval.low, state.shortest);
+    interval.high = std::max(interval.high, state.longest);
+    const Assumption said(unsettled, "engine", {std::to_string(state.passes)});
+    outcome.assumptions.push_back(said.sentence());
+  }
+
   // Whether the point is to be predicted again, with compute slowed down beside collectives.
   bool slow_down(std::size_t point) {
-    const auto alone = points_.prediction(point);
+    const auto alone = decided(point);
     const Contention& contention = alone->contention;
     const double given = contention.measured ? fitted_slowdown_ : contention.slowdown;
     const Result& predicted = *outcomes_[point].predicted;
@@ -230,7 +280,7 @@ class Run {
   bool take(traces::Reply reply, std::size_t point) {
     PointOutcome& outcome = outcomes_[point];
     take_reply(std::move(reply), file_.path(), *contended(point), outcome);
-    const bool again = outcome.predicted && slow_down(point);
+    const bool again = outcome.predicted && (decide_again(point) || slow_down(point));
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
     if (again) return true;
     if (is_fitting_) return false;
@@ -249,6 +299,7 @@ class Run {
   std::optional<Assumption> fitted_assumption_;  // that says so
   bool is_fitting_ = false;
   std::map<std::size_t, Contended> contended_;  // by point
+  std::map<std::size_t, Deciding> deciding_;    // likewise
   std::size_t done_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
 #include "models/training/fsdp.h"
+#include "models/training/horovod.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/sim/executors.h"
 
@@ -103,6 +104,20 @@ TEST(Strategies, ApexDdpHasItsKernelsBesideTheBackward) {
   const auto steps = steps_of(step(2));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(steps[i], 22e-3, 1e-9) << "executor " << i;
   EXPECT_NEAR(steps[3], 21e-3, 1e-9);
+}
+
+// Gradients of b at 11 ms, of a at 12. A cycle of 3 ms wakes at 13.5 and reduces both in 6, on four
+// ranks in 9 ms; the optimizer takes 2. A cycle of 1.5 ms wakes at 11.25 for b, 11.25-15.25, and at
+// 12.75 for a, 15.25-17.25; on four ranks until 17.25 and 20.25.
+TEST(Strategies, HorovodTakesItsTwoLayers) {
+  const auto step = [](double cycle, std::uint32_t ranks) {
+    return point_of(training::horovod_strategy, two_layers(),
+                    {{{"cycle_time", Seconds(cycle)}}, {}, ranks});
+  };
+  expect_step(step(3e-3, 2), 21.5e-3);
+  expect_step(step(3e-3, 4), 24.5e-3);
+  expect_step(step(1.5e-3, 2), 19.25e-3);
+  expect_step(step(1.5e-3, 4), 22.25e-3);
 }
 
 }  // namespace

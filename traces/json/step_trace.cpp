@@ -139,6 +139,37 @@ Lane decode_lane(const json& in) {
           member(in, "in_flight", whole<std::uint32_t>)};
 }
 
+json encode(const training::EngineLane& engine) {
+  json tensors = json::array();
+  for (const training::EngineTensor& tensor : engine.tensors) {
+    tensors.push_back({{"count", tensor.count},
+                       {"element_size_bytes", tensor.element_size},
+                       {"copy_in_s", tensor.copy_in},
+                       {"copy_out_s", tensor.copy_out},
+                       {"divide_s", tensor.divide}});
+  }
+  return {{"lane", engine.lane},
+          {"cycle_s", engine.rule.cycle},
+          {"fusion_threshold_bytes", engine.rule.fusion_threshold},
+          {"negotiation_s", engine.rule.negotiation},
+          {"waits_for_calls", engine.rule.waits_for_calls},
+          {"tensors", std::move(tensors)}};
+}
+
+training::EngineTensor decode_engine_tensor(const json& in) {
+  return {member<ElementCount>(in, "count"), member<ElementSize>(in, "element_size_bytes"),
+          member<Seconds>(in, "copy_in_s"), member<Seconds>(in, "copy_out_s"),
+          member<Seconds>(in, "divide_s")};
+}
+
+training::EngineLane decode_engine(const json& in) {
+  return {member(in, "lane", whole<training::LaneId>),
+          {member<Seconds>(in, "cycle_s"), member<Bytes>(in, "fusion_threshold_bytes"),
+           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls")},
+          member(in, "tensors",
+                 [](const json& tensors) { return decoded_list(tensors, decode_engine_tensor); })};
+}
+
 Interval decode_interval(const json& in) {
   if (!in.is_array() || in.size() != 3) throw std::runtime_error("is no [start, end, released by]");
   Interval interval{in[0].get<Seconds>(), in[1].get<Seconds>()};
@@ -162,13 +193,18 @@ std::vector<Lane> decode_lanes(const json& in) { return decoded_list(in, decode_
 json encode_program(const training::StepProgram& program) {
   json operations = json::array();
   for (const Operation& operation : program.operations) operations.push_back(encode(operation));
-  return {{"lanes", encode_lanes(program.lanes)}, {"operations", std::move(operations)}};
+  json out{{"lanes", encode_lanes(program.lanes)}, {"operations", std::move(operations)}};
+  if (program.engine) out["engine"] = encode(*program.engine);
+  return out;
 }
 
 training::StepProgram decode_program(const json& in) {
-  return {member(in, "lanes", decode_lanes), member(in, "operations", [](const json& operations) {
-            return decoded_list(operations, decode_operation);
-          })};
+  training::StepProgram program{member(in, "lanes", decode_lanes),
+                                member(in, "operations", [](const json& operations) {
+                                  return decoded_list(operations, decode_operation);
+                                })};
+  if (in.contains("engine")) program.engine = member(in, "engine", decode_engine);
+  return program;
 }
 
 json encode_intervals(const std::vector<Interval>& intervals) {

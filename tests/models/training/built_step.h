@@ -21,6 +21,7 @@ struct Told {
   CommonSettings common;
   std::uint32_t ranks = 5;  // on each node
   std::uint32_t nodes = 1;
+  Purpose purpose = Purpose::prediction;
 };
 
 inline topology::Cluster cluster_of(const Told& told) {
@@ -38,7 +39,10 @@ inline StepProgram build(const Strategy& strategy, const workload::Workload& wor
       if (key.name == name) settings.set(name, value);
     }
   }
-  return build_step(strategy, {workload, cluster_of(told), settings, told.common}).program;
+  const topology::Cluster cluster = cluster_of(told);
+  StrategyRequest request{workload, cluster, settings, told.common};
+  request.purpose = told.purpose;
+  return build_step(strategy, request).program;
 }
 
 inline StepProgram build_plain(const workload::Workload& workload, const Told& told) {

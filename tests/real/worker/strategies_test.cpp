@@ -5,6 +5,7 @@
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
 #include "models/training/fsdp.h"
+#include "models/training/horovod.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/real/worker/on_threads.h"
 
@@ -12,8 +13,9 @@ namespace paceline::test {
 namespace {
 
 // Compute takes no less than it is told, and calls some time.
-void expect_steps_longer_than(const training::Strategy& strategy, const training::Told& told,
+void expect_steps_longer_than(const training::Strategy& strategy, training::Told told,
                               double seconds) {
+  told.purpose = training::Purpose::measurement;
   ResolvedPoint point = point_of(strategy, training::two_layers(), told);
   point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
   const Result result = measured_on_threads(point, told.ranks * told.nodes);
@@ -44,6 +46,40 @@ TEST(Strategies, ApexDdpRunsOnThreads) {
       training::apex_ddp_strategy,
       {{{"message_size", std::uint64_t{1}}, {"num_allreduce_streams", std::uint64_t{2}}}, {}, 3},
       14e-3);
+}
+
+// Its engine decides, on three ranks of which one is twice as slow: forward and backward of 24 ms
+// and the optimizer's 4. Both gradients are reduced as one where a cycle is long, or without fusion
+// one after the other, whatever a wake finds.
+TEST(Strategies, HorovodsEngineDecidesOnThreads) {
+  const auto intervals = [](double cycle, bool fusion) {
+    training::Told told{{{"cycle_time", Seconds(cycle)}, {"fusion", fusion}}, {}, 3};
+    told.purpose = training::Purpose::measurement;
+    ResolvedPoint point = point_of(training::horovod_strategy, training::two_layers(), told);
+    point.slowdown = {1, 2, 1};
+    point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
+    const Result result = measured_on_threads(point, told.ranks);
+    EXPECT_GT(result.totals.step, Seconds(28e-3));
+    std::vector<std::vector<training::Interval>> calls;
+    for (const RankClass& members : result.trace.classes) {
+      calls.emplace_back();
+      for (std::size_t id = 0; id < members.intervals.size(); ++id) {
+        const bool is_call = call_of(result.trace.program.operations[id]) != nullptr;
+        if (is_call) calls.back().push_back(members.intervals[id]);
+      }
+      EXPECT_EQ(calls.back().size(), 2U);
+    }
+    return calls;
+  };
+  for (const auto& calls : intervals(0.2, true)) {
+    EXPECT_EQ(calls[0].start, calls[1].start);
+    EXPECT_EQ(calls[0].end, calls[1].end);
+  }
+  for (const auto& calls : intervals(0.5e-3, false)) {
+    EXPECT_GE(calls[0].start, Seconds(22e-3));
+    EXPECT_GE(calls[1].start, Seconds(24e-3));
+    EXPECT_GE(calls[1].start, calls[0].end);
+  }
 }
 
 }  // namespace

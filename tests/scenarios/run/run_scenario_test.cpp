@@ -306,5 +306,53 @@ TEST(Progress, CountsEveryPointOnce) {
   EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3}));
 }
 
+constexpr std::string_view engine_scenario =
+    R"(schema: paceline/1
+name: an engine
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: a, forward: 1ms, backward: 1ms, parameters: [500000]}
+    - {name: b, forward: 4ms, backward: 6ms, parameters: [1000000]}
+cluster:
+  nodes: 2
+  gpus_per_node: 1
+  network: {bandwidth: 1GBps, latency: 0us}
+training:
+  strategy: horovod
+  cycle_time: 1.5ms
+  negotiation: 250us
+  fusion: false
+  optimizer: {kind: sgd, time: 2ms}
+collective: {library: plan, algorithm: ring}
+simulation: {fidelity: closed}
+)";
+
+// tests/models/training/horovod_test.cpp derives 19.75 ms: an engine that waits for its calls wakes
+// for the second when the first is done. Here an exchange and a division of some us are in it too.
+TEST(Engines, ArePredictedUntilTheyDecideAsBefore) {
+  const auto step = [](const Settings& settings) {
+    return outcomes_of(std::string(engine_scenario), settings).front();
+  };
+  for (const char* fidelity : {"closed", "folded", "flow"}) {
+    const auto waits = step({{"simulation.fidelity", fidelity}});
+    EXPECT_NEAR(waits.predicted->totals.step.value(), 19.75e-3, 0.05e-3) << fidelity;
+    EXPECT_EQ(waits.calls_predicted.size(), 2U);
+  }
+}
+
+// A rank of half the speed has its gradients at 22 and 24 ms: the wakes are at 22.5 and 24,
+// or 26.75, when the call on b is done.
+TEST(Engines, WaitForTheLastRank) {
+  const auto outcome =
+      outcomes_of(std::string(engine_scenario), {{"ranks.slowdown.1", "2"}}).front();
+  ASSERT_EQ(outcome.calls_predicted.size(), 2U);
+  const CallTimes &b = outcome.calls_predicted[0], &a = outcome.calls_predicted[1];
+  EXPECT_GT(b.start + b.skew, Seconds(22e-3));
+  EXPECT_LT(b.start + b.skew, Seconds(24.1e-3));
+  EXPECT_GE(a.start + a.skew, b.end);
+}
+
 }  // namespace
 }  // namespace paceline

@@ -60,6 +60,11 @@ ResolvedPoint full_point() {
                       SimulatedCall{"binomial_tree",
                                     {6, Bytes(4096), "direct", "halving_doubling", 3, true},
                                     {1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)}}}});
+  point.program.engine =
+      training::EngineLane{1,
+                           {Seconds(0.005), Bytes(67'108'864), Seconds(1e-4), true},
+                           {{ElementCount(9'007'199'254'740'993ULL), ElementSize(2), Seconds(1),
+                             Seconds(2), Seconds(3)}}};
   point.slowdown = {1, 1.25, 1, 1, 1, 0.75};
   point.fidelity = Fidelity::closed;
   return point;
@@ -94,6 +99,7 @@ TEST(Points, AreTheSameAfterARoundTrip) {
 TEST(Points, CarryEveryField) {
   const ResolvedPoint sent = full_point(), got = point_from_line(to_line(sent));
   EXPECT_EQ(got.id, sent.id);
+  EXPECT_EQ(got.program.engine, sent.program.engine);
   EXPECT_EQ(got.cluster.name, sent.cluster.name);
   EXPECT_EQ(got.cluster.nodes, 3U);
   EXPECT_EQ(got.cluster.gpus_per_node, 2U);
