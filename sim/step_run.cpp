@@ -33,7 +33,7 @@ void StepRun::start(Actor actor, OperationId id) {
   const Operation& operation = program_.operations[id];
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
     const StepActor& who = actors_[actor];
-    network_.at(network_.now() + *time * who.slowdown * operation.part_of(who.ranks.front()),
+    network_.at(network_.now() + *time * operation.times_on(who.ranks.front(), who.slowdown),
                 [this, actor, id] { finish(actor, id); });
     return;
   }

@@ -93,7 +93,7 @@ double slowdown_of(const ResolvedPoint& point, Rank rank) {
 }
 
 double slowdown_of(const ResolvedPoint& point, const training::Operation& operation, Rank rank) {
-  return slowdown_of(point, rank) * operation.part_of(rank);
+  return operation.times_on(rank, slowdown_of(point, rank));
 }
 
 std::vector<Job> jobs_of(const ResolvedPoint& point) {

@@ -26,6 +26,10 @@ double Operation::part_of(Rank rank) const {
   return rank_parts.empty() ? 1.0 : rank_parts.at(index(rank));
 }
 
+double Operation::times_on(Rank rank, double slowdown) const {
+  return kind == OperationKind::wait ? part_of(rank) : slowdown * part_of(rank);
+}
+
 const collectives::AlgorithmOptions* CollectiveCall::options() const {
   if (const auto* made = simulated()) return &made->options;
   const auto* automatic = std::get_if<AutomaticCall>(&how);

@@ -137,6 +137,8 @@ struct Operation {
 
   // Precondition: of a rank that `rank_parts` has, if it has any.
   [[nodiscard]] double part_of(Rank rank) const;
+  // How many times `work` it takes on a rank whose compute is slowed: a wait does not get longer.
+  [[nodiscard]] double times_on(Rank rank, double slowdown) const;
 };
 
 // A lane whose operations, calls on one tensor each, start when an engine decides so, and those
