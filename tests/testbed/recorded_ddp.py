@@ -42,6 +42,10 @@ def arguments():
     parser.add_argument("--optimizer-ms", type=float, default=2.0)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--passes", type=int, default=1, help="forward and backward passes a step")
+    parser.add_argument("--reduce-every-pass", action="store_true", help="no no_sync around them")
+    parser.add_argument("--fp16-hook", action="store_true", help="gradients travel as float16")
+    parser.add_argument("--find-unused", action="store_true")
     parser.add_argument("--record", metavar="PREFIX")
     parser.add_argument("--profile", metavar="FILE")
     parser.add_argument("--collectives", action="store_true", help="record when each one ended")
@@ -112,15 +116,22 @@ def train(asked, torch, dist):
     model = make_model(asked, schedule, torch)
     if asked.world > 1:
         model = torch.nn.parallel.DistributedDataParallel(
-            model, bucket_cap_mb=asked.cap_mb, gradient_as_bucket_view=True)
+            model, bucket_cap_mb=asked.cap_mb, gradient_as_bucket_view=True,
+            find_unused_parameters=asked.find_unused)
+    if asked.world > 1 and asked.fp16_hook:
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     optimizer = make_optimizer(torch, model.parameters(), schedule, asked.optimizer_ms / 1e3)
     inputs = torch.zeros(asked.batch)
 
     def step():
         begin = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        schedule.begin_now()
-        model(inputs).sum().backward()
+        for number in range(asked.passes):
+            reduces = asked.world == 1 or asked.reduce_every_pass or number == asked.passes - 1
+            with contextlib.nullcontext() if reduces else model.no_sync():
+                schedule.begin_now()
+                model(inputs).sum().backward()
         optimizer.step()
         return time.perf_counter() - begin
 
