@@ -95,10 +95,16 @@ std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
                      count * element_size(type) + count * element_size(type_on_wire(type)));
 }
 
+std::vector<OperationId> StepBuilder::cast_to_wire(const std::string& name, const Bucket& bucket,
+                                                   std::vector<OperationId> after) {
+  const auto cast = cast_time(bucket);
+  if (!cast) return after;
+  return {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
+}
+
 OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
                                     std::vector<OperationId> after) {
-  const auto cast = cast_time(bucket);
-  if (cast) after = {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
+  after = cast_to_wire(name, bucket, std::move(after));
   const auto type = type_on_wire(tensors_[bucket.front()].type);
   return call(std::move(name),
               {collectives::Collective::all_reduce,
