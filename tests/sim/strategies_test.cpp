@@ -170,6 +170,18 @@ TEST(Strategies, NodesPushTheSumsOfTheirGpus) {
   expect_step(point_of(training::parameter_server_strategy, two_layers(), told), 33e-3);
 }
 
+// Rank 1 computes half as fast, tensors are whole on one server. Rank 0 pushes b 11-15, rank 1 from
+// 22 to 26; the server then has it, sends it 26-34 and hears a of both 26-30, and sends that 34-38.
+// The optimizer of rank 1 takes 4 ms: 42. (The closed form has both pushes at half the rate.)
+TEST(Strategies, AServerSendsWhatItHasFromAll) {
+  ResolvedPoint point =
+      point_of(training::parameter_server_strategy, two_layers(),
+               {{{"servers", std::uint64_t{1}}, {"partition", Bytes(4'000'000)}}, {}, 1, 2});
+  point.slowdown = {1, 2};
+  const auto steps = steps_of(point);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(steps[i], 42e-3, 1e-9) << "executor " << i;
+}
+
 // The step begins with the backward: b 0-6, a 6-7. With two servers and workers and tensors whole
 // a is on server 0, b on server 1. Push b 6-: alone it keeps the server's NIC, two workers at half
 // their rate each, 8 ms; a from 7 at the other half, 2 MB twice in 4 ms: 7-11, pulled 11-15. Then
