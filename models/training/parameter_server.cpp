@@ -17,7 +17,7 @@ namespace {
 
 constexpr AssumptionKind host_copies_free{
     "{}: copies between a GPU and its host's memory are not modelled"};
-constexpr AssumptionKind own_server_time{
+constexpr AssumptionKind prompt_servers{
     "{}: servers add as fast as cluster.reduction_bandwidth says, without it at once"};
 constexpr AssumptionKind order_by_forecast{
     "{}: of the partitions that wait the nearest to the input goes first, as a forecast of when "
@@ -154,9 +154,11 @@ class ParameterServerStep {
     }
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({host_copies_free, "parameter_server"});
-    built.assumptions.add({own_server_time, "parameter_server"});
+    built.assumptions.add({prompt_servers, "parameter_server"});
     if (by_forecast()) built.assumptions.add({order_by_forecast, "parameter_server"});
-    built.assumptions.add({unmeasured_strategy, "parameter_server"});
+    if (hosts_ == ServerHosts::own) {
+      built.assumptions.add({unmeasured_strategy, "parameter_server, server_hosts: own"});
+    }
     return built;
   }
 

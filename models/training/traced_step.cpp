@@ -69,10 +69,11 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
 // `ranks` are to be predicted.
 std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t ranks) {
   if (traced.calls_as_traced || ranks == 1) return std::nullopt;
-  const bool has_servers = std::ranges::any_of(traced.program.operations, [&](const auto& one) {
-    const CollectiveCall* call = call_of(one);
-    return call != nullptr && has_server(traced, *call);
-  });
+  const bool has_servers =
+      std::ranges::any_of(traced.program.operations, [&](const Operation& operation) {
+        const CollectiveCall* call = call_of(operation);
+        return call != nullptr && has_server(traced, *call);
+      });
   if (has_servers && ranks != traced.ranks) {
     return Refusal{"cannot predict the servers of another number of ranks than the trace's " +
                        std::to_string(traced.ranks),
