@@ -35,9 +35,13 @@ double one(const Pattern& pattern, std::uint64_t element, Rank rank) {
   return static_cast<double>(contribution(pattern, element, rank.value()));
 }
 
+bool is_server(const Pattern& pattern, Rank rank) { return rank.value() >= pattern.ranks.value(); }
+
 // Calls `take(range, value_of)` for every range that a rank has a say in, before or after.
 template <class Take>
 void each_before(const Pattern& pattern, Rank rank, Take take) {
+  const bool sends_sums = pattern.collective == Collective::broadcast && rank == pattern.root;
+  if (is_server(pattern, rank) && !sends_sums) return;
   const ElementRange whole{ElementCount(0), pattern.count};
   const auto own = [&](std::uint64_t i) { return one(pattern, i, rank); };
   switch (pattern.collective) {
@@ -57,6 +61,7 @@ void each_before(const Pattern& pattern, Rank rank, Take take) {
 
 template <class Take>
 void each_after(const Pattern& pattern, Rank rank, Take take) {
+  if (is_server(pattern, rank) && rank != pattern.root) return;
   const ElementRange whole{ElementCount(0), pattern.count};
   const Partition chunks = Partition::even(whole, pattern.ranks.value());
   const auto total = [&](std::uint64_t i) { return sum(pattern, i); };
@@ -115,7 +120,8 @@ ElementCount buffer_size(const Pattern& pattern) {
 void fill(const Pattern& pattern, Rank rank, Buffer& buffer) {
   with_type(buffer.type(), [&](auto zero) {
     using Element = decltype(zero);
-    std::vector<Element> elements(buffer_size(pattern).value(), static_cast<Element>(not_a_result));
+    const auto elsewhere = static_cast<Element>(is_server(pattern, rank) ? 0.0 : not_a_result);
+    std::vector<Element> elements(buffer_size(pattern).value(), elsewhere);
     each_before(pattern, rank, [&](ElementRange range, const auto& value_of) {
       for (std::uint64_t i = 0; i < range.count.value(); ++i) {
         const std::uint64_t element = range.begin.value() + i;

@@ -16,15 +16,15 @@ struct Pattern {
   collectives::Collective collective;
   RankCount ranks;
   ElementCount count;
-  Rank root;
+  Rank root;           // of a reduce or a broadcast it may be a server, numbered after the ranks
   std::uint64_t seed;  // another one, other numbers
 };
 
 // Elements of the buffer of a collective on `count`: twice as many for an all-to-all.
 [[nodiscard]] ElementCount buffer_size(const Pattern& pattern);
 
-// What a rank has before the collective; places whose content does not matter get a value that no
-// result has.
+// What a rank or server has before the collective; places whose content does not matter get a value
+// that no result has, but servers zeros, which they add to.
 void fill(const Pattern& pattern, Rank rank, Buffer& buffer);
 
 // nullopt when the rank has what the collective promises it, else one sentence about the first

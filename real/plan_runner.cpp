@@ -352,7 +352,8 @@ class ChannelRun {
 }  // namespace
 
 void PlanRunner::run(const Plan& plan, Buffer& buffer, Stream first) {
-  PACELINE_EXPECTS(plan.ranks == communicator_.size() && plan.servers == 0);
+  PACELINE_EXPECTS(communicator_.rank().value() < plan.endpoints().value());
+  PACELINE_EXPECTS(plan.endpoints() <= communicator_.size());
   PACELINE_EXPECTS(buffer.count() >= collectives::buffer_size(plan));
   PACELINE_EXPECTS(plan.channels.size() <= channels_max && first % streams_a_call == 0);
   PACELINE_EXPECTS(!(communicator_.in_order() && communicator_.sends_early()));

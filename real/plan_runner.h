@@ -18,8 +18,10 @@ class PlanRunner {
 
   // This rank's part of the plan; its call's streams begin at `first`. May be called by several
   // threads at a time, with other streams.
-  // Preconditions: at most channels_max channels, as many ranks as the communicator, no servers,
-  // the buffer at least buffer_size. Throws BackendError.
+  // Preconditions: at most channels_max channels; this rank is one of the plan's endpoints, and all
+  // of them are ranks of the communicator, servers the last; the buffer at least buffer_size, and a
+  // server's without contributions: zeros, or sums of earlier steps that nobody looks at. Throws
+  // BackendError.
   void run(const collectives::Plan& plan, Buffer& buffer, Stream first);
 
  private:

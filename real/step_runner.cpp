@@ -54,60 +54,98 @@ CollectiveCall carried_out(const CollectiveCall& call) {
 
 collectives::Plan plan_of(const training::Planner& planner, const CollectiveCall& call) {
   auto plan = planner.plan_of(call);
-  if (plan.servers > 0) throw UsageError("servers beside the ranks are not run on hardware yet");
   if (plan.channels.size() > channels_max) {
     throw UsageError("a plan has more than " + std::to_string(channels_max) + " channels");
   }
   return plan;
 }
 
+// The first stream of a call, by its number.
+Stream stream_of(std::size_t number) {
+  return static_cast<Stream>(number % calls_max) * streams_a_call;
+}
+
+void check_native(const CollectiveCall& call, const Communicator& communicator) {
+  if (call.group != training::Group::all) {
+    throw UsageError(
+        "calls of a part of the ranks are not made by the backend's own collectives; "
+        "set real.mode: plan");
+  }
+  if (!communicator.has_native(call.collective)) {
+    throw UsageError("the backend has no " + std::string(to_text(call.collective)) +
+                     " of its own; set real.mode: plan");
+  }
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
-    : point_(point), communicator_(communicator), plans_(communicator), queues_(point.program) {
-  const topology::Cluster cluster = job_cluster(point);
-  if (cluster.ranks() != communicator.size()) {
-    throw UsageError("the point has " + std::to_string(cluster.ranks().value()) +
-                     " ranks, the run " + std::to_string(communicator.size().value()));
-  }
-  const training::Planner planner(cluster);
-  const bool native = point.measure.value_or(MeasureSettings{}).mode == CollectiveMode::native;
-  Stream number = 0;
-  const auto next_stream = [&] { return number++ % calls_max * streams_a_call; };
-  if (point.program.engine) {
-    const Stream exchanges = next_stream(), reductions = next_stream();
-    engine_ = std::make_unique<EngineRunner>(point, communicator, plans_,
-                                             std::pair{exchanges, reductions});
-  }
+    : point_(point),
+      communicator_(communicator),
+      ranks_(job_cluster(point).ranks()),
+      is_native_(point.measure.value_or(MeasureSettings{}).mode == CollectiveMode::native),
+      is_server_(communicator.rank().value() >= ranks_.value()),
+      plans_(communicator),
+      queues_(point.program) {
+  check_servers();
+  const training::Planner planner(job_cluster(point));
+  std::size_t number = 0;
   for (const Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
-    const bool is_engines = engine_ && operation.lane == engine_->lane().lane;
-    if (call == nullptr || is_engines) {
-      calls_.push_back(nullptr);
-      continue;
-    }
-    auto made = std::make_unique<Call>();
-    const CollectiveCall run = carried_out(*call);
-    if (native && run.group != training::Group::all) {
-      throw UsageError(
-          "calls of a part of the ranks are not made by the backend's own collectives; "
-          "set real.mode: plan");
-    }
-    if (native && !communicator.has_native(run.collective)) {
-      throw UsageError("the backend has no " + std::string(to_text(run.collective)) +
-                       " of its own; set real.mode: plan");
-    }
-    const collectives::Axis members = axis_of(cluster, run.group);
-    made->pattern = {run.collective, RankCount(members.size), run.count, run.root, 0};
-    made->place = Rank(members.coordinate(communicator.rank()));
-    if (!native) made->plan = plan_of(planner, run);
-    if (const auto* known = call->known()) made->known_time = known->time;
-    made->buffer = communicator.allocate(type_of(run), buffer_size(made->pattern));
-    made->stream = next_stream();
-    made->range = {number - std::uint64_t{1}, call->size(),
-                   native && !made->known_time ? "native" : algorithm_of(*call)};
-    calls_.push_back(std::move(made));
+    const auto& engine = point.program.engine;
+    const bool is_engines = engine && operation.lane == engine->lane;
+    calls_.push_back(call == nullptr || is_engines ? nullptr : make_call(*call, planner, number++));
   }
+  if (!point.program.engine) return;
+  const std::pair streams{stream_of(number), stream_of(number + 1)};
+  engine_ = std::make_unique<EngineRunner>(point, communicator, plans_, streams);
+}
+
+void StepRunner::check_servers() const {
+  const std::uint32_t servers = point_.cluster.servers;
+  if (communicator_.size().value() != ranks_.value() + servers) {
+    throw UsageError("the point has " + std::to_string(ranks_.value()) + " ranks" +
+                     (servers > 0 ? " and " + std::to_string(servers) + " servers" : "") +
+                     ", the run " + std::to_string(communicator_.size().value()));
+  }
+  if (servers == 0) return;
+  if (point_.program.engine) {
+    throw UsageError("an engine's calls have no servers; set another collective.algorithm");
+  }
+  if (is_native_) {
+    throw UsageError("a backend's own collectives have no servers; set real.mode: plan");
+  }
+  if (communicator_.in_order()) {
+    throw UsageError("servers of their own add on CPUs; set real.backend: gloo, mpi or memory");
+  }
+}
+
+std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& call,
+                                                        const training::Planner& planner,
+                                                        std::size_t number) const {
+  const CollectiveCall run = carried_out(call);
+  if (is_native_) check_native(run, communicator_);
+  const topology::Cluster cluster = job_cluster(point_);
+  const std::uint32_t servers = servers_of_root(cluster, run);
+  if (servers > 0 && run.group != training::Group::all) {
+    throw UsageError(
+        "servers of their own are run on hardware for nodes of one GPU; set hierarchical: false or "
+        "server_hosts: beside_workers");
+  }
+  auto made = std::make_unique<Call>();
+  const collectives::Axis members = axis_of(cluster, run.group);
+  made->pattern = {run.collective, RankCount(members.size), run.count, run.root, 0};
+  made->place = is_server_ ? communicator_.rank() : Rank(members.coordinate(communicator_.rank()));
+  if (!is_native_) made->plan = plan_of(planner, run);
+  const bool has_this =
+      !is_server_ || made->plan->endpoints().value() > communicator_.rank().value();
+  if (!has_this) return nullptr;
+  if (const auto* known = call.known()) made->known_time = known->time;
+  made->buffer = communicator_.allocate(type_of(run), buffer_size(made->pattern));
+  made->stream = stream_of(number);
+  made->range = {number, call.size(),
+                 is_native_ && !made->known_time ? "native" : algorithm_of(call)};
+  return made;
 }
 
 StepRunner::~StepRunner() = default;
@@ -273,6 +311,10 @@ class StepRunner::Pass {
   // Called with the lock, which it gives up meanwhile. Returns when what comes after can begin.
   Seconds carry_out(const training::Scheduler::Start& ready, std::unique_lock<std::mutex>& lock) {
     const Operation& operation = operations()[ready.operation];
+    if (runner_.is_server_ && !runner_.calls_[ready.operation]) {
+      measured_[ready.operation] = {ready.at, ready.at};
+      return ready.at;
+    }
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {
       const Rank rank = runner_.communicator_.rank();
       return compute(ready, *time * slowdown_of(runner_.point_, operation, rank), lock);

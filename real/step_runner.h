@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/run/resolved_point.h"
+#include "models/training/call_plan.h"
 #include "models/training/scheduler.h"
 #include "real/backend.h"
 #include "real/engine_runner.h"
@@ -15,7 +16,9 @@
 namespace paceline::real {
 
 // One rank's part of a point's step, on a communicator: compute as the communicator does it, every
-// collective on a buffer of its own, lanes as the program has them.
+// collective on a buffer of its own, lanes as the program has them. Behind the ranks come the
+// point's servers (cluster.servers): they run the same program, compute nothing, and take part in
+// the calls that have them.
 //
 // Each slot of a lane is a thread, as in PyTorch's process groups; training::Scheduler decides what
 // may start when. A lane with an engine is one thread that decides by the engine's rule. Compute is
@@ -23,8 +26,8 @@ namespace paceline::real {
 class StepRunner {
  public:
   // Makes plans and buffers. The point must outlive the runner. Throws UsageError when the backend
-  // cannot do it: another number of ranks, servers, a type it does not add, no collective of its
-  // own.
+  // cannot do it: another number of ranks and servers, servers on devices or in native mode, a type
+  // it does not add, no collective of its own.
   StepRunner(const ResolvedPoint& point, Communicator& communicator);
   ~StepRunner();
 
@@ -41,13 +44,22 @@ class StepRunner {
   class Pass;
 
   [[nodiscard]] EventPtr begin(const Call& call);
+  [[nodiscard]] std::unique_ptr<Call> make_call(const training::CollectiveCall& call,
+                                                const training::Planner& planner,
+                                                std::size_t number) const;
+  // Throws UsageError when the communicator cannot run the point's servers.
+  void check_servers() const;
 
   const ResolvedPoint& point_;
   Communicator& communicator_;
+  RankCount ranks_;  // without servers
+  bool is_native_;
+  bool is_server_;
   PlanRunner plans_;
   training::LaneQueues queues_;
-  std::vector<std::unique_ptr<Call>> calls_;  // by operation; null for compute and an engine's
-  std::unique_ptr<EngineRunner> engine_;      // of programs that have one
+  // By operation; null for compute, an engine's, and calls that a server takes no part in.
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::unique_ptr<EngineRunner> engine_;  // of programs that have one
   std::uint64_t seed_ = 0;
 };
 

@@ -108,7 +108,6 @@ struct ChannelTable {
 // A collective call as actors carry it out.
 struct CallTable {
   Actor actors = 0;
-  std::vector<Actor> servers;  // those that no program makes join: they are always there
   std::vector<ChannelTable> channels;
   // A call that was simulated apart: what it takes from when the last actor has joined until all
   // are done. Its channels are not followed.

@@ -13,7 +13,7 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
       on_actor_done_(std::move(on_actor_done)),
       channels_(table.together ? 0 : table.channels.size()),
       channels_left_(table.actors, static_cast<std::uint32_t>(table.channels.size())),
-      to_join_(table.actors - static_cast<Actor>(table.servers.size())),
+      to_join_(table.actors),
       joined_(table.actors) {
   if (table.together) return;
   for (const ChannelTable& channel : table.channels) {
@@ -34,7 +34,6 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
       channels_[c].arrived.emplace_back(shape.transfers().size());
     }
   }
-  for (const Actor server : table.servers) begin(server);
 }
 
 void CollectiveRun::join(Actor actor) {

@@ -28,7 +28,7 @@ class CollectiveRun {
   CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                 std::function<void(Actor)> on_actor_done);
 
-  // Precondition: not joined before; no server.
+  // Precondition: not joined before.
   void join(Actor actor);
 
   // What a network hands back when a transfer of any run has arrived.

@@ -20,8 +20,7 @@ using training::CollectiveCall;
 CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveCall& call,
                    const collectives::Plan& plan, FlowNetwork& network) {
   CallTable table;
-  table.actors = plan.endpoints().value();
-  for (Actor a = plan.ranks.value(); a < table.actors; ++a) table.servers.push_back(a);
+  table.actors = plan.ranks.value() + point.cluster.servers;
   if (const auto* known = call.known()) {
     table.together = known->time;
     return table;
@@ -32,7 +31,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
     std::vector<RoundShape> shapes;
     collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
       std::vector<PlannedTransfer> transfers;
-      for (Actor a = 0; a < table.actors; ++a) {
+      for (Actor a = 0; a < plan.endpoints().value(); ++a) {
         for (const collectives::Send& send : round.sends(Rank(a))) {
           const PathId path =
               network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to), wire);
@@ -73,6 +72,7 @@ Result simulate_flow(const ResolvedPoint& point) {
     for (std::uint32_t r = 0; r < job_nodes.ranks().value(); ++r) {
       actors.push_back({{Rank(r)}, j == 0 ? slowdown_of(point, Rank(r)) : 1.0});
     }
+    for (std::uint32_t s = 0; s < point.cluster.servers; ++s) actors.push_back({{}, 0});
     steps.push_back(
         std::make_unique<StepRun>(point.program, std::move(actors), network, table_of, true));
     network.at(jobs[j].start, [step = steps.back().get()] { step->start(); });

@@ -317,7 +317,6 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
   const JobActors& actors = actors_[job];
   CallTable table;
   table.actors = static_cast<Actor>(actors.members.size());
-  for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   if (const auto* known = call.known()) {
     table.together = known->time;
     return table;

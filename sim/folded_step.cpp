@@ -44,6 +44,7 @@ std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
     const auto& members = actors.members[a];
     step.push_back({members, job == 0 ? slowdown_of(point, members.front()) : 1.0});
   }
+  step.resize(actors.members.size(), {{}, 0});
   return step;
 }
 
@@ -251,7 +252,6 @@ std::vector<CallTable> empty_tables(const std::vector<JobActors>& jobs) {
   for (const JobActors& actors : jobs) {
     CallTable& table = tables.emplace_back();
     table.actors = static_cast<Actor>(actors.members.size());
-    for (Actor a = actors.rank_actors; a < table.actors; ++a) table.servers.push_back(a);
   }
   return tables;
 }

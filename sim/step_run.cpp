@@ -33,6 +33,7 @@ void StepRun::start(Actor actor, OperationId id) {
   const Operation& operation = program_.operations[id];
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
     const StepActor& who = actors_[actor];
+    if (who.is_server()) return schedulers_[actor].finish(id, network_.now());
     network_.at(network_.now() + *time * operation.times_on(who.ranks.front(), who.slowdown),
                 [this, actor, id] { finish(actor, id); });
     return;
@@ -65,6 +66,7 @@ StepTrace StepRun::trace() const {
     if (schedulers_.empty() || !schedulers_[a].is_finished()) {
       throw std::logic_error("operations are left that wait for one another");
     }
+    if (actors_[a].is_server()) continue;
     classes.push_back({actors_[a].ranks, schedulers_[a].intervals()});
   }
   return {program_, joined(std::move(classes))};

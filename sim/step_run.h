@@ -17,10 +17,14 @@
 
 namespace paceline::sim {
 
-// Ranks that run the same program at the same times: one actor of a step.
+// Ranks that run the same program at the same times: one actor of a step. Servers run it too, and
+// compute nothing: they join their calls in the order of the lanes, each as soon as the calls that
+// it comes after are done with them.
 struct StepActor {
-  std::vector<Rank> ranks;  // ascending, at least one
+  std::vector<Rank> ranks;  // ascending; none: a server
   double slowdown;          // of compute
+
+  [[nodiscard]] bool is_server() const { return ranks.empty(); }
 };
 
 // A whole step of all actors on a network's clock: compute as timers, collective calls as their
@@ -38,8 +42,8 @@ class StepRun {
 
   // Starts all operations without dependencies; the rest follows on the network's clock.
   void start();
-  // When the network has nothing left to do. Throws std::logic_error when operations are left that
-  // wait for one another.
+  // Of the ranks, when the network has nothing left to do. Throws std::logic_error when operations
+  // are left that wait for one another.
   [[nodiscard]] StepTrace trace() const;
 
   // Calls that some actor has joined and not all are done with, in the program's order.

@@ -29,10 +29,10 @@ struct Place {
 // as many of these as endpoints times pieces.
 class Contributions {
  public:
-  explicit Contributions(std::uint32_t ranks) : further_((ranks - 1) / 64) {}
+  explicit Contributions(std::uint32_t endpoints) : further_((endpoints - 1) / 64) {}
 
-  static Contributions of_all(std::uint32_t ranks) {
-    Contributions all(ranks);
+  static Contributions of_all(std::uint32_t ranks, std::uint32_t endpoints) {
+    Contributions all(endpoints);
     for (std::uint32_t r = 0; r < ranks; ++r) all.add(r);
     return all;
   }
@@ -122,12 +122,13 @@ class Interpreter {
         endpoints_(plan.endpoints().value()),
         chunk_bounds_(owner_chunks()),
         pieces_(cut()) {
-    if (index(plan.root) >= ranks_) throw Fault("the root is no rank");
+    if (!may_be_root(plan.root)) throw Fault("the root is no rank");
     held_.resize(endpoints_);
     for (std::uint32_t r = 0; r < endpoints_; ++r) {
       for (std::size_t piece = 0; piece < pieces_.count(); ++piece) {
-        Value& value = held_[r].emplace_back(Value{Contributions(ranks_), pieces_.bounds[piece]});
-        if (r < ranks_ && starts_with(r, piece)) value.of.add(r);
+        Value& value =
+            held_[r].emplace_back(Value{Contributions(endpoints_), pieces_.bounds[piece]});
+        if (starts_with(r, piece)) value.of.add(r);
       }
     }
     mover_.assign(pieces_.count(), plan.channels.size());
@@ -135,7 +136,7 @@ class Interpreter {
 
   void run() {
     for (std::size_t c = 0; c < plan_.channels.size(); ++c) run_channel(c);
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
+    for (std::uint32_t r = 0; r < endpoints_; ++r) {
       for (std::size_t piece = 0; piece < pieces_.count(); ++piece) check_end(r, piece);
     }
   }
@@ -199,7 +200,17 @@ class Interpreter {
     }
   }
 
+  [[nodiscard]] bool may_be_root(Rank root) const {
+    const bool may_be_server =
+        plan_.collective == Collective::broadcast || plan_.collective == Collective::reduce;
+    return index(root) < (may_be_server ? endpoints_ : ranks_);
+  }
+
+  // A server does with the sum that it broadcasts, and with no contribution of its own.
   [[nodiscard]] bool starts_with(std::uint32_t rank, std::size_t piece) const {
+    if (rank >= ranks_) {
+      return plan_.collective == Collective::broadcast && index(plan_.root) == rank;
+    }
     switch (plan_.collective) {
       case Collective::all_gather:
       case Collective::gather: return owner(piece) == rank;
@@ -212,8 +223,9 @@ class Interpreter {
 
   // What a rank must hold at the end; nullopt where that does not matter.
   [[nodiscard]] std::optional<Value> due(std::uint32_t rank, std::size_t piece) const {
-    const Value sum{Contributions::of_all(ranks_), pieces_.bounds[piece]};
-    Value one{Contributions(ranks_), pieces_.bounds[piece]};
+    if (rank >= ranks_ && rank != index(plan_.root)) return std::nullopt;
+    const Value sum{Contributions::of_all(ranks_, endpoints_), pieces_.bounds[piece]};
+    Value one{Contributions(endpoints_), pieces_.bounds[piece]};
     switch (plan_.collective) {
       case Collective::all_reduce: return sum;
       case Collective::reduce_scatter:
@@ -241,7 +253,7 @@ class Interpreter {
     if (block == 0 || element < plan_.count.value()) return std::nullopt;
     const std::uint64_t from = (element - plan_.count.value()) / block;
     if (from >= ranks_ || from == rank) return std::nullopt;
-    Value value{Contributions(ranks_), rank * block + (element - plan_.count.value()) % block};
+    Value value{Contributions(endpoints_), rank * block + (element - plan_.count.value()) % block};
     value.of.add(static_cast<std::uint32_t>(from));
     return value;
   }

@@ -54,15 +54,18 @@ Round from_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
             }
             return sends;
           },
-          [=](Rank to) { return to == root ? std::vector<Rank>{} : std::vector<Rank>{root}; }};
+          [=](Rank to) {
+            const bool receives = to != root && index(to) < ranks;
+            return receives ? std::vector<Rank>{root} : std::vector<Rank>{};
+          }};
 }
 
 // Every other rank sends the root a range.
-Round to_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
+Round to_root(std::uint32_t ranks, Rank root, Arrival arrival, RangeOf range_of) {
   return {1,
           [=, range_of = std::move(range_of)](Rank from) {
-            if (from == root) return Sends{};
-            return Sends{{root, ChunkRule::always(range_of(from)), Arrival::copy}};
+            if (from == root || index(from) >= ranks) return Sends{};
+            return Sends{{root, ChunkRule::always(range_of(from)), arrival}};
           },
           [=](Rank to) {
             std::vector<Rank> sources;
@@ -73,18 +76,24 @@ Round to_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
           }};
 }
 
-Plan rooted(Collective collective, const PlanRequest& request,
-            Round (*round)(std::uint32_t, Rank, RangeOf), RangeOf range_of) {
-  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+// Of one round; with one rank, which is the root, of none.
+Plan rooted(Collective collective, const PlanRequest& request, Round round) {
   Plan plan{collective, request.ranks, request.count, request.root, {}};
-  if (request.ranks <= RankCount(1)) return plan;
-  plan.channels.push_back({{round(request.ranks.value(), request.root, std::move(range_of))}});
+  const std::uint32_t ranks = request.ranks.value(), root = index(request.root);
+  if (root >= ranks) plan.servers = root - ranks + 1;
+  if (plan.endpoints() <= RankCount(1)) return plan;
+  plan.channels.push_back({{std::move(round)}});
   return plan;
 }
 
 RangeOf own_chunk(const PlanRequest& request) {
   const auto chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());
   return [chunks](Rank rank) { return chunks.chunk(index(rank)); };
+}
+
+RangeOf whole_buffer(const PlanRequest& request) {
+  const ElementRange whole{ElementCount(0), request.count};
+  return [whole](Rank) { return whole; };
 }
 
 Plan direct(Collective collective, const PlanRequest& request) {
@@ -113,16 +122,26 @@ Plan direct_all_gather(const PlanRequest& request) {
 }
 
 Plan direct_broadcast(const PlanRequest& request) {
-  const ElementRange whole{ElementCount(0), request.count};
-  return rooted(Collective::broadcast, request, from_root, [whole](Rank) { return whole; });
+  return rooted(Collective::broadcast, request,
+                from_root(request.ranks.value(), request.root, whole_buffer(request)));
+}
+
+Plan direct_reduce(const PlanRequest& request) {
+  return rooted(
+      Collective::reduce, request,
+      to_root(request.ranks.value(), request.root, Arrival::reduce, whole_buffer(request)));
 }
 
 Plan direct_scatter(const PlanRequest& request) {
-  return rooted(Collective::scatter, request, from_root, own_chunk(request));
+  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+  return rooted(Collective::scatter, request,
+                from_root(request.ranks.value(), request.root, own_chunk(request)));
 }
 
 Plan direct_gather(const PlanRequest& request) {
-  return rooted(Collective::gather, request, to_root, own_chunk(request));
+  PACELINE_EXPECTS(index(request.root) < request.ranks.value());
+  return rooted(Collective::gather, request,
+                to_root(request.ranks.value(), request.root, Arrival::copy, own_chunk(request)));
 }
 
 }  // namespace paceline::collectives

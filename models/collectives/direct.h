@@ -19,7 +19,15 @@ namespace paceline::collectives {
 
 // Direct broadcast: the root sends its buffer to every rank, p-1 of them at once, in one step.
 // Source: Open MPI 4.1, ompi/mca/coll/libnbc/nbc_ibcast.c, bcast_sched_linear.
+//
+// Direct reduce: every rank sends its buffer to the root, which adds it, p-1 of them at once, in
+// one step. Reduction order: the root's own, then by rank. Source: the push to one server of Li et
+// al., OSDI 2014 (parameter_server.h), whose pull is the broadcast.
+//
+// The root of these two may be a server: root p + k is server k, of k + 1 endpoints beside the
+// ranks. It then hears from all p ranks, or sends to them.
 [[nodiscard]] Plan direct_broadcast(const PlanRequest& request);
+[[nodiscard]] Plan direct_reduce(const PlanRequest& request);
 
 // Direct scatter and gather: the root sends every rank its chunk, or gets it from every rank, all
 // at once, in one step. Together they send everything once, less the root's chunk. Source: Open MPI

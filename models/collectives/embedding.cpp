@@ -35,6 +35,57 @@ Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, Ro
           }};
 }
 
+// A line's plan on all lines: the servers, numbered after all ranks, are those of every line.
+class EveryLine {
+ public:
+  EveryLine(Axis axis, std::shared_ptr<const Plan> line, std::uint32_t ranks)
+      : axis_(axis), line_(std::move(line)), ranks_(ranks) {}
+
+  [[nodiscard]] Sends sends(RoundPlace place, Rank endpoint) const {
+    Sends all;
+    for (const Rank on : lines_of(endpoint)) {
+      for (Send& send : place.in({line_, {}}).sends(in_line(endpoint))) {
+        send.to = of_all(on, send.to);
+        all.push_back(std::move(send));
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::vector<Rank> sources(RoundPlace place, Rank endpoint) const {
+    std::vector<Rank> all;
+    for (const Rank on : lines_of(endpoint)) {
+      for (const Rank source : place.in({line_, {}}).sources(in_line(endpoint))) {
+        all.push_back(of_all(on, source));
+      }
+    }
+    return all;
+  }
+
+ private:
+  // A rank of each line that the endpoint is on.
+  [[nodiscard]] std::vector<Rank> lines_of(Rank endpoint) const {
+    if (index(endpoint) < ranks_) return {endpoint};
+    std::vector<Rank> first;
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      if (axis_.coordinate(Rank(r)) == 0) first.push_back(Rank(r));
+    }
+    return first;
+  }
+  [[nodiscard]] Rank in_line(Rank endpoint) const {
+    if (index(endpoint) < ranks_) return Rank(axis_.coordinate(endpoint));
+    return Rank(index(endpoint) - ranks_ + axis_.size);
+  }
+  [[nodiscard]] Rank of_all(Rank on, Rank place) const {
+    if (index(place) < axis_.size) return axis_.on_line(on, index(place));
+    return Rank(index(place) - axis_.size + ranks_);
+  }
+
+  Axis axis_;
+  std::shared_ptr<const Plan> line_;
+  std::uint32_t ranks_;
+};
+
 }  // namespace
 
 Rank Axis::on_line(Rank rank, std::uint32_t other) const {
@@ -54,15 +105,17 @@ std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan
 }
 
 Plan on_every_line(Axis axis, Plan line, RankCount ranks) {
-  PACELINE_EXPECTS(line.ranks == RankCount(axis.size) && line.servers == 0);
-  const LinePlan shared{std::make_shared<const Plan>(std::move(line)), ElementCount(0)};
-  const auto plan_of = [shared](Rank) { return shared; };
-  Plan whole{shared.plan->collective, ranks, shared.plan->count, shared.plan->root, {}};
-  for (const Channel& channel : shared.plan->channels) {
+  PACELINE_EXPECTS(line.ranks == RankCount(axis.size));
+  const auto shared = std::make_shared<const Plan>(std::move(line));
+  const EveryLine lines(axis, shared, ranks.value());
+  Plan whole{shared->collective, ranks, shared->count, shared->root, {}, shared->servers};
+  for (const Channel& channel : shared->channels) {
     Channel& made = whole.channels.emplace_back(Channel{{}, channel.window});
     for (const Round& round : channel.rounds) {
       const RoundPlace place{whole.channels.size() - 1, made.rounds.size()};
-      made.rounds.push_back(embedded_round(axis, plan_of, place, round.repeats));
+      made.rounds.push_back({round.repeats,
+                             [=](Rank endpoint) { return lines.sends(place, endpoint); },
+                             [=](Rank endpoint) { return lines.sources(place, endpoint); }});
     }
   }
   return whole;

@@ -34,8 +34,8 @@ struct LinePlan {
 
 // What all lines of an axis do when each executes the plan of a line on a buffer of its own: a plan
 // of all `ranks`, with as many channels. It is no collective of all ranks: the checker does not
-// know what it promises.
-// Precondition: `line` is a plan of as many ranks as the axis has, without servers.
+// know what it promises. Every line has the same servers, which come after all ranks.
+// Precondition: `line` is a plan of as many ranks as the axis has.
 [[nodiscard]] Plan on_every_line(Axis axis, Plan line, RankCount ranks);
 
 }  // namespace paceline::collectives

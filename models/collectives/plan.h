@@ -153,13 +153,14 @@ struct Channel {
 // of AllToAllBlocks.
 //
 // The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
-// and need not keep anything (parameter servers, switches that reduce). A server's buffer starts
-// empty: the first arrival there is copied, also where the plan says reduce.
+// and need not keep anything (parameter servers, switches that reduce), unless one of them is the
+// root. A server's buffer starts empty: the first arrival there is copied, also where the plan says
+// reduce.
 struct Plan {
   Collective collective;
   RankCount ranks;
   ElementCount count;
-  Rank root;  // 0 where there is none (has_root)
+  Rank root;  // 0 where there is none (has_root); of a reduce or broadcast it may be a server
   std::vector<Channel> channels;
   std::uint32_t servers = 0;
 

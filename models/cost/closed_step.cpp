@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "models/contract.h"
@@ -18,6 +20,29 @@ using training::CollectiveCall;
 using training::Operation;
 using training::OperationId;
 
+bool has_several_lanes(const training::StepProgram& program) {
+  std::set<training::LaneId> lanes;
+  for (const Operation& operation : program.operations) {
+    if (call_of(operation) != nullptr) lanes.insert(operation.lane);
+  }
+  return lanes.size() > 1;
+}
+
+// A link while it always carries something.
+struct BusyLink {
+  Seconds begin, work;
+
+  [[nodiscard]] Seconds end() const { return begin + work; }
+  void carry(Seconds start, Seconds time) {
+    if (start >= end()) {
+      *this = {start, time};
+    } else {
+      begin = std::min(begin, start);
+      work += time;
+    }
+  }
+};
+
 bool is_pipelined(const std::string& algorithm) {
   return algorithm == "double_binary_tree" || algorithm == "chain";
 }
@@ -27,11 +52,14 @@ class ClosedStep {
   explicit ClosedStep(const ResolvedPoint& point)
       : point_(point),
         ranks_(point.cluster.ranks().value()),
+        endpoints_(ranks_ + point.cluster.servers),
         planner_(point.cluster),
         fabric_(point.cluster),
         queues_(point.program),
-        schedulers_(ranks_, training::Scheduler(queues_)),
-        pipes_free_(point.program.lanes.size()) {}
+        schedulers_(endpoints_, training::Scheduler(queues_)),
+        pipes_free_(point.program.lanes.size()),
+        shares_links_(has_several_lanes(point.program)),
+        links_(fabric_.links().size()) {}
 
   Result run() {
     for (OperationId id = 0; id < point_.program.operations.size(); ++id) run_operation(id);
@@ -40,47 +68,74 @@ class ClosedStep {
 
  private:
   struct CallCost {
-    std::vector<Seconds> finish;  // by rank, from a common start at 0
+    std::vector<Seconds> finish;  // by endpoint, from a common start at 0
     Seconds bandwidth_time;       // the same without latencies
+    std::vector<Seconds> links;   // how long it keeps each; empty where lanes share none
     std::uint64_t transfers = 0;
   };
 
-  // In the program's order, all ranks side by side.
+  // In the program's order, all ranks side by side, and servers, which compute nothing.
   void run_operation(OperationId id) {
     const Operation& operation = point_.program.operations[id];
     std::vector<Seconds> starts;
-    starts.reserve(ranks_);
-    for (training::Scheduler& rank : schedulers_) starts.push_back(rank.next(operation.lane)->at);
+    starts.reserve(endpoints_);
+    for (training::Scheduler& one : schedulers_) starts.push_back(one.next(operation.lane)->at);
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {
-      for (std::uint32_t r = 0; r < ranks_; ++r) {
-        schedulers_[r].finish(id, starts[r] + *time * slowdown_of(point_, operation, Rank(r)));
+      for (std::uint32_t r = 0; r < endpoints_; ++r) {
+        const double part = r < ranks_ ? slowdown_of(point_, operation, Rank(r)) : 0.0;
+        schedulers_[r].finish(id, starts[r] + *time * part);
       }
     } else {
       const auto ends = ends_of(operation, *call_of(operation), starts);
-      for (std::uint32_t r = 0; r < ranks_; ++r) schedulers_[r].finish(id, ends[r]);
+      for (std::uint32_t r = 0; r < endpoints_; ++r) schedulers_[r].finish(id, ends[r]);
     }
+  }
+
+  // When endpoints start together for all that matters: servers that are there before the ranks
+  // gain nothing by it, where nobody waits for their ready notifications.
+  [[nodiscard]] std::optional<Seconds> common_start(const std::vector<Seconds>& starts) const {
+    const bool early_servers = point_.cluster.network.receives == topology::Receives::ready;
+    for (std::uint32_t r = 1; r < endpoints_; ++r) {
+      const bool is_early = r >= ranks_ && early_servers && starts[r] < starts.front();
+      if (starts[r] != starts.front() && !is_early) return std::nullopt;
+    }
+    return starts.front();
   }
 
   std::vector<Seconds> ends_of(const Operation& operation, const CollectiveCall& call,
                                const std::vector<Seconds>& starts) {
-    const auto [first, last] = std::minmax_element(starts.begin(), starts.end());
-    if (const auto* known = call.known()) return std::vector(ranks_, *last + known->time);
+    const Seconds last = *std::max_element(starts.begin(), starts.end());
+    if (const auto* known = call.known()) return std::vector(endpoints_, last + known->time);
     const topology::Wire& wire = call.simulated()->wire;
     const CallCost& cost = cost_of(call);
     transfers_ += cost.transfers;
     std::vector<Seconds> ends;
-    if (*first == *last) {
-      for (const Seconds& finish : cost.finish) ends.push_back(*first + finish);
+    if (const auto together = common_start(starts)) {
+      for (const Seconds& finish : cost.finish) ends.push_back(*together + finish);
     } else {
       ends = finish_times(planner_.plan_of(call), fabric_, call.element_size, starts,
                           Latency::counted, wire);
     }
     if (point_.program.lanes[operation.lane].in_flight > 1) {
       Seconds& free = pipes_free_[operation.lane];
-      free = std::max(free, *last) + cost.bandwidth_time;
+      free = std::max(free, last) + cost.bandwidth_time;
       for (Seconds& end : ends) end = std::max(end, free);
     }
+    // A root that serves is there early, or is the last to be.
+    const Seconds carried = carry(cost, *std::ranges::min_element(std::span(starts).first(ranks_)));
+    for (Seconds& end : ends) end = std::max(end, carried);
     return ends;
+  }
+
+  // When the links of a call have carried all that they have so far.
+  Seconds carry(const CallCost& cost, Seconds start) {
+    Seconds last;
+    for (std::size_t link = 0; link < cost.links.size(); ++link) {
+      if (cost.links[link] == Seconds(0)) continue;
+      links_[link].carry(start, cost.links[link]);
+      last = std::max(last, links_[link].end());
+    }
+    return last;
   }
 
   const CallCost& cost_of(const CollectiveCall& call) {
@@ -89,10 +144,11 @@ class ClosedStep {
     if (!is_new) return cost;
     const auto plan = planner_.plan_of(call);
     const training::SimulatedCall& simulated = *call.simulated();
-    const std::vector<Seconds> together(ranks_);
+    const std::vector<Seconds> together(endpoints_);
     cost.finish =
         finish_times(plan, fabric_, call.element_size, together, Latency::counted, simulated.wire);
     cost.transfers = transfer_count(plan);
+    if (shares_links_) cost.links = link_times(plan, fabric_, call.element_size, simulated.wire);
     has_pipelines_ = has_pipelines_ || is_pipelined(simulated.algorithm);
     const auto without_latency =
         finish_times(plan, fabric_, call.element_size, together, Latency::none, simulated.wire);
@@ -102,7 +158,7 @@ class ClosedStep {
 
   Result result() {
     std::vector<std::vector<training::Interval>> intervals;
-    for (const training::Scheduler& rank : schedulers_) intervals.push_back(rank.intervals());
+    for (std::uint32_t r = 0; r < ranks_; ++r) intervals.push_back(schedulers_[r].intervals());
     Result result;
     result.id = point_.id;
     result.fidelity = Fidelity::closed;
@@ -117,12 +173,14 @@ class ClosedStep {
   }
 
   const ResolvedPoint& point_;
-  std::uint32_t ranks_;
+  std::uint32_t ranks_, endpoints_;
   training::Planner planner_;
   topology::Fabric fabric_;
   training::LaneQueues queues_;
-  std::vector<training::Scheduler> schedulers_;  // by rank
+  std::vector<training::Scheduler> schedulers_;  // by endpoint
   std::vector<Seconds> pipes_free_;  // by lane: when the bandwidth of its calls so far is used up
+  bool shares_links_;                // among lanes
+  std::vector<BusyLink> links_;
   std::map<CollectiveCall, CallCost> costs_;
   std::uint64_t transfers_ = 0;
   bool has_pipelines_ = false;  // plans in whose rounds not every rank sends

@@ -213,7 +213,8 @@ class ChannelCost {
 std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
                                   std::span<const Seconds> starts, Latency latency,
                                   const topology::Wire& wire) {
-  PACELINE_EXPECTS(starts.size() == plan.ranks.value());
+  PACELINE_EXPECTS(starts.size() == plan.ranks.value() ||
+                   starts.size() >= plan.endpoints().value());
   std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
   std::vector<std::vector<const RoundTable*>> at_once;  // the channels' first shapes, second, ...
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
@@ -231,13 +232,36 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
   }
   std::vector<Seconds> finish = ready;
   const auto element = static_cast<double>(element_size.value());
-  ready.resize(plan.endpoints().value());
+  ready.resize(std::max<std::size_t>(ready.size(), plan.endpoints().value()));
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
     ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element, latency, wire);
     const auto of_channel = cost.run(ready);
     for (std::size_t r = 0; r < finish.size(); ++r) finish[r] = std::max(finish[r], of_channel[r]);
   }
   return finish;
+}
+
+std::vector<Seconds> link_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
+                                const topology::Wire& wire) {
+  const auto element = static_cast<double>(element_size.value());
+  std::vector<Seconds> times(fabric.links().size());
+  for (const Channel& channel : plan.channels) {
+    for (const auto& round : channel.rounds) {
+      const RoundTable shape(round, plan.endpoints());
+      for (const auto& transfer : shape.transfers()) {
+        double bytes = 0;
+        for (std::uint64_t repeat = 0; repeat < round.repeats; ++repeat) {
+          const auto count = static_cast<double>(transfer.chunk.at(repeat).count.value());
+          bytes += wire.carried(count * element);
+        }
+        for_each_link(fabric, fabric.path(transfer.from, transfer.to, wire),
+                      [&](topology::LinkId link) {
+                        times[link] += Seconds(bytes / fabric.links()[link].bandwidth.value());
+                      });
+      }
+    }
+  }
+  return times;
 }
 
 }  // namespace paceline::cost

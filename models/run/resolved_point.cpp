@@ -56,6 +56,18 @@ std::string parts_fault(const ResolvedPoint& point) {
   return {};
 }
 
+// A root behind the members is a server.
+std::string root_fault(const training::CollectiveCall& call, RankCount members,
+                       std::uint32_t servers) {
+  if (index(call.root) < members.value()) return {};
+  const auto* simulated = call.simulated();
+  const bool may_be_server = (call.collective == collectives::Collective::reduce ||
+                              call.collective == collectives::Collective::broadcast) &&
+                             (simulated == nullptr || simulated->algorithm == "direct");
+  const bool is_endpoint = index(call.root) - members.value() < servers;
+  return may_be_server && is_endpoint ? "" : "a call has a root that is no rank";
+}
+
 std::string calls_fault(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
@@ -63,7 +75,7 @@ std::string calls_fault(const ResolvedPoint& point) {
     const auto* call = call_of(operation);
     if (call == nullptr) continue;
     const RankCount members = training::group_cluster(cluster, call->group).ranks();
-    if (index(call->root) >= members.value()) return "a call has a root that is no rank";
+    if (auto fault = root_fault(*call, members, cluster.servers); !fault.empty()) return fault;
     const auto* options = call->options();
     if (options != nullptr && options->channels > channels_max) {
       return "a call has more than " + std::to_string(channels_max) + " channels";

@@ -27,6 +27,11 @@ collectives::Axis axis_of(const topology::Cluster& cluster, Group group) {
   PACELINE_UNREACHABLE("a group outside the enumeration");
 }
 
+std::uint32_t servers_of_root(const topology::Cluster& cluster, const CollectiveCall& call) {
+  const std::uint32_t members = axis_of(cluster, call.group).size;
+  return index(call.root) < members ? 0 : index(call.root) - members + 1;
+}
+
 Planner::Planner(const topology::Cluster& cluster) : cluster_(cluster) {}
 
 const Planner::Members& Planner::members_of(Group group) const {

@@ -18,6 +18,10 @@ namespace paceline::training {
 // coordinate. Of all ranks together one line.
 [[nodiscard]] collectives::Axis axis_of(const topology::Cluster& cluster, Group group);
 
+// How many servers beside the ranks a call's root takes: 0 where that is a rank.
+[[nodiscard]] std::uint32_t servers_of_root(const topology::Cluster& cluster,
+                                            const CollectiveCall& call);
+
 // Makes the plans of a program's calls on one cluster: the algorithm each names, with the rings of
 // its group, which are searched for once.
 class Planner {

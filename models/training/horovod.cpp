@@ -90,8 +90,7 @@ class HorovodStep {
         const auto& tensor = step_.tensors()[first + i];
         order_.push_back(first + i);
         tensors_.push_back(engine_tensor(request_, tensor));
-        const auto cast = step_.cast(tensor.name, {first + i}, {ready});
-        ready_.push_back(cast.value_or(ready));
+        ready_.push_back(step_.cast_to_wire(tensor.name, {first + i}, {ready}).front());
       }
     });
   }

@@ -104,16 +104,16 @@ std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
                      count * element_size(type) + count * element_size(type_on_wire(type)));
 }
 
-std::optional<OperationId> StepBuilder::cast(const std::string& name, const Bucket& bucket,
-                                             std::vector<OperationId> after) {
-  const auto time = cast_time(bucket);
-  if (!time) return std::nullopt;
-  return compute(name + " cast", OperationKind::copy, *time, std::move(after));
+std::vector<OperationId> StepBuilder::cast_to_wire(const std::string& name, const Bucket& bucket,
+                                                   std::vector<OperationId> after) {
+  const auto cast = cast_time(bucket);
+  if (!cast) return after;
+  return {compute(name + " cast", OperationKind::copy, *cast, std::move(after))};
 }
 
 OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
                                     std::vector<OperationId> after) {
-  if (const auto done = cast(name, bucket, after)) after = {*done};
+  after = cast_to_wire(name, bucket, std::move(after));
   const auto type = type_on_wire(tensors_[bucket.front()].type);
   return call(std::move(name),
               {collectives::Collective::all_reduce,

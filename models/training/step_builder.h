@@ -50,9 +50,10 @@ class StepBuilder {
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);
-  // The cast of tensors to the wire's type; nullopt where they travel as they are.
-  std::optional<OperationId> cast(const std::string& name, const Bucket& bucket,
-                                  std::vector<OperationId> after);
+  // The cast of a bucket to the wire's type, before its reduction; what it came after where that is
+  // its own type.
+  std::vector<OperationId> cast_to_wire(const std::string& name, const Bucket& bucket,
+                                        std::vector<OperationId> after);
   // An all-reduce of these tensors as one buffer, with a cast to the wire's type before it where
   // that is another one.
   OperationId all_reduce(std::string name, const Bucket& bucket, std::vector<OperationId> after);

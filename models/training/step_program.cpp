@@ -36,6 +36,10 @@ const collectives::AlgorithmOptions* CollectiveCall::options() const {
   return automatic == nullptr ? nullptr : &automatic->options;
 }
 
+bool is_unplanned(const CollectiveCall& call) {
+  return std::holds_alternative<Unplanned>(call.how);
+}
+
 std::string_view algorithm_of(const CollectiveCall& call) {
   if (const SimulatedCall* simulated = call.simulated()) return simulated->algorithm;
   if (const KnownCall* known = call.known()) return known->from;

@@ -91,7 +91,8 @@ struct CollectiveCall {
   collectives::Collective collective;
   ElementCount count;
   ElementSize element_size;
-  Rank root = Rank(0);  // of each group, by its place in it
+  // Of each group, by its place in it; server k is behind the last place (collectives/direct.h).
+  Rank root = Rank(0);
   std::variant<Unplanned, AutomaticCall, SimulatedCall, KnownCall> how = Unplanned{};
   // The interval of its predicted time.
   RatioRange range = {};
@@ -115,6 +116,9 @@ struct CollectiveCall {
     return (a <=> b) == 0;
   }
 };
+
+// Whether it is left to the library how the call is carried out.
+[[nodiscard]] bool is_unplanned(const CollectiveCall& call);
 
 // The algorithm's name, or the source of a known time; "auto", or empty before there is either.
 [[nodiscard]] std::string_view algorithm_of(const CollectiveCall& call);

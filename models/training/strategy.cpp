@@ -12,6 +12,7 @@
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
+#include "models/training/parameter_server.h"
 #include "models/training/step_builder.h"
 #include "models/training/traced_step.h"
 #include "models/training/wait_free.h"
@@ -28,6 +29,7 @@ constexpr std::array rows{&ddp_strategy,
                           &horovod_strategy,
                           &fsdp_strategy,
                           &data_parallel_strategy,
+                          &parameter_server_strategy,
                           &bulk_synchronous_strategy,
                           &merged_gradient_strategy,
                           &wait_free_strategy,

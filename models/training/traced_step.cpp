@@ -30,6 +30,11 @@ void take_rank(Operation& operation, Rank rank) {
   operation.rank_parts.clear();
 }
 
+// A root behind the traced ranks.
+bool has_server(const TracedWork& traced, const CollectiveCall& call) {
+  return call.group == Group::all && index(call.root) >= traced.ranks;
+}
+
 BuiltStep build_traced_step(const StrategyRequest& request) {
   const TracedWork& traced = *request.traced;
   BuiltStep built{traced.program, {}};
@@ -51,6 +56,7 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
     CollectiveCall* call = call_of(operation);
     if (call == nullptr || call->is_untold) continue;
     call->how = Unplanned{};
+    if (has_server(traced, *call)) call->how = SimulatedCall{"direct"};
     if (ranks == 1) call->how = KnownCall{Seconds(0), "traced"};
   }
   if (traced.untold_calls > 0) {
@@ -63,6 +69,16 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
 // `ranks` are to be predicted.
 std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t ranks) {
   if (traced.calls_as_traced || ranks == 1) return std::nullopt;
+  const bool has_servers =
+      std::ranges::any_of(traced.program.operations, [&](const Operation& operation) {
+        const CollectiveCall* call = call_of(operation);
+        return call != nullptr && has_server(traced, *call);
+      });
+  if (has_servers && ranks != traced.ranks) {
+    return Refusal{"cannot predict the servers of another number of ranks than the trace's " +
+                       std::to_string(traced.ranks),
+                   "take strategy: parameter_server with the network itself (workload.model)"};
+  }
   if (traced.calls == 0) {
     return Refusal{"has no collectives to send: the trace tells none",
                    "profile a rank of DistributedDataParallel with record_shapes=True, record with "

@@ -154,6 +154,7 @@ class Leader {
       return traces::Failure{point.id, fault};
     }
     steps_run_ = 0;
+    ranks_ = job_cluster(point).ranks().value();
     const MeasureSettings settings = point.measure.value_or(MeasureSettings{});
     if (const auto fault = checked_step(1); !fault.empty()) return wrong_sums(point, fault);
     for (std::uint32_t i = 1; i < settings.warmup; ++i) (void)step();
@@ -190,7 +191,8 @@ class Leader {
     }
   }
 
-  // Runs a step everywhere; the longest time that any rank took. nullopt when a rank was late.
+  // Runs a step everywhere; the longest time that any rank took, servers apart. nullopt when one of
+  // them or a rank was late.
   std::optional<Seconds> step_in_time() {
     const auto said = all(Verb::step, text_of(steady_now() + margin_));
     ++steps_run_;
@@ -202,7 +204,7 @@ class Leader {
       return std::nullopt;
     }
     Seconds longest;
-    for (const auto& time : said) longest = std::max(longest, seconds_from(time));
+    for (std::size_t r = 0; r < ranks_; ++r) longest = std::max(longest, seconds_from(said[r]));
     return longest;
   }
 
@@ -225,6 +227,7 @@ class Leader {
     for (const auto& text : all(Verb::intervals, std::to_string(numbers[middle]))) {
       intervals.push_back(traces::intervals_from_text(text));
     }
+    intervals.resize(ranks_);  // without servers
     result.trace = {point.program, classes_of(std::move(intervals))};
     result.totals = totals_of(result.trace);
     result.totals.step = measurement.median;
@@ -243,6 +246,7 @@ class Leader {
   // threads to be there. Doubled whenever it was not.
   Seconds margin_{0.02};
   std::size_t steps_run_ = 0;  // of the point
+  std::size_t ranks_ = 0;      // of the point, without servers
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
   auto& operations = prepared.point.program.operations;
   for (training::OperationId id = 0; id < operations.size(); ++id) {
     CollectiveCall* call = call_of(operations[id]);
-    if (call == nullptr || call->size() == Bytes(0)) continue;
+    if (call == nullptr || !is_unplanned(*call) || call->size() == Bytes(0)) continue;
     const cost::CollectiveFit* fit = calibration.find(call->collective);
     if (fit == nullptr) {
       applied.unknown.insert(call->collective);

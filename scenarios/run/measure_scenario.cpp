@@ -21,7 +21,7 @@ namespace {
 // What points have in common that the same processes measure.
 struct Group {
   std::string backend;
-  std::uint32_t ranks;
+  std::uint32_t ranks;  // those of servers included
   Seconds timeout;
 
   friend auto operator<=>(const Group&, const Group&) = default;
@@ -42,8 +42,8 @@ ExecutorCommand local_command(const Group& group) {
 }
 
 Group group_of(const PreparedPoint& prepared) {
-  return {prepared.real.backend, job_cluster(prepared.point).ranks().value(),
-          prepared.real.timeout};
+  const std::uint32_t ranks = job_cluster(prepared.point).ranks().value();
+  return {prepared.real.backend, ranks + prepared.point.cluster.servers, prepared.real.timeout};
 }
 
 // Of a worker that said nothing itself.
@@ -94,7 +94,7 @@ Group first_group(Preparer& points, std::uint32_t ranks) {
   }
   throw InputError(
       {points.file().path(), 0, 0},
-      fmt::format("no point has {} GPUs, as many as the launcher started ranks", ranks),
+      fmt::format("no point has {} GPUs and servers, as many as the launcher started ranks", ranks),
       fmt::format("add --set gpus={0}, or start another number", ranks));
 }
 

@@ -97,9 +97,11 @@ ResolvedPoint placed(const Scenario& scenario, std::uint64_t id) {
 // The most servers, apart from its ranks, that the plan of any call asks for.
 std::uint32_t separate_servers(const ResolvedPoint& point) {
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
+  const topology::Cluster nodes = job_cluster(point);
   std::uint32_t servers = 0;
   for (const training::Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
+    if (call != nullptr) servers = std::max(servers, training::servers_of_root(nodes, *call));
     const auto* options = call == nullptr ? nullptr : call->options();
     if (options == nullptr || !options->separate_servers) continue;
     if (!planner) planner.emplace(job_cluster(point));
@@ -121,7 +123,7 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
   LibraryCalls library(scenario);
   for (training::Operation& operation : prepared.point.program.operations) {
     CollectiveCall* call = call_of(operation);
-    if (call != nullptr && call->known() == nullptr) library.plan(*call);
+    if (call != nullptr && is_unplanned(*call)) library.plan(*call);
   }
   prepared.assumptions.add(library.assumptions());
 }

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
+#include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/sim/executors.h"
 
@@ -118,6 +123,98 @@ TEST(Strategies, HorovodTakesItsTwoLayers) {
   expect_step(step(3e-3, 4), 24.5e-3);
   expect_step(step(1.5e-3, 2), 19.25e-3);
   expect_step(step(1.5e-3, 4), 22.25e-3);
+}
+
+training::Told with_servers(std::map<std::string, settings::Value> values, std::uint32_t nodes) {
+  values.emplace("assignment", settings::value_of(training::ServerAssignment::round_robin));
+  values.emplace("partition", Bytes(2'000'000 / nodes));
+  return {std::move(values), {}, 1, nodes};
+}
+
+// As many servers as workers, partitions of 2 MB / n in turn: each round of one partition a server
+// keeps all NICs for 2 ms. Forward 5, backward b 5-11, a 11-12. Pushes 11-13, 13-15 of b, 15-17 of
+// a; pulls a round behind, in the other direction: the last 17-19. Optimizer 21 ms, whatever n.
+//
+// After the backward those of b go from 12 on: 22 ms.
+TEST(Strategies, AsManyServersAsWorkersTakeTheSameTimeForAnyNumber) {
+  const auto step = [](std::uint32_t nodes, bool overlap) {
+    return point_of(training::parameter_server_strategy, two_layers(),
+                    with_servers({{"overlap", overlap}}, nodes));
+  };
+  for (const std::uint32_t nodes : {2U, 4U, 8U}) {
+    expect_step(step(nodes, true), 21e-3);
+    expect_step(step(nodes, false), 22e-3);
+  }
+}
+
+// One server hears n workers at a time: 6 MB a worker take 6n ms from 11 on, the pull of the last
+// partition, 2 MB / n, 2 ms more, and the optimizer 2.
+TEST(Strategies, OneServerTakesLongerForMoreWorkers) {
+  const auto step = [](std::uint32_t nodes) {
+    return point_of(training::parameter_server_strategy, two_layers(),
+                    with_servers({{"servers", std::uint64_t{1}}}, nodes));
+  };
+  expect_step(step(2), 27e-3);
+  expect_step(step(4), 39e-3);
+}
+
+// Beside workers a NIC carries what its server hears, from the n-1 others, and what its worker
+// pulls: a round takes u = 2 (n-1)/n ms alone and 2u beside another. Pushes 11 to 11+u, then two
+// rounds beside pulls, then the last pull: 6u, 2(n-1)/n times the 6 MB, and the optimizer 2.
+TEST(Strategies, ServersBesideWorkersShareTheirNics) {
+  const auto step = [](std::uint32_t nodes) {
+    const auto beside = settings::value_of(training::ServerHosts::beside_workers);
+    return point_of(training::parameter_server_strategy, two_layers(),
+                    with_servers({{"server_hosts", beside}}, nodes));
+  };
+  expect_step(step(2), 19e-3);
+  expect_step(step(4), 22e-3);
+}
+
+// Two nodes of two with a server of its own each, tensors whole: a on server 0, b on 1. NICs here
+// are one a GPU. In the node b is scattered 11-13 and a 13-14. Of the shard of b, 2 MB, all four
+// GPUs push to one NIC, where two shards of two nodes end: 8 MB, 13-21, and are pulled 21-29. Of a
+// 14-18 and 18-22. All-gather of a 22-23, b 29-31; optimizer 33.
+TEST(Strategies, NodesPushTheSumsOfTheirGpus) {
+  const training::Told told{
+      {{"assignment", settings::value_of(training::ServerAssignment::round_robin)},
+       {"partition", Bytes(4'000'000)}},
+      {},
+      2,
+      2};
+  expect_step(point_of(training::parameter_server_strategy, two_layers(), told), 33e-3);
+}
+
+// Rank 1 computes half as fast, tensors are whole on one server. Rank 0 pushes b 11-15, rank 1 from
+// 22 to 26; the server then has it, sends it 26-34 and hears a of both 26-30, and sends that 34-38.
+// The optimizer of rank 1 takes 4 ms: 42. (The closed form has both pushes at half the rate.)
+TEST(Strategies, AServerSendsWhatItHasFromAll) {
+  ResolvedPoint point =
+      point_of(training::parameter_server_strategy, two_layers(),
+               {{{"servers", std::uint64_t{1}}, {"partition", Bytes(4'000'000)}}, {}, 1, 2});
+  point.slowdown = {1, 2};
+  const auto steps = steps_of(point);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(steps[i], 42e-3, 1e-9) << "executor " << i;
+}
+
+// The step begins with the backward: b 0-6, a 6-7. With two servers and workers and tensors whole
+// a is on server 0, b on server 1. Push b 6-: alone it keeps the server's NIC, two workers at half
+// their rate each, 8 ms; a from 7 at the other half, 2 MB twice in 4 ms: 7-11, pulled 11-15. Then
+// a's optimizer, a third of 2 ms, and its forward 1 ms. b is pushed by 14 and pulled 14-22;
+// optimizer 4/3 ms and forward 4: 27 1/3 ms.
+TEST(Strategies, LayersOfTheNextStepWaitForTheirOwnGradients) {
+  const auto step = [](bool cross_barrier) {
+    return point_of(training::parameter_server_strategy, two_layers(),
+                    {{{"assignment", settings::value_of(training::ServerAssignment::round_robin)},
+                      {"partition", Bytes(4'000'000)},
+                      {"cross_barrier", cross_barrier}},
+                     {},
+                     1,
+                     2});
+  };
+  expect_step(step(true), 82e-3 / 3);
+  // Forward 5, and the last pull at 27; optimizer 2.
+  expect_step(step(false), 29e-3);
 }
 
 }  // namespace

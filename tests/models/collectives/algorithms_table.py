@@ -388,6 +388,10 @@ def direct_broadcast(p, count, orders, options):
     return min(1, p - 1), [(p - 1) * count] + [0] * (p - 1)
 
 
+def direct_reduce(p, count, orders, options):
+    return min(1, p - 1), [0] + [count] * (p - 1)
+
+
 def direct_scatter(p, count, orders, options):
     return min(1, p - 1), [count - even(count, p)[0]] + [0] * (p - 1)
 
@@ -446,6 +450,7 @@ RULES = {
     ("broadcast", "direct"): direct_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
     ("reduce", "chain"): chain_reduce,
+    ("reduce", "direct"): direct_reduce,
     ("all_to_all", "pairwise"): pairwise,
     ("scatter", "direct"): direct_scatter,
     ("scatter", "binomial_tree"): tree_scatter,
@@ -551,6 +556,9 @@ CASES = {
     ("reduce", "chain"): [
         (1, 10, None), (2, 10, None), (5, 100, None, "chunk 40"), (8, 3, None, "chunk 4"),
         (6, 101, [[5, 1, 3, 0, 4, 2], [0, 1, 2, 3, 4, 5]], "chunk 64"), (3, 400000, None),
+    ],
+    ("reduce", "direct"): [
+        (1, 10, None), (2, 10, None), (3, 11, None), (5, 4, None),
     ],
     ("all_to_all", "pairwise"): [
         (1, 10, None), (3, 10, None), (4, 3, None), (8, 1000, None), (13, 100, None),

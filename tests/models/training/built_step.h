@@ -58,11 +58,11 @@ inline std::vector<const Strategy*> of_gradients() {
   return found;
 }
 
-// By rings, or else trees, or else what there is.
+// By rings, or else trees, or else what there is; those that a strategy has planned stay.
 inline StepProgram with_algorithms_named(StepProgram program) {
   for (Operation& operation : program.operations) {
     auto* call = std::get_if<CollectiveCall>(&operation.work);
-    if (call == nullptr) continue;
+    if (call == nullptr || !is_unplanned(*call)) continue;
     for (const char* name : {"direct", "binomial_tree", "ring"}) {
       if (collectives::find_algorithm(call->collective, name)) call->how = SimulatedCall{name};
     }

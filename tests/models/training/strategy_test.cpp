@@ -12,6 +12,7 @@
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
+#include "models/training/parameter_server.h"
 #include "models/training/wait_free.h"
 #include "tests/models/training/built_step.h"
 
@@ -208,8 +209,9 @@ TEST(Strategies, EndWithTheOptimizerAfterEverythingElse) {
 
 TEST(Strategies, UseOneComputeAndOneCommunicationLane) {
   for (const Strategy* strategy : of_gradients()) {
-    // Those have kernels on streams of their own, and an engine.
+    // Those have kernels on streams of their own, an engine, and connections to every server.
     if (strategy == &apex_ddp_strategy || strategy == &horovod_strategy) continue;
+    if (strategy == &parameter_server_strategy) continue;
     Told settings = three_buckets();
     settings.common.collectives_in_flight = 2;
     const StepProgram program = build(*strategy, four_layers(), settings);

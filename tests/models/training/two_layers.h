@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/run/resolved_point.h"
+#include "models/training/call_plan.h"
 #include "models/training/strategy.h"
 #include "tests/models/training/built_step.h"
 
@@ -44,6 +46,11 @@ inline ResolvedPoint point_of(const Strategy& strategy, const workload::Workload
   point.cluster.network.bandwidth = BytesPerSecond(1e9);
   point.cluster.network.nics_per_node = told.ranks;
   point.program = with_algorithms_named(build(strategy, workload, told));
+  for (const Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    point.cluster.servers = std::max(point.cluster.servers, servers_of_root(point.cluster, *call));
+  }
   return point;
 }
 

@@ -63,6 +63,7 @@ class SuiteRun {
                suite_.large, {});
       try_native(Collective::all_reduce, DataType::float32, suite_.large);
     }
+    for (const std::uint32_t servers : {1U, 2U}) try_servers(servers);
     try_two_at_a_time();
     try_two_natives_at_a_time();
     return std::move(faults_);
@@ -102,6 +103,41 @@ class SuiteRun {
     fill(pattern, communicator_.rank(), *buffer);
     runner_.run(plan, *buffer, next_stream());
     judge(std::string(to_text(row.collective)) + " " + std::string(row.name), pattern, *buffer);
+  }
+
+  // The last of the ranks serve, where some are left to work.
+  void try_servers(std::uint32_t servers) {
+    const std::uint32_t endpoints = communicator_.size().value();
+    if (communicator_.in_order() || servers >= endpoints) return;
+    const RankCount ranks(endpoints - servers);
+    for (const ElementCount count : suite_.counts) {
+      const Pattern whole{Collective::all_reduce, ranks, count, Rank(0), seed_++};
+      collectives::AlgorithmOptions options;
+      options.servers = servers;
+      options.separate_servers = true;
+      // Of one rank it has no servers.
+      if (servers <= ranks.value() && ranks > RankCount(1)) {
+        try_with_servers("parameter_server", whole, options);
+      }
+      for (std::uint32_t k = 0; k < servers; ++k) {
+        const Rank root(ranks.value() + k);
+        try_with_servers("direct", {Collective::reduce, ranks, count, root, seed_++}, {});
+        try_with_servers("direct", {Collective::broadcast, ranks, count, root, seed_++}, {});
+      }
+    }
+  }
+
+  void try_with_servers(const char* name, const Pattern& pattern,
+                        const collectives::AlgorithmOptions& options) {
+    const Algorithm& row = *collectives::find_algorithm(pattern.collective, name);
+    const auto plan = plan_of(row, pattern, DataType::float32, options);
+    const auto buffer = filled(pattern);
+    const Stream stream = next_stream();
+    if (communicator_.rank().value() < plan.endpoints().value()) {
+      runner_.run(plan, *buffer, stream);
+    }
+    judge("with servers: " + std::string(to_text(pattern.collective)) + " " + name, pattern,
+          *buffer);
   }
 
   void try_native(Collective collective, DataType type, ElementCount count) {

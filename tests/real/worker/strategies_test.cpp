@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "models/run/as_it_ran.h"
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
+#include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/real/worker/on_threads.h"
 
@@ -18,10 +20,12 @@ void expect_steps_longer_than(const training::Strategy& strategy, training::Told
   told.purpose = training::Purpose::measurement;
   ResolvedPoint point = point_of(strategy, training::two_layers(), told);
   point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
-  const Result result = measured_on_threads(point, told.ranks * told.nodes);
+  const Result result = measured_on_threads(point, told.ranks * told.nodes + point.cluster.servers);
   ASSERT_TRUE(result.measurement);
   EXPECT_EQ(result.measurement->steps.size(), 3U);
   EXPECT_GT(result.totals.step, Seconds(seconds));
+  // Of ranks, not of servers.
+  EXPECT_EQ(by_rank(result.trace).size(), told.ranks * told.nodes);
 }
 
 // Forward and backward of 5 and 7 ms, a third of the optimizer's 2 ms.
@@ -80,6 +84,42 @@ TEST(Strategies, HorovodsEngineDecidesOnThreads) {
     EXPECT_GE(calls[1].start, Seconds(24e-3));
     EXPECT_GE(calls[1].start, calls[0].end);
   }
+}
+
+// Two servers behind three ranks; the optimizer behind forward and backward.
+TEST(Strategies, ParameterServersRunOnThreads) {
+  const auto with_hosts = [](training::ServerHosts hosts, std::uint32_t gpus, std::uint32_t nodes) {
+    return training::Told{{{"servers", std::uint64_t{2}},
+                           {"server_hosts", settings::value_of(hosts)},
+                           {"partition", Bytes(1'000'000)}},
+                          {},
+                          gpus,
+                          nodes};
+  };
+  using enum training::ServerHosts;
+  const auto& strategy = training::parameter_server_strategy;
+  expect_steps_longer_than(strategy, with_hosts(own, 1, 3), 14e-3);
+  expect_steps_longer_than(strategy, with_hosts(beside_workers, 1, 3), 14e-3);
+  expect_steps_longer_than(strategy, with_hosts(beside_workers, 2, 2), 14e-3);
+}
+
+std::string refusal_of(const training::Told& told, CollectiveMode mode) {
+  ResolvedPoint point = point_of(training::parameter_server_strategy, training::two_layers(), told);
+  point.measure = MeasureSettings{mode, 2, 3};
+  try {
+    (void)measured_on_threads(point, told.ranks * told.nodes + point.cluster.servers);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Strategies, ServersThatCannotBeRunAreRefusedInALine) {
+  EXPECT_EQ(refusal_of({{}, {}, 2, 2}, CollectiveMode::plan),
+            "servers of their own are run on hardware for nodes of one GPU; set hierarchical: "
+            "false or server_hosts: beside_workers");
+  EXPECT_EQ(refusal_of({{}, {}, 1, 2}, CollectiveMode::native),
+            "a backend's own collectives have no servers; set real.mode: plan");
 }
 
 }  // namespace
