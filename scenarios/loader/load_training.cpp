@@ -96,7 +96,9 @@ void check_strategy(Section& training, const Scenario& scenario) {
   check_traced_gradients(field, scenario);
   if (scenario.strategy->refuse == nullptr) return;
   if (const auto refusal = scenario.strategy->refuse(strategy_request(scenario))) {
-    field.fail(refusal->what, refusal->hint);
+    throw StrategyRefusal(field.location(),
+                          fmt::format("strategy \"{}\" {}", scenario.strategy->name, refusal->what),
+                          refusal->hint);
   }
 }
 
