@@ -151,6 +151,19 @@ std::string ceiling_text(const Finding& finding) {
                      to_text(Quantity::exposed_share, most));
 }
 
+// Where trials lie that no two conditions tell apart.
+std::string sides_text(const Finding& finding) {
+  const Range& claimed = finding.claim.claimed;
+  std::size_t below = 0, above = 0;
+  for (const Trial& trial : finding.trials) {
+    if (!trial.value) continue;
+    if (claimed.least && *trial.value < *claimed.least) ++below;
+    if (claimed.most && *trial.value > *claimed.most) ++above;
+  }
+  return fmt::format(": less than claimed at {}, in the range at {}, more at {} of {}", below,
+                     finding.held, above, finding.counted);
+}
+
 std::string why_nowhere(const Finding& finding) {
   const Range& claimed = finding.claim.claimed;
   const Ends ends{finding.least, finding.most};
@@ -161,14 +174,13 @@ std::string why_nowhere(const Finding& finding) {
   if (claimed.most && *ends.least > *claimed.most) {
     return fmt::format("{} is more than claimed", predicted);
   }
-  return fmt::format("{}, on either side of what is claimed", predicted);
+  return predicted + sides_text(finding);
 }
 
 std::string why_there(const Finding& finding) {
   const Quantity quantity = finding.claim.quantity;
   if (!finding.where) {
-    return fmt::format("{}; where it holds no range of two conditions says",
-                       text_of(quantity, {finding.least, finding.most}));
+    return text_of(quantity, {finding.least, finding.most}) + sides_text(finding);
   }
   const Where& where = *finding.where;
   const Ends there = ends_of(finding.trials, [&](std::size_t i) { return where.is_there[i]; });

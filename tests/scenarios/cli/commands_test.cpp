@@ -23,7 +23,7 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   for (const char* command : {"run", "measure", "compare", "buckets", "collective", "calibrate",
-                              "validate", "nccl", "doctor"}) {
+                              "validate", "nccl", "claims", "doctor"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;
@@ -42,7 +42,8 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
         "validate scenario.yaml", "validate scenario.yaml --json -", "buckets resnet18",
         "buckets resnet18 --json -", "collective flat --max 1KiB",
         "collective flat --max 1KiB --json -", "nccl --channels 2 --local 12GBps", "doctor",
-        "doctor --json -"}) {
+        "doctor --json -", "claims one-gpu-costs-nothing",
+        "claims one-gpu-costs-nothing --json -"}) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
         folder.path());
