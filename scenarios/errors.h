@@ -32,10 +32,12 @@ class InputError : public std::runtime_error {
 // what a table of strategies shows in the place of a prediction.
 class StrategyRefusal : public InputError {
  public:
-  StrategyRefusal(Location where, const std::string& reason, const std::string& hint)
-      : InputError(std::move(where), reason, hint), reason_(reason) {}
+  // `reason` completes a sentence after the strategy's name.
+  StrategyRefusal(Location where, const std::string& strategy, const std::string& reason,
+                  const std::string& hint)
+      : InputError(std::move(where), "strategy \"" + strategy + "\" " + reason, hint),
+        reason_(reason) {}
 
-  // Without the place and the hint.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
  private:

@@ -61,7 +61,7 @@ Seconds step_of(ResolvedPoint point, double compute, const CallFactor& call_fact
 
 }  // namespace
 
-StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted) {
+StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = composed(prepared, predicted);
   const auto range_of = [&](training::OperationId id) {
     return call_of(prepared.point.program.operations[id])->range;
@@ -71,14 +71,20 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto high = [&](training::OperationId id) { return range_of(id).high; };
   const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
   const Seconds base = step_of(point, 1, as_it_is);
-  if (base == Seconds(0)) return {predicted.totals.step, predicted.totals.step};
-  // Logarithms of how far each part may move the step.
+  if (base == Seconds(0)) return {};
   const auto apart = [&](Seconds step) { return std::log(step / base); };
-  const double down = std::hypot(apart(step_of(point, 1 / (1 + compute), as_it_is)),
-                                 apart(step_of(point, 1, low)), std::log1p(faster_step));
-  const double up = std::hypot(apart(step_of(point, 1 + compute, as_it_is)),
-                               apart(step_of(point, 1, high)), std::log1p(slower_step));
-  return {predicted.totals.step * std::exp(-down), predicted.totals.step * std::exp(up)};
+  return {apart(step_of(point, 1 / (1 + compute), as_it_is)),
+          apart(step_of(point, 1 + compute, as_it_is)),
+          apart(step_of(point, 1, low)),
+          apart(step_of(point, 1, high)),
+          -std::log1p(faster_step),
+          std::log1p(slower_step)};
+}
+
+StepInterval to_interval(Seconds step, const StepEnds& ends) {
+  const double down = std::hypot(ends.compute_low, ends.calls_low, ends.rest_low);
+  const double up = std::hypot(ends.compute_high, ends.calls_high, ends.rest_high);
+  return {step * std::exp(-down), step * std::exp(up)};
 }
 
 }  // namespace paceline
