@@ -77,7 +77,7 @@ struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
   workload::Precision precision = workload::Precision::fp32;  // of its compute
-  topology::Cluster cluster;    // sized to the point's GPUs
+  topology::Cluster cluster;                                  // sized to the point's GPUs
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
   settings::Settings strategy_settings;          // of its keys

@@ -104,8 +104,7 @@ TEST_F(TrialOfTwoRanks, LeavesOutWhatDoesNotCount) {
   claim.quantity = Quantity::throughput_ratio;
   claim.after = {{{"training.strategy", "data_parallel"}}};
   claim.conditions = {};
-  EXPECT_EQ(trials()[0].left_out,
-            "is one process on one node, and the cluster has 2");
+  EXPECT_EQ(trials()[0].left_out, "is one process on one node, and the cluster has 2");
   // 23 us of 7 ms are less than a tenth.
   claim.after = {Settings{}};
   claim.given = {Quantity::communication_share, {0.1, std::nullopt}};
