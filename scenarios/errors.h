@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 // What ends a command of paceline; real/errors.h has those of paceline-worker.
 namespace paceline {
@@ -25,6 +26,22 @@ class InputError : public std::runtime_error {
 
  private:
   Location where_;
+};
+
+// A strategy that cannot run the step it was asked for, as torch.nn.DataParallel on several nodes:
+// what a table of strategies shows in the place of a prediction.
+class StrategyRefusal : public InputError {
+ public:
+  // `reason` completes a sentence after the strategy's name.
+  StrategyRefusal(Location where, const std::string& strategy, const std::string& reason,
+                  const std::string& hint)
+      : InputError(std::move(where), "strategy \"" + strategy + "\" " + reason, hint),
+        reason_(reason) {}
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
 };
 
 // A failure of the machine or the network, not of the input: ends a command with one line and exit

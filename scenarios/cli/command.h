@@ -33,6 +33,9 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 [[nodiscard]] Action attach_run(CommandOptions& app);
 [[nodiscard]] Action attach_measure(CommandOptions& app);
 [[nodiscard]] Action attach_compare(CommandOptions& app);
+[[nodiscard]] Action attach_claims(CommandOptions& app);
+[[nodiscard]] Action attach_strategies(CommandOptions& app);
+[[nodiscard]] Action attach_advise(CommandOptions& app);
 [[nodiscard]] Action attach_doctor(CommandOptions& app);
 [[nodiscard]] Action attach_buckets(CommandOptions& app);
 [[nodiscard]] Action attach_collective(CommandOptions& app);

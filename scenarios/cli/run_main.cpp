@@ -30,6 +30,9 @@ constexpr std::array rows{
     Command{"import", "what profilers' traces say of steps and collectives", attach_import},
     Command{"replay", "a traced step as it was, or in another world", attach_replay},
     Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl},
+    Command{"advise", "what limits a step, and what would make it faster", attach_advise},
+    Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims},
+    Command{"strategies", "every strategy on the points of scenarios", attach_strategies},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor},
 };

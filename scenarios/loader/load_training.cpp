@@ -46,12 +46,29 @@ std::vector<settings::Key> make_training_keys() {
   return keys;
 }
 
-// A key of another strategy does nothing, which its writer would not expect.
-void refuse_keys_of_others(Section& training, const Strategy& strategy) {
+constexpr AssumptionKind foreign_key{
+    "{}: left out, a key of strategy {}, which the file has and this run has not"};
+
+bool is_set(const Scenario& scenario, const std::string& path) {
+  return std::ranges::any_of(scenario.set_paths, [&](const std::string& set) {
+    return set == path || set.starts_with(path + ".");
+  });
+}
+
+// A key of another strategy does nothing, which its writer would not expect: but for the file's
+// keys of its own strategy when a sweep or a setting takes another one.
+void refuse_keys_of_others(Section& training, Scenario& scenario) {
+  const Strategy& strategy = *scenario.strategy;
+  const bool is_replaced = is_set(scenario, "training.strategy");
   for (const settings::Key& key : training_keys()) {
     const std::string_view owner = key.needs.values.front();
     const std::string name(settings::top_of(key));
     if (owner.empty() || owner == strategy.name || !training.map().has(name)) continue;
+    if (is_replaced && !is_set(scenario, "training." + name)) {
+      training.leave_out(key.name);
+      scenario.assumptions.add({foreign_key, name, {std::string(owner)}});
+      continue;
+    }
     const auto field = training.field(name);
     throw InputError(
         field ? field->location() : training.location(),
@@ -80,7 +97,7 @@ std::span<const settings::Key> training_keys() {
 
 bool load_training(Section& section, Scenario& scenario) {
   scenario.strategy = training::find_strategy(section.get<std::string_view>("strategy"));
-  refuse_keys_of_others(section, *scenario.strategy);
+  refuse_keys_of_others(section, scenario);
   if (scenario.strategy->replays_trace) check_traced_training(section);
   scenario.strategy_settings = read_settings(section.map(), scenario.strategy->keys, {});
   scenario.training.gradient_accumulation = section.get<std::uint32_t>("gradient_accumulation");
@@ -97,7 +114,8 @@ void check_strategy(Section& training, const Scenario& scenario) {
   check_traced_gradients(field, scenario);
   if (scenario.strategy->refuse == nullptr) return;
   if (const auto refusal = scenario.strategy->refuse(strategy_request(scenario))) {
-    field.fail(refusal->what, refusal->hint);
+    throw StrategyRefusal(field.location(), std::string(scenario.strategy->name), refusal->what,
+                          refusal->hint);
   }
 }
 

@@ -177,6 +177,7 @@ void load_workload(Section& section, const Overrides& overrides, Scenario& scena
   workload.batch_per_gpu = section.get<std::uint32_t>("batch_per_gpu");
   const Precisions precision = read_precision(section);
   scenario.training.wire_type = precision.gradient;
+  scenario.precision = precision.compute;
   const Field device = section.require("device");
   workload.device = load_device(device);
   const auto model = section.field("model");

@@ -76,7 +76,8 @@ inline constexpr AssumptionKind unmeasured_speed{
 struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
-  topology::Cluster cluster;    // sized to the point's GPUs
+  workload::Precision precision = workload::Precision::fp32;  // of its compute
+  topology::Cluster cluster;                                  // sized to the point's GPUs
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
   settings::Settings strategy_settings;          // of its keys

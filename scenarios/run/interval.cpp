@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "models/cost/closed_step.h"
@@ -49,13 +48,6 @@ bool waits(const training::Operation& operation) {
   return operation.kind == training::OperationKind::wait;
 }
 
-// Of what is independent.
-double length(std::initializer_list<double> parts) {
-  double squares = 0;
-  for (const double part : parts) squares += part * part;
-  return std::sqrt(squares);
-}
-
 // With all compute, all waits, and each call, longer by a factor.
 template <class CallFactor>
 Seconds step_of(ResolvedPoint point, double compute, double wait, const CallFactor& call_factor) {
@@ -74,7 +66,7 @@ Seconds step_of(ResolvedPoint point, double compute, double wait, const CallFact
 
 }  // namespace
 
-StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted) {
+StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = composed(prepared, predicted);
   const auto range_of = [&](training::OperationId id) {
     return call_of(prepared.point.program.operations[id])->range;
@@ -84,21 +76,25 @@ StepInterval interval_of(const PreparedPoint& prepared, const Result& predicted)
   const auto high = [&](training::OperationId id) { return range_of(id).high; };
   const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
   const Seconds base = step_of(point, 1, 1, as_it_is);
-  if (base == Seconds(0)) return {predicted.totals.step, predicted.totals.step};
-  // Logarithms of how far each part may move the step.
+  if (base == Seconds(0)) return {};
   const auto apart = [&](Seconds step) { return std::log(step / base); };
   // An engine's wake comes at once, or as late again as on average.
   const bool has_waits = std::ranges::any_of(point.program.operations, waits);
   const auto wait_apart = [&](double factor) {
     return has_waits ? apart(step_of(point, 1, factor, as_it_is)) : 0.0;
   };
-  const double down =
-      length({apart(step_of(point, 1 / (1 + compute), 1, as_it_is)),
-              apart(step_of(point, 1, 1, low)), wait_apart(0), std::log1p(faster_step)});
-  const double up =
-      length({apart(step_of(point, 1 + compute, 1, as_it_is)), apart(step_of(point, 1, 1, high)),
-              wait_apart(2), std::log1p(slower_step)});
-  return {predicted.totals.step * std::exp(-down), predicted.totals.step * std::exp(up)};
+  return {apart(step_of(point, 1 / (1 + compute), 1, as_it_is)),
+          apart(step_of(point, 1 + compute, 1, as_it_is)),
+          apart(step_of(point, 1, 1, low)),
+          apart(step_of(point, 1, 1, high)),
+          -std::hypot(std::log1p(faster_step), wait_apart(0)),
+          std::hypot(std::log1p(slower_step), wait_apart(2))};
+}
+
+StepInterval to_interval(Seconds step, const StepEnds& ends) {
+  const double down = std::hypot(ends.compute_low, ends.calls_low, ends.rest_low);
+  const double up = std::hypot(ends.compute_high, ends.calls_high, ends.rest_high);
+  return {step * std::exp(-down), step * std::exp(up)};
 }
 
 }  // namespace paceline

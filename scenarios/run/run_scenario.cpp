@@ -64,7 +64,8 @@ void take_reply(traces::Reply reply, const std::string& path, const PreparedPoin
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
-    outcome.interval = interval_of(prepared, *outcome.predicted);
+    outcome.ends = ends_of(prepared, *outcome.predicted);
+    outcome.interval = to_interval(outcome.predicted->totals.step, *outcome.ends);
     outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
   }
 }

@@ -123,6 +123,46 @@ TEST(Golden, FilesEachHaveTheirScenarioAndScenariosTheirFile) {
             std::set<std::string>(files.begin(), files.end()));
 }
 
+class Claims : public testing::TestWithParam<std::string> {};
+
+// Its verdict too, and every condition.
+TEST_P(Claims, AreJudgedAsTheyWere) {
+  const auto ended =
+      test::run_program({PACELINE_BINARY, "claims", GetParam(), "--json", "-"}, source_dir);
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const ordered_json now = ordered_json::parse(ended.out).at("claims");
+  const fs::path file = golden_dir / "claims" / (GetParam() + ".json");
+  if (updating()) std::ofstream(file) << now.dump(1) << '\n';
+  std::ifstream in(file);
+  ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
+  expect_same(now, ordered_json::parse(in), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Claims,
+                         testing::ValuesIn(stems(source_dir / "scenarios/library/claims", ".yaml")),
+                         name_of);
+
+class Strategies : public testing::TestWithParam<std::string> {};
+
+TEST_P(Strategies, PredictWhatTheyDid) {
+  const auto ended = test::run_program(
+      {PACELINE_BINARY, "strategies", "scenarios/library/strategies/" + GetParam() + ".yaml",
+       "--json", "-", "--quiet"},
+      source_dir);
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const ordered_json now = ordered_json::parse(ended.out).at("comparisons");
+  const fs::path file = golden_dir / "strategies" / (GetParam() + ".json");
+  if (updating()) std::ofstream(file) << now.dump(1) << '\n';
+  std::ifstream in(file);
+  ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
+  expect_same(now, ordered_json::parse(in), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Strategies,
+                         testing::ValuesIn(stems(source_dir / "scenarios/library/strategies",
+                                                 ".yaml")),
+                         name_of);
+
 // What was measured had room.
 TEST(Golden, MeasuredPointsFitTheirGpus) {
   for (const std::string& scenario : stems(golden_dir, ".json")) {

@@ -24,12 +24,23 @@ RANKS = 4
 BACKENDS = ("gloo", "mpi")
 NETWORKS = ((100, 1), (400, 0))  # Mbit/s, added ms
 
-# A strategy: its training section, and the hosts that it takes beside those of the ranks. A new one is a row.
+# A strategy: its training section, the hosts that it takes beside those of the ranks, and what else its scenario
+# says of the workload. A new one is a row.
 STRATEGIES = {
-    "parameter servers, own hosts": ("{strategy: parameter_server, optimizer: {time: 5ms}}", RANKS),
-    "one parameter server": ("{strategy: parameter_server, servers: 1, optimizer: {time: 5ms}}", 1),
-    "parameter servers beside workers": (
-        "{strategy: parameter_server, server_hosts: beside_workers, optimizer: {time: 5ms}}", 0),
+    "ddp, find_unused_parameters": ("strategy: ddp, bucket_cap: 5MiB, find_unused_parameters: true", 0, ""),
+    "ddp, no_sync, two passes": ("strategy: ddp, bucket_cap: 5MiB, gradient_accumulation: 2", 0, ""),
+    "ddp, bf16 on the wire": ("strategy: ddp, bucket_cap: 5MiB", 0, "precision: {compute: fp32, gradient: bf16}"),
+    "horovod, 5 ms, 64 MiB": ("strategy: horovod, version: '0.20'", 0, ""),
+    "horovod, 5 ms, 4 MiB": ("strategy: horovod, version: '0.20', fusion_threshold: 4MiB", 0, ""),
+    "horovod, 100 ms, 64 MiB": ("strategy: horovod, version: '0.20', cycle_time: 100ms", 0, ""),
+    "horovod, 100 ms, 4 MiB": (
+        "strategy: horovod, version: '0.20', cycle_time: 100ms, fusion_threshold: 4MiB", 0, ""),
+    "apex_ddp, delayed": ("strategy: apex_ddp, delay_allreduce: true", 0, ""),
+    "apex_ddp, 1,000,000 elements": ("strategy: apex_ddp, message_size: 1000000", 0, ""),
+    "fsdp": ("strategy: fsdp", 0, ""),
+    "parameter servers, own hosts": ("strategy: parameter_server", RANKS, ""),
+    "one parameter server": ("strategy: parameter_server, servers: 1", 1, ""),
+    "parameter servers beside workers": ("strategy: parameter_server, server_hosts: beside_workers", 0, ""),
 }
 
 STEP = """\
@@ -38,13 +49,15 @@ name: a step on the testbed
 workload:
   batch_per_gpu: 32
   device: v100-sxm2-16gb
+  {workload}
   layers:
     - {{name: block, repeat: 16, forward: 10ms, backward: 25ms, parameters: [524288]}}
 cluster:
   nodes: {ranks}
   gpus_per_node: 1
   network: {network}
-training: {training}
+training: {{{training}, optimizer: {{time: 5ms}}}}
+collective: {{library: plan, algorithm: ring}}
 sweep: {{gpus: [{ranks}]}}
 real: {{backend: {backend}, mode: plan, steps: {steps}, warmup: 2, timeout: 60s}}
 """
@@ -52,9 +65,9 @@ real: {{backend: {backend}, mode: plan, steps: {steps}, warmup: 2, timeout: 60s}
 
 def outcome(testbed, name, backend, rate_mbps, latency_ms, extra):
     """A point with its prediction and measurement, and their errors."""
-    training, hosts = STRATEGIES[name]
+    training, hosts, workload = STRATEGIES[name]
     scenario = STEP.format(
-        ranks=RANKS, training=training, backend=backend, steps=accuracy.STEPS[rate_mbps],
+        ranks=RANKS, training=training, workload=workload, backend=backend, steps=accuracy.STEPS[rate_mbps],
         network=accuracy.network(rate_mbps, latency_ms * 1e-3 + extra["latency_s"],
                                  extra["efficiency"], False))
     result = testbed.measured(scenario, RANKS + hosts, rate_mbps, latency_ms)

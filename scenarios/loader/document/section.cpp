@@ -133,7 +133,7 @@ Section Section::below(std::string_view key) {
 
 void Section::finish() {
   for (const settings::Key& key : keys_) {
-    if (key.needs.key.empty()) continue;
+    if (key.needs.key.empty() || left_out_.contains(key.name)) continue;
     const auto given = field(key.name);
     const settings::Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
     if (lacks != nullptr) given->fail(refusal_of(*lacks), std::string(lacks->hint));

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +51,9 @@ class Section {
   [[nodiscard]] Reader& map() { return map_; }
   [[nodiscard]] Location location() const { return map_.location(); }
 
+  // Of a key that counts for nothing here: finish() does not ask for what it needs.
+  void leave_out(std::string_view key) { left_out_.emplace(key); }
+
   // Throws for the first key without what it needs.
   void finish();
 
@@ -57,6 +63,7 @@ class Section {
   Reader map_;
   std::span<const settings::Key> keys_;
   settings::Settings settings_;
+  std::set<std::string, std::less<>> left_out_;  // keys
 };
 
 }  // namespace paceline::loader

@@ -23,7 +23,7 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   for (const char* command : {"run", "measure", "compare", "buckets", "collective", "calibrate",
-                              "validate", "nccl", "doctor"}) {
+                              "validate", "nccl", "claims", "strategies", "advise", "doctor"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;
@@ -36,13 +36,26 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
   const Folder folder;
   folder.write("scenario.yaml",
                changed(small_scenario, "", "measured: {source: s, points: [{step: 7ms}]}\n"));
-  for (const char* command :
-       {"run scenario.yaml", "run scenario.yaml --json -", "run scenario.yaml --csv -",
-        "run scenario.yaml --timeline -", "run scenario.yaml --explain-cluster",
-        "validate scenario.yaml", "validate scenario.yaml --json -", "buckets resnet18",
-        "buckets resnet18 --json -", "collective flat --max 1KiB",
-        "collective flat --max 1KiB --json -", "nccl --channels 2 --local 12GBps", "doctor",
-        "doctor --json -"}) {
+  for (const char* command : {"run scenario.yaml",
+                              "run scenario.yaml --json -",
+                              "run scenario.yaml --csv -",
+                              "run scenario.yaml --timeline -",
+                              "run scenario.yaml --explain-cluster",
+                              "validate scenario.yaml",
+                              "validate scenario.yaml --json -",
+                              "buckets resnet18",
+                              "buckets resnet18 --json -",
+                              "collective flat --max 1KiB",
+                              "collective flat --max 1KiB --json -",
+                              "nccl --channels 2 --local 12GBps",
+                              "doctor",
+                              "doctor --json -",
+                              "claims one-gpu-costs-nothing",
+                              "claims one-gpu-costs-nothing --json -",
+                              "strategies scenario.yaml",
+                              "strategies scenario.yaml --json -",
+                              "advise scenario.yaml",
+                              "advise scenario.yaml --json -"}) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
         folder.path());

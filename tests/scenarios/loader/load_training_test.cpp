@@ -32,6 +32,23 @@ std::string refused(const Set& settings) {
   return "";
 }
 
+// A setting takes another strategy than the file's: its keys are left out, and that is said. Keys
+// that are set themselves are refused.
+TEST(Training, LeavesOutTheFilesKeysOfAStrategyThatIsReplaced) {
+  ScenarioValues values = small_values();
+  values.by_path["cluster.preset"] = "dgx1-v100";
+  values.by_path["training.bucket_cap"] = "1MiB";
+  const Scenario scenario = scenario_of_options(values, {{"training.strategy", "wait_free"}});
+  const auto said = scenario.assumptions.sentences();
+  EXPECT_NE(std::find(said.begin(), said.end(),
+                      "bucket_cap: left out, a key of strategy ddp, which the file has and this "
+                      "run has not"),
+            said.end());
+  EXPECT_THROW((void)scenario_of_options(
+                   values, {{"training.strategy", "wait_free"}, {"training.bucket_cap", "2MiB"}}),
+               InputError);
+}
+
 TEST(Training, GivesDdpItsSettings) {
   const auto ddp = [](const Set& settings) {
     return training::ddp_settings(loaded(settings).strategy_settings);

@@ -1,0 +1,106 @@
+#include "scenarios/advise/limits.h"
+
+#include <algorithm>
+#include <map>
+
+namespace paceline::advise {
+namespace {
+
+using training::OperationKind;
+
+constexpr const char* compute_part = "forward and backward";
+constexpr const char* exposed_part = "exposed communication";
+
+struct Busy {
+  Seconds start, end;
+};
+
+const RankClass& last_to_end(const StepTrace& trace) {
+  const auto end_of = [](const RankClass& members) {
+    Seconds end;
+    for (const training::Interval& ran : members.intervals) end = std::max(end, ran.end);
+    return end;
+  };
+  return *std::ranges::max_element(trace.classes, {}, end_of);
+}
+
+// When compute is busy, joined, in order.
+std::vector<Busy> busy_compute(const std::vector<Span>& spans) {
+  std::vector<Busy> busy;
+  for (const Span& span : spans) {
+    if (span.call() == nullptr && span.duration() > Seconds(0)) {
+      busy.push_back({span.start(), span.end()});
+    }
+  }
+  std::ranges::sort(busy, {}, &Busy::start);
+  std::vector<Busy> joined;
+  for (const Busy& one : busy) {
+    if (joined.empty() || one.start > joined.back().end) {
+      joined.push_back(one);
+    } else {
+      joined.back().end = std::max(joined.back().end, one.end);
+    }
+  }
+  return joined;
+}
+
+Seconds idle_within(const std::vector<Busy>& busy, const Span& span) {
+  Seconds idle = span.duration();
+  for (const Busy& one : busy) {
+    const Seconds start = std::max(one.start, span.start()), end = std::min(one.end, span.end());
+    if (end > start) idle = idle - (end - start);
+  }
+  return std::max(idle, Seconds(0));
+}
+
+std::string part_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::input: return "input";
+    case OperationKind::copy: return "copies";
+    case OperationKind::optimizer: return "optimizer";
+    default: return compute_part;
+  }
+}
+
+}  // namespace
+
+std::string Limits::limit() const {
+  if (parts.empty()) return "nothing";
+  return parts.front().name == compute_part ? "compute" : parts.front().name;
+}
+
+Limits limits_of(const PointOutcome& outcome) {
+  const Result& predicted = *outcome.predicted;
+  const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
+  const auto busy = busy_compute(spans);
+  Limits limits;
+  std::map<std::string, Seconds> times;
+  for (const Span& span : spans) {
+    if (span.call() == nullptr) {
+      Seconds& time = times[part_of(span.operation.kind)];
+      time = time + span.duration();
+      continue;
+    }
+    ++limits.call_count;
+    const Seconds exposed = idle_within(busy, span);
+    if (exposed > Seconds(0)) {
+      limits.calls.push_back({span.operation.name, span.size(), span.duration(), exposed});
+    }
+  }
+  const StepTotals& totals = predicted.totals;
+  times[exposed_part] = totals.exposed_communication;
+  times["waiting"] = totals.step - totals.compute - totals.exposed_communication;
+  constexpr double shown_from = 1e-6;  // of the step; less is rounding
+  if (outcome.compute_spread_predicted > totals.step * shown_from) {
+    limits.skew = outcome.compute_spread_predicted;
+  }
+  for (const auto& [name, time] : times) {
+    if (time > totals.step * shown_from) limits.parts.push_back({name, time});
+  }
+  const auto longest_first = [](const auto& a, const auto& b) { return a > b; };
+  std::ranges::stable_sort(limits.parts, longest_first, &StepPart::time);
+  std::ranges::stable_sort(limits.calls, longest_first, &ExposedCall::exposed);
+  return limits;
+}
+
+}  // namespace paceline::advise

@@ -1,0 +1,261 @@
+#include "scenarios/claims/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace paceline::claims {
+namespace {
+
+// Values of two axes, by index; all of an axis when it does not matter.
+struct Rectangle {
+  std::size_t first_axis = 0, second_axis = 0;
+  std::vector<bool> first, second;
+  std::size_t axes = 0, count = 0;  // axes that matter; trials that count in it
+};
+
+// Of a pair of axes, by their values: how many trials count, and how many of them hold. Of one axis
+// alone, beside which is a single value.
+struct Cells {
+  std::vector<std::vector<std::size_t>> counted, held;
+};
+
+Cells cells_of(const std::vector<ClaimAxis>& axes, const std::vector<Trial>& trials,
+               std::size_t first, std::size_t second) {
+  const bool is_pair = first != second;
+  const std::vector<std::size_t> row(is_pair ? axes[second].values.size() : 1);
+  Cells cells{{axes[first].values.size(), row}, {axes[first].values.size(), row}};
+  for (const Trial& trial : trials) {
+    if (!trial.value) continue;
+    const std::size_t column = is_pair ? trial.at[second] : 0;
+    ++cells.counted[trial.at[first]][column];
+    if (trial.holds) ++cells.held[trial.at[first]][column];
+  }
+  return cells;
+}
+
+bool all_true(const std::vector<bool>& values) {
+  return std::ranges::all_of(values, [](bool one) { return one; });
+}
+
+// The values of the second axis at which the claim holds with all of these of the first.
+Rectangle widened(const Cells& cells, std::vector<bool> first) {
+  Rectangle made;
+  made.first = std::move(first);
+  for (std::size_t v = 0; v < cells.counted.front().size(); ++v) {
+    std::size_t counted = 0, held = 0;
+    for (std::size_t u = 0; u < cells.counted.size(); ++u) {
+      if (!made.first[u]) continue;
+      counted += cells.counted[u][v];
+      held += cells.held[u][v];
+    }
+    made.second.push_back(counted == held);
+    if (counted == held) made.count += counted;
+  }
+  return made;
+}
+
+constexpr std::size_t values_max = 12;  // of an axis, all of whose subsets are looked at
+
+Rectangle largest_of(const Cells& cells) {
+  Rectangle best;
+  const std::size_t values = std::min(cells.counted.size(), values_max);
+  for (std::size_t subset = 1; subset < (std::size_t{1} << values); ++subset) {
+    std::vector<bool> first(cells.counted.size());
+    for (std::size_t u = 0; u < values; ++u) first[u] = (subset >> u & 1) != 0;
+    Rectangle made = widened(cells, std::move(first));
+    made.axes = (all_true(made.first) ? 0U : 1U) + (all_true(made.second) ? 0U : 1U);
+    const bool is_simpler = made.count == best.count && made.axes < best.axes;
+    if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
+  }
+  return best;
+}
+
+// "latency is 5ms or more", "strategy is ddp, fsdp".
+std::string values_text(const ClaimAxis& axis, const std::vector<bool>& chosen) {
+  std::vector<std::string> values;
+  std::size_t first = chosen.size(), last = 0;
+  for (std::size_t v = 0; v < chosen.size(); ++v) {
+    if (!chosen[v]) continue;
+    values.push_back(axis.values[v]);
+    first = std::min(first, v);
+    last = v;
+  }
+  const std::string name = axis.path.substr(axis.path.rfind('.') + 1);
+  const bool are_numbers = std::ranges::all_of(axis.values, [](const std::string& value) {
+    return !value.empty() && std::isdigit(static_cast<unsigned char>(value.front())) != 0;
+  });
+  const bool is_run = are_numbers && last - first + 1 == values.size();
+  if (is_run && last + 1 == chosen.size()) {
+    return fmt::format("{} is {} or more", name, values.front());
+  }
+  if (is_run && first == 0) return fmt::format("{} is {} or less", name, values.back());
+  return fmt::format("{} is {}", name, fmt::join(values, ", "));
+}
+
+Where to_where(const std::vector<ClaimAxis>& axes, const std::vector<Trial>& trials,
+               const Rectangle& set) {
+  Where where;
+  where.count = set.count;
+  const bool is_pair = set.second_axis != set.first_axis;
+  std::vector<std::string> parts;
+  if (!all_true(set.first)) parts.push_back(values_text(axes[set.first_axis], set.first));
+  if (is_pair && !all_true(set.second)) {
+    parts.push_back(values_text(axes[set.second_axis], set.second));
+  }
+  where.text = fmt::format("{}", fmt::join(parts, " and "));
+  for (const Trial& trial : trials) {
+    where.is_there.push_back(set.first[trial.at[set.first_axis]] &&
+                             (!is_pair || set.second[trial.at[set.second_axis]]));
+  }
+  return where;
+}
+
+struct Ends {
+  std::optional<double> least, most;
+
+  void add(double value) {
+    least = least ? std::min(*least, value) : value;
+    most = most ? std::max(*most, value) : value;
+  }
+};
+
+std::string text_of(Quantity quantity, const Ends& ends) {
+  const std::string least = to_text(quantity, *ends.least), most = to_text(quantity, *ends.most);
+  return least == most ? least : fmt::format("{} to {}", least, most);
+}
+
+// Of trials that count, where `is_there` says so.
+template <class IsThere>
+Ends ends_of(const std::vector<Trial>& trials, const IsThere& is_there) {
+  Ends ends;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].value && is_there(i)) ends.add(*trials[i].value);
+  }
+  return ends;
+}
+
+// Saving communication saves no more than what of it is exposed: said where that rules a claim out.
+std::string ceiling_text(const Finding& finding) {
+  const bool is_of_time = finding.claim.quantity == Quantity::time_saved;
+  if (!is_of_time || !finding.claim.claimed.least) return "";
+  double most = 0;
+  for (const Trial& trial : finding.trials) {
+    if (trial.value) most = std::max(most, trial.exposed_before);
+  }
+  if (most >= *finding.claim.claimed.least) return "";
+  return fmt::format("; at most {} of the step before is exposed communication",
+                     to_text(Quantity::exposed_share, most));
+}
+
+// Where trials lie that no two conditions tell apart.
+std::string sides_text(const Finding& finding) {
+  const Range& claimed = finding.claim.claimed;
+  std::size_t below = 0, above = 0;
+  for (const Trial& trial : finding.trials) {
+    if (!trial.value) continue;
+    if (claimed.least && *trial.value < *claimed.least) ++below;
+    if (claimed.most && *trial.value > *claimed.most) ++above;
+  }
+  return fmt::format(": less than claimed at {}, in the range at {}, more at {} of {}", below,
+                     finding.held, above, finding.counted);
+}
+
+std::string why_nowhere(const Finding& finding) {
+  const Range& claimed = finding.claim.claimed;
+  const Ends ends{finding.least, finding.most};
+  const std::string predicted = text_of(finding.claim.quantity, ends);
+  if (claimed.least && *ends.most < *claimed.least) {
+    return fmt::format("{} is less than claimed{}", predicted, ceiling_text(finding));
+  }
+  if (claimed.most && *ends.least > *claimed.most) {
+    return fmt::format("{} is more than claimed", predicted);
+  }
+  return predicted + sides_text(finding);
+}
+
+std::string why_there(const Finding& finding) {
+  const Quantity quantity = finding.claim.quantity;
+  if (!finding.where) {
+    return text_of(quantity, {finding.least, finding.most}) + sides_text(finding);
+  }
+  const Where& where = *finding.where;
+  const Ends there = ends_of(finding.trials, [&](std::size_t i) { return where.is_there[i]; });
+  const Ends elsewhere = ends_of(finding.trials, [&](std::size_t i) { return !where.is_there[i]; });
+  std::string text = fmt::format("{}: {} there, {} elsewhere", where.text, text_of(quantity, there),
+                                 text_of(quantity, elsewhere));
+  const std::size_t others = finding.held - where.count;
+  if (others > 0) {
+    text += fmt::format(", where it holds at {} of {}", others, finding.counted - where.count);
+  }
+  return text;
+}
+
+void decide(Finding& finding) {
+  const auto decide_as = [&](Verdict verdict, std::string reason) {
+    finding.verdict = verdict;
+    finding.reason = std::move(reason);
+  };
+  if (!finding.claim.not_modelled.empty()) {
+    decide_as(Verdict::cannot_be_told, finding.claim.not_modelled);
+  } else if (finding.counted == 0) {
+    decide_as(Verdict::cannot_be_told, "no condition counts: " + finding.trials.front().left_out);
+  } else if (finding.held == finding.counted) {
+    decide_as(Verdict::holds,
+              fmt::format("{} wherever it was tried",
+                          text_of(finding.claim.quantity, {finding.least, finding.most})));
+  } else if (finding.held == 0) {
+    decide_as(Verdict::does_not_hold, why_nowhere(finding));
+  } else {
+    finding.where = where_it_holds(finding.claim.conditions, finding.trials);
+    decide_as(finding.where ? Verdict::holds_if : Verdict::does_not_hold, why_there(finding));
+  }
+}
+
+}  // namespace
+
+std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
+                                    const std::vector<Trial>& trials) {
+  Rectangle best;
+  for (std::size_t first = 0; first < axes.size(); ++first) {
+    for (std::size_t second = 0; second < axes.size(); ++second) {
+      const bool is_pair = second > first;
+      if (second < first || (!is_pair && axes.size() > 1)) continue;
+      Rectangle made = largest_of(cells_of(axes, trials, first, second));
+      made.first_axis = first;
+      made.second_axis = second;
+      const bool is_simpler = made.count == best.count && made.axes < best.axes;
+      if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
+    }
+  }
+  if (best.count == 0) return std::nullopt;
+  return to_where(axes, trials, best);
+}
+
+Finding judge(Claim claim, std::vector<Trial> trials) {
+  Finding finding;
+  finding.claim = std::move(claim);
+  finding.trials = std::move(trials);
+  Ends ends;
+  for (const Trial& trial : finding.trials) {
+    if (!trial.value) continue;
+    ends.add(*trial.value);
+    ++finding.counted;
+    if (trial.holds) ++finding.held;
+  }
+  finding.least = ends.least;
+  finding.most = ends.most;
+  decide(finding);
+  return finding;
+}
+
+std::string to_text(Quantity quantity, const Range& range) {
+  if (!range.most) return to_text(quantity, *range.least) + " or more";
+  if (!range.least) return to_text(quantity, *range.most) + " or less";
+  return fmt::format("{} to {}", to_text(quantity, *range.least), to_text(quantity, *range.most));
+}
+
+}  // namespace paceline::claims

@@ -1,0 +1,44 @@
+#include "scenarios/advise/advise.h"
+
+#include <memory>
+#include <ostream>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+
+namespace paceline::cli {
+namespace advise_command {
+
+struct Options {
+  std::string scenario, json;
+  std::uint32_t gpus = 0;  // 0: not given
+  SharedOptions shared;
+};
+
+int run(const Options& options) {
+  const auto gpus = options.gpus > 0 ? std::optional(options.gpus) : std::nullopt;
+  const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
+                                     options.shared.run_options());
+  if (options.json != "-") {
+    write_to("-", [&](std::ostream& out) { write_text(out, advice); });
+  }
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, advice); });
+  }
+  return exit_done;
+}
+
+}  // namespace advise_command
+
+Action attach_advise(CommandOptions& app) {
+  using namespace advise_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenario, "a scenario file (YAML)").required();
+  app.add_option("--gpus", options->gpus, "on so many; default: the last of its sweep")
+      .in_range(1, 1'000'000);
+  options->shared.add_to(app);
+  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

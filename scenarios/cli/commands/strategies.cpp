@@ -1,0 +1,46 @@
+#include "scenarios/advise/strategies.h"
+
+#include <memory>
+#include <ostream>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+
+namespace paceline::cli {
+namespace strategies_command {
+
+struct Options {
+  std::vector<std::string> scenarios;
+  std::string json;
+  SharedOptions shared;
+};
+
+int run(const Options& options) {
+  std::vector<advise::StrategyComparison> all;
+  for (const std::string& path : options.scenarios) {
+    for (auto& one : advise::compare_strategies(path, options.shared.parsed_settings(),
+                                                options.shared.run_options())) {
+      all.push_back(std::move(one));
+    }
+  }
+  if (options.json != "-") {
+    write_to("-", [&](std::ostream& out) { write_table(out, all); });
+  }
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, all); });
+  }
+  return exit_done;
+}
+
+}  // namespace strategies_command
+
+Action attach_strategies(CommandOptions& app) {
+  using namespace strategies_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
+  options->shared.add_to(app);
+  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,165 @@
+#include "scenarios/advise/advise.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/refused.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::advise {
+namespace {
+
+using nlohmann::json;
+using test::changed;
+using test::small_scenario;
+
+// Two nodes of one GPU.
+const std::string pair_of_nodes =
+    changed(changed(small_scenario, "gpus_per_node: 2", "gpus_per_node: 1"),
+            "  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}\n", "");
+
+PointOutcome traced(const std::string& text) {
+  const test::Folder folder;
+  RunOptions options;
+  options.keep_traces = true;
+  return run_scenario(ScenarioFile::read(folder.write("scenario.yaml", text), {}), options).front();
+}
+
+double time_of(const Limits& limits, const std::string& name) {
+  for (const StepPart& part : limits.parts) {
+    if (part.name == name) return part.time.value();
+  }
+  return 0;
+}
+
+// 6 ms of layers, 1 ms of optimizer, six copies of 2 us, and one all-reduce of 16080 bytes that
+// nothing hides: two rounds of half of them at 1.25 GB/s and 5 us each.
+TEST(Limits, AreThePartsOfTheStep) {
+  const Limits limits = limits_of(traced(pair_of_nodes));
+  const double exposed = 2 * (6.432e-6 + 5e-6);
+  EXPECT_EQ(limits.limit(), "compute");
+  EXPECT_NEAR(time_of(limits, "forward and backward"), 6e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "optimizer"), 1e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "copies"), 12e-6, 1e-12);
+  EXPECT_NEAR(time_of(limits, "exposed communication"), exposed, 1e-12);
+  EXPECT_EQ(limits.call_count, 1U);
+  ASSERT_EQ(limits.calls.size(), 1U);
+  EXPECT_EQ(limits.calls[0].size, Bytes(16080));
+  EXPECT_NEAR(limits.calls[0].exposed.value(), exposed, 1e-12);
+  EXPECT_EQ(limits.skew, Seconds(0));
+}
+
+// At 1 MB/s the 16080 bytes take 16 ms. Rank 1 computes 1.5 times as long: 3 of 6 ms of layers
+// more, and half a millisecond of optimizer.
+TEST(Limits, NameExposedCommunicationAndSkew) {
+  EXPECT_EQ(limits_of(traced(changed(pair_of_nodes, "10Gbps", "1MBps"))).limit(),
+            "exposed communication");
+  const auto skewed = limits_of(traced(pair_of_nodes + "ranks: {slowdown: {1: 1.5}}\n"));
+  EXPECT_GT(skewed.skew, Seconds(2.9e-3));
+  EXPECT_LT(skewed.skew, Seconds(3.6e-3));
+}
+
+PointOutcome predicted(double step, const StepEnds& ends) {
+  PointOutcome outcome;
+  outcome.samples_per_step = 1;
+  outcome.predicted.emplace().totals.step = Seconds(step);
+  outcome.ends = ends;
+  return outcome;
+}
+
+// From 2 s to 1 s doubles the throughput. What both have alike moves neither; calls that may double
+// the step before, and not the one after, may double the gain's ratio again.
+TEST(Gain, SharesWhatBothAreOffBy) {
+  const double twice = std::log(2.0);
+  const StepEnds compute{-0.1, 0.1, 0, 0, -0.03, 0.06};
+  const Gain alike = gain_of(predicted(2, compute), predicted(1, compute), false);
+  EXPECT_NEAR(alike.value, 1, 1e-12);
+  EXPECT_NEAR(alike.low, 1, 1e-12);
+  EXPECT_NEAR(alike.high, 1, 1e-12);
+  const StepEnds calls{-0.1, 0.1, 0, twice, -0.03, 0.06};
+  const Gain by_calls = gain_of(predicted(2, calls), predicted(1, compute), false);
+  EXPECT_NEAR(by_calls.low, 1, 1e-12);
+  EXPECT_NEAR(by_calls.high, 3, 1e-12);
+  // Strategies that differ do not share the rest of the step: hypot(0.06, 0.03) either way.
+  const double apart = std::exp(std::hypot(0.06, 0.03));
+  const Gain other = gain_of(predicted(2, compute), predicted(1, compute), true);
+  EXPECT_NEAR(other.high, 2 * apart - 1, 1e-12);
+  EXPECT_NEAR(other.low, 2 / apart - 1, 1e-12);
+}
+
+json advice_on(const std::string& text, std::vector<std::string> arguments = {}) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", text);
+  arguments.insert(arguments.begin(), {"advise", "scenario.yaml", "--json", "-"});
+  const auto ended = test::paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return json::parse(ended.out);
+}
+
+const std::string one_gpu = changed(pair_of_nodes, "nodes: 2", "nodes: 1");
+
+// One GPU: 6 ms of layers and 1 ms of optimizer. Eight passes a step take 49 ms, not 56.
+TEST(Advise, SetsWhatAltersTrainingApart) {
+  const json advice = advice_on(one_gpu);
+  ASSERT_EQ(advice.at("suggestions").size(), 1U);
+  const json& only = advice.at("suggestions").at(0);
+  EXPECT_EQ(only.at("option"), "accumulation");
+  EXPECT_TRUE(only.at("alters_training"));
+  EXPECT_NEAR(only.at("gain").at("throughput"), 56.0 / 49 - 1, 1e-12);
+  EXPECT_EQ(only.at("command"),
+            "paceline run scenario.yaml --set training.gradient_accumulation=8");
+}
+
+TEST(Advise, SaysWhenNothingIsWorthIt) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", changed(one_gpu, "time: 1ms", "time: 0ms"));
+  const auto ended = test::paceline({"advise", "scenario.yaml"}, folder.path());
+  EXPECT_NE(ended.out.find("\nnothing gains more than 0.0 % (of "), std::string::npos) << ended.out;
+}
+
+// Each command predicts what its suggestion says.
+TEST(Advise, GivesCommandsThatPredictTheSame) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", changed(changed(pair_of_nodes, "10Gbps", "10MBps"),
+                                        "{library: plan, algorithm: ring}", "{library: nccl}") +
+                                    "sweep: {gpus: [1, 2]}\n");
+  const auto ended = test::paceline({"advise", "scenario.yaml", "--json", "-"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json advice = json::parse(ended.out);
+  EXPECT_EQ(advice.at("gpus"), 2);
+  EXPECT_EQ(advice.at("limit").at("by"), "compute");
+  ASSERT_GE(advice.at("suggestions").size(), 3U);
+  double before = 1e300;
+  for (const json& one : advice.at("suggestions")) {
+    const std::string command =
+        PACELINE_BINARY + one.at("command").get<std::string>().substr(8) + " --json - --quiet";
+    const auto run = test::run_program({"/bin/sh", "-c", command}, folder.path());
+    ASSERT_EQ(run.exit_code, 0) << command << run.err;
+    const double throughput =
+        json::parse(run.out).at("points").at(0).at("predicted").at("throughput_per_s");
+    EXPECT_DOUBLE_EQ(throughput, one.at("throughput_per_s")) << command;
+    EXPECT_NEAR(throughput / advice.at("throughput_per_s").get<double>() - 1,
+                one.at("gain").at("throughput"), 1e-12);
+    EXPECT_LE(one.at("gain").at("throughput"), before);
+    before = one.at("gain").at("throughput");
+  }
+}
+
+TEST(Advise, TakesTheGpusThatAreAsked) {
+  const std::string swept = changed(pair_of_nodes, "", "sweep: {gpus: [1, 2]}\n");
+  EXPECT_EQ(advice_on(swept).at("gpus"), 2);
+  EXPECT_EQ(advice_on(swept, {"--gpus", "1"}).at("gpus"), 1);
+  const test::Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  test::expect_refused(
+      test::paceline({"advise", "scenario.yaml", "--gpus", "3"}, folder.path()),
+      "paceline: --set gpus=3: gpus \"3\" does not fill nodes of 2 GPUs; write a multiple of 2");
+}
+
+}  // namespace
+}  // namespace paceline::advise

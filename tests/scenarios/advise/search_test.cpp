@@ -1,0 +1,100 @@
+#include "scenarios/advise/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "tests/scenarios/process.h"
+
+namespace paceline::advise {
+namespace {
+
+// Six layers of 2 MB to 32 MB of gradients, on `cluster`, with `training`.
+std::string scenario_of(std::string_view cluster, std::string_view training,
+                        std::string_view collective) {
+  std::string text = R"(schema: paceline/1
+name: six layers
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: a, forward: 1ms, backward: 2ms, parameters: [500000]}
+    - {name: b, forward: 1ms, backward: 2ms, parameters: [1000000, 1000]}
+    - {name: c, forward: 1ms, backward: 2ms, parameters: [2000000, 1000]}
+    - {name: d, forward: 1ms, backward: 2ms, parameters: [4000000]}
+    - {name: e, forward: 1ms, backward: 2ms, parameters: [8000000, 1000]}
+    - {name: f, forward: 1ms, backward: 2ms, parameters: [100000]}
+simulation: {fidelity: closed}
+)";
+  text += "cluster: " + std::string(cluster) + "\n";
+  text += "training: " + std::string(training) + "\n";
+  text += "collective: " + std::string(collective) + "\n";
+  return text;
+}
+
+constexpr std::string_view one_node =
+    "{gpus_per_node: 4, intra_node: {bandwidth: 10GBps, latency: 5us}}";
+constexpr std::string_view slow_network =
+    "{nodes: 4, gpus_per_node: 1, intra_node: {host_bandwidth: 10GBps}, "
+    "network: {bandwidth: 10Gbps, latency: 20us}}";
+constexpr std::string_view far_apart =
+    "{nodes: 2, gpus_per_node: 2, intra_node: {bandwidth: 10GBps, latency: 5us}, "
+    "network: {bandwidth: 100Gbps, latency: 5ms}}";
+
+struct Shape {
+  std::string_view cluster, training, collective;
+};
+
+class SearchOf : public testing::TestWithParam<Shape> {};
+
+// Every choice of the whole grid against what coordinate descent finds.
+TEST_P(SearchOf, FindsTheBestOfTheGridWithinOnePercent) {
+  const test::Folder folder;
+  const auto& [cluster, training, collective] = GetParam();
+  const std::string path =
+      folder.write("scenario.yaml", scenario_of(cluster, training, collective));
+  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0));
+  Variants variants(path, {}, axes, {});
+  const Choice found = search(variants, Choice(axes.size(), 0), {0, 1, 2, 3});
+  const std::size_t looked_at = variants.predicted();
+  double best = 0;
+  std::size_t count = 1;
+  for (const SearchAxis& axis : axes) count *= axis.size();
+  for (std::size_t number = 0; number < count; ++number) {
+    Choice choice;
+    std::size_t rest = number;
+    for (const SearchAxis& axis : axes) {
+      choice.push_back(rest % axis.size());
+      rest /= axis.size();
+    }
+    best = std::max(best, variants.throughput_of(choice));
+  }
+  EXPECT_GE(variants.throughput_of(found), 0.99 * best);
+  EXPECT_LT(looked_at, count / 2);
+  EXPECT_GT(best, variants.throughput_of(Choice(axes.size(), 0)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SearchOf,
+    testing::Values(Shape{one_node, "{strategy: ddp}", "{library: nccl}"},
+                    Shape{one_node, "{strategy: data_parallel}", "{library: nccl}"},
+                    Shape{slow_network, "{strategy: ddp, bucket_cap: 100MiB}", "{library: nccl}"},
+                    Shape{slow_network, "{strategy: fsdp}", "{library: gloo}"},
+                    Shape{far_apart, "{strategy: wait_free}", "{library: nccl}"},
+                    Shape{far_apart, "{strategy: apex_ddp, message_size: 1000}",
+                          "{library: nccl, algorithm: ring}"}));
+
+TEST(Search, ChangesNothingForNothing) {
+  const test::Folder folder;
+  const std::string path = folder.write(
+      "scenario.yaml",
+      scenario_of("{gpus_per_node: 1}", "{strategy: ddp, optimizer: {time: 0ms}}", "{}"));
+  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0));
+  Variants variants(path, {}, axes, {});
+  EXPECT_EQ(search(variants, Choice(axes.size(), 0), {0, 1, 2, 3}), Choice(axes.size(), 0));
+}
+
+}  // namespace
+}  // namespace paceline::advise
