@@ -9,6 +9,7 @@
 #include "models/training/bulk_synchronous.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
+#include "models/training/deepspeed_zero.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
@@ -27,6 +28,7 @@ constexpr std::array rows{&ddp_strategy,
                           &apex_ddp_strategy,
                           &horovod_strategy,
                           &fsdp_strategy,
+                          &deepspeed_zero_strategy,
                           &data_parallel_strategy,
                           &bulk_synchronous_strategy,
                           &merged_gradient_strategy,
