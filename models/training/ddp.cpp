@@ -1,11 +1,13 @@
 #include "models/training/ddp.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "models/assumption.h"
 #include "models/training/step_builder.h"
+#include "models/training/zero_redundancy.h"
 #include "models/units/parse.h"
 
 namespace paceline::training {
@@ -16,7 +18,8 @@ using workload::TimedLayer;
 class DdpStep {
  public:
   explicit DdpStep(const StrategyRequest& request)
-      : workload_(request.workload),
+      : request_(request),
+        workload_(request.workload),
         ddp_(ddp_settings(request.settings)),
         passes_(ddp_.no_sync ? 1 : request.common.gradient_accumulation),
         common_(with_reduced_passes(request, ddp_)),
@@ -28,7 +31,14 @@ class DdpStep {
       forward(pass == 0);
       backward();
     }
-    return {step_.finish(reduced_), ddp_assumptions(ddp_)};
+    if (!request_.settings.get<bool>("zero_redundancy_optimizer")) {
+      return {step_.finish(reduced_), ddp_assumptions(ddp_)};
+    }
+    update_in_parts(step_, request_, request_.settings.get<bool>("parameters_as_bucket_view"),
+                    reduced_);
+    BuiltStep built{step_.take(), ddp_assumptions(ddp_)};
+    built.assumptions.add({unmeasured_strategy, "ddp with zero_redundancy_optimizer"});
+    return built;
   }
 
  private:
@@ -112,6 +122,7 @@ class DdpStep {
                       {});
   }
 
+  const StrategyRequest& request_;
   const workload::Workload& workload_;
   DdpSettings ddp_;
   std::uint32_t passes_;  // that reduce
@@ -126,7 +137,12 @@ BuiltStep build_ddp(const StrategyRequest& request) { return DdpStep(request).bu
 // Buckets stay from step to step; a gradient that is a view has its bucket's memory.
 ModelMemory ddp_memory(const StrategyRequest& request) {
   const bool are_views = request.settings.get<bool>("gradient_as_bucket_view");
-  return are_views ? model_and_wire_copies(request) : model_and_flat_gradients(request);
+  ModelMemory memory =
+      are_views ? model_and_wire_copies(request) : model_and_flat_gradients(request);
+  if (request.settings.get<bool>("zero_redundancy_optimizer")) {
+    memory.optimizer = fullest_states(request);
+  }
+  return memory;
 }
 
 constexpr DdpSettings ddp_defaults;
@@ -167,6 +183,11 @@ constexpr std::array ddp_keys{
     Key{"unused_search_time", settings::Time{}, Value(ddp_defaults.unused_search_time),
         "with find_unused_parameters: what its search takes a parameter, between forward and "
         "backward"},
+    Key{"zero_redundancy_optimizer", Flag{}, Value(false),
+        "each rank has the optimizer's states of some parameters, updates those, and sends them to "
+        "all"},
+    Key{"parameters_as_bucket_view", Flag{}, Value(false),
+        "with zero_redundancy_optimizer: one broadcast a rank, not one a parameter"},
     Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
 };
@@ -216,11 +237,24 @@ Assumptions ddp_assumptions(const DdpSettings& ddp) {
   return assumptions;
 }
 
+namespace {
+
+std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
+  const auto& settings = request.settings;
+  if (!settings.get<bool>("parameters_as_bucket_view")) return std::nullopt;
+  if (settings.get<bool>("zero_redundancy_optimizer")) return std::nullopt;
+  return Refusal{"sends no parameters that parameters_as_bucket_view would say something of",
+                 "add zero_redundancy_optimizer: true, or leave it out"};
+}
+
+}  // namespace
+
 constinit const Strategy ddp_strategy{
     .name = "ddp",
     .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
     .keys = ddp_keys,
     .build = build_ddp,
+    .refuse = refuse_ddp,
     .memory = ddp_memory,
 };
 

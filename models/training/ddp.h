@@ -21,6 +21,7 @@ namespace paceline::training {
 // all
 //   of that happens in every pass. Buffers are broadcast before a forward that follows one outside
 //   of no_sync: the first of a step (require_forward_param_sync, nn/parallel/distributed.py).
+// - with zero_redundancy_optimizer each rank updates a part of the parameters (zero_redundancy.h).
 extern const Strategy ddp_strategy;
 
 }  // namespace paceline::training

@@ -28,6 +28,13 @@ constexpr auto words_of(Sharding) {
   return std::array{Word{full, "full"}, Word{hybrid, "hybrid"}};
 }
 
+enum class Wrap { layers, blocks };
+
+constexpr auto words_of(Wrap) {
+  using enum Wrap;
+  return std::array{Word{layers, "layers"}, Word{blocks, "blocks"}};
+}
+
 enum class BackwardPrefetch { pre, post, none };
 
 constexpr auto words_of(BackwardPrefetch) {
@@ -71,6 +78,25 @@ std::vector<std::size_t> unit_begins(std::span<const TimedLayer> layers, Element
   return begins;
 }
 
+// Where units of whole blocks begin: each block, and what is before, between and behind them.
+std::vector<std::size_t> block_begins(std::span<const TimedLayer> layers) {
+  std::vector<std::size_t> begins{0};
+  for (std::size_t i = 1; i < layers.size(); ++i) {
+    if (layers[i].block != layers[i - 1].block) begins.push_back(i);
+  }
+  return begins;
+}
+
+// The last one is the end of the layers.
+std::vector<std::size_t> unit_borders(const StrategyRequest& request) {
+  const std::span<const TimedLayer> layers = request.workload.layers;
+  const ElementCount minimum(request.settings.get<std::uint64_t>("min_num_params"));
+  const bool are_blocks = request.settings.get<Wrap>("wrap") == Wrap::blocks;
+  auto borders = are_blocks ? block_begins(layers) : unit_begins(layers, minimum);
+  borders.push_back(layers.size());
+  return borders;
+}
+
 Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
   Unit unit{layers.front().name, {}, {}, {}};
   for (const TimedLayer& layer : layers) {
@@ -102,12 +128,10 @@ Group sharing(const StrategyRequest& request) {
 std::vector<Unit> units_of(const StrategyRequest& request) {
   const RankCount ranks = group_cluster(request.cluster, sharing(request)).ranks();
   const std::span<const TimedLayer> layers = request.workload.layers;
-  auto begins =
-      unit_begins(layers, ElementCount(request.settings.get<std::uint64_t>("min_num_params")));
-  begins.push_back(layers.size());
+  const auto borders = unit_borders(request);
   std::vector<Unit> units;
-  for (std::size_t u = 0; u + 1 < begins.size(); ++u) {
-    units.push_back(unit_of(layers.subspan(begins[u], begins[u + 1] - begins[u]), ranks));
+  for (std::size_t u = 0; u + 1 < borders.size(); ++u) {
+    units.push_back(unit_of(layers.subspan(borders[u], borders[u + 1] - borders[u]), ranks));
   }
   return units;
 }
@@ -155,6 +179,8 @@ class FsdpStep {
         shards_(group_cluster(request.cluster, group_).ranks().value()),
         prefetch_(request.settings.get<BackwardPrefetch>("backward_prefetch")),
         reshards_(request.settings.get<bool>("reshard_after_forward")),
+        prefetches_forward_(request.settings.get<bool>("forward_prefetch")),
+        keeps_gradients_(request.settings.get<bool>("unsharded_accumulation")),
         limiter_(request.settings.get<bool>("limit_all_gathers")) {
     if (group_ == Group::node && request.cluster.nodes > 1) {
       across_ = step_.add_lane({"across nodes", LaneKind::communication});
@@ -163,12 +189,14 @@ class FsdpStep {
 
   BuiltStep build() {
     last_compute_ = step_.input();
-    for (std::uint32_t pass = 0; pass < request_.common.gradient_accumulation; ++pass) {
+    const std::uint32_t passes = request_.common.gradient_accumulation;
+    for (std::uint32_t pass = 0; pass < passes; ++pass) {
       // The stream of all-gathers waits for the one of compute (_root_pre_forward).
       pass_begins_after_ = last_compute_;
+      const bool reduces = !keeps_gradients_ || pass + 1 == passes;
       forward();
-      backward();
-      take_shards(pass > 0);
+      backward(reduces, pass > 0);
+      if (reduces) take_shards(!keeps_gradients_ && pass > 0);
     }
     step_.compute("optimizer", OperationKind::optimizer,
                   request_.workload.optimizer * (1.0 / shards_), {});
@@ -201,8 +229,11 @@ class FsdpStep {
   }
 
   void forward() {
-    for (Unit& unit : units_) {
-      gather(unit, {});
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      Unit& unit = units_[u];
+      if (!unit.gathered) gather(unit, {});
+      const bool has_next = u + 1 < units_.size() && !units_[u + 1].gathered;
+      if (prefetches_forward_ && has_next) gather(units_[u + 1], {});
       const OperationId done =
           step_.compute(unit.name, OperationKind::forward, unit.forward, *unit.gathered);
       const bool is_root = &unit == &units_.front();
@@ -212,7 +243,8 @@ class FsdpStep {
     }
   }
 
-  void backward() {
+  // Gradients that are kept whole are those of a pass without reduction, and add up.
+  void backward(bool reduces, bool follows_another) {
     limiter_.pass();  // the root's hook comes first; its parameters are there
     for (std::size_t u = units_.size(); u-- > 0;) {
       Unit& unit = units_[u];
@@ -221,11 +253,21 @@ class FsdpStep {
       if (next != nullptr && prefetch_ == BackwardPrefetch::pre) gather(*next, {});
       const OperationId done =
           step_.compute(unit.name, OperationKind::backward, unit.backward, *unit.gathered);
-      limiter_.freed_by(done);
-      unit.gathered.reset();
+      if (reduces || reshards_) {  // _should_free_in_backward
+        limiter_.freed_by(done);
+        unit.gathered.reset();
+      }
       if (next != nullptr && prefetch_ == BackwardPrefetch::post) gather(*next, {done});
-      reduce(unit);
+      if (keeps_gradients_ && follows_another) add_up(unit);
+      if (reduces) reduce(unit);
     }
+    if (!reduces) last_compute_ = step_.last();
+  }
+
+  void add_up(const Unit& unit) {
+    Seconds time;
+    for (const FlatParameter& flat : unit.parameters) time += kernel(flat.count, flat.type, 3);
+    step_.compute(unit.name + " accumulate", OperationKind::copy, time, {});
   }
 
   void reduce(const Unit& unit) {
@@ -287,7 +329,7 @@ class FsdpStep {
   Group group_;           // that shares one set of shards
   std::uint32_t shards_;  // of each array
   BackwardPrefetch prefetch_;
-  bool reshards_;
+  bool reshards_, prefetches_forward_, keeps_gradients_;
   RateLimiter limiter_;
   std::optional<LaneId> across_;      // where shards are reduced across nodes
   std::vector<OperationId> reduced_;  // in this pass
@@ -315,16 +357,24 @@ Bytes largest_neighbours(std::span<const Bytes> sizes, std::size_t units) {
 
 // How many units are gathered at once, beside the root: the one that computes and, with a limit,
 // the next or the one whose free is pending; both of them where the next is gathered before this
-// one's backward. Without a limit the host, which is never late, gathers all.
+// one's forward or backward. Without a limit the host, which is never late, gathers all.
 std::size_t gathered_at_once(const StrategyRequest& request, std::size_t units) {
   const auto prefetch = request.settings.get<BackwardPrefetch>("backward_prefetch");
   const bool reshards = request.settings.get<bool>("reshard_after_forward");
   if (!reshards || !request.settings.get<bool>("limit_all_gathers")) return units;
-  return prefetch == BackwardPrefetch::pre ? 3 : 2;
+  const bool is_ahead =
+      prefetch == BackwardPrefetch::pre || request.settings.get<bool>("forward_prefetch");
+  return is_ahead ? 3 : 2;
+}
+
+// Whether passes but the last keep whole gradients.
+bool keeps_gradients(const StrategyRequest& request) {
+  return request.common.gradient_accumulation > 1 &&
+         request.settings.get<bool>("unsharded_accumulation");
 }
 
 // Shards of everything; what is gathered; and whole gradients of two units, of which one is
-// computed and the other reduced.
+// computed and the other reduced: casts of theirs beside those of all units, where those are kept.
 ModelMemory fsdp_memory(const StrategyRequest& request) {
   const std::uint64_t shards = group_cluster(request.cluster, sharing(request)).ranks().value();
   const workload::Optimizer& optimizer = request.workload.optimizer_states;
@@ -332,7 +382,7 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
   std::vector<Bytes> sizes, gradients;
   for (const Unit& unit : units_of(request)) {
     sizes.push_back(size_of(unit));
-    gradients.push_back(sizes.back());
+    gradients.push_back(keeps_gradients(request) ? Bytes(0) : sizes.back());
     for (const FlatParameter& flat : unit.parameters) {
       const ElementCount shard(flat.padded.value() / shards);
       memory.parameters += shard * element_size(flat.type);
@@ -342,14 +392,40 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
     }
   }
   memory.gradients = memory.parameters;
+  if (keeps_gradients(request)) {
+    for (const Bytes size : sizes) memory.gathered += size;
+  }
   const auto others = std::span(sizes).subspan(1);
-  memory.gathered = sizes.front() +
-                    largest_neighbours(others, gathered_at_once(request, others.size())) +
-                    largest_neighbours(gradients, 2);
+  memory.gathered += sizes.front() +
+                     largest_neighbours(others, gathered_at_once(request, others.size())) +
+                     largest_neighbours(gradients, 2);
   return memory;
 }
 
+// What is recomputed is a part of one unit: of several they would be gathered again for it.
+std::optional<Refusal> refuse_units(const StrategyRequest& request) {
+  const std::span<const TimedLayer> layers = request.workload.layers;
+  const auto blocks = workload::blocks_of(layers);
+  const bool are_blocks = request.settings.get<Wrap>("wrap") == Wrap::blocks;
+  if (are_blocks && request.settings.is_given("min_num_params")) {
+    return Refusal{"has units of whole blocks with wrap: blocks, whatever min_num_params says",
+                   "leave one of them out"};
+  }
+  if (are_blocks && workload::segments_of(blocks, {1}).empty()) {
+    return Refusal{"finds no blocks in " + request.workload.name, "take wrap: layers"};
+  }
+  const auto borders = unit_borders(request);
+  for (const auto& segment : workload::segments_of(blocks, request.common.checkpoints)) {
+    const auto inside = std::ranges::upper_bound(borders, segment.begin);
+    if (inside == borders.end() || *inside >= segment.end) continue;
+    return Refusal{"recomputes within its units only, and some checkpoint holds layers of several",
+                   "take wrap: blocks with blocks_per_checkpoint: 1, or a larger min_num_params"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
+  if (auto refusal = refuse_units(request)) return refusal;
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
   if (sharing(request) == Group::all || is_possible) return std::nullopt;
@@ -367,6 +443,16 @@ constexpr std::array fsdp_keys{
                   settings::Value(std::uint64_t{0}),
                   "layers join until a unit has so many parameters; 0: every layer with parameters "
                   "is one"},
+    settings::Key{"wrap", settings::OneOf{settings::texts_of<Wrap>},
+                  settings::value_of(Wrap::layers),
+                  "units: layers, or what min_num_params makes of them; or each of the network's "
+                  "blocks and what is between them (transformer_auto_wrap_policy)"},
+    settings::Key{"forward_prefetch", settings::Flag{}, settings::Value(false),
+                  "the next unit is gathered before the forward of this one"},
+    settings::Key{
+        "unsharded_accumulation", settings::Flag{}, settings::Value(false),
+        "no_sync around all passes of gradient_accumulation but the last: they keep whole "
+        "gradients, and do not reduce them"},
     settings::Key{"reshard_after_forward", settings::Flag{}, settings::Value(true),
                   "parameters are freed after the forward and gathered again (FULL_SHARD), or kept "
                   "(SHARD_GRAD_OP)"},

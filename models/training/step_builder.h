@@ -43,6 +43,10 @@ class StepBuilder {
                          std::vector<OperationId> after);
   OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
                       std::vector<OperationId> after);
+  // The operation that was added last. Precondition: there is one.
+  [[nodiscard]] OperationId last() const {
+    return static_cast<OperationId>(program_.operations.size() - 1);
+  }
   [[nodiscard]] LaneId compute_lane() const { return compute_; }
   [[nodiscard]] LaneId communication_lane() const { return communication_; }
   // When an operation of the compute lane ends on a rank that nothing else holds back.

@@ -9,6 +9,7 @@
 #include "models/training/bulk_synchronous.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
+#include "models/training/deepspeed_zero.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
@@ -28,6 +29,7 @@ constexpr std::array rows{&ddp_strategy,
                           &apex_ddp_strategy,
                           &horovod_strategy,
                           &fsdp_strategy,
+                          &deepspeed_zero_strategy,
                           &data_parallel_strategy,
                           &parameter_server_strategy,
                           &bulk_synchronous_strategy,
@@ -37,10 +39,22 @@ constexpr std::array rows{&ddp_strategy,
 
 constexpr Value one{std::uint64_t{1}};
 
+constexpr settings::Needs of_checkpoints{"activation_checkpointing",
+                                         {"blocks"},
+                                         "means nothing without activation_checkpointing: blocks",
+                                         "write activation_checkpointing: blocks, or leave it out"};
+
 constexpr std::array keys_of_all{
     Key{"gradient_accumulation", settings::Count{1, 1'000'000}, one, "passes a step"},
     Key{"collectives_in_flight", settings::Count{1, 1024}, "by library",
         "of one group of ranks at a time: NCCL and MPI 1, Gloo 2"},
+    Key{"activation_checkpointing", settings::OneOf{settings::texts_of<ActivationCheckpointing>},
+        settings::value_of(ActivationCheckpointing::none),
+        "blocks: of the network's blocks only the inputs are kept, and their forward is run again "
+        "in the backward, which single_gpu_throughput then is measured with. Blocks are what a "
+        "network's file repeats; of `layers` each is one"},
+    Key{"blocks_per_checkpoint", settings::Count{1, 100'000}, one,
+        "blocks of which one input is kept", "", of_checkpoints},
     Key{"input_time", settings::Time{}, Value(Seconds(0)), "a step, not overlapped"},
     Key{"optimizer.kind", settings::OneOf{settings::texts_of<OptimizerKind>},
         settings::value_of(OptimizerKind::sgd_momentum),

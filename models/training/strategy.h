@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "models/training/memory.h"
 #include "models/training/scheduler.h"
 #include "models/training/step_program.h"
+#include "models/workload/checkpoints.h"
 #include "models/workload/workload.h"
 
 namespace paceline::training {
@@ -27,6 +29,7 @@ struct CommonSettings {
   // precision); buckets are still assigned by the parameters' bytes. nullopt: they travel as they
   // are.
   std::optional<workload::DataType> wire_type;
+  workload::Checkpoints checkpoints = {};  // the workload's backward has their recomputation
   // As calls of Gloo and MPI return when they are done; NCCL's are only launched.
   bool calls_hold_host = false;
 };
@@ -109,5 +112,12 @@ struct Strategy {
 // All parameter tensors in registration order.
 [[nodiscard]] std::vector<workload::ParameterTensor> gradient_tensors(
     const workload::Workload& workload);
+
+// Of the key activation_checkpointing.
+enum class ActivationCheckpointing { none, blocks };
+constexpr auto words_of(ActivationCheckpointing) {
+  using enum ActivationCheckpointing;
+  return std::array{Word{none, "none"}, Word{blocks, "blocks"}};
+}
 
 }  // namespace paceline::training

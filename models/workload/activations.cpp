@@ -1,6 +1,8 @@
 #include "models/workload/activations.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,21 +14,57 @@ struct KeptAs {
   bool narrow = false, wide = false;
 };
 
+// What a set of layers keeps: those that are added, in forward order, beside those that are
+// skipped.
 class KeptTensors {
  public:
-  explicit KeptTensors(std::span<const Layer> layers) : layers_(layers), kept_(layers.size()) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const Kept& kept = layers[i].kept;
-      if (kept.needs_input) keep_input(i);
-      if (kept.needs_output) keep(i, kept.is_wide);
-      if (kept.output > 0) last_of_size_[kept.output] = i;
+  explicit KeptTensors(std::span<const Layer> layers) : layers_(layers), kept_(layers.size()) {}
+
+  // A layer whose backward reads what it needs.
+  void add(std::size_t layer) {
+    const Kept& kept = layers_[layer].kept;
+    if (kept.needs_input) keep_input(layer);
+    if (kept.needs_output) keep(layer, kept.is_wide);
+    scores_ += kept.scores;
+    indices_ += kept.indices;
+    cast(layer);
+    skip(layer);
+  }
+
+  // A layer that is recomputed before its backward reads anything.
+  void skip(std::size_t layer) {
+    if (layers_[layer].kept.output > 0) last_of_size_[layers_[layer].kept.output] = layer;
+  }
+
+  // A layer's copies of its weights.
+  void cast(std::size_t layer) { cast_weights_ += layers_[layer].kept.cast_weights; }
+
+  // The input of a segment whose first layer this is; nothing where no layer makes it.
+  void keep_input_of_segment(std::size_t first) {
+    for (std::size_t maker = first; maker-- > 0;) {
+      if (layers_[maker].kept.output <= 0) continue;
+      return keep(maker, layers_[maker].kept.is_wide || layers_[first].kept.is_wide);
     }
   }
 
-  // Elements of a sample that are kept at least as 16 bits, and those kept as fp32.
-  [[nodiscard]] double narrow() const { return own_.narrow + sum(&KeptAs::narrow); }
-  [[nodiscard]] double wide() const { return own_.wide + sum(&KeptAs::wide); }
-  // Those that are kept at all.
+  [[nodiscard]] Bytes size(std::uint32_t batch, Precision precision) const {
+    const double wide = static_cast<double>(element_size(DataType::float32).value());
+    const double narrow = static_cast<double>(element_size(DataType::float16).value());
+    double of_sample = indices_ * static_cast<double>(element_size(DataType::int64).value());
+    double of_batch = 0;
+    if (precision == Precision::amp) {
+      of_sample += (own_.narrow + sum(&KeptAs::narrow)) * narrow +
+                   (own_.wide + sum(&KeptAs::wide)) * wide + scores_ * (narrow + wide);
+      of_batch = cast_weights_ * narrow;
+    } else {
+      const bool is_wide = precision == Precision::fp32 || precision == Precision::tf32;
+      of_sample += (any() + scores_) * (is_wide ? wide : narrow);
+    }
+    return Bytes(of_sample * batch + of_batch);
+  }
+
+ private:
+  // Elements of a sample that are kept at all.
   [[nodiscard]] double any() const {
     double elements = own_.narrow + own_.wide;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
@@ -35,7 +73,6 @@ class KeptTensors {
     return elements;
   }
 
- private:
   void keep(std::size_t layer, bool as_wide) {
     (as_wide ? kept_[layer].wide : kept_[layer].narrow) = true;
   }
@@ -83,30 +120,42 @@ class KeptTensors {
   struct {
     double narrow = 0, wide = 0;
   } own_;  // inputs that no layer makes
+  double scores_ = 0, indices_ = 0, cast_weights_ = 0;
 };
+
+// What is kept once the layers up to `end` are done, and of their segments the one that begins at
+// `recomputed` once more. nullopt: the forward is done, and autocast still has its copies of all
+// weights.
+Bytes kept_until(std::span<const Layer> layers, std::span<const Segment> segments, std::size_t end,
+                 std::optional<std::size_t> recomputed, std::uint32_t batch, Precision precision) {
+  KeptTensors tensors(layers);
+  auto segment = segments.begin();
+  for (std::size_t i = 0; i < end; ++i) {
+    if (segment != segments.end() && i == segment->end) ++segment;
+    const bool is_inside = segment != segments.end() && i >= segment->begin;
+    if (is_inside && i == segment->begin) tensors.keep_input_of_segment(i);
+    if (is_inside && recomputed != segment->begin) {
+      tensors.skip(i);
+      if (!recomputed) tensors.cast(i);
+    } else {
+      tensors.add(i);
+    }
+  }
+  return tensors.size(batch, precision);
+}
 
 }  // namespace
 
-Bytes activation_bytes(const Network& network, std::uint32_t batch, Precision precision) {
-  const KeptTensors tensors(network.layers);
-  double scores = 0, indices = 0, cast_weights = 0;
-  for (const Layer& layer : network.layers) {
-    scores += layer.kept.scores;
-    indices += layer.kept.indices;
-    cast_weights += layer.kept.cast_weights;
+Bytes activation_bytes(const Network& network, std::uint32_t batch, Precision precision,
+                       Checkpoints checkpoints) {
+  const std::span<const Layer> layers = network.layers;
+  const auto segments = segments_of(blocks_of(layers), checkpoints);
+  Bytes most = kept_until(layers, segments, layers.size(), std::nullopt, batch, precision);
+  for (const Segment& segment : segments) {
+    most =
+        std::max(most, kept_until(layers, segments, segment.end, segment.begin, batch, precision));
   }
-  const double wide = static_cast<double>(element_size(DataType::float32).value());
-  const double narrow = static_cast<double>(element_size(DataType::float16).value());
-  double of_sample = indices * static_cast<double>(element_size(DataType::int64).value());
-  double of_batch = 0;
-  if (precision == Precision::amp) {
-    of_sample += tensors.narrow() * narrow + tensors.wide() * wide + scores * (narrow + wide);
-    of_batch = cast_weights * narrow;
-  } else {
-    const bool is_wide = precision == Precision::fp32 || precision == Precision::tf32;
-    of_sample += (tensors.any() + scores) * (is_wide ? wide : narrow);
-  }
-  return Bytes(of_sample * batch + of_batch);
+  return most;
 }
 
 }  // namespace paceline::workload

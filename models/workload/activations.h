@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "models/workload/checkpoints.h"
 #include "models/workload/workload.h"
 
 namespace paceline::workload {
@@ -17,9 +18,15 @@ namespace paceline::workload {
 // keeps a 16-bit copy of its weights. Source of what is computed in which type: the list of CUDA
 // operations in PyTorch's documentation of torch.amp.
 //
+// Of a checkpointed segment only its input is kept, the output of the layer before it: with amp in
+// fp32 where autocast computes that layer or the segment's first in fp32. The result is the most
+// that is kept at once: when the forward is done, or when the backward has recomputed one of the
+// segments, has freed what came after it, and still keeps what came before. With n equal segments
+// that is the sum of Chen et al., section 4.1: n inputs and one segment.
+//
 // Not in it: dropout's masks and outputs, statistics of normalisations, indices of embeddings,
-// workspaces, and what a kernel needs while it runs. No layer is recomputed.
+// workspaces, and what a kernel needs while it runs.
 [[nodiscard]] Bytes activation_bytes(const Network& network, std::uint32_t batch,
-                                     Precision precision);
+                                     Precision precision, Checkpoints checkpoints);
 
 }  // namespace paceline::workload

@@ -112,7 +112,7 @@ Seconds pass_time(const PassCost& cost, std::uint32_t batch, Precision precision
 
 TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                       const Device& device) {
-  TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers};
+  TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers, layer.block};
   if (const auto* given = std::get_if<GivenTime>(&layer.cost)) {
     timed.forward = given->forward;
     timed.backward = given->backward;

@@ -57,6 +57,10 @@ struct Kept {
   double cast_weights = 0;  // that autocast makes 16-bit copies of, once whatever the batch
 };
 
+// Which of the network's blocks a layer is in, counted from 0: the repetitions of repeated layers,
+// such as the layers of a transformer. nullopt: none.
+using Block = std::optional<std::uint32_t>;
+
 // Layers come in forward order, which is also the order of registration.
 struct Layer {
   std::string name;
@@ -64,6 +68,7 @@ struct Layer {
   std::vector<BufferTensor> buffers;
   std::variant<ModelledCost, GivenTime> cost;
   Kept kept = {};
+  Block block = {};
 };
 
 struct Network {
@@ -130,6 +135,7 @@ struct TimedLayer {
   Seconds backward;
   std::vector<ParameterTensor> parameters;
   std::vector<BufferTensor> buffers;
+  Block block = {};
 };
 
 // One rank's share of a step, before any strategy adds communication.

@@ -129,6 +129,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
   Section workload = file.below("workload"), training = file.below("training");
+  scenario.training.checkpoints = checkpoints_of(training);
   load_workload(workload, overrides, scenario);
   Section cluster = file.below("cluster");
   scenario.calibration = calibration_of(cluster);

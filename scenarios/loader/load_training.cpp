@@ -63,7 +63,8 @@ void refuse_keys_of_others(Section& training, Scenario& scenario) {
   for (const settings::Key& key : training_keys()) {
     const std::string_view owner = key.needs.values.front();
     const std::string name(settings::top_of(key));
-    if (owner.empty() || owner == strategy.name || !training.map().has(name)) continue;
+    const bool is_foreign = key.needs.key == "strategy" && owner != strategy.name;
+    if (!is_foreign || !training.map().has(name)) continue;
     if (is_replaced && !is_set(scenario, "training." + name)) {
       training.leave_out(key.name);
       scenario.assumptions.add({foreign_key, name, {std::string(owner)}});
@@ -75,6 +76,26 @@ void refuse_keys_of_others(Section& training, Scenario& scenario) {
         fmt::format("{} is a key of strategy {}, not of {}", name, owner, strategy.name),
         fmt::format("leave it out, or take strategy: {}", owner));
   }
+}
+
+training::ActivationCheckpointing checkpointing_of(const Section& training) {
+  return *training.find<training::ActivationCheckpointing>("activation_checkpointing");
+}
+
+// What is recomputed joins the backward.
+void recompute_checkpoints(Section& training, Scenario& scenario) {
+  if (scenario.training.checkpoints == workload::Checkpoints{}) return;
+  const Field field = training.require("activation_checkpointing");
+  if (scenario.traced) {
+    field.fail("needs the blocks of a network, and a trace tells none",
+               "leave it out: traced compute has in it what was recomputed");
+  }
+  auto& layers = scenario.workload.layers;
+  if (segments_of(blocks_of(layers), scenario.training.checkpoints).empty()) {
+    field.fail(fmt::format("finds no blocks in {}", scenario.workload.name),
+               "leave it out, or put layers under repeat: in a network's file");
+  }
+  recompute(layers, scenario.training.checkpoints);
 }
 
 bool load_optimizer(const Section& training, Scenario& scenario) {
@@ -95,6 +116,12 @@ std::span<const settings::Key> training_keys() {
   return keys;
 }
 
+workload::Checkpoints checkpoints_of(Section& training) {
+  const auto blocks = training.get<std::uint32_t>("blocks_per_checkpoint");
+  const bool has_any = checkpointing_of(training) == training::ActivationCheckpointing::blocks;
+  return {has_any ? blocks : 0};
+}
+
 bool load_training(Section& section, Scenario& scenario) {
   scenario.strategy = training::find_strategy(section.get<std::string_view>("strategy"));
   refuse_keys_of_others(section, scenario);
@@ -105,6 +132,7 @@ bool load_training(Section& section, Scenario& scenario) {
       section.find<std::uint32_t>("collectives_in_flight")
           .value_or(cost::default_in_flight(scenario.collective.library));
   scenario.training.calls_hold_host = scenario.collective.library != cost::Library::nccl;
+  recompute_checkpoints(section, scenario);
   if (section.is_given("input_time")) scenario.workload.input = section.get<Seconds>("input_time");
   return load_optimizer(section, scenario);
 }

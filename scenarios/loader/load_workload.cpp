@@ -125,7 +125,10 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
     if (layers.size() + repeat > items_max || tensors > items_max) {
       entry.fail(fmt::format("makes more than {} layers or tensors", items_max), "");
     }
-    for (std::uint64_t i = 0; i < repeat; ++i) layers.push_back(layer);
+    for (std::uint64_t i = 0; i < repeat; ++i) {
+      layer.block = static_cast<std::uint32_t>(layers.size());
+      layers.push_back(layer);
+    }
   }
   for (const auto& [path, field] : overrides) {
     if (path.rfind(list.path() + ".", 0) != 0) continue;
@@ -145,13 +148,15 @@ void require_arithmetic(const Field& device, const Device& loaded, Precision pre
 }
 
 void read_model(Section& section, const Field& model, const Precisions& precision,
-                const Field& device, Workload& workload) {
+                const Field& device, Scenario& scenario) {
+  Workload& workload = scenario.workload;
   const NetworkOptions options{.sequence = section.find<std::uint64_t>("sequence"),
                                .pretraining_heads = section.get<bool>("pretraining_heads")};
   require_arithmetic(device, workload.device, precision.compute);
   const workload::Network network = load_network(model, options);
   workload.name = network.name;
-  workload.activations = activation_bytes(network, workload.batch_per_gpu, precision.compute);
+  workload.activations = activation_bytes(network, workload.batch_per_gpu, precision.compute,
+                                          scenario.training.checkpoints);
   for (const workload::Layer& layer : network.layers) {
     workload.layers.push_back(
         time_layer(layer, workload.batch_per_gpu, precision.compute, workload.device));
@@ -187,7 +192,7 @@ void load_workload(Section& section, const Overrides& overrides, Scenario& scena
     workload.name = "layers";
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
   } else {
-    read_model(section, section.require("model"), precision, device, workload);
+    read_model(section, section.require("model"), precision, device, scenario);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
+#include "models/training/deepspeed_zero.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
@@ -27,6 +28,13 @@ using training::two_layers;
 TEST(Strategies, FsdpTakesItsTwoLayers) {
   expect_step(point_of(training::fsdp_strategy, two_layers(), {{}, {}, 2}), 17e-3);
   expect_step(point_of(training::fsdp_strategy, two_layers(), {{}, {}, 4}), 19.5e-3);
+}
+
+// All gradients in one bucket of 6 MB: backward until 12, its all-reduce takes 6 ms on two ranks
+// and 9 on four, a half or a quarter of the optimizer 1 or 0.5, all parameters 3 or 4.5.
+TEST(Strategies, DeepspeedTakesItsTwoLayers) {
+  expect_step(point_of(training::deepspeed_zero_strategy, two_layers(), {{}, {}, 2}), 22e-3);
+  expect_step(point_of(training::deepspeed_zero_strategy, two_layers(), {{}, {}, 4}), 26e-3);
 }
 
 // Two nodes of two: within a node as on two ranks above, but that the shards of b, 2 MB, are

@@ -248,6 +248,7 @@ class NetworkReader {
     for (std::uint64_t i = from; i < from + repeat; ++i) {
       counter_ = std::to_string(i);
       read_list(inner);
+      ++blocks_;
     }
     repeating_ = false;
   }
@@ -260,6 +261,7 @@ class NetworkReader {
       LayerReader reader(layer, counted(name->text()), sequence_, layers_.empty());
       Layer read = (reader.*kind.read)();
       reader.finish();
+      if (repeating_) read.block = blocks_;
       return read;
     }
     std::vector<std::string_view> known;
@@ -277,6 +279,7 @@ class NetworkReader {
   std::uint64_t sequence_;
   bool repeating_ = false;
   std::string counter_;
+  std::uint32_t blocks_ = 0;  // that were read
   std::vector<Layer> layers_;
 };
 

@@ -101,6 +101,96 @@ TEST(Fsdp, LimitsItsAllGathers) {
   }
 }
 
+// Ahead by one more: d is not held back, and e by the free of b, where without it it is by that of
+// c.
+TEST(Fsdp, GathersOneAheadOfTheForward) {
+  const auto workload =
+      workload_of({layer_of("a", 1, 1, 8), layer_of("b", 1, 1, 8), layer_of("c", 1, 1, 8),
+                   layer_of("d", 1, 1, 8), layer_of("e", 1, 1, 8)});
+  for (const bool is_ahead : {true, false}) {
+    const auto program = build(fsdp_strategy, workload, {{{"forward_prefetch", is_ahead}}, {}, 2});
+    const auto of = [&](const char* name) {
+      return program.operations[id_of(program, name, OperationKind::collective)].after;
+    };
+    const Ids b{id_of(program, "b", OperationKind::forward)};
+    const Ids c{id_of(program, "c", OperationKind::forward)};
+    EXPECT_EQ(of("d all-gather"), is_ahead ? Ids{} : b);
+    EXPECT_EQ(of("e all-gather"), is_ahead ? b : c);
+    const auto d = id_of(program, "d all-gather", OperationKind::collective);
+    EXPECT_EQ(d < c.front(), is_ahead);
+  }
+}
+
+// A pass without its scatters takes 17 ms, as above; the other 19. With SHARD_GRAD_OP the first
+// has its backward until 16, and all is gathered for the other: forward 16-19, backward c 19-22, b
+// 25, a 28, scatter a 28-30.
+TEST(Fsdp, KeepsWholeGradientsUntilTheLastPass) {
+  const auto step = [](bool reshards) {
+    Told told{{{"unsharded_accumulation", true}, {"reshard_after_forward", reshards}}, {}, 2};
+    told.common.gradient_accumulation = 2;
+    return step_of_three(told);
+  };
+  EXPECT_NEAR(step(true), 17 + 19 + 1, 1e-9);
+  EXPECT_NEAR(step(false), 30 + 1, 1e-9);
+}
+
+// 12 floats, 48 B at 1 GB/s: read twice and written once in the passes after the first.
+TEST(Fsdp, AddsUpWholeGradients) {
+  auto workload = workload_of({layer_of("a", 1, 1, 12)});
+  workload.device.memory_bandwidth = BytesPerSecond(1e9);
+  Told told{{{"unsharded_accumulation", true}}, {}, 2};
+  told.common.gradient_accumulation = 3;
+  const auto program = build(fsdp_strategy, workload, told);
+  for (const std::size_t number : {0U, 1U}) {
+    const auto id = id_of(program, "a accumulate", OperationKind::copy, number);
+    EXPECT_NEAR(time_of(program, id).value() * 1e9, 3 * 48, 1e-9);
+  }
+  EXPECT_EQ(calls_of(program, Collective::reduce_scatter).size(), 1U);
+}
+
+workload::Workload with_blocks() {
+  auto workload =
+      workload_of({layer_of("stem", 1, 1, 8), layer_of("a", 1, 1, 8), layer_of("b", 1, 1, 8),
+                   layer_of("c", 1, 1, 8), layer_of("head", 1, 1, 8)});
+  workload.layers[1].block = workload.layers[2].block = 0;
+  workload.layers[3].block = 1;
+  return workload;
+}
+
+TEST(Fsdp, WrapsBlocks) {
+  const auto program = build(fsdp_strategy, with_blocks(), {{{"wrap", std::uint64_t{1}}}, {}, 2});
+  std::vector<std::uint64_t> counts;
+  for (const Call& call : calls_of(program, Collective::reduce_scatter)) {
+    counts.push_back(call.count);
+  }
+  EXPECT_EQ(counts, (std::vector<std::uint64_t>{8, 8, 16, 8}));
+}
+
+std::string refusal_of(const std::map<std::string, settings::Value>& values,
+                       std::uint32_t checkpointed) {
+  settings::Settings settings(fsdp_strategy.keys);
+  for (const auto& [name, value] : values) settings.set(name, value);
+  const auto workload = with_blocks();
+  CommonSettings common;
+  common.checkpoints = {checkpointed};
+  const auto refusal = fsdp_strategy.refuse({workload, cluster_of({{}, {}, 2}), settings, common});
+  return refusal ? refusal->what : "";
+}
+
+// Block 0 has two layers. Eight parameters a layer: with a minimum of 40 all are one unit.
+TEST(Fsdp, RecomputesWithinItsUnitsOnly) {
+  const std::string refused =
+      "recomputes within its units only, and some checkpoint holds layers of several";
+  const settings::Value blocks{std::uint64_t{1}};
+  EXPECT_EQ(refusal_of({}, 0), "");
+  EXPECT_EQ(refusal_of({}, 1), refused);
+  EXPECT_EQ(refusal_of({{"wrap", blocks}}, 1), "");
+  EXPECT_EQ(refusal_of({{"wrap", blocks}}, 2), refused);
+  EXPECT_EQ(refusal_of({{"min_num_params", std::uint64_t{40}}}, 2), "");
+  EXPECT_EQ(refusal_of({{"wrap", blocks}, {"min_num_params", std::uint64_t{40}}}, 0),
+            "has units of whole blocks with wrap: blocks, whatever min_num_params says");
+}
+
 // 3 + 4 parameters reach 7, 5 + 2 do; the 1 left over joins them. Seven are padded to 9, eight as
 // well.
 TEST(Fsdp, JoinsSmallLayersAndPadsUnits) {

@@ -109,8 +109,72 @@ TEST(Memory, OfFsdpGathersAsManyUnitsAsItsLimitLetsIt) {
   constexpr std::uint64_t pre = 0, post = 1;
   EXPECT_EQ(gathered({{"backward_prefetch", pre}}), megabytes(1 + (3 + 4 + 5) + 9));
   EXPECT_EQ(gathered({{"backward_prefetch", post}}), megabytes(1 + (4 + 5) + 9));
+  EXPECT_EQ(gathered({{"backward_prefetch", post}, {"forward_prefetch", true}}),
+            megabytes(1 + (3 + 4 + 5) + 9));
   EXPECT_EQ(gathered({{"limit_all_gathers", false}}), megabytes(15 + 9));
   EXPECT_EQ(gathered({{"reshard_after_forward", false}}), megabytes(15 + 9));
+}
+
+// Of 2 and 4 MB: both units gathered, 6 MB; whole gradients of two neighbours, 6 MB, or, when
+// passes add up, of all, also 6, and of two neighbours' casts 3 more.
+TEST(Memory, OfFsdpHasWholeGradientsThatAddUp) {
+  Told told{{{"unsharded_accumulation", true}}, {}, 2};
+  EXPECT_EQ(model_of("fsdp", two_layers(), told).gathered, megabytes(12));
+  told.common.wire_type = DataType::float16;
+  EXPECT_EQ(model_of("fsdp", two_layers(), told).gathered, megabytes(15));
+  told.common.gradient_accumulation = 2;
+  EXPECT_EQ(model_of("fsdp", two_layers(), told).gathered, megabytes(15));
+  const auto three = workload_of(
+      {layer_of("a", 1, 1, 250'000), layer_of("b", 1, 1, 250'000), layer_of("c", 1, 1, 250'000)});
+  told.common.wire_type = {};
+  EXPECT_EQ(model_of("fsdp", three, told).gathered, megabytes(3 + 3));
+  told.common.gradient_accumulation = 1;
+  EXPECT_EQ(model_of("fsdp", three, told).gathered, megabytes(3 + 2));
+}
+
+// _HYBRID_SHARD_ZERO2: a half of all on each GPU of a node, and all parameters gathered.
+TEST(Memory, OfHybridShardingOfGradientsGathersAll) {
+  const Told told{{{"sharding", std::uint64_t{1}}, {"reshard_after_forward", false}}, {}, 2, 2};
+  const auto three = workload_of({layer_of("a", 1, 1, 250'000), layer_of("b", 1, 1, 250'000),
+                                  layer_of("c", 1, 1, 250'000), layer_of("d", 1, 1, 250'000),
+                                  layer_of("e", 1, 1, 250'000), layer_of("f", 1, 1, 250'000)});
+  const ModelMemory model = model_of("fsdp", three, told);
+  EXPECT_EQ(model.parameters, megabytes(3));
+  EXPECT_EQ(model.optimizer, megabytes(3));
+  EXPECT_EQ(model.gathered, megabytes(6 + 2));
+}
+
+// The momentum of b, 4 MB, on one GPU and of a on the other.
+TEST(Memory, OfZeroRedundancyIsThatOfTheRankThatOwnsTheMost) {
+  const ModelMemory model =
+      model_of("ddp", two_layers(), {{{"zero_redundancy_optimizer", true}}, {}, 2});
+  EXPECT_EQ(model.parameters, megabytes(6));
+  EXPECT_EQ(model.gradients, megabytes(6));
+  EXPECT_EQ(model.optimizer, megabytes(4));
+}
+
+// On two GPUs a half of 6 MB of momentum, and of gradients in stage 2. A buffer of a million
+// floats, two when it overlaps, and a copy of what is reduced at once.
+TEST(Memory, OfDeepspeedIsItsStages) {
+  using Values = std::map<std::string, settings::Value>;
+  const auto model = [](Values values) {
+    values.emplace("reduce_bucket_size", std::uint64_t{1'000'000});
+    return model_of("deepspeed_zero", two_layers(), {std::move(values), {}, 2});
+  };
+  const ModelMemory first = model({}), second = model({{"stage", std::uint64_t{2}}});
+  for (const ModelMemory& one : {first, second}) {
+    EXPECT_EQ(one.parameters, megabytes(6));
+    EXPECT_EQ(one.optimizer, megabytes(3));
+    EXPECT_EQ(one.buckets, megabytes(4 + 4));
+    EXPECT_EQ(one.gathered, Bytes(0));
+  }
+  EXPECT_EQ(first.gradients, megabytes(6));
+  EXPECT_EQ(second.gradients, megabytes(3));
+  EXPECT_EQ(model({{"overlap_comm", true}}).buckets, megabytes(8 + 4));
+  EXPECT_EQ(model({{"reduce_scatter", false}}).buckets, megabytes(4));
+  EXPECT_EQ(model({{"contiguous_gradients", false}}).buckets, megabytes(4));
+  const Values larger{{"reduce_bucket_size", std::uint64_t{2'000'000}}};
+  EXPECT_EQ(model_of("deepspeed_zero", two_layers(), {larger, {}, 2}).buckets, megabytes(8 + 6));
 }
 
 // 8 floats on 5 ranks are padded to 10: 2 of each.
@@ -122,7 +186,9 @@ TEST(Memory, OfFsdpHasItsPadding) {
 
 // Rajbhandari, Rasley, Ruwase, He, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
 // Models", SC 2020, section 3.1 and figure 1: (2 + 2 + K) bytes a parameter with K = 12 of Adam in
-// mixed precision, for 7.5 billion parameters 120 GB; with all three sharded by 64, 1.9 GB.
+// mixed precision, for 7.5 billion parameters 120 GB; on 64 GPUs with the optimizer sharded 31.4
+// GB, with gradients too 16.6 GB, and with all three 1.9 GB. (4 + 12 / 64) * 7.5 = 31.40625, (2 +
+// 14 / 64) * 7.5 = 16.640625, 16 / 64 * 7.5 = 1.875.
 TEST(Memory, OfMixedPrecisionAdamIsThatOfZero) {
   auto workload = workload_of({layer_of("all", 1, 1, 7'500'000'000)});
   workload.layers[0].parameters[0].type = DataType::float16;
@@ -131,6 +197,11 @@ TEST(Memory, OfMixedPrecisionAdamIsThatOfZero) {
     return model.parameters + model.gradients + model.optimizer;
   };
   EXPECT_EQ(states(model_of("wait_free", workload, {{}, {}, 64})), megabytes(120'000));
+  const auto of_stage = [&](std::uint64_t stage) {
+    return states(model_of("deepspeed_zero", workload, {{{"stage", stage}}, {}, 64}));
+  };
+  EXPECT_EQ(of_stage(1), Bytes(31'406'250'000));
+  EXPECT_EQ(of_stage(2), Bytes(16'640'625'000));
   EXPECT_EQ(states(model_of("fsdp", workload, {{}, {}, 64})), megabytes(1'875));
 }
 

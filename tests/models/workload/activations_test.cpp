@@ -14,7 +14,7 @@ Layer sum(double n) { return with({2 * n, n}); }
 Layer layernorm(double n) { return with({n, n, true, false, true}); }
 
 Bytes kept_by(std::vector<Layer> layers, Precision precision, std::uint32_t batch = 1) {
-  return activation_bytes({"", std::move(layers)}, batch, precision);
+  return activation_bytes({"", std::move(layers)}, batch, precision, {});
 }
 
 // The input, 10 elements, and what the first product makes for the second, 20. Nobody needs the 30

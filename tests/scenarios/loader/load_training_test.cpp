@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,33 @@ TEST(Training, RefusesKeysOfOtherStrategies) {
   EXPECT_EQ(refused({{"training.reshard_after_forward", "false"}}),
             "command line: reshard_after_forward is a key of strategy fsdp, not of ddp; leave it "
             "out, or take strategy: fsdp");
+}
+
+// ResNet-50 has 3 + 4 + 6 + 3 blocks; what is before and behind them is not recomputed.
+TEST(Training, RecomputesCheckpointedBlocks) {
+  const auto backward = [](const Set& settings) {
+    return loaded(settings).workload.backward().value();
+  };
+  double forward = 0;
+  std::set<std::uint32_t> blocks;
+  for (const auto& layer : loaded({}).workload.layers) {
+    if (!layer.block) continue;
+    forward += layer.forward.value();
+    blocks.insert(*layer.block);
+  }
+  EXPECT_EQ(blocks.size(), 16U);
+  EXPECT_NEAR(backward({{"training.activation_checkpointing", "blocks"}}), backward({}) + forward,
+              1e-12);
+  EXPECT_EQ(backward({{"training.activation_checkpointing", "none"}}), backward({}));
+}
+
+TEST(Training, RefusesCheckpointsOfNothing) {
+  EXPECT_EQ(refused({{"workload.model", "vgg16"}, {"training.activation_checkpointing", "blocks"}}),
+            "command line: activation_checkpointing finds no blocks in vgg16; leave it out, or put "
+            "layers under repeat: in a network's file");
+  EXPECT_EQ(refused({{"training.blocks_per_checkpoint", "2"}}),
+            "command line: blocks_per_checkpoint means nothing without activation_checkpointing: "
+            "blocks; write activation_checkpointing: blocks, or leave it out");
 }
 
 TEST(Training, HoldsKeysToTheirTypes) {

@@ -1,5 +1,6 @@
 // The memory of shipped networks, and how `paceline run` says it.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -29,13 +30,10 @@ class MemoryReport : public testing::Test {
     return ended;
   }
 
-  json memory(const std::string& workload) {
+  json memory(const std::string& workload, std::vector<std::string> more = {}) {
     const auto scenario = changed(small_scenario, given_layers, "  " + workload + "\n");
-    return json::parse(run(scenario, {"--json", "-"}).out)
-        .at("points")
-        .at(0)
-        .at("predicted")
-        .at("memory");
+    more.insert(more.end(), {"--json", "-"});
+    return json::parse(run(scenario, more).out).at("points").at(0).at("predicted").at("memory");
   }
 
   static std::string with_model(const std::string& workload) {
@@ -75,7 +73,7 @@ TEST_F(MemoryReport, OfResNet50IsThatOfItsLayers) {
 // the MLP, 4 s b h of layer norms. Of these are dropout's, which our networks leave out: masks of
 // one byte behind attention and MLP (2 s b h), and of the scores a mask and an output (3 a s^2 b).
 // What remains is s b h (32 + 2 a s / h), which our layers have too.
-std::uint64_t of_layer(std::uint64_t s, std::uint64_t h, std::uint64_t a) {
+constexpr std::uint64_t of_layer(std::uint64_t s, std::uint64_t h, std::uint64_t a) {
   return s * h * 34 + 5 * a * s * s - (2 * s * h + 3 * a * s * s);
 }
 
@@ -93,6 +91,33 @@ TEST_F(MemoryReport, OfBertIsThatOfThePaperWithoutDropout) {
   const json of = memory("model: bert-large\n  precision: fp16");
   EXPECT_EQ(of.at("parameters_bytes"), 335'141'888 * std::uint64_t{2});
   EXPECT_EQ(of.at("activations_bytes"), 8 * (24 * of_layer(s, h, a) + 2 * s * h + 2 * h + 2 * h));
+}
+
+// Full recomputation, 2 s b h a layer (section 5 of the paper): 12 inputs of 2 s h. In addition
+// either what is after the layers, as above, when the forward is done, or all that one layer keeps,
+// its input included, when it is recomputed; what is after the layers is gone then, as is, in BERT,
+// the pooler's. GPT-2's loss keeps more than a layer does: 2 s 50,257 is 130.9 s h, a layer 64 s h.
+// BERT keeps the sum of embeddings all the time.
+TEST_F(MemoryReport, WithCheckpointedBlocksIsThatOfThePaper) {
+  const std::vector<std::string> checkpointed{"--set", "training.activation_checkpointing=blocks"};
+  const auto activations = [&](const char* model) {
+    const json of = memory(fmt::format("model: {}\n  precision: fp16", model), checkpointed);
+    return of.at("activations_bytes").get<std::uint64_t>();
+  };
+  constexpr std::uint64_t s = 1024, h = 768;
+  EXPECT_EQ(activations("gpt2"), 8 * (12 * 2 * s * h + 4 * s * h + 2 * s * 50'257));
+  constexpr std::uint64_t of_bert = of_layer(128, 1024, 16), input = 2 * 128 * 1024;
+  EXPECT_EQ(activations("bert-large"), 8 * (23 * input + of_bert + input));
+}
+
+// Blocks are bottlenecks; the places of maxima and all that the stem keeps stay. The most is kept
+// when layer1.0 is recomputed, or when a later one is: less than a half of all.
+TEST_F(MemoryReport, OfResNet50ShrinksWithCheckpoints) {
+  const auto all = memory("model: resnet50").at("activations_bytes").get<std::uint64_t>();
+  const auto with = memory("model: resnet50", {"--set", "training.activation_checkpointing=blocks"})
+                        .at("activations_bytes")
+                        .get<std::uint64_t>();
+  EXPECT_LT(with, all / 2);
 }
 
 // Under autocast parameters stay fp32. Of a layer of GPT-2 the inputs of both layer norms have 4

@@ -1,0 +1,47 @@
+#include "models/workload/checkpoints.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace paceline::workload {
+namespace {
+
+template <class AnyLayer>
+std::vector<Block> blocks_in(std::span<const AnyLayer> layers) {
+  std::vector<Block> blocks;
+  std::ranges::transform(layers, std::back_inserter(blocks), &AnyLayer::block);
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<Segment> segments_of(std::span<const Block> blocks, Checkpoints checkpoints) {
+  std::vector<Segment> segments;
+  if (checkpoints.blocks == 0) return segments;
+  std::uint32_t in_segment = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i]) continue;
+    const bool follows = i > 0 && blocks[i - 1].has_value();
+    const bool begins_block = !follows || blocks[i - 1] != blocks[i];
+    if (!follows || (begins_block && in_segment == checkpoints.blocks)) {
+      segments.push_back({i, i});
+      in_segment = 0;
+    }
+    if (begins_block) ++in_segment;
+    segments.back().end = i + 1;
+  }
+  return segments;
+}
+
+std::vector<Block> blocks_of(std::span<const Layer> layers) { return blocks_in(layers); }
+std::vector<Block> blocks_of(std::span<const TimedLayer> layers) { return blocks_in(layers); }
+
+void recompute(std::span<TimedLayer> layers, Checkpoints checkpoints) {
+  for (const Segment& segment : segments_of(blocks_of(layers), checkpoints)) {
+    Seconds forward;
+    for (std::size_t i = segment.begin; i < segment.end; ++i) forward += layers[i].forward;
+    layers[segment.end - 1].backward += forward;
+  }
+}
+
+}  // namespace paceline::workload
