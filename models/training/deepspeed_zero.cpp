@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -283,6 +284,14 @@ ModelMemory zero_memory(const StrategyRequest& request) {
   return memory;
 }
 
+std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
+  const auto& settings = request.settings;
+  const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
+  if (!is_told || settings.get<bool>("reduce_scatter")) return std::nullopt;
+  return Refusal{"gives owners no parts of their own with reduce_scatter: false",
+                 "leave out use_multi_rank_bucket_allreduce"};
+}
+
 using settings::Flag;
 using settings::Key;
 using settings::Value;
@@ -307,6 +316,7 @@ constinit const Strategy deepspeed_zero_strategy{
     .summary = "DeepSpeed's ZeRO, stages 1 and 2: sharded optimizer, all-gather after the step",
     .keys = zero_keys,
     .build = build_zero,
+    .refuse = refuse_zero,
     .memory = zero_memory,
 };
 

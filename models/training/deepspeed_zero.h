@@ -6,8 +6,8 @@ namespace paceline::training {
 
 // DeepSpeed's ZeRO, stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
 // states; of gradients all (stage 1) or 1/n (stage 2).
-// deepspeed/runtime/zero/stage_1_and_2.py, config.py and runtime/utils.py of deepspeedai/DeepSpeed
-// at 7dee2e06; Rajbhandari et al., ZeRO, SC 2020 (arXiv 1910.02054).
+// deepspeed/runtime/zero/stage_1_and_2.py of deepspeedai/DeepSpeed at 7dee2e06, config.py beside
+// it; Rajbhandari et al., ZeRO, SC 2020 (arXiv 1910.02054).
 // - Gradients of one type collect in a bucket, each copied there with contiguous_gradients; before
 //   one that would take it above reduce_bucket_size elements it is reduced, and at the end of the
 //   backward what is left (reduce_independent_p_g_buckets_and_remove_grads). A gradient of more

@@ -12,7 +12,7 @@ namespace paceline::workload {
 // Activation checkpointing: the forward keeps the inputs of segments only, and the backward of a
 // segment begins with its forward once more.
 // Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016 (arXiv
-// 1604.06174); torch/utils/checkpoint.py, which runs the whole function again.
+// 1604.06174); PyTorch's checkpoint(), which runs the whole function again.
 struct Checkpoints {
   std::uint32_t blocks = 0;  // of a segment; 0: nothing is recomputed
 

@@ -92,6 +92,16 @@ inline std::vector<Call> calls_of(const StepProgram& program, collectives::Colle
   return calls;
 }
 
+// Where parameters are updated in parts, they are gathered last, and straight after.
+inline StepProgram without_last_gather(StepProgram program) {
+  const Operation& last = program.operations.back();
+  const CollectiveCall* call = call_of(last);
+  const auto before = static_cast<OperationId>(program.operations.size() - 2);
+  const bool is_gather = call != nullptr && call->collective == collectives::Collective::all_gather;
+  if (is_gather && last.after == Ids{before}) program.operations.pop_back();
+  return program;
+}
+
 // All calls that add up gradients.
 inline std::vector<Call> reductions_of(const StepProgram& program) {
   using collectives::Collective;

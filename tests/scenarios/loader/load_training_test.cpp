@@ -105,11 +105,29 @@ TEST(Training, RecomputesCheckpointedBlocks) {
 
 TEST(Training, RefusesCheckpointsOfNothing) {
   EXPECT_EQ(refused({{"workload.model", "vgg16"}, {"training.activation_checkpointing", "blocks"}}),
-            "command line: activation_checkpointing finds no blocks in vgg16; leave it out, or put "
+            "command line: activation_checkpointing \"blocks\" finds no blocks in vgg16; leave it "
+            "out, or put "
             "layers under repeat: in a network's file");
-  EXPECT_EQ(refused({{"training.blocks_per_checkpoint", "2"}}),
-            "command line: blocks_per_checkpoint means nothing without activation_checkpointing: "
-            "blocks; write activation_checkpointing: blocks, or leave it out");
+  EXPECT_EQ(
+      refused({{"training.blocks_per_checkpoint", "2"}}),
+      "command line: blocks_per_checkpoint \"2\" means nothing without activation_checkpointing: "
+      "blocks; write activation_checkpointing: blocks, or leave it out");
+}
+
+TEST(Training, RefusesWhatHasNothingToActOn) {
+  EXPECT_EQ(refused({{"training.parameters_as_bucket_view", "true"}}),
+            "command line: strategy \"ddp\" sends no parameters that parameters_as_bucket_view "
+            "would say something of; add zero_redundancy_optimizer: true, or leave it out");
+  EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
+                     {"training.reduce_scatter", "false"},
+                     {"training.use_multi_rank_bucket_allreduce", "false"}}),
+            "command line: strategy \"deepspeed_zero\" gives owners no parts of their own with "
+            "reduce_scatter: false; leave out use_multi_rank_bucket_allreduce");
+  EXPECT_EQ(
+      refused({{"training.strategy", "fsdp"}, {"training.activation_checkpointing", "blocks"}}),
+      "command line: strategy \"fsdp\" recomputes within its units only, and some checkpoint "
+      "holds layers of several; take wrap: blocks with blocks_per_checkpoint: 1, or a larger "
+      "min_num_params");
 }
 
 TEST(Training, HoldsKeysToTheirTypes) {
