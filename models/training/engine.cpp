@@ -83,16 +83,18 @@ std::vector<Wake> wakes_of(const EngineRule& rule, std::span<const EngineTensor>
                            const EngineForecast& forecast, Seconds first) {
   PACELINE_EXPECTS(forecast.ready.size() == tensors.size());
   std::vector<Wake> wakes;
-  std::vector<std::size_t> left(tensors.size());
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  std::vector<std::size_t> coming(tensors.size());  // in the order in which they are ready
+  for (std::size_t i = 0; i < coming.size(); ++i) coming[i] = i;
+  std::ranges::stable_sort(coming, {}, [&](std::size_t one) { return forecast.ready[one]; });
   Seconds at = first;
-  while (!left.empty()) {
-    const auto ready_at = [&](std::size_t one) { return forecast.ready[one]; };
-    at = idle_until(rule, at, ready_at(*std::ranges::min_element(left, {}, ready_at)));
-    const auto later = std::stable_partition(
-        left.begin(), left.end(), [&](std::size_t one) { return forecast.ready[one] <= at; });
-    wakes.push_back({at, fused(tensors, {left.begin(), later}, rule.fusion_threshold)});
-    left.erase(left.begin(), later);
+  for (auto next = coming.begin(); next != coming.end();) {
+    at = idle_until(rule, at, forecast.ready[*next]);
+    const auto later =
+        std::find_if(next, coming.end(), [&](std::size_t one) { return forecast.ready[one] > at; });
+    std::vector<std::size_t> ready(next, later);
+    std::ranges::sort(ready);
+    wakes.push_back({at, fused(tensors, ready, rule.fusion_threshold)});
+    next = later;
     Seconds done = at + rule.negotiation;
     if (rule.waits_for_calls) {
       for (const Fused& together : wakes.back().calls) done += forecast.call_time(together);

@@ -115,11 +115,13 @@ class HorovodStep {
 
   // When the last rank has each tensor: as it was predicted, or, before that, as compute lasts.
   [[nodiscard]] std::vector<Seconds> ready_times() const {
+    const std::vector<Seconds> ends =
+        request_.earlier == nullptr ? step_.compute_ends() : std::vector<Seconds>();
     std::vector<Seconds> times;
     for (const OperationId ready : ready_) {
       Seconds latest;
       if (request_.earlier == nullptr) {
-        latest = step_.compute_until(ready);
+        latest = ends[ready];
       } else {
         for (const auto ran : request_.earlier->ranks) latest = std::max(latest, ran[ready].end);
       }
@@ -157,16 +159,19 @@ class HorovodStep {
     return below->second + (above->second - below->second) * part;
   }
 
-  // Likewise.
+  [[nodiscard]] EngineForecast forecast() const {
+    return {ready_times(), [this, times = call_times()](const Fused& together) {
+              const Bytes size =
+                  count_of(tensors_, together) * tensors_[together.front()].element_size;
+              return copy_in_time(tensors_, together) +
+                     time_of(times, static_cast<double>(size.value())) +
+                     copy_out_time(tensors_, together);
+            }};
+  }
+
+  // By what each tensor is reduced, where wakes are as forecast.
   std::vector<OperationId> decide() {
-    const std::map<double, Seconds> times = call_times();
-    const EngineForecast forecast{ready_times(), [&](const Fused& together) {
-                                    const Bytes size = count_of(tensors_, together) *
-                                                       tensors_[together.front()].element_size;
-                                    return copy_in_time(tensors_, together) +
-                                           time_of(times, static_cast<double>(size.value())) +
-                                           copy_out_time(tensors_, together);
-                                  }};
+    const EngineForecast forecast = this->forecast();
     const LaneId host = step_.add_lane({"engine", LaneKind::host});
     std::vector<OperationId> reduced_by(tensors_.size()), of_last_wake;
     Seconds free;  // when the engine could have gone on

@@ -76,13 +76,14 @@ OperationId StepBuilder::call_on(LaneId lane, std::string name, CollectiveCall c
       {std::move(name), OperationKind::collective, lane, std::move(after), std::move(call)});
 }
 
-Seconds StepBuilder::compute_until(OperationId last) const {
+std::vector<Seconds> StepBuilder::compute_ends() const {
+  std::vector<Seconds> ends;
   Seconds time;
-  for (OperationId id = 0; id <= last; ++id) {
-    const Operation& operation = program_.operations[id];
+  for (const Operation& operation : program_.operations) {
     if (operation.lane == compute_) time += std::get<Seconds>(operation.work);
+    ends.push_back(time);
   }
-  return time;
+  return ends;
 }
 
 void StepBuilder::only_on(Rank rank, OperationId compute) {

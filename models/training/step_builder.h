@@ -49,8 +49,8 @@ class StepBuilder {
   }
   [[nodiscard]] LaneId compute_lane() const { return compute_; }
   [[nodiscard]] LaneId communication_lane() const { return communication_; }
-  // When an operation of the compute lane ends on a rank that nothing else holds back.
-  [[nodiscard]] Seconds compute_until(OperationId last) const;
+  // By operation: when the compute lane has done it, on a rank where nothing else holds that back.
+  [[nodiscard]] std::vector<Seconds> compute_ends() const;
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);

@@ -25,12 +25,15 @@ const std::array fusion_keys{
     FusionKey{"min_num_params", {"0", "1000000", "10000000", "100000000"}},
 };
 
+bool has_key(const training::Strategy& strategy, std::string_view name) {
+  return std::ranges::any_of(strategy.keys,
+                             [&](const settings::Key& known) { return known.name == name; });
+}
+
 // With each of its fusion keys' values.
 void add_fusions(const training::Strategy& strategy, const Candidate& start, SearchAxis& axis) {
   for (const FusionKey& key : fusion_keys) {
-    const bool has_it = std::ranges::any_of(
-        strategy.keys, [&](const settings::Key& known) { return known.name == key.name; });
-    if (!has_it) continue;
+    if (!has_key(strategy, key.name)) continue;
     for (const std::string_view value : key.values) {
       Candidate made = start;
       made.settings.push_back({fmt::format("training.{}", key.name), std::string(value)});
@@ -45,7 +48,11 @@ SearchAxis strategy_axis(const Scenario& scenario) {
   add_fusions(*scenario.strategy, {Option::bucket, {}}, axis);
   for (const training::Strategy* strategy : training::strategies()) {
     if (strategy->replays_trace || strategy == scenario.strategy) continue;
-    const Candidate plain{Option::strategy, {{"training.strategy", std::string(strategy->name)}}};
+    Candidate plain{Option::strategy, {{"training.strategy", std::string(strategy->name)}}};
+    if (has_key(*strategy, "server_hosts")) {
+      plain.settings.push_back(
+          {"training.server_hosts", "beside_workers"});  // on the same machines
+    }
     axis.push_back(plain);
     add_fusions(*strategy, plain, axis);
   }

@@ -27,9 +27,10 @@ std::string gibibytes(Bytes size) {
   return fmt::format("{:.1f}GiB", static_cast<double>(size.value()) / (1ULL << 30));
 }
 
+// Of those that need no machines beside the nodes.
 bool is_fastest(const StrategyComparison& comparison, const Attempt& one) {
   for (const auto& [strategy, other] : comparison.rows) {
-    if (other.outcome && !other.is_too_large() &&
+    if (other.outcome && other.outcome->servers == 0 && !other.is_too_large() &&
         other.outcome->predicted_throughput() > one.outcome->predicted_throughput()) {
       return false;
     }
@@ -40,6 +41,8 @@ bool is_fastest(const StrategyComparison& comparison, const Attempt& one) {
 std::string remark_on(const StrategyComparison& comparison, const Attempt& attempt) {
   if (!attempt.outcome) return "refused";
   if (attempt.is_too_large()) return "too large";
+  const std::uint32_t servers = attempt.outcome->servers;
+  if (servers > 0) return fmt::format("{} more host{}", servers, servers == 1 ? "" : "s");
   return is_fastest(comparison, attempt) ? "fastest" : "";
 }
 

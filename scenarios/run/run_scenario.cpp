@@ -35,6 +35,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   const topology::Cluster cluster = job_cluster(prepared.point);
   outcome.gpus = cluster.ranks().value();
   outcome.nodes = cluster.nodes;
+  outcome.servers = prepared.point.cluster.servers;
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.samples_per_step = prepared.samples_per_step;

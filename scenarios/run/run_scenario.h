@@ -15,6 +15,7 @@ namespace paceline {
 struct PointOutcome {
   std::vector<AxisValue> axes;
   std::uint32_t gpus = 1, nodes = 1;
+  std::uint32_t servers = 0;  // machines beside the nodes
   Fidelity fidelity = Fidelity::flow;
   Seconds one_gpu_step;
   double samples_per_step = 0;
