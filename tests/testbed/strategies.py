@@ -2,7 +2,7 @@
 """How well steps of strategies beyond DDP are predicted on the testbed.
 
 For every strategy of the table below, backend and network, a step of 32 MiB of gradients in 16 tensors is
-predicted and measured on 4 ranks, by the shared plans; servers have hosts of their own behind those of the
+predicted and measured on 4 ranks, or as many as asked for, by the shared plans; servers have hosts of their own behind those of the
 ranks. Nothing is fitted to these points: the network is what the testbed was told, and what a message costs
 beyond it comes from the separate all-reduces of accuracy.py, before anything else.
 
@@ -20,7 +20,7 @@ import time
 
 import accuracy
 
-RANKS = 4
+AS_MANY = -1  # hosts beside those of the ranks: as many
 BACKENDS = ("gloo", "mpi")
 NETWORKS = ((100, 1), (400, 0))  # Mbit/s, added ms
 
@@ -38,7 +38,7 @@ STRATEGIES = {
     "apex_ddp, delayed": ("strategy: apex_ddp, delay_allreduce: true", 0, ""),
     "apex_ddp, 1,000,000 elements": ("strategy: apex_ddp, message_size: 1000000", 0, ""),
     "fsdp": ("strategy: fsdp", 0, ""),
-    "parameter servers, own hosts": ("strategy: parameter_server", RANKS, ""),
+    "parameter servers, own hosts": ("strategy: parameter_server", AS_MANY, ""),
     "one parameter server": ("strategy: parameter_server, servers: 1", 1, ""),
     "parameter servers beside workers": ("strategy: parameter_server, server_hosts: beside_workers", 0, ""),
 }
@@ -63,15 +63,16 @@ real: {{backend: {backend}, mode: plan, steps: {steps}, warmup: 2, timeout: 60s}
 """
 
 
-def outcome(testbed, name, backend, rate_mbps, latency_ms, extra):
+def outcome(testbed, name, ranks, backend, rate_mbps, latency_ms, extra):
     """A point with its prediction and measurement, and their errors."""
     training, hosts, workload = STRATEGIES[name]
     scenario = STEP.format(
-        ranks=RANKS, training=training, workload=workload, backend=backend, steps=accuracy.STEPS[rate_mbps],
+        ranks=ranks, training=training, workload=workload, backend=backend, steps=accuracy.STEPS[rate_mbps],
         network=accuracy.network(rate_mbps, latency_ms * 1e-3 + extra["latency_s"],
                                  extra["efficiency"], False))
-    result = testbed.measured(scenario, RANKS + hosts, rate_mbps, latency_ms)
-    row = {"strategy": name, "backend": backend, "rate_mbps": rate_mbps, "latency_ms": latency_ms}
+    all_hosts = ranks + (ranks if hosts == AS_MANY else hosts)
+    result = testbed.measured(scenario, all_hosts, rate_mbps, latency_ms)
+    row = {"strategy": name, "ranks": ranks, "backend": backend, "rate_mbps": rate_mbps, "latency_ms": latency_ms}
     if "failure" in result or not result.get("measured"):
         row["failure"] = str(result.get("failure") or result.get("measure_failure"))
         return row
@@ -81,13 +82,13 @@ def outcome(testbed, name, backend, rate_mbps, latency_ms, extra):
     return accuracy.compare(row, result["predicted"])
 
 
-HEAD = ("| strategy | backend | Mbit/s | ms | predicted ms | measured ms | error | exposed | its error | CPUs |\n"
-        "|---|---|---|---|---|---|---|---|---|---|")
+HEAD = ("| strategy | ranks | backend | Mbit/s | ms | predicted ms | measured ms | error | exposed | its error | CPUs |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|")
 
 
 def line(row):
     """A row of the table."""
-    head = f"| {row['strategy']} | {row['backend']} | {row['rate_mbps']} | {row['latency_ms']} |"
+    head = f"| {row['strategy']} | {row['ranks']} | {row['backend']} | {row['rate_mbps']} | {row['latency_ms']} |"
     if "failure" in row:
         return f"{head} failed: {row['failure']} | | | | | |"
     return (f"{head} {row['predicted_s'] * 1e3:.0f} | {row['measured_s'] * 1e3:.0f} | "
@@ -110,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default="build/release", help="the folder of the build")
     parser.add_argument("--only", default="", metavar="WORD", help="strategies whose name has it")
+    parser.add_argument("--ranks", type=int, action="append", help="how many; again for others too")
     parser.add_argument("--backend", choices=BACKENDS, action="append", help="only this one")
     parser.add_argument("--network", choices=[str(rate) for rate, _ in NETWORKS], action="append",
                         help="only that of so many Mbit/s")
@@ -127,10 +129,11 @@ def main():
         for rate, latency in NETWORKS:
             if options.network and str(rate) not in options.network:
                 continue
-            extra = accuracy.calibrate(testbed, backend, rate, RANKS)
-            for name in names:
-                rows.append(outcome(testbed, name, backend, rate, latency, extra))
-                print(line(rows[-1]), flush=True)
+            for ranks in options.ranks or [4]:
+                extra = accuracy.calibrate(testbed, backend, rate, ranks)
+                for name in names:
+                    rows.append(outcome(testbed, name, ranks, backend, rate, latency, extra))
+                    print(line(rows[-1]), flush=True)
     text = f"{summary(rows)}\n{(time.monotonic() - begun) / 60:.0f} minutes"
     print(f"\n{text}")
     if options.json:

@@ -10,8 +10,6 @@ namespace {
 
 using Values = std::map<std::string, settings::Value>;
 
-constexpr double ms = 1e-3;
-
 StepProgram horovod(const Values& values, std::uint32_t ranks = 2,
                     const workload::Workload& workload = two_layers()) {
   return build(horovod_strategy, workload, {values, {}, ranks});
@@ -26,14 +24,14 @@ std::vector<std::uint64_t> counts_of(const StepProgram& program) {
 // Gradients of b at 11 and a at 12 ms. At a cycle of 5 ms the wake at 14.5 finds both; at 1.5 ms
 // those at 11.25 and 12.75 find one each.
 TEST(Horovod, ReducesTogetherWhatOneWakeFinds) {
-  EXPECT_EQ(counts_of(horovod({{"cycle_time", Seconds(5 * ms)}})),
+  EXPECT_EQ(counts_of(horovod({{"cycle_time", Seconds(5 * 1e-3)}})),
             (std::vector<std::uint64_t>{1'500'000}));
-  EXPECT_EQ(counts_of(horovod({{"cycle_time", Seconds(1.5 * ms)}})),
+  EXPECT_EQ(counts_of(horovod({{"cycle_time", Seconds(1.5 * 1e-3)}})),
             (std::vector<std::uint64_t>{1'000'000, 500'000}));
 }
 
 TEST(Horovod, FusesUpToTheThreshold) {
-  const Values slow{{"cycle_time", Seconds(5 * ms)}};
+  const Values slow{{"cycle_time", Seconds(5 * 1e-3)}};
   const auto counts = [&](const char* name, settings::Value value) {
     Values values = slow;
     values[name] = value;
@@ -61,8 +59,8 @@ TEST(Horovod, HasTheDefaultsOfItsVersion) {
     }
     return -1.0;
   };
-  EXPECT_NEAR(wait(program(20)), 2.5 * ms, 1e-9);
-  EXPECT_NEAR(wait(program(21)), 0.5 * ms, 1e-9);
+  EXPECT_NEAR(wait(program(20)), 2.5 * 1e-3, 1e-9);
+  EXPECT_NEAR(wait(program(21)), 0.5 * 1e-3, 1e-9);
 }
 
 // Latency 1 ms: on five ranks of a node three messages one after the other; on two nodes of two
@@ -70,9 +68,9 @@ TEST(Horovod, HasTheDefaultsOfItsVersion) {
 TEST(Horovod, AgreesInAsManyLatenciesAsTheRanksDouble) {
   const auto first_wait = [](std::uint32_t ranks, std::uint32_t nodes) {
     topology::Cluster cluster = cluster_of({{}, {}, ranks, nodes});
-    cluster.intra_node.latency = cluster.network.latency = Seconds(ms);
+    cluster.intra_node.latency = cluster.network.latency = Seconds(1e-3);
     settings::Settings settings(horovod_strategy.keys);
-    settings.set("cycle_time", Seconds(10 * ms));
+    settings.set("cycle_time", Seconds(10 * 1e-3));
     const auto workload = two_layers();
     const auto program = build_step(horovod_strategy, {workload, cluster, settings, {}}).program;
     for (const Operation& operation : program.operations) {
@@ -80,8 +78,8 @@ TEST(Horovod, AgreesInAsManyLatenciesAsTheRanksDouble) {
     }
     return -1.0;
   };
-  EXPECT_NEAR(first_wait(5, 1), 8 * ms, 1e-9);
-  EXPECT_NEAR(first_wait(2, 2), 7 * ms, 1e-9);
+  EXPECT_NEAR(first_wait(5, 1), 8 * 1e-3, 1e-9);
+  EXPECT_NEAR(first_wait(2, 2), 7 * 1e-3, 1e-9);
 }
 
 // At 8 GB/s reading and writing the 4 MB of b take 1 ms, the 2 MB of a 0.5. Until 0.20 a copy in, a
@@ -93,7 +91,7 @@ TEST(Horovod, CopiesToItsBufferAndBack) {
   const auto copies = [&](std::uint32_t minor, bool fusion) {
     double sum = 0;
     const auto program = horovod({{"version", settings::Version{0, minor}},
-                                  {"cycle_time", Seconds(10 * ms)},
+                                  {"cycle_time", Seconds(10 * 1e-3)},
                                   {"fusion", fusion}},
                                  2, workload);
     for (const Operation& operation : program.operations) {
@@ -101,13 +99,13 @@ TEST(Horovod, CopiesToItsBufferAndBack) {
     }
     return sum;
   };
-  EXPECT_NEAR(copies(20, true), 4.5 * ms, 1e-9);
-  EXPECT_NEAR(copies(21, true), 3 * ms, 1e-9);
-  EXPECT_NEAR(copies(21, false), 1.5 * ms, 1e-9);
+  EXPECT_NEAR(copies(20, true), 4.5 * 1e-3, 1e-9);
+  EXPECT_NEAR(copies(21, true), 3 * 1e-3, 1e-9);
+  EXPECT_NEAR(copies(21, false), 1.5 * 1e-3, 1e-9);
 }
 
 TEST(Horovod, CastsBeforeAndBehindItsEngine) {
-  Told told{{{"cycle_time", Seconds(10 * ms)}}, {}, 2};
+  Told told{{{"cycle_time", Seconds(10 * 1e-3)}}, {}, 2};
   told.common.wire_type = workload::DataType::float16;
   const auto program = build(horovod_strategy, two_layers(), told);
   const auto calls = reductions_of(program);
@@ -130,7 +128,7 @@ TEST(Horovod, LeavesARunToItsEngine) {
   ASSERT_TRUE(program.engine);
   EXPECT_EQ(counts_of(program), (std::vector<std::uint64_t>{1'000'000, 500'000}));
   EXPECT_EQ(program.engine->tensors.size(), 2U);
-  EXPECT_EQ(program.engine->rule.cycle, Seconds(ms));
+  EXPECT_EQ(program.engine->rule.cycle, Seconds(1e-3));
   EXPECT_EQ(find_fault(program), std::nullopt);
   auto other = program;
   other.engine->tensors.pop_back();
@@ -142,7 +140,7 @@ TEST(Horovod, LeavesARunToItsEngine) {
 // that waits for it wakes then, agrees on a at 15.75, and reduces it until 17.75; the optimizer
 // ends at 19.75. Before anything is known of calls it would have woken at 12.75.
 TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
-  Told told{{{"cycle_time", Seconds(1.5 * ms)}, {"negotiation", Seconds(0.25 * ms)}}, {}, 2};
+  Told told{{{"cycle_time", Seconds(1.5 * 1e-3)}, {"negotiation", Seconds(0.25 * 1e-3)}}, {}, 2};
   told.common.calls_hold_host = true;
   ResolvedPoint point = point_of(horovod_strategy, two_layers(), told);
   settings::Settings settings(horovod_strategy.keys);
@@ -166,7 +164,7 @@ TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
     point.program = std::move(next);
   }
   EXPECT_EQ(passes, 1);
-  EXPECT_NEAR(step.value(), 19.75 * ms, 1e-9);
+  EXPECT_NEAR(step.value(), 19.75 * 1e-3, 1e-9);
 }
 
 }  // namespace

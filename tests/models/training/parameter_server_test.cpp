@@ -13,14 +13,14 @@ using workload::DataType;
 using workload::ParameterTensor;
 
 // Of 10, 4 and 6 floats: 40, 16 and 24 bytes.
-const std::vector<ParameterTensor> tensors{{"b", ElementCount(10), DataType::float32},
-                                           {"c", ElementCount(4), DataType::float32},
-                                           {"a", ElementCount(6), DataType::float32}};
+const std::vector<ParameterTensor> three_tensors{{"b", ElementCount(10), DataType::float32},
+                                                 {"c", ElementCount(4), DataType::float32},
+                                                 {"a", ElementCount(6), DataType::float32}};
 
 std::vector<TensorPartition> partitions_of(std::uint64_t bytes, std::uint32_t servers,
                                            ServerAssignment assignment) {
-  const std::vector<ElementSize> elements(tensors.size(), ElementSize(4));
-  return tensor_partitions(tensors, elements, {Bytes(bytes), servers, assignment});
+  const std::vector<ElementSize> elements(three_tensors.size(), ElementSize(4));
+  return tensor_partitions(three_tensors, elements, {Bytes(bytes), servers, assignment});
 }
 
 TensorPartition part(std::size_t tensor, std::uint64_t count, std::uint32_t server) {
@@ -50,8 +50,8 @@ TEST(TensorPartitions, GoWhereTheHashOfTheirKeysSays) {
             (std::vector{part(0, 10, 2), part(1, 4, 3), part(2, 6, 1)}));
 }
 
-// Of tensors 5, 3 and 4: 5 is alone at 0 and goes; at 10 the others are there, and 3 is nearer to
-// the input; 1 comes at 25, before 4, which has waited.
+// Of three_tensors 5, 3 and 4: 5 is alone at 0 and goes; at 10 the others are there, and 3 is
+// nearer to the input; 1 comes at 25, before 4, which has waited.
 TEST(ByPriority, TheNearestToTheInputOfThoseThatWaitGoesFirst) {
   const std::vector<WaitingPush> pushes{{Seconds(0), Seconds(10), 5},
                                         {Seconds(2), Seconds(10), 4},
