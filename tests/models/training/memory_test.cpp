@@ -156,8 +156,8 @@ TEST(Memory, OfZeroRedundancyIsThatOfTheRankThatOwnsTheMost) {
 // On two GPUs a half of 6 MB of momentum, and of gradients in stage 2. A buffer of a million
 // floats, two when it overlaps, and a copy of what is reduced at once.
 TEST(Memory, OfDeepspeedIsItsStages) {
-  using Values = std::map<std::string, settings::Value>;
-  const auto model = [](Values values) {
+  using Settings = std::map<std::string, settings::Value>;
+  const auto model = [](Settings values) {
     values.emplace("reduce_bucket_size", std::uint64_t{1'000'000});
     return model_of("deepspeed_zero", two_layers(), {std::move(values), {}, 2});
   };

@@ -50,7 +50,7 @@ TEST(TensorPartitions, GoWhereTheHashOfTheirKeysSays) {
             (std::vector{part(0, 10, 2), part(1, 4, 3), part(2, 6, 1)}));
 }
 
-// Of three_tensors 5, 3 and 4: 5 is alone at 0 and goes; at 10 the others are there, and 3 is
+// Of tensors 5, 3 and 4: 5 is alone at 0 and goes; at 10 the others are there, and 3 is
 // nearer to the input; 1 comes at 25, before 4, which has waited.
 TEST(ByPriority, TheNearestToTheInputOfThoseThatWaitGoesFirst) {
   const std::vector<WaitingPush> pushes{{Seconds(0), Seconds(10), 5},

@@ -82,8 +82,9 @@ TEST(CompareStrategies, WritesATableAndJson) {
                            "has 2\n"),
             std::string::npos)
       << table.out;
-  const auto json = test::paceline({"strategies", "scenario.yaml", "--json", "-"}, folder.path());
-  const auto read = nlohmann::json::parse(json.out);
+  const auto as_json =
+      test::paceline({"strategies", "scenario.yaml", "--json", "-"}, folder.path());
+  const auto read = nlohmann::json::parse(as_json.out);
   EXPECT_EQ(read.at("schema"), "paceline.strategies/1");
   EXPECT_EQ(read.at("comparisons").at(0).at("strategies").at(0).at("strategy"), "ddp");
 }
