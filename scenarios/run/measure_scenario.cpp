@@ -94,7 +94,8 @@ Group first_group(Preparer& points, std::uint32_t ranks) {
   }
   throw InputError(
       {points.file().path(), 0, 0},
-      fmt::format("no point has {} GPUs and servers, as many as the launcher started ranks", ranks),
+      fmt::format("no point has {} GPUs, as many as the launcher started ranks; servers count too",
+                  ranks),
       fmt::format("add --set gpus={0}, or start another number", ranks));
 }
 

@@ -309,16 +309,6 @@ TEST(Strategies, CastGradientsAroundTheirReductionWhenTheWireHasAnotherType) {
   }
 }
 
-TEST(GradientTensors, AreInRegistrationOrder) {
-  Workload workload = four_layers();
-  workload.layers[3].parameters = {tensor("head.weight", 30, DataType::int64)};
-  const auto tensors = gradient_tensors(workload);
-  ASSERT_EQ(tensors.size(), 4U);
-  const std::vector<std::string> names{"stem.weight", "body.weight", "body.bias", "head.weight"};
-  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(tensors[i].name, names[i]);
-  EXPECT_EQ(tensors[3].type, DataType::int64);
-}
-
 TEST(PlainStep, HasNoCommunication) {
   Workload workload = four_layers();
   workload.input = milliseconds(5);
