@@ -18,7 +18,8 @@ namespace {
 using settings::Version;
 
 constexpr Version default_version{0, 28};
-constexpr Version quick_engine{0, 21};  // with the shorter cycle, and copies of many tensors
+constexpr Version response_cache{0, 16};  // before it rank 0 gathered names, and answered
+constexpr Version quick_engine{0, 21};    // with the shorter cycle, and copies of many tensors
 
 // In an exchange in which ranks tell those 1, 2, 4.. places behind them what they and all that they
 // heard of have, all know it after log2(n) messages one after the other.
@@ -235,9 +236,17 @@ constexpr AssumptionKind exchange{
     "one, "
     "as on average"};
 
+constexpr AssumptionKind old_negotiation{
+    "{}: before 0.16 rank 0 gathers the names of what ranks have, and answers; taken as the "
+    "quicker "
+    "exchange of later versions, likely too fast"};
+
 BuiltStep build_horovod(const StrategyRequest& request) {
   BuiltStep built{HorovodStep(request).build(), {}};
   built.assumptions.add({exchange, "horovod", {to_text(rule_of(request).negotiation)}});
+  if (request.settings.get<Version>("version") < response_cache) {
+    built.assumptions.add({old_negotiation, "horovod"});
+  }
   return built;
 }
 

@@ -2,9 +2,9 @@
 """How well steps of strategies beyond DDP are predicted on the testbed.
 
 For every strategy of the table below, backend and network, a step of 32 MiB of gradients in 16 tensors is
-predicted and measured on 4 ranks, or as many as asked for, by the shared plans; servers have hosts of their own behind those of the
-ranks. Nothing is fitted to these points: the network is what the testbed was told, and what a message costs
-beyond it comes from the separate all-reduces of accuracy.py, before anything else.
+predicted and measured on 4 ranks, or as many as asked for, by the shared plans; servers have hosts of their own
+behind those of the ranks. Nothing is fitted to these points: the network is what the testbed was told, and what a
+message costs beyond it comes from the separate all-reduces of accuracy.py, before anything else.
 
     strategies.py --build build/release [--only WORD] [--json FILE] [--markdown FILE]
 

@@ -118,6 +118,20 @@ TEST(Horovod, CastsBeforeAndBehindItsEngine) {
   EXPECT_EQ(casts, 4U);
 }
 
+TEST(Horovod, SaysWhatItDoesNotKnowOfVersionsWithoutAResponseCache) {
+  const auto said = [](std::uint32_t minor) {
+    const auto workload = two_layers();
+    const topology::Cluster cluster = cluster_of({{}, {}, 2});
+    settings::Settings settings(horovod_strategy.keys);
+    settings.set("version", settings::Version{0, minor});
+    return build_step(horovod_strategy, {workload, cluster, settings, {}})
+        .assumptions.sentences()
+        .size();
+  };
+  EXPECT_EQ(said(15), 2U);
+  EXPECT_EQ(said(16), 1U);
+}
+
 TEST(Horovod, LeavesARunToItsEngine) {
   const auto workload = two_layers();
   const topology::Cluster cluster = cluster_of({{}, {}, 2});
