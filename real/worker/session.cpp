@@ -234,6 +234,11 @@ class Leader {
     if (!follower_.computes_for_real()) {
       result.notes.emplace_back("compute: timed waits, an accelerator's stand-in");
     }
+    const auto& engine = point.program.engine;
+    if (engine && !engine->rule.waits_for_calls) {
+      result.notes.emplace_back(
+          "engine: waited for its calls, where the library that is predicted only launches them");
+    }
     result.measurement = std::move(measurement);
     return result;
   }

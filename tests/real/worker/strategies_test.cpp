@@ -64,6 +64,7 @@ TEST(Strategies, HorovodsEngineDecidesOnThreads) {
     point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
     const Result result = measured_on_threads(point, told.ranks);
     EXPECT_GT(result.totals.step, Seconds(28e-3));
+    EXPECT_EQ(result.notes.size(), 2U);  // compute waits, and the engine for its calls
     std::vector<std::vector<training::Interval>> calls;
     for (const RankClass& members : result.trace.classes) {
       calls.emplace_back();
