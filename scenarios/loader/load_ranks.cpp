@@ -13,6 +13,10 @@ const std::array ranks_table{
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
     Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
         "each rank is slower or faster by up to that part, seeded"},
+    Key{"spread", settings::Fraction{0, 0.5}, settings::automatic,
+        "of each rank's compute from step to step, a standard deviation: a step waits for the "
+        "slowest of its ranks. auto: with `library: nccl` what measured runs suggest "
+        "(scenarios/run/overheads.h), else 0"},
 };
 
 }  // namespace
@@ -30,6 +34,7 @@ void load_ranks(Section ranks, Scenario& scenario) {
     scenario.slowdown[rank] = field.number(0.001, 1000);
   }
   scenario.jitter = ranks.get<double>("jitter");
+  scenario.spread = ranks.find<double>("spread");
   ranks.finish();
 }
 

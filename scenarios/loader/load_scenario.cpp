@@ -27,6 +27,11 @@ constexpr std::array measured_table{
         "the group of people who measured them, in a word: `validate --leave-out source` takes "
         "what they measured apart",
         "hkbu"},
+    Key{"network", settings::OneOf{settings::texts_of<NetworkKnowledge>},
+        "measured with `cluster.calibration` or a fitted point, else described",
+        "what is known of the links. described: figures of their parts, or of machines alike; "
+        "measured: a log of them, or rows of theirs that inputs were fitted to, in this file or in "
+        "another"},
     Key{"points", settings::Structure{"a list of maps"}, required,
         "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
         "`fitted: true` for a row that an input was fitted to",
@@ -43,10 +48,12 @@ constexpr std::array scenario_table{
     Key{"training", Map{training_keys}, required, "what a step does", "{strategy: ddp}"},
     Key{"collective", Map{collective_keys}, "", "which library's collectives, and how"},
     Key{"ranks", Map{ranks_keys}, "", "how ranks differ"},
-    Key{"contention", settings::Structure{"off, assumed, measured, or a factor of 1 to 100"}, "off",
-        "how compute slows down beside collectives. assumed: by the memory traffic of both; 1.3: a "
-        "factor that was fitted or measured; measured: a factor that is fitted to the points "
-        "marked `fitted: true`",
+    Key{"contention", settings::Structure{"auto, off, assumed, measured, or a factor of 1 to 100"},
+        settings::automatic,
+        "how compute slows down beside collectives. auto: with `library: nccl` the factor that "
+        "measured runs suggest (scenarios/run/overheads.h), else off; assumed: by the memory "
+        "traffic of both; 1.3: a factor that was fitted or measured; measured: a factor that is "
+        "fitted to the points marked `fitted: true`",
         "1.3"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},

@@ -59,11 +59,24 @@ struct RealSettings {
 
 // How compute slows down beside collectives (scenarios/run/contention.h).
 struct Contention {
+  bool automatic = true;  // as measured runs suggest, where they do (scenarios/run/overheads.h)
   bool assumed = false;   // by their memory traffic
   bool measured = false;  // fitted to measured points that are marked for it
   double slowdown = 1;    // 1: it does not, or what is assumed or fitted
   Location where = {};    // the file says so
 };
+
+// What a prediction knows of the links between GPUs.
+enum class NetworkKnowledge {
+  described,  // figures of its parts, or of machines alike
+  measured,   // a log of this network, or rows that were measured on it
+};
+
+constexpr auto words_of(NetworkKnowledge) {
+  using enum NetworkKnowledge;
+  return std::array{Word{described, "described"}, Word{measured, "measured"}};
+}
+using paceline::to_text;
 
 // Of a link, by its section, whose latency is not given.
 inline constexpr AssumptionKind no_latency{"{}: no latency"};
@@ -88,6 +101,9 @@ struct Scenario {
   RealSettings real;
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part
+  // From step to step, of each rank's compute: the standard deviation as a part of the mean.
+  // nullopt: as measured runs suggest (scenarios/run/overheads.h).
+  std::optional<double> spread = std::nullopt;
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
   std::string calibration;          // the path of its file; empty: none

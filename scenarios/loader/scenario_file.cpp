@@ -88,6 +88,9 @@ struct ScenarioFile::State {
   std::vector<std::vector<AxisValue>> points;
   std::vector<std::vector<Field>> fields;  // by point, as `points`
   std::string measured_source, measured_by;
+  std::optional<NetworkKnowledge> network_given;
+  bool has_calibration = false;  // the first point
+  bool has_fitted = false;       // a measured point
   std::map<std::size_t, MeasuredPoint> measured;
   std::vector<Location> unmatched;
   bool changes_the_measured = false;  // by a setting
@@ -129,7 +132,8 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
       axes.push_back({target, values_of(field)});
     } else {
       // What was measured is not this any more, whatever the value; but for how it is predicted.
-      if (target.rfind("simulation.", 0) != 0 && target != "contention") {
+      if (target.rfind("simulation.", 0) != 0 && target != "contention" &&
+          target != "ranks.spread") {
         changes_the_measured = true;
       }
       settings.insert_or_assign(target, std::move(field));
@@ -217,6 +221,7 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
                      missing.empty() ? "an axis has a value twice"
                                      : fmt::format("name its {}", fmt::join(missing, ", ")));
   }
+  has_fitted |= raw.fitted;
   MeasuredPoint point{raw.where, {}, raw.fitted};
   if (raw.step) {
     const Scenario at = scenario(matching.front());
@@ -239,6 +244,7 @@ void ScenarioFile::State::read_measured() {
   Section section(file.map("measured"), loader::measured_keys());
   measured_source = section.require("source").text();
   if (const auto by = section.field("by")) measured_by = by->text();
+  network_given = section.find<NetworkKnowledge>("network");
   for (const Field& entry : section.require("points").list()) match(read_point(entry));
   section.finish();
 }
@@ -284,6 +290,7 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   const Scenario first = state->scenario(0);
   state->name = first.name;
   state->seed = first.seed;
+  state->has_calibration = !first.calibration.empty();
   state->read_measured();
   return ScenarioFile(std::move(state));
 }
@@ -301,6 +308,12 @@ const std::string& ScenarioFile::measured_source() const { return state_->measur
 const std::vector<Location>& ScenarioFile::unmatched() const { return state_->unmatched; }
 
 const std::string& ScenarioFile::measured_by() const { return state_->measured_by; }
+
+NetworkKnowledge ScenarioFile::network() const {
+  if (state_->network_given) return *state_->network_given;
+  return state_->has_calibration || state_->has_fitted ? NetworkKnowledge::measured
+                                                       : NetworkKnowledge::described;
+}
 
 std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   const auto found = state_->measured.find(point);

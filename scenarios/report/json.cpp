@@ -27,7 +27,8 @@ ordered_json context_of(const ScenarioFile& file) {
           {"settings", std::move(settings)},
           {"simgrid", PACELINE_SIMGRID_VERSION},
           {"host", host_name()},
-          {"seed", file.seed()}};
+          {"seed", file.seed()},
+          {"network", to_text(file.network())}};
 }
 
 ordered_json axes_of(const PointOutcome& outcome) {

@@ -15,9 +15,11 @@ using nlohmann::ordered_json;
 
 std::string percent_text(double value) { return fmt::format("{:.1f}%", value); }
 
-std::vector<std::string> cells(const LeftOutSource& left, std::string name, std::string chosen) {
+std::vector<std::string> cells(const LeftOutSource& left, std::string name, std::string network,
+                               std::string chosen) {
   const stats::ErrorSummary& errors = left.predicted;
   return {std::move(name),
+          std::move(network),
           std::move(chosen),
           std::to_string(errors.points),
           percent_text(errors.mean_absolute),
@@ -53,6 +55,10 @@ LeftOutSource mean_of(const std::vector<LeftOutSource>& sources) {
   return mean;
 }
 
+std::string text_of(const std::optional<NetworkKnowledge>& network) {
+  return network ? std::string(to_text(*network)) : "some of either";
+}
+
 ordered_json json_of(const stats::ErrorSummary& errors) {
   return {{"points", errors.points},
           {"mean_absolute_percent", errors.mean_absolute},
@@ -65,14 +71,22 @@ ordered_json json_of(const stats::ErrorSummary& errors) {
 
 void write_table(std::ostream& out, const LeftOut& judged,
                  const std::vector<std::string>& candidates) {
-  TextTable table({"left out", "chosen by the others", "points", "mean |error|", "median", "max",
+  TextTable table({"left out", "network", "chosen by the others", "points", "mean |error|", "median", "max",
                    "bias", "in 90% interval", "width", "in sample", "perfect scaling", "no overlap",
                    "constant overlap"},
-                  2);
+                  3);
   for (const LeftOutSource& left : judged.sources) {
-    table.add(cells(left, left.source, candidates[left.chosen]));
+    table.add(cells(left, left.source, text_of(left.network), candidates[left.chosen]));
   }
-  table.add(cells(mean_of(judged.sources), "mean of sources", ""));
+  table.add(cells(mean_of(judged.sources), "mean of sources", "", ""));
+  for (const auto& [network, text] : words_of(NetworkKnowledge{})) {
+    std::vector<LeftOutSource> alike;
+    for (const LeftOutSource& left : judged.sources) {
+      if (left.network == network) alike.push_back(left);
+    }
+    if (alike.empty()) continue;
+    table.add(cells(mean_of(alike), fmt::format("mean of {}", alike.size()), std::string(text), ""));
+  }
   table.write(out);
   fmt::print(out,
              "\n{} sources, drawn again with repetitions: {:.1f}% to {:.1f}% (90%)\n"
@@ -88,6 +102,7 @@ void write_json(std::ostream& out, const LeftOut& judged,
   ordered_json sources = ordered_json::array();
   for (const LeftOutSource& left : judged.sources) {
     sources.push_back({{"source", left.source},
+                       {"network", text_of(left.network)},
                        {"chosen", candidates[left.chosen]},
                        {"paceline", json_of(left.predicted)},
                        {"coverage_percent", left.coverage_percent},

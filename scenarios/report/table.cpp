@@ -150,6 +150,16 @@ void write_source(std::ostream& out, const ScenarioFile& file,
   for (const std::string& source : sources) fmt::print(out, "measured: {}\n", source);
 }
 
+void write_network(std::ostream& out, const ScenarioFile& file,
+                   const std::vector<PointOutcome>& outcomes) {
+  const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
+  if (std::ranges::none_of(outcomes, crosses_it)) return;
+  const bool is_measured = file.network() == NetworkKnowledge::measured;
+  fmt::print(out, "network: {}\n",
+             is_measured ? "measured: by logs of it, or by rows that inputs were fitted to"
+                         : "described: nothing of it was measured");
+}
+
 std::string gibibytes(Bytes size) {
   const double gib = static_cast<double>(size.value()) / (1 << 30);
   return fmt::format("{:.{}f}GiB", gib, gib < 0.995 ? 2 : 1);
@@ -234,6 +244,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   table.write(out);
   write_summary(out, outcomes);
   write_source(out, file, outcomes);
+  write_network(out, file, outcomes);
   write_memory(out, outcomes);
   write_effort(out, outcomes);
   std::vector<std::string> assumptions;

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/cost/closed_step.h"
 #include "models/run/call_times.h"
 #include "models/stats/interval_set.h"
+#include "scenarios/run/composed_step.h"
 
 namespace paceline {
 namespace {
@@ -18,6 +20,16 @@ Busy communicating(const std::vector<Span>& spans) {
     if (span.call() != nullptr) calls.push_back({span.start(), span.end()});
   }
   return Busy(std::move(calls));
+}
+
+// The ranks of all the classes that a composed step's ranks stand for.
+std::vector<Rank> members_of(const RankClass& composed, const StepTrace& predicted) {
+  std::vector<Rank> ranks;
+  for (const Rank rank : composed.ranks) {
+    const std::vector<Rank>& more = predicted.classes[rank.value()].ranks;
+    ranks.insert(ranks.end(), more.begin(), more.end());
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -50,6 +62,23 @@ void set_compute_times(training::StepProgram& program, const std::vector<Seconds
   for (std::size_t id = 0; id < times.size(); ++id) {
     if (auto* time = std::get_if<Seconds>(&program.operations[id].work)) *time = times[id];
   }
+}
+
+std::vector<Seconds> settled_times(const PreparedPoint& alone, const Result& predicted,
+                                   double slowdown) {
+  // Each pass changes the times by a fraction of what the one before did.
+  constexpr int passes = 4;
+  const training::StepProgram& program = alone.point.program;
+  std::vector<Seconds> times = contended_times(program, predicted.trace, slowdown);
+  const ResolvedPoint composed = composed_step(alone, predicted);
+  for (int pass = 1; pass < passes; ++pass) {
+    ResolvedPoint point = composed;
+    set_compute_times(point.program, times);
+    StepTrace trace = cost::predict_closed(std::move(point)).trace;
+    for (RankClass& members : trace.classes) members.ranks = members_of(members, predicted.trace);
+    times = contended_times(program, trace, slowdown);
+  }
+  return times;
 }
 
 double assumed_slowdown(const Result& predicted, RankCount ranks, const workload::Device& device) {

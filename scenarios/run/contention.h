@@ -4,6 +4,7 @@
 
 #include "models/run/resolved_point.h"
 #include "models/workload/workload.h"
+#include "scenarios/run/resolve.h"
 
 namespace paceline {
 
@@ -21,10 +22,11 @@ namespace paceline {
 // The program with those times. Precondition: one for each operation.
 void set_compute_times(training::StepProgram& program, const std::vector<Seconds>& times);
 
-// How often the times are found anew from the trace that they led to: compute that takes longer
-// lies beside more of a collective. Each time changes them by a fraction of what the one before
-// did.
-inline constexpr int contention_passes = 4;
+// Those times when they are found anew from the step that they lead to, until that changes nothing:
+// compute that takes longer lies beside more of a collective. `predicted` is without contention; the
+// steps on the way are composed of its calls (composed_step.h), not simulated.
+[[nodiscard]] std::vector<Seconds> settled_times(const PreparedPoint& alone,
+                                                 const Result& predicted, double slowdown);
 
 // The slowdown that the memory traffic of its collectives suggests: NCCL moves some 2.5 times the
 // bus bandwidth through a device's memory (two to three times, as NCCL's author has it; reference

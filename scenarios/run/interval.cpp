@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/cost/closed_step.h"
-#include "models/run/call_times.h"
+#include "scenarios/run/composed_step.h"
 
 namespace paceline {
 namespace {
@@ -14,35 +14,6 @@ using training::CollectiveCall;
 
 constexpr double measured_compute = 0.03, modelled_compute = 0.25, faster_step = 0.03,
                  slower_step = 0.06;
-
-// The point with one rank of each class that the prediction found, and calls that take what they
-// took in it: it is composed without a network.
-ResolvedPoint composed(const PreparedPoint& prepared, const Result& predicted) {
-  ResolvedPoint point;
-  point.fidelity = Fidelity::closed;
-  point.program = prepared.point.program;
-  point.cluster.gpus_per_node = static_cast<std::uint32_t>(predicted.trace.classes.size());
-  point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);  // of links that nothing crosses
-  for (const RankClass& members : predicted.trace.classes) {
-    point.slowdown.push_back(slowdown_of(prepared.point, members.ranks.front()));
-  }
-  const auto calls = calls_of(predicted.trace);
-  std::size_t next = 0;
-  for (training::Operation& operation : point.program.operations) {
-    if (!operation.rank_parts.empty()) {
-      std::vector<double> parts;
-      for (const RankClass& members : predicted.trace.classes) {
-        parts.push_back(operation.part_of(members.ranks.front()));
-      }
-      operation.rank_parts = std::move(parts);
-    }
-    auto* call = call_of(operation);
-    if (call == nullptr) continue;
-    call->how = training::KnownCall{calls[next++].together(), "predicted"};
-    call->root = Rank(0);
-  }
-  return point;
-}
 
 bool waits(const training::Operation& operation) {
   return operation.kind == training::OperationKind::wait;
@@ -67,7 +38,7 @@ Seconds step_of(ResolvedPoint point, double compute, double wait, const CallFact
 }  // namespace
 
 StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
-  const ResolvedPoint point = composed(prepared, predicted);
+  const ResolvedPoint point = composed_step(prepared, predicted);
   const auto range_of = [&](training::OperationId id) {
     return call_of(prepared.point.program.operations[id])->range;
   };

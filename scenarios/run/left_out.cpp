@@ -56,6 +56,14 @@ double coverage_percent(const std::vector<ValidationRow>& rows) {
   return 100 * static_cast<double>(covered) / static_cast<double>(rows.size());
 }
 
+std::optional<NetworkKnowledge> network_of(const std::vector<ValidationRow>& rows) {
+  const auto is_like_first = [&](const ValidationRow& row) {
+    return row.network == rows.front().network;
+  };
+  if (!std::ranges::all_of(rows, is_like_first)) return std::nullopt;
+  return rows.front().network;
+}
+
 void draw_again(LeftOut& judged) {
   constexpr int draws = 2000;
   // One generator and one seed: the same figures each time, on every machine.
@@ -120,6 +128,7 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     left.chosen = choice(candidates, &source);
     const RowsBySource& chosen = candidates[left.chosen];
     const std::vector<ValidationRow>& rows = chosen.at(source);
+    left.network = network_of(rows);
     left.predicted = summary_of(rows, predicted_error);
     left.coverage_percent = coverage_percent(rows);
     left.width_percent = width_percent(rows);

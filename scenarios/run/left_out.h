@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
 struct LeftOutSource {
   std::string source;
   std::size_t chosen = 0;  // of the candidates, by the others
+  // Of its rows; nullopt: some of either.
+  std::optional<NetworkKnowledge> network = std::nullopt;
   stats::ErrorSummary predicted;
   double coverage_percent = 0;  // of 90 % intervals
   double width_percent = 0;     // the median of high over low, less 1

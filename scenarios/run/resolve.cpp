@@ -16,6 +16,7 @@
 #include "models/training/call_plan.h"
 #include "scenarios/run/calibrated_calls.h"
 #include "scenarios/run/library_calls.h"
+#include "scenarios/run/overheads.h"
 
 namespace paceline {
 namespace {
@@ -62,13 +63,16 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
   return jobs;
 }
 
-std::vector<double> slowdowns(const Scenario& scenario, Assumptions& assumptions) {
+// `slowest`: of ranks that are alike, how many times as long as the mean the slowest takes.
+std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumptions& assumptions) {
   // A strategy that replays has each rank's own compute in its program.
   const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
                                 scenario.traced->ranks == scenario.cluster.ranks().value();
-  if (scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers) return {};
+  const bool are_alike =
+      scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers && slowest == 1;
+  if (are_alike) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
-  std::vector<double> factors(ranks, 1.0);
+  std::vector<double> factors(ranks, slowest);
   if (keeps_stragglers) factors = scenario.traced->slowdown;
   for (const auto& [rank, factor] : scenario.slowdown) {
     if (rank < ranks) {
@@ -166,7 +170,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.point.program = std::move(built.program);
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
-  prepared.contention = scenario.contention;
+  prepared.contention = contention_of(scenario);
   prepared.device = scenario.workload.device;
   prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
@@ -179,7 +183,10 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
     plan_calibrated_calls(*calibration, scenario, prepared);
   }
   prepared.point.cluster.servers = separate_servers(prepared.point);
-  prepared.point.slowdown = slowdowns(scenario, prepared.assumptions);
+  // Ranks that really run are slower and faster by themselves.
+  const bool is_predicted = occasion.purpose == training::Purpose::prediction;
+  const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
+  prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   prepared.one_gpu_step = scenario.workload.one_gpu_step(passes);
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *

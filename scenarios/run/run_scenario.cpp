@@ -127,8 +127,11 @@ class Run {
     if (state == nullptr && !is_fitted) return alone;
     auto made = std::make_shared<PreparedPoint>(*alone);
     if (state != nullptr) set_compute_times(made->point.program, state->times);
-    const auto& said = is_fitted ? fitted_assumption_ : state->assumption;
-    if (said) made->assumptions.add(*said);
+    if (is_fitted) {
+      if (fitted_assumption_) made->assumptions.add(*fitted_assumption_);
+    } else {
+      made->assumptions.add(state->assumption);
+    }
     if (made->is_forecast) made->assumptions.add({settled_alone, "engine"});
     return made;
   }
@@ -205,10 +208,8 @@ class Run {
   }
 
   struct Contended {
-    double slowdown;
-    std::optional<Assumption> assumption;
+    Assumption assumption;
     std::vector<Seconds> times;
-    int passes;
   };
 
   // A point that is predicted again and again, until its strategy decides as before.
@@ -260,21 +261,16 @@ class Run {
     const Contention& contention = alone->contention;
     const double given = contention.measured ? fitted_slowdown_ : contention.slowdown;
     const Result& predicted = *outcomes_[point].predicted;
+    if (outcomes_[point].calls_predicted.empty()) return false;
     if (!contention.assumed && given <= 1) return false;
-    const auto [entry, is_new] = contended_.try_emplace(point);
-    Contended& state = entry->second;
-    if (is_new) {
-      const RankCount ranks = job_cluster(alone->point).ranks();
-      state.slowdown =
-          contention.assumed ? assumed_slowdown(predicted, ranks, alone->device) : given;
-      state.assumption = Assumption(contention.assumed ? slowed_by_traffic : slowed, "contention",
-                                    {fmt::format("{:.2f}", state.slowdown)});
-    }
-    if (state.passes++ == contention_passes) {
-      contended_.erase(entry);
-      return false;
-    }
-    state.times = contended_times(alone->point.program, predicted.trace, state.slowdown);
+    if (contended_.erase(point) > 0) return false;  // this was with contention
+    const RankCount ranks = job_cluster(alone->point).ranks();
+    const double slowdown =
+        contention.assumed ? assumed_slowdown(predicted, ranks, alone->device) : given;
+    Assumption said(contention.assumed ? slowed_by_traffic : slowed, "contention",
+                    {fmt::format("{:.2f}", slowdown)});
+    contended_.emplace(point,
+                       Contended{std::move(said), settled_times(*alone, predicted, slowdown)});
     return true;
   }
 

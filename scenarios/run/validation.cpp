@@ -52,6 +52,13 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario, const st
   return rows;
 }
 
+std::vector<ValidationRow> validation_rows(const ScenarioFile& file,
+                                           const std::vector<PointOutcome>& outcomes) {
+  auto rows = validation_rows(file.name(), file.measured_by(), outcomes);
+  for (ValidationRow& row : rows) row.network = file.network();
+  return rows;
+}
+
 ValidationSummary summarise(const std::vector<ValidationRow>& rows, bool headline_only) {
   std::vector<double> predicted, perfect, serial;
   double covered = 0;

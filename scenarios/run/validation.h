@@ -13,6 +13,7 @@ namespace paceline {
 struct ValidationRow {
   std::string scenario, point;
   std::string source;  // the group of people who measured it; may be empty
+  NetworkKnowledge network = NetworkKnowledge::described;
   Seconds measured_step{}, predicted_step{}, one_gpu_step{};
   Seconds communication{};  // predicted, as if nothing hid it
   Seconds low{}, high{};    // of the prediction's 90 % interval; 0 without one
@@ -30,6 +31,9 @@ struct ValidationRow {
 
 [[nodiscard]] std::vector<ValidationRow> validation_rows(const std::string& scenario,
                                                          const std::string& source,
+                                                         const std::vector<PointOutcome>& outcomes);
+// Of a file's points, with what it says of its network.
+[[nodiscard]] std::vector<ValidationRow> validation_rows(const ScenarioFile& file,
                                                          const std::vector<PointOutcome>& outcomes);
 
 struct ValidationSummary {

@@ -265,7 +265,7 @@ std::vector<ValidationRow> rows_of(const Options& options, const Settings& more,
       fmt::print(std::cerr, "paceline: {}: {}\n", path, outcome.failure);
       exit_code = exit_environment;
     }
-    const auto of_file = validation_rows(file.name(), file.measured_by(), outcomes);
+    const auto of_file = validation_rows(file, outcomes);
     rows.insert(rows.end(), of_file.begin(), of_file.end());
   }
   return rows;

@@ -1,0 +1,27 @@
+#include "models/stats/expected_maximum.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "models/contract.h"
+
+namespace paceline::stats {
+
+double expected_maximum(std::uint32_t count) {
+  PACELINE_EXPECTS(count > 0);
+  // E[max] = integral over x > 0 of 1 - P(x)^n, less the integral over x < 0 of P(x)^n, by the
+  // trapezoid rule: what is left out beyond 10 is below 1e-15 for 2^32 draws.
+  constexpr double end = 10;
+  constexpr int steps = 4000;
+  double sum = 0;
+  for (int i = 0; i <= steps; ++i) {
+    const double x = end * i / steps;
+    const double above = std::erfc(x / std::numbers::sqrt2) / 2;  // the probability of more than x
+    const double all_below = std::exp(count * std::log1p(-above));
+    const double all_below_negative = std::pow(above, count);
+    sum += (i == 0 || i == steps ? 0.5 : 1.0) * (1 - all_below - all_below_negative);
+  }
+  return sum * end / steps;
+}
+
+}  // namespace paceline::stats
