@@ -12,8 +12,18 @@ namespace {
 
 using training::CollectiveCall;
 
-constexpr double measured_compute = 0.03, modelled_compute = 0.25, faster_step = 0.03,
-                 slower_step = 0.06;
+constexpr double measured_compute = 0.03, modelled_compute = 0.25;
+
+// Of logarithms: what may be left of a step whose communication is this part of it and of one GPU's
+// step, were nothing hidden; and what of its calls' interval counts, as the calls of a step do not
+// all err alike.
+constexpr double faster_alone = 0.02, faster_by_share = 0.5, slower_alone = 0.08,
+                 slower_by_share = 0.3, calls_part = 0.6;
+
+double communication_share(const PreparedPoint& prepared, const Result& predicted) {
+  const Seconds serial = prepared.one_gpu_step + predicted.totals.communication;
+  return serial > Seconds(0) ? predicted.totals.communication / serial : 0;
+}
 
 bool waits(const training::Operation& operation) {
   return operation.kind == training::OperationKind::wait;
@@ -54,12 +64,13 @@ StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
   const auto wait_apart = [&](double factor) {
     return has_waits ? apart(step_of(point, 1, factor, as_it_is)) : 0.0;
   };
+  const double share = communication_share(prepared, predicted);
   return {apart(step_of(point, 1 / (1 + compute), 1, as_it_is)),
           apart(step_of(point, 1 + compute, 1, as_it_is)),
-          apart(step_of(point, 1, 1, low)),
-          apart(step_of(point, 1, 1, high)),
-          -std::hypot(std::log1p(faster_step), wait_apart(0)),
-          std::hypot(std::log1p(slower_step), wait_apart(2))};
+          calls_part * apart(step_of(point, 1, 1, low)),
+          calls_part * apart(step_of(point, 1, 1, high)),
+          -std::hypot(faster_alone + faster_by_share * share, wait_apart(0)),
+          std::hypot(slower_alone + slower_by_share * share, wait_apart(2))};
 }
 
 StepInterval to_interval(Seconds step, const StepEnds& ends) {
