@@ -5,6 +5,7 @@
 #include "models/run/as_it_ran.h"
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
+#include "models/training/deepspeed_zero.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
@@ -37,6 +38,16 @@ TEST(Strategies, FsdpRunsOnThreads) {
 TEST(Strategies, FsdpOfGroupsRunsOnThreads) {
   expect_steps_longer_than(training::fsdp_strategy, {{{"sharding", std::uint64_t{1}}}, {}, 2, 2},
                            13e-3);
+}
+
+// Parameters fetched for each layer, or all at once.
+TEST(Strategies, DeepspeedOfShardedParametersRunsOnThreads) {
+  for (const std::uint64_t prefetch : {0U, 50'000'000U}) {
+    expect_steps_longer_than(
+        training::deepspeed_zero_strategy,
+        {{{"stage", std::uint64_t{3}}, {"stage3_prefetch_bucket_size", prefetch}}, {}, 3},
+        12e-3 + 2e-3 / 3);
+  }
 }
 
 // The optimizer in full, on one rank.
