@@ -33,12 +33,12 @@ ElementCount fullest_bucket(const ZeroSettings& zero, std::span<const ParameterT
 
 void ZeroBuckets::collect(std::size_t tensor) {
   const ParameterTensor& gradient = step_.tensors()[tensor];
-  Bucket& bucket = open_[gradient.type];
-  const auto held = bucket.empty() ? ElementCount(0) : bucket_count(step_.tensors(), bucket);
-  if (!bucket.empty() && held + gradient.count > zero_.bucket_size) {
-    reduce_(std::exchange(bucket, {}));
+  Open& open = open_[gradient.type];
+  if (!open.tensors.empty() && open.count + gradient.count > zero_.bucket_size) {
+    reduce_(std::exchange(open, {}).tensors);
   }
-  open_[gradient.type].push_back(tensor);
+  open.tensors.push_back(tensor);
+  open.count += gradient.count;
   if (zero_.is_contiguous && gradient.count <= zero_.bucket_size) {
     step_.copies(gradient.name + " to bucket", std::span(&gradient, 1), 2, {});
   }
@@ -49,8 +49,8 @@ void ZeroBuckets::collect_layer(const workload::TimedLayer& layer, std::size_t f
 }
 
 void ZeroBuckets::flush() {
-  for (auto& [type, bucket] : open_) {
-    if (!bucket.empty()) reduce_(std::exchange(bucket, {}));
+  for (auto& [type, open] : open_) {
+    if (!open.tensors.empty()) reduce_(std::exchange(open, {}).tensors);
   }
 }
 

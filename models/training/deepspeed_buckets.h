@@ -51,7 +51,11 @@ class ZeroBuckets {
   StepBuilder& step_;
   const ZeroSettings& zero_;
   Reduce reduce_;
-  std::map<workload::DataType, Bucket> open_;
+  struct Open {
+    Bucket tensors;
+    ElementCount count;
+  };
+  std::map<workload::DataType, Open> open_;
 };
 
 }  // namespace paceline::training

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 namespace paceline::training {
@@ -21,11 +20,11 @@ std::vector<Visit> visits_of(std::span<const TimedLayer> layers,
   add(std::nullopt, VisitKind::forward);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) add(layer, VisitKind::forward);
   add(std::nullopt, VisitKind::backward);
-  const auto segments = workload::segments_of(workload::blocks_of(layers), checkpoints);
+  auto segments = workload::segments_of(workload::blocks_of(layers), checkpoints);
   for (std::size_t layer = layers.size(); layer-- > 0;) {
-    for (const workload::Segment& segment : segments) {
-      if (segment.end != layer + 1) continue;
-      for (std::size_t i = segment.begin; i < segment.end; ++i) add(i, VisitKind::recompute);
+    if (!segments.empty() && segments.back().end == layer + 1) {
+      for (std::size_t i = segments.back().begin; i <= layer; ++i) add(i, VisitKind::recompute);
+      segments.pop_back();
     }
     add(layer, VisitKind::backward);
   }
@@ -49,8 +48,15 @@ class Coordinator {
     last_use_.assign(tensors_.size(), 0);
     fetched_by_.resize(tensors_.size());
     plan_.visits = visits_of(layers, checkpoints);
+    uses_of_.resize(tensors_.size());
     for (std::size_t v = 0; v < plan_.visits.size(); ++v) {
-      for (const std::size_t tensor : tensors_at(v)) uses_.push_back({tensor, v});
+      std::uint64_t after = passed_.back();
+      for (const std::size_t tensor : tensors_at(v)) {
+        uses_.push_back({tensor, v});
+        uses_of_[tensor].push_back(v);
+        after += elements(tensor);
+      }
+      passed_.push_back(after);
     }
   }
 
@@ -106,7 +112,8 @@ class Coordinator {
     for (std::uint64_t held = 0; next_ < uses_.size() && held < most;) {
       const Use use = uses_[next_++];
       mark(use);
-      if (is_live_[use.tensor] || std::ranges::find(ahead, use.tensor) != ahead.end()) continue;
+      if (is_live_[use.tensor]) continue;
+      is_live_[use.tensor] = true;
       ahead.push_back(use.tensor);
       held += elements(use.tensor);
     }
@@ -130,25 +137,21 @@ class Coordinator {
   }
 
   void release(std::size_t v) {
-    Bucket released;
     for (const std::size_t tensor : tensors_at(v)) {
       // A use that was passed over; DeepSpeed counts its steps from the next one on.
       const bool is_skipped = last_use_[tensor] > v + 1;
-      if (!plan_.is_persistent[tensor] && !is_skipped) released.push_back(tensor);
-    }
-    std::uint64_t passed = 0;
-    for (std::size_t next = v + 1; next < plan_.visits.size() && !released.empty(); ++next) {
-      if (passed >= rule_.reuse.value()) break;
-      for (const std::size_t tensor : tensors_at(next)) {
-        std::erase(released, tensor);
-        passed += elements(tensor);
-      }
-    }
-    for (const std::size_t tensor : released) {
+      if (plan_.is_persistent[tensor] || is_skipped || comes_again(tensor, v)) continue;
       is_live_[tensor] = false;
       live_ -= elements(tensor);
       live_bytes_ -= bytes(tensor);
     }
+  }
+
+  // Whether less than the reuse distance is used between a visit and the tensor's next one.
+  [[nodiscard]] bool comes_again(std::size_t tensor, std::size_t visit) const {
+    const auto next = std::ranges::upper_bound(uses_of_[tensor], visit);
+    if (next == uses_of_[tensor].end()) return false;
+    return passed_[*next] - passed_[visit + 1] < rule_.reuse.value();
   }
 
   FetchRule rule_;
@@ -157,6 +160,8 @@ class Coordinator {
   std::vector<Bucket> tensors_of_;  // by layer
   std::vector<Use> uses_;           // of a whole pass, in its order
   std::size_t next_ = 0;            // of them that was neither fetched nor passed over
+  std::vector<std::vector<std::size_t>> uses_of_;  // visits by tensor
+  std::vector<std::uint64_t> passed_{0};           // elements used before each visit
   // By tensor: there or on its way; the visit up to which uses are provided for; the fetch that
   // brings it, until it is waited for.
   std::vector<bool> is_live_;

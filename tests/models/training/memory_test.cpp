@@ -68,6 +68,25 @@ TEST(Memory, OfDdpHasBucketsUnlessGradientsAreViews) {
   EXPECT_EQ(model_of("ddp", two_layers(), {views, half}).gradients, megabytes(6));
 }
 
+// Buckets as without the hook, 6 MB. At rank 1 P and Q of 500 by 1,000 and of 1,000 by 1,000 have
+// 1,500 and 2,000 floats; errors are another 6 MB, and the larger bucket has a copy, 4 MB. At rank
+// 500 the parts are not worth it: without errors the larger bucket is copied to be sent whole.
+TEST(Memory, OfDdpHasWhatItsHookKeeps) {
+  auto workload = two_layers();
+  workload.layers[0].parameters[0].rows = ElementCount(500);
+  workload.layers[1].parameters[0].rows = ElementCount(1'000);
+  const auto buckets = [&](std::uint64_t rank, bool feedback) {
+    const std::map<std::string, Value> values{{"comm_hook", std::uint64_t{1}},
+                                              {"matrix_approximation_rank", rank},
+                                              {"use_error_feedback", feedback}};
+    return model_of("ddp", workload, {values, {}}).buckets;
+  };
+  constexpr Bytes parts(3'500 * 4);
+  EXPECT_EQ(buckets(1, true), megabytes(6 + 6 + 4) + parts);
+  EXPECT_EQ(buckets(1, false), megabytes(6) + parts);
+  EXPECT_EQ(buckets(500, false), megabytes(6 + 4));
+}
+
 // b's gradient comes first, a's within the second after: one group of 6 MB. Without a startup to
 // save they are reduced alone, where they are.
 TEST(Memory, OfOtherStrategiesHasWhatTheyCopy) {
