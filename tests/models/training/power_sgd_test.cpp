@@ -44,11 +44,12 @@ TEST(PowerSgd, CompressesWhatIsWorthIt) {
   EXPECT_EQ(sent_of({matrix_of(3, 100)}, 7, 0.9).matrices, (std::vector<LowRank>{{3, 100, 3}}));
 }
 
-// Vogels et al., PowerSGD (arXiv 1905.13727), table 3: what a worker sends in an epoch of CIFAR-10
-// with ResNet-18: 1023 MB by SGD, 4, 8 and 14 MB at ranks 1, 2 and 4, the same table's 243 times
-// less at rank 1. The network is that of its code: 3 x 3 convolutions in four stages of two blocks,
-// each followed by a batch normalisation, and ten classes; 16 workers of 128 images make 24 steps
-// of the 50,000. MB are 2^20 bytes. All matrices are compressed there, vectors not: rate 1.
+// Vogels et al., PowerSGD (arXiv 1905.13727), what a worker sends in an epoch of CIFAR-10 with
+// ResNet-18: 1023 MB by SGD, 4, 8 and 14 MB at ranks 1, 2 and 4; in the appendix's list of its
+// tensors 243/r times less in all. The network is that of its code: 3 x 3 convolutions in four
+// stages of two blocks, each followed by a batch normalisation, and ten classes; 16 workers of 128
+// images make 24 steps of the 50,000. MB are 2^20 bytes. All matrices are compressed there, vectors
+// not: rate 1.
 TEST(PowerSgd, SendsWhatThePaperSays) {
   Tensors tensors;
   const auto convolution = [&](std::uint64_t in, std::uint64_t out, std::uint64_t kernel) {
