@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/assumption.h"
+#include "models/training/power_sgd.h"
 #include "models/training/step_builder.h"
 #include "models/training/zero_redundancy.h"
 #include "models/units/parse.h"
@@ -15,12 +16,37 @@ namespace {
 
 using workload::TimedLayer;
 
+enum class CommHook { none, powersgd };
+
+constexpr auto words_of(CommHook) {
+  using enum CommHook;
+  return std::array{Word{none, "none"}, Word{powersgd, "powersgd"}};
+}
+
+// nullopt: buckets are all-reduced, or cast for it.
+std::optional<PowerSgd> power_sgd_of(const settings::Settings& settings) {
+  if (settings.get<CommHook>("comm_hook") == CommHook::none) return std::nullopt;
+  return PowerSgd{settings.get<std::uint64_t>("matrix_approximation_rank"),
+                  settings.get<double>("min_compression_rate"),
+                  settings.get<bool>("use_error_feedback"),
+                  settings.find<Seconds>("orthogonalization_time")};
+}
+
+constexpr AssumptionKind compressing{
+    "{}: PowerSGD of rank {} is past start_powerSGD_iter, and warm"};
+constexpr AssumptionKind thin_products{
+    "{}: PowerSGD's products take their memory traffic, or their arithmetic at the part of the "
+    "peak that training attains"};
+constexpr AssumptionKind no_factorization{
+    "{}: PowerSGD makes vectors orthogonal by Gram-Schmidt's kernels, where torch takes QR"};
+
 class DdpStep {
  public:
   explicit DdpStep(const StrategyRequest& request)
       : request_(request),
         workload_(request.workload),
         ddp_(ddp_settings(request.settings)),
+        hook_(power_sgd_of(request.settings)),
         passes_(ddp_.no_sync ? 1 : request.common.gradient_accumulation),
         common_(with_reduced_passes(request, ddp_)),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
@@ -31,14 +57,15 @@ class DdpStep {
       forward(pass == 0);
       backward();
     }
+    Assumptions assumptions = ddp_assumptions(ddp_);
+    if (hook_) assumptions.add(hook_assumptions());
     if (!request_.settings.get<bool>("zero_redundancy_optimizer")) {
-      return {step_.finish(reduced_), ddp_assumptions(ddp_)};
+      return {step_.finish(reduced_), std::move(assumptions)};
     }
     update_in_parts(step_, request_, request_.settings.get<bool>("parameters_as_bucket_view"),
                     reduced_);
-    BuiltStep built{step_.take(), ddp_assumptions(ddp_)};
-    built.assumptions.add({unmeasured_strategy, "ddp with zero_redundancy_optimizer"});
-    return built;
+    assumptions.add({unmeasured_strategy, "ddp with zero_redundancy_optimizer"});
+    return {step_.take(), std::move(assumptions)};
   }
 
  private:
@@ -48,6 +75,18 @@ class DdpStep {
     CommonSettings common = request.common;
     if (!ddp.no_sync) common.gradient_accumulation = 1;
     return common;
+  }
+
+  [[nodiscard]] Assumptions hook_assumptions() const {
+    Assumptions assumptions;
+    assumptions.add({compressing, "ddp", {std::to_string(hook_->rank)}});
+    assumptions.add({thin_products, "ddp"});
+    constexpr std::uint64_t by_gram_schmidt = 2;  // at most, of fp32 (_orthogonalize)
+    if (!hook_->orthogonalization && hook_->rank > by_gram_schmidt) {
+      assumptions.add({no_factorization, "ddp"});
+    }
+    assumptions.add({unmeasured_strategy, "ddp with comm_hook: powersgd"});
+    return assumptions;
   }
 
   void forward(bool is_first) {
@@ -90,16 +129,17 @@ class DdpStep {
     const auto& tensors = step_.tensors();
     reduced_.clear();
     LaunchOrder order(buckets_, tensors.size());
-    step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId) {
+    step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId done) {
       const std::size_t count = layer.parameters.size();
+      // A hook divides, so that a view has nothing to be done with.
+      const bool is_left = hook_ && ddp_.gradient_as_bucket_view;
       const OperationId copied =
-          step_.copies(layer.name + (ddp_.gradient_as_bucket_view ? " divide" : " to bucket"),
-                       std::span(tensors).subspan(first, count), 2, {});
+          is_left
+              ? done
+              : step_.copies(layer.name + (ddp_.gradient_as_bucket_view ? " divide" : " to bucket"),
+                             std::span(tensors).subspan(first, count), 2, {});
       for (std::size_t i = 0; i < count; ++i) order.gradient_came(first + i);
-      while (const auto b = order.next()) {
-        reduced_.push_back(
-            step_.all_reduce("bucket " + std::to_string(*b), buckets_[*b], {copied}));
-      }
+      while (const auto b = order.next()) reduced_.push_back(reduce(*b, copied));
     });
     if (ddp_.looks_for_unused()) reduced_.push_back(reduce_used_parameters());
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -109,6 +149,13 @@ class DdpStep {
       for (const std::size_t i : buckets_[b]) bucket.push_back(tensors[i]);
       step_.copies("bucket " + std::to_string(b) + " copy back", bucket, 2, {reduced_[b]});
     }
+  }
+
+  // The operation after which it is reduced.
+  OperationId reduce(std::size_t bucket, OperationId ready) {
+    const std::string name = "bucket " + std::to_string(bucket);
+    if (!hook_) return step_.all_reduce(name, buckets_[bucket], {ready});
+    return reduce_compressed(step_, workload_.device, name, buckets_[bucket], *hook_);
   }
 
   // The map of locally used parameters: one int32 a parameter.
@@ -125,6 +172,7 @@ class DdpStep {
   const StrategyRequest& request_;
   const workload::Workload& workload_;
   DdpSettings ddp_;
+  std::optional<PowerSgd> hook_;
   std::uint32_t passes_;  // that reduce
   CommonSettings common_;
   StepBuilder step_;
@@ -141,6 +189,11 @@ ModelMemory ddp_memory(const StrategyRequest& request) {
       are_views ? model_and_wire_copies(request) : model_and_flat_gradients(request);
   if (request.settings.get<bool>("zero_redundancy_optimizer")) {
     memory.optimizer = fullest_states(request);
+  }
+  if (const auto hook = power_sgd_of(request.settings)) {
+    const auto tensors = gradient_tensors(request.workload);
+    memory.buckets +=
+        compression_memory(tensors, ddp_buckets(tensors, ddp_settings(request.settings)), *hook);
   }
   return memory;
 }
@@ -188,6 +241,20 @@ constexpr std::array ddp_keys{
         "all"},
     Key{"parameters_as_bucket_view", Flag{}, Value(false),
         "with zero_redundancy_optimizer: one broadcast a rank, not one a parameter"},
+    Key{"comm_hook", settings::OneOf{settings::texts_of<CommHook>},
+        settings::value_of(CommHook::none),
+        "powersgd: powerSGD_hook sends low-rank parts of gradients that are matrices, past its "
+        "start_powerSGD_iter"},
+    Key{"matrix_approximation_rank", settings::Count{1, 1'000}, Value(PowerSgd{}.rank),
+        "with comm_hook: powersgd: of those parts"},
+    Key{"min_compression_rate", settings::Number{0, 1e9}, Value(PowerSgd{}.min_compression_rate),
+        "with comm_hook: powersgd: a matrix is sent whole unless its parts have so many times "
+        "fewer elements"},
+    Key{"use_error_feedback", Flag{}, Value(PowerSgd{}.uses_error_feedback),
+        "with comm_hook: powersgd: what was lost is added to the next step's gradients"},
+    Key{"orthogonalization_time", settings::Time{}, settings::automatic,
+        "with comm_hook: powersgd: what one part takes to be made orthogonal; auto: Gram-Schmidt, "
+        "a kernel at a time"},
     Key{"iteration", settings::OneOf{settings::texts_of<Iteration>},
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
 };
@@ -239,8 +306,35 @@ Assumptions ddp_assumptions(const DdpSettings& ddp) {
 
 namespace {
 
+std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
+  const auto& settings = request.settings;
+  if (!power_sgd_of(settings)) {
+    for (const char* key : {"matrix_approximation_rank", "min_compression_rate",
+                            "use_error_feedback", "orthogonalization_time"}) {
+      if (!settings.is_given(key)) continue;
+      return Refusal{"compresses nothing that " + std::string(key) + " would say something of",
+                     "add comm_hook: powersgd, or leave it out"};
+    }
+    return std::nullopt;
+  }
+  if (request.common.wire_type) {
+    return Refusal{"has one hook, which compresses or casts gradients",
+                   "leave out precision.gradient, or comm_hook"};
+  }
+  if (settings.get<Iteration>("iteration") == Iteration::first) {
+    return Refusal{"compresses nothing in its first iteration", "leave out comm_hook"};
+  }
+  for (const workload::ParameterTensor& tensor : gradient_tensors(request.workload)) {
+    if (tensor.rows) continue;
+    return Refusal{"compresses matrices, and nobody tells the rows of " + tensor.name,
+                   "take workload.model, or give rows: to each of layers:"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
   const auto& settings = request.settings;
+  if (auto refusal = refuse_hook(request)) return refusal;
   if (!settings.get<bool>("parameters_as_bucket_view")) return std::nullopt;
   if (settings.get<bool>("zero_redundancy_optimizer")) return std::nullopt;
   return Refusal{"sends no parameters that parameters_as_bucket_view would say something of",

@@ -18,9 +18,10 @@ namespace paceline::training {
 // - after the backward, in order, each bucket is waited for and copied back per parameter (not with
 //   views), then the optimizer runs;
 // - when gradients accumulate, forward and backward of all passes but the last are in no_sync, or
-// all
-//   of that happens in every pass. Buffers are broadcast before a forward that follows one outside
-//   of no_sync: the first of a step (require_forward_param_sync, nn/parallel/distributed.py).
+//   all of that happens in every pass. Buffers are broadcast before a forward that follows one
+//   outside of no_sync: the first of a step (require_forward_param_sync,
+//   nn/parallel/distributed.py).
+// - with comm_hook: powersgd gradients are not divided, and a bucket is sent as power_sgd.h says.
 // - with zero_redundancy_optimizer each rank updates a part of the parameters (zero_redundancy.h).
 extern const Strategy ddp_strategy;
 

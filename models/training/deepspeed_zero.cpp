@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/training/deepspeed_buckets.h"
+#include "models/training/deepspeed_stage3.h"
 #include "models/training/step_builder.h"
 
 namespace paceline::training {
@@ -18,24 +20,7 @@ using workload::DataType;
 using workload::ParameterTensor;
 using workload::TimedLayer;
 
-constexpr AssumptionKind no_norm{"{}: checks of overflow and the norm of gradients take no time"};
-
-// How DeepSpeed was configured: zero_optimization of its file.
-struct ZeroSettings {
-  bool shards_gradients;  // stage 2
-  ElementCount bucket_size;
-  bool overlaps, is_contiguous, reduces_to_owners, owners_share_calls;
-};
-
-ZeroSettings zero_settings(const settings::Settings& settings) {
-  constexpr std::uint64_t gradients = 2;
-  return {settings.get<std::uint64_t>("stage") == gradients,
-          ElementCount(settings.get<std::uint64_t>("reduce_bucket_size")),
-          settings.get<bool>("overlap_comm"),
-          settings.get<bool>("contiguous_gradients"),
-          settings.get<bool>("reduce_scatter"),
-          settings.get<bool>("use_multi_rank_bucket_allreduce")};
-}
+bool shards_gradients(const ZeroSettings& zero) { return zero.stage == 2; }
 
 // All parameters of one type in a row, of which each rank owns an equal part.
 struct FlatGroup {
@@ -50,10 +35,8 @@ class FlatGroups {
       begins_.push_back(groups_[tensor.type].count);
       groups_[tensor.type].count += tensor.count;
     }
-    const std::uint64_t alignment = std::uint64_t{2} * ranks_;
     for (auto& [type, group] : groups_) {
-      const std::uint64_t count = group.count.value();
-      group.padded = ElementCount((count + alignment - 1) / alignment * alignment);
+      group.padded = padded_to(group.count, std::uint64_t{2} * ranks_);
     }
   }
 
@@ -90,10 +73,11 @@ class ZeroStep {
   explicit ZeroStep(const StrategyRequest& request)
       : request_(request),
         zero_(zero_settings(request.settings)),
-        passes_(zero_.shards_gradients ? request.common.gradient_accumulation : 1),
+        passes_(shards_gradients(zero_) ? request.common.gradient_accumulation : 1),
         common_(with_reduced_passes(request, zero_)),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
-        groups_(step_.tensors(), request.cluster.ranks()) {}
+        groups_(step_.tensors(), request.cluster.ranks()),
+        buckets_(step_, zero_, [this](const Bucket& bucket) { reduce(bucket); }) {}
 
   BuiltStep build() {
     for (std::uint32_t pass = 0; pass < passes_; ++pass) {
@@ -102,7 +86,7 @@ class ZeroStep {
     }
     update();
     BuiltStep built{step_.take(), {}};
-    built.assumptions.add({no_norm, "deepspeed_zero"});
+    built.assumptions.add({zero_without_norm, "deepspeed_zero"});
     built.assumptions.add({unmeasured_strategy, "deepspeed_zero"});
     return built;
   }
@@ -112,7 +96,7 @@ class ZeroStep {
   static CommonSettings with_reduced_passes(const StrategyRequest& request,
                                             const ZeroSettings& zero) {
     CommonSettings common = request.common;
-    if (zero.shards_gradients) common.gradient_accumulation = 1;
+    if (shards_gradients(zero)) common.gradient_accumulation = 1;
     return common;
   }
 
@@ -124,34 +108,18 @@ class ZeroStep {
 
   void backward(std::uint32_t pass) {
     adds_ = pass > 0;
-    const bool as_they_come = zero_.shards_gradients || zero_.overlaps;
+    const bool as_they_come = shards_gradients(zero_) || zero_.overlaps;
     step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId) {
-      if (!as_they_come) return;
-      // Of one layer in reverse, as gradients come.
-      for (std::size_t i = layer.parameters.size(); i-- > 0;) collect(first + i);
+      if (as_they_come) buckets_.collect_layer(layer, first);
     });
     if (!as_they_come) {
-      for (std::size_t i = 0; i < step_.tensors().size(); ++i) collect(i);
+      for (std::size_t i = 0; i < step_.tensors().size(); ++i) buckets_.collect(i);
     }
-    for (auto& [type, bucket] : open_) reduce(std::exchange(bucket, {}));
-  }
-
-  void collect(std::size_t tensor) {
-    const ParameterTensor& gradient = step_.tensors()[tensor];
-    Bucket& bucket = open_[gradient.type];
-    const auto held = bucket.empty() ? ElementCount(0) : bucket_count(step_.tensors(), bucket);
-    if (!bucket.empty() && held + gradient.count > zero_.bucket_size) {
-      reduce(std::exchange(bucket, {}));
-    }
-    open_[gradient.type].push_back(tensor);
-    if (zero_.is_contiguous && gradient.count <= zero_.bucket_size) {
-      step_.copies(gradient.name + " to bucket", std::span(&gradient, 1), 2, {});
-    }
+    buckets_.flush();
   }
 
   void reduce(const Bucket& bucket) {
-    if (bucket.empty()) return;
-    const std::string name = "bucket " + std::to_string(buckets_++);
+    const std::string name = "bucket " + std::to_string(reduced_buckets_++);
     // The kernels of a bucket, which a stream of its own would have beside the backward.
     const OperationId ready =
         step_.compute(name + " divide", OperationKind::copy, time_before(bucket), previous());
@@ -173,18 +141,14 @@ class ZeroStep {
     return zero_.overlaps ? last_bucket_ : std::vector<OperationId>{};
   }
 
-  [[nodiscard]] Seconds kernel(ElementCount count, DataType type, std::uint64_t passes) const {
-    return kernel_time(request_.workload.device, count * element_size(type) * passes);
-  }
-
   // Without contiguous_gradients, or for owners, a bucket is copied into one array.
   [[nodiscard]] Seconds time_before(const Bucket& bucket) const {
     const DataType type = type_of(bucket);
     const ElementCount count = bucket_count(step_.tensors(), bucket);
-    Seconds time = kernel(count, type, 2);  // the division
-    if (zero_.reduces_to_owners || !zero_.is_contiguous) time += kernel(count, type, 2);
+    Seconds time = step_.kernel(count, type, 2);  // the division
+    if (zero_.reduces_to_owners || !zero_.is_contiguous) time += step_.kernel(count, type, 2);
     const DataType wire = step_.type_on_wire(type);
-    if (wire != type) time += cast(count, type, wire);
+    if (wire != type) time += step_.cast(count, type, wire);
     return time;
   }
 
@@ -194,16 +158,11 @@ class ZeroStep {
     const ElementCount count = bucket_count(step_.tensors(), bucket);
     const ElementCount owned = std::min(count, groups_.part(type));
     Seconds time;
-    if (wire != type) time += cast(count, wire, type);
-    if (zero_.reduces_to_owners) time += kernel(owned, type, 2);
-    if (zero_.is_contiguous) time += kernel(owned, type, 2);
-    if (adds_) time += kernel(owned, type, 3);
+    if (wire != type) time += step_.cast(count, wire, type);
+    if (zero_.reduces_to_owners) time += step_.kernel(owned, type, 2);
+    if (zero_.is_contiguous) time += step_.kernel(owned, type, 2);
+    if (adds_) time += step_.kernel(owned, type, 3);
     return time;
-  }
-
-  [[nodiscard]] Seconds cast(ElementCount count, DataType from, DataType to) const {
-    return kernel_time(request_.workload.device,
-                       count * element_size(from) + count * element_size(to));
   }
 
   [[nodiscard]] DataType type_of(const Bucket& bucket) const {
@@ -240,31 +199,26 @@ class ZeroStep {
   CommonSettings common_;
   StepBuilder step_;
   FlatGroups groups_;
-  std::map<DataType, Bucket> open_;
+  ZeroBuckets buckets_;
   Seconds parts_;  // what takes owners' parts when all is reduced
   std::vector<OperationId> last_bucket_, reduced_;
-  std::uint32_t buckets_ = 0;
+  std::uint32_t reduced_buckets_ = 0;
   bool adds_ = false;  // to the parts of passes before
 };
 
-BuiltStep build_zero(const StrategyRequest& request) { return ZeroStep(request).build(); }
+bool shards_parameters(const StrategyRequest& request) {
+  return zero_settings(request.settings).stage == 3;
+}
 
-// The most elements of a type in one bucket.
-ElementCount fullest_bucket(const ZeroSettings& zero, std::span<const ParameterTensor> tensors,
-                            DataType type) {
-  ElementCount all, largest;
-  for (const ParameterTensor& tensor : tensors) {
-    if (tensor.type != type) continue;
-    all += tensor.count;
-    largest = std::max(largest, tensor.count);
-  }
-  return std::max(largest, std::min(all, zero.bucket_size));
+BuiltStep build_zero(const StrategyRequest& request) {
+  return shards_parameters(request) ? build_stage3(request) : ZeroStep(request).build();
 }
 
 // All parameters; gradients, or a part of them and what is in the layer that computes; parts of the
 // optimizer; buffers of reduce_bucket_size, two with overlap_comm, whatever the gradients' size
 // (setup_buckets), and the copy of a bucket that is reduced.
 ModelMemory zero_memory(const StrategyRequest& request) {
+  if (shards_parameters(request)) return stage3_memory(request);
   const ZeroSettings zero = zero_settings(request.settings);
   const auto tensors = gradient_tensors(request.workload);
   const FlatGroups groups(tensors, request.cluster.ranks());
@@ -273,7 +227,7 @@ ModelMemory zero_memory(const StrategyRequest& request) {
     const ElementSize size = element_size(type);
     const ElementCount part = groups.part(type);
     memory.parameters += group.padded * size;
-    memory.gradients += (zero.shards_gradients ? part : group.count) * size;
+    memory.gradients += (shards_gradients(zero) ? part : group.count) * size;
     memory.optimizer += optimizer_memory(request.workload.optimizer_states, part, type);
     if (zero.is_contiguous) memory.buckets += zero.bucket_size * size * (zero.overlaps ? 2 : 1);
     const auto wire = type_on_wire(request.common, type);
@@ -287,6 +241,17 @@ ModelMemory zero_memory(const StrategyRequest& request) {
 std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
   const auto& settings = request.settings;
   const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
+  if (shards_parameters(request)) {
+    if (!is_told) return std::nullopt;
+    return Refusal{"reads no use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
+  }
+  for (const settings::Key& key : deepspeed_zero_strategy.keys) {
+    if (!key.name.starts_with("stage3_") || !settings.is_given(key.name)) continue;
+    return Refusal{"reads no " + std::string(key.name) +
+                       " before stage 3, as every rank has all "
+                       "parameters",
+                   "add stage: 3, or leave it out"};
+  }
   if (!is_told || settings.get<bool>("reduce_scatter")) return std::nullopt;
   return Refusal{"gives owners no parts of their own with reduce_scatter: false",
                  "leave out use_multi_rank_bucket_allreduce"};
@@ -296,24 +261,38 @@ using settings::Flag;
 using settings::Key;
 using settings::Value;
 
+constexpr settings::Count elements{0, 1'000'000'000'000};
+
 constexpr std::array zero_keys{
-    Key{"stage", settings::Count{1, 2}, Value(std::uint64_t{1}),
-        "1: the optimizer's states are sharded; 2: gradients too"},
+    Key{"stage", settings::Count{1, 3}, Value(std::uint64_t{1}),
+        "1: the optimizer's states are sharded; 2: gradients too; 3: parameters too"},
     Key{"reduce_bucket_size", settings::Count{1, 1'000'000'000'000},
         Value(std::uint64_t{500'000'000}), "gradients of so many elements are reduced at once"},
-    Key{"overlap_comm", Flag{}, Value(false), "buckets are reduced beside the backward"},
+    Key{"overlap_comm", Flag{}, settings::automatic,
+        "buckets are reduced beside the backward; auto: in stage 3"},
     Key{"contiguous_gradients", Flag{}, Value(true), "gradients are copied to a buffer"},
     Key{"reduce_scatter", Flag{}, Value(true),
-        "owners take their parts of a copy; false: buckets are all-reduced where they are"},
+        "owners take their parts of a copy, in stage 3 by reduce-scatter; false: buckets are "
+        "all-reduced where they are"},
     Key{"use_multi_rank_bucket_allreduce", Flag{}, Value(true),
-        "with reduce_scatter: a bucket is one all-reduce; false: a reduce to each owner"},
+        "with reduce_scatter, before stage 3: a bucket is one all-reduce; false: a reduce to each "
+        "owner"},
+    // Defaults of config.py.
+    Key{"stage3_prefetch_bucket_size", elements, Value(std::uint64_t{50'000'000}),
+        "with stage: 3: so many elements of parameters are gathered ahead of a layer that runs"},
+    Key{"stage3_max_live_parameters", elements, Value(std::uint64_t{1'000'000'000}),
+        "with stage: 3: none are gathered ahead that would be more on a GPU at once"},
+    Key{"stage3_max_reuse_distance", elements, Value(std::uint64_t{1'000'000'000}),
+        "with stage: 3: what comes again within so many elements is kept"},
+    Key{"stage3_param_persistence_threshold", elements, Value(std::uint64_t{100'000}),
+        "with stage: 3: tensors of so many elements or fewer stay on every GPU"},
 };
 
 }  // namespace
 
 constinit const Strategy deepspeed_zero_strategy{
     .name = "deepspeed_zero",
-    .summary = "DeepSpeed's ZeRO, stages 1 and 2: sharded optimizer, all-gather after the step",
+    .summary = "DeepSpeed's ZeRO, stages 1 to 3: sharded optimizer, gradients, parameters",
     .keys = zero_keys,
     .build = build_zero,
     .refuse = refuse_zero,

@@ -4,8 +4,8 @@
 
 namespace paceline::training {
 
-// DeepSpeed's ZeRO, stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
-// states; of gradients all (stage 1) or 1/n (stage 2).
+// DeepSpeed's ZeRO. Stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
+// states; of gradients all (stage 1) or 1/n (stage 2). Stage 3 is described in deepspeed_stage3.h.
 // deepspeed/runtime/zero/stage_1_and_2.py of deepspeedai/DeepSpeed at 7dee2e06, config.py beside
 // it; Rajbhandari et al., ZeRO, SC 2020 (arXiv 1910.02054).
 // - Gradients of one type collect in a bucket, each copied there with contiguous_gradients; before

@@ -112,10 +112,7 @@ Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
       }
     }
   }
-  const std::uint64_t n = ranks.value();
-  for (FlatParameter& flat : unit.parameters) {
-    flat.padded = ElementCount((flat.count.value() + n - 1) / n * n);
-  }
+  for (FlatParameter& flat : unit.parameters) flat.padded = padded_to(flat.count, ranks.value());
   return unit;
 }
 
@@ -210,11 +207,6 @@ class FsdpStep {
  private:
   [[nodiscard]] std::uint32_t ranks() const { return request_.cluster.ranks().value(); }
 
-  [[nodiscard]] Seconds kernel(ElementCount count, workload::DataType type,
-                               std::uint64_t passes) const {
-    return kernel_time(request_.workload.device, count * element_size(type) * passes);
-  }
-
   void gather(Unit& unit, std::vector<OperationId> after) {
     limiter_.pass();
     for (const auto before : {pass_begins_after_, limiter_.awaited()}) {
@@ -266,16 +258,17 @@ class FsdpStep {
 
   void add_up(const Unit& unit) {
     Seconds time;
-    for (const FlatParameter& flat : unit.parameters) time += kernel(flat.count, flat.type, 3);
+    for (const FlatParameter& flat : unit.parameters)
+      time += step_.kernel(flat.count, flat.type, 3);
     step_.compute(unit.name + " accumulate", OperationKind::copy, time, {});
   }
 
   void reduce(const Unit& unit) {
     for (const FlatParameter& flat : unit.parameters) {
       const auto type = step_.type_on_wire(flat.type);
-      Seconds time = kernel(flat.count, type, 2);  // the division
-      if (type != flat.type) time += cast(flat.count, flat.type, type);
-      if (flat.padded != flat.count) time += kernel(flat.count, type, 2);
+      Seconds time = step_.kernel(flat.count, type, 2);  // the division
+      if (type != flat.type) time += step_.cast(flat.count, flat.type, type);
+      if (flat.padded != flat.count) time += step_.kernel(flat.count, type, 2);
       const OperationId divided =
           step_.compute(unit.name + " divide", OperationKind::copy, time, {});
       const OperationId scattered = step_.call(
@@ -302,12 +295,6 @@ class FsdpStep {
     return ElementCount(flat.padded.value() / shards_);
   }
 
-  [[nodiscard]] Seconds cast(ElementCount count, workload::DataType from,
-                             workload::DataType to) const {
-    return kernel_time(request_.workload.device,
-                       count * element_size(from) + count * element_size(to));
-  }
-
   // What is done with each rank's reduced shards, and the end of a pass.
   void take_shards(bool accumulates) {
     Seconds time;
@@ -315,9 +302,9 @@ class FsdpStep {
       for (const FlatParameter& flat : unit.parameters) {
         const ElementCount shard = shard_of(flat);
         const auto type = step_.type_on_wire(flat.type);
-        if (ranks() > predivide_factor(ranks())) time += kernel(shard, type, 2);
-        if (type != flat.type) time += cast(shard, type, flat.type);
-        if (accumulates) time += kernel(shard, flat.type, 3);
+        if (ranks() > predivide_factor(ranks())) time += step_.kernel(shard, type, 2);
+        if (type != flat.type) time += step_.cast(shard, type, flat.type);
+        if (accumulates) time += step_.kernel(shard, flat.type, 3);
       }
     }
     last_compute_ = step_.compute("shards", OperationKind::copy, time, std::exchange(reduced_, {}));

@@ -7,6 +7,10 @@ namespace paceline::training {
 using workload::ParameterTensor;
 using workload::TimedLayer;
 
+ElementCount padded_to(ElementCount count, std::uint64_t parts) {
+  return ElementCount((count.value() + parts - 1) / parts * parts);
+}
+
 StepBuilder::StepBuilder(const StrategyRequest& request)
     : workload_(request.workload),
       settings_(request.common),
@@ -57,7 +61,8 @@ OperationId StepBuilder::copies(std::string name, std::span<const ParameterTenso
 
 OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds time,
                                  std::vector<OperationId> after) {
-  return compute_on(compute_, std::move(name), kind, time, std::move(after));
+  last_compute_ = compute_on(compute_, std::move(name), kind, time, std::move(after));
+  return *last_compute_;
 }
 
 OperationId StepBuilder::compute_on(LaneId lane, std::string name, OperationKind kind, Seconds time,
@@ -99,10 +104,17 @@ workload::DataType StepBuilder::type_on_wire(workload::DataType type) const {
 std::optional<Seconds> StepBuilder::cast_time(const Bucket& bucket) const {
   const auto type = tensors_[bucket.front()].type;
   if (type_on_wire(type) == type) return std::nullopt;
-  // Reads one type and writes the other.
-  const ElementCount count = bucket_count(tensors_, bucket);
-  return kernel_time(workload_.device,
-                     count * element_size(type) + count * element_size(type_on_wire(type)));
+  return cast(bucket_count(tensors_, bucket), type, type_on_wire(type));
+}
+
+Seconds StepBuilder::kernel(ElementCount count, workload::DataType type,
+                            std::uint64_t passes) const {
+  return kernel_time(workload_.device, count * element_size(type) * passes);
+}
+
+Seconds StepBuilder::cast(ElementCount count, workload::DataType from,
+                          workload::DataType to) const {
+  return kernel_time(workload_.device, count * element_size(from) + count * element_size(to));
 }
 
 std::vector<OperationId> StepBuilder::cast_to_wire(const std::string& name, const Bucket& bucket,

@@ -11,6 +11,9 @@
 
 namespace paceline::training {
 
+// The least multiple of `parts` that is no less.
+[[nodiscard]] ElementCount padded_to(ElementCount count, std::uint64_t parts);
+
 // What all strategies share: the lanes and the compute of a step. Members that append an operation
 // return its id, so that strategies hang their communication on it.
 class StepBuilder {
@@ -47,6 +50,8 @@ class StepBuilder {
   [[nodiscard]] OperationId last() const {
     return static_cast<OperationId>(program_.operations.size() - 1);
   }
+  // Likewise of the compute lane; nullopt: it has none yet.
+  [[nodiscard]] std::optional<OperationId> last_compute() const { return last_compute_; }
   [[nodiscard]] LaneId compute_lane() const { return compute_; }
   [[nodiscard]] LaneId communication_lane() const { return communication_; }
   // By operation: when the compute lane has done it, on a rank where nothing else holds that back.
@@ -66,6 +71,11 @@ class StepBuilder {
 
   // What elements of a parameter's type travel in.
   [[nodiscard]] workload::DataType type_on_wire(workload::DataType type) const;
+  // Of a kernel that reads or writes all these elements `passes` times, and of one that casts them.
+  [[nodiscard]] Seconds kernel(ElementCount count, workload::DataType type,
+                               std::uint64_t passes) const;
+  [[nodiscard]] Seconds cast(ElementCount count, workload::DataType from,
+                             workload::DataType to) const;
 
   // The optimizer, and the finished program.
   [[nodiscard]] StepProgram finish(std::vector<OperationId> after);
@@ -85,6 +95,7 @@ class StepBuilder {
   StepProgram program_;
   RankCount ranks_;
   LaneId compute_, communication_;
+  std::optional<OperationId> last_compute_;
 };
 
 }  // namespace paceline::training

@@ -21,6 +21,9 @@ struct ParameterTensor {
   ElementCount count;
   DataType type = DataType::float32;
   std::uint32_t device = 0;  // which of a rank's devices holds it; 0 unless the model is split
+  // Its first dimension, which divides its elements, of which a vector has as many; nullopt:
+  // untold.
+  std::optional<ElementCount> rows = {};
 };
 
 // A tensor that a forward pass changes and no gradient does (running statistics).

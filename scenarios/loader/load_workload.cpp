@@ -26,8 +26,8 @@ using workload::Precision;
 using workload::TimedLayer;
 using workload::Workload;
 
-constexpr std::array<std::string_view, 6> layer_keys{"name",     "repeat",     "forward",
-                                                     "backward", "parameters", "type"};
+constexpr std::array<std::string_view, 7> layer_keys{"name",       "repeat", "forward", "backward",
+                                                     "parameters", "rows",   "type"};
 
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
 
@@ -39,8 +39,9 @@ constexpr std::array workload_table{
         "a shipped network, or a `.yaml` file of schema `paceline.network/1` beside the scenario",
         "resnet50"},
     Key{"layers", Structure{"a list of maps"}, "none",
-        "instead of `model`: `{name, repeat, forward, backward, parameters, type}` in forward "
-        "order; `parameters` are element counts, one a tensor; `type` fp32, fp16 or bf16",
+        "instead of `model`: `{name, repeat, forward, backward, parameters, rows, type}` in "
+        "forward order; `parameters` are element counts, one a tensor; `rows` the first dimension "
+        "of each, a vector's its elements; `type` fp32, fp16 or bf16",
         "[{forward: 1ms, backward: 2ms}]"},
     Key{"trace", Structure{"a file, an archive, a folder, or a list of them"}, "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
@@ -96,7 +97,26 @@ Precisions read_precision(Section& workload) {
   return read;
 }
 
-// One entry of `layers`: {name, repeat, forward, backward, parameters, type}.
+// Of each parameter of a layer, its first dimension.
+void read_rows(const Field& list, std::vector<workload::ParameterTensor>& tensors) {
+  std::size_t i = 0;
+  for (const Field& entry : list.list()) {
+    if (i == tensors.size()) entry.fail("is one more than parameters", "write one number a tensor");
+    workload::ParameterTensor& tensor = tensors[i++];
+    const std::uint64_t rows = entry.count(1, tensor.count.value());
+    if (tensor.count.value() % rows != 0) {
+      entry.fail(fmt::format("does not divide the {} elements", tensor.count.value()),
+                 "write the tensor's first dimension");
+    }
+    tensor.rows = ElementCount(rows);
+  }
+  if (i < tensors.size()) {
+    list.fail(fmt::format("has {} numbers for {} parameters", i, tensors.size()),
+              "write one number a tensor");
+  }
+}
+
+// One entry of `layers`: {name, repeat, forward, backward, parameters, rows, type}.
 void read_layers(const Field& list, const Overrides& overrides, DataType parameter_type,
                  std::vector<TimedLayer>& layers) {
   constexpr std::size_t items_max = 100'000;
@@ -120,6 +140,7 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
                                     type ? to_type(*type) : parameter_type});
       }
     }
+    if (const auto rows = reader.find("rows")) read_rows(*rows, layer.parameters);
     reader.finish();
     tensors += repeat * layer.parameters.size();
     if (layers.size() + repeat > items_max || tensors > items_max) {

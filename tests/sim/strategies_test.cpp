@@ -37,6 +37,30 @@ TEST(Strategies, DeepspeedTakesItsTwoLayers) {
   expect_step(point_of(training::deepspeed_zero_strategy, two_layers(), {{}, {}, 4}), 26e-3);
 }
 
+// Both layers come as one before the first, 3 ms on two ranks, and stay: forward 3-8, backward
+// 8-15, all gradients in one bucket 15-18, half the optimizer 18-19. On four ranks 4.5 ms: forward
+// until 9.5, backward 16.5, gradients 21, optimizer 21.5.
+//
+// Fetched when needed and let go of, in buckets of one layer: a 0-1, forward 1-2; b 2-4, forward
+// 4-8; b again 8-10, backward 10-16; a again 16-17, backward 17-18; b is reduced when a comes,
+// 18-20, and a 20-21; optimizer 22. On four ranks a 0-1.5, forward 2.5; b 5.5, forward 9.5; b 12.5,
+// backward 18.5; a 20, backward 21; reductions 24 and 25.5; optimizer 26.
+TEST(Strategies, DeepspeedShardsParametersOfItsTwoLayers) {
+  const auto step = [](bool lets_go, std::uint32_t ranks) {
+    training::Told told{{{"stage", std::uint64_t{3}}}, {}, ranks};
+    if (lets_go) {
+      told.values.emplace("stage3_prefetch_bucket_size", std::uint64_t{0});
+      told.values.emplace("stage3_max_reuse_distance", std::uint64_t{0});
+      told.values.emplace("reduce_bucket_size", std::uint64_t{1'000'000});
+    }
+    return point_of(training::deepspeed_zero_strategy, two_layers(), told);
+  };
+  expect_step(step(false, 2), 19e-3);
+  expect_step(step(false, 4), 21.5e-3);
+  expect_step(step(true, 2), 22e-3);
+  expect_step(step(true, 4), 26e-3);
+}
+
 // Two nodes of two: within a node as on two ranks above, but that the shards of b, 2 MB, are
 // reduced across nodes 15-17 and those of a, 1 MB, behind them 17-18; half the optimizer 18-19.
 TEST(Strategies, FsdpShardsWithinNodesAndReducesAcross) {
@@ -80,6 +104,29 @@ TEST(Strategies, DdpSearchesForUnusedParameters) {
   const training::Told told{
       {{"find_unused_parameters", true}, {"unused_search_time", Seconds(1e-3)}}, {}, 2};
   expect_step(point_of(training::ddp_strategy, two_layers(), told), 21e-3 + 8e-9);
+}
+
+// a of 500 by 1,000, b of 1,000 by 1,000, and with a a vector of 250,000. At rank 100 P and Q of b
+// have 400 kB each, 0.4 ms on two ranks, and a has 200 and 400 kB; the vector goes ahead of them,
+// 1 MB. Forward 5, backward b 11, and no further until b has been sent: P 11.4, Q 11.8; backward a
+// 12.8; the vector 13.8, P 14, Q 14.4; optimizer 16.4. On four ranks calls take half as long again:
+// b 12.2, backward a 13.2, calls 15.6, optimizer 17.6.
+TEST(Strategies, DdpSendsLowRankPartsOneAfterTheOther) {
+  auto workload = two_layers();
+  workload.layers[0].parameters[0].rows = ElementCount(500);
+  workload.layers[1].parameters[0].rows = ElementCount(1'000);
+  const ElementCount vector(250'000);
+  workload.layers[0].parameters.push_back(
+      {"a.bias", vector, workload::DataType::float32, 0, vector});
+  const auto step = [&](std::uint32_t ranks) {
+    return point_of(
+        training::ddp_strategy, workload,
+        {{{"comm_hook", std::uint64_t{1}}, {"matrix_approximation_rank", std::uint64_t{100}}},
+         {},
+         ranks});
+  };
+  expect_step(step(2), 16.4e-3);
+  expect_step(step(4), 17.6e-3);
 }
 
 // Calls of 4 and 2 MB take 4 and 2 ms on two ranks, 6 and 3 ms on four. Forward 5; backward b 5-11,

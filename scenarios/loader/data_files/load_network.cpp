@@ -51,7 +51,7 @@ class LayerReader {
     const double in_size = stride * out_size;
     const double a = in * in_size * in_size + out * out_size * out_size;
     const double f = 2 * w * out_size * out_size;
-    Layer layer{name_, {tensor("weight", w)}, {}, products(f, a, w)};
+    Layer layer{name_, {tensor("weight", w, out)}, {}, products(f, a, w)};
     layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
     layer.kept.cast_weights = w;
     if (flag("bias", false)) layer.parameters.push_back(tensor("bias", out));
@@ -66,7 +66,7 @@ class LayerReader {
     layer.kept.cast_weights = w;
     const bool bias = flag("bias", true);
     if (flag("tied", false)) return layer;
-    layer.parameters.push_back(tensor("weight", w));
+    layer.parameters.push_back(tensor("weight", w, out));
     if (bias) layer.parameters.push_back(tensor("bias", out));
     return layer;
   }
@@ -115,7 +115,7 @@ class LayerReader {
     const double n = rows_or("lookups", 1) * columns;
     ModelledCost cost = moves(2 * n, 3 * n);
     cost.backward.parameter_elements = rows * columns;
-    Layer layer{name_, {tensor("weight", rows * columns)}, {}, cost};
+    Layer layer{name_, {tensor("weight", rows * columns, rows)}, {}, cost};
     layer.kept.output = n;
     return layer;
   }
@@ -131,7 +131,10 @@ class LayerReader {
     return layer;
   }
 
-  Layer parameter() { return {name_, {{name_, ElementCount(size("count"))}}, {}, ModelledCost{}}; }
+  Layer parameter() {
+    const ElementCount count(size("count"));
+    return {name_, {{name_, count, DataType::float32, 0, count}}, {}, ModelledCost{}};
+  }
 
   Layer buffer() {
     const ElementCount count(layer_.require("count", "512").count(1, extent_max));
@@ -163,12 +166,16 @@ class LayerReader {
     kept.is_wide = which == Keeps::fp32_output;
     return kept;
   }
+  // A vector.
   ParameterTensor tensor(const char* suffix, double count) const {
+    return tensor(suffix, count, count);
+  }
+  ParameterTensor tensor(const char* suffix, double count, double rows) const {
     if (count > tensor_elements_max) {
       throw InputError(layer_.location(),
                        fmt::format("{}.{} has more than 10^13 elements", name_, suffix), "");
     }
-    return {name_ + "." + suffix, ElementCount(count)};
+    return {name_ + "." + suffix, ElementCount(count), DataType::float32, 0, ElementCount(rows)};
   }
   static ModelledCost moves(double forward, double backward) {
     return {{Flops(0), forward, 0}, {Flops(0), backward, 0}};

@@ -9,6 +9,7 @@
 namespace paceline::training {
 namespace {
 
+using settings::Value;
 using workload::DataType;
 using workload::OptimizerKind;
 
@@ -65,6 +66,25 @@ TEST(Memory, OfDdpHasBucketsUnlessGradientsAreViews) {
   EXPECT_EQ(model_of("ddp", two_layers(), {views, {}}).buckets, Bytes(0));
   EXPECT_EQ(model_of("ddp", two_layers(), {views, half}).buckets, megabytes(3));
   EXPECT_EQ(model_of("ddp", two_layers(), {views, half}).gradients, megabytes(6));
+}
+
+// Buckets as without the hook, 6 MB. At rank 1 P and Q of 500 by 1,000 and of 1,000 by 1,000 have
+// 1,500 and 2,000 floats; errors are another 6 MB, and the larger bucket has a copy, 4 MB. At rank
+// 500 the parts are not worth it: without errors the larger bucket is copied to be sent whole.
+TEST(Memory, OfDdpHasWhatItsHookKeeps) {
+  auto workload = two_layers();
+  workload.layers[0].parameters[0].rows = ElementCount(500);
+  workload.layers[1].parameters[0].rows = ElementCount(1'000);
+  const auto buckets = [&](std::uint64_t rank, bool feedback) {
+    const std::map<std::string, Value> values{{"comm_hook", std::uint64_t{1}},
+                                              {"matrix_approximation_rank", rank},
+                                              {"use_error_feedback", feedback}};
+    return model_of("ddp", workload, {values, {}}).buckets;
+  };
+  constexpr Bytes parts(3'500 * 4);
+  EXPECT_EQ(buckets(1, true), megabytes(6 + 6 + 4) + parts);
+  EXPECT_EQ(buckets(1, false), megabytes(6) + parts);
+  EXPECT_EQ(buckets(500, false), megabytes(6 + 4));
 }
 
 // b's gradient comes first, a's within the second after: one group of 6 MB. Without a startup to
@@ -173,8 +193,35 @@ TEST(Memory, OfDeepspeedIsItsStages) {
   EXPECT_EQ(model({{"overlap_comm", true}}).buckets, megabytes(8 + 4));
   EXPECT_EQ(model({{"reduce_scatter", false}}).buckets, megabytes(4));
   EXPECT_EQ(model({{"contiguous_gradients", false}}).buckets, megabytes(4));
-  const Values larger{{"reduce_bucket_size", std::uint64_t{2'000'000}}};
+  const Settings larger{{"reduce_bucket_size", std::uint64_t{2'000'000}}};
   EXPECT_EQ(model_of("deepspeed_zero", two_layers(), {larger, {}, 2}).buckets, megabytes(8 + 6));
+}
+
+// Of two_layers on two GPUs, halves; a buffer of a million floats and the copy of a bucket as
+// large. Both layers come as one and stay: 6 MB, and the array that they come in as much. Fetched
+// alone there is none; let go of the larger one of 4 MB is all that is there. A threshold of
+// 500,000 elements keeps a, 2 MB, on both.
+TEST(Memory, OfDeepspeedsThirdStageIsShardsAndWhatIsGathered) {
+  using Settings = std::map<std::string, settings::Value>;
+  const auto model = [](Settings values) {
+    values.emplace("stage", std::uint64_t{3});
+    values.emplace("reduce_bucket_size", std::uint64_t{1'000'000});
+    return model_of("deepspeed_zero", two_layers(), {std::move(values), {}, 2});
+  };
+  const Value none{std::uint64_t{0}}, of_a{std::uint64_t{500'000}};
+  const ModelMemory at_once = model({});
+  EXPECT_EQ(at_once.parameters, megabytes(3));
+  EXPECT_EQ(at_once.gradients, megabytes(3));
+  EXPECT_EQ(at_once.optimizer, megabytes(3));
+  EXPECT_EQ(at_once.buckets, megabytes(4 + 4));
+  EXPECT_EQ(at_once.gathered, megabytes(6 + 6));
+  EXPECT_EQ(model({{"reduce_scatter", false}}).buckets, megabytes(4));
+  const Settings alone{{"stage3_prefetch_bucket_size", none}};
+  EXPECT_EQ(model(alone).gathered, megabytes(6));
+  Settings let_go = alone;
+  let_go.emplace("stage3_max_reuse_distance", none);
+  EXPECT_EQ(model(let_go).gathered, megabytes(4));
+  EXPECT_EQ(model({{"stage3_param_persistence_threshold", of_a}}).gathered, megabytes(4 + 2));
 }
 
 // 8 floats on 5 ranks are padded to 10: 2 of each.
@@ -202,6 +249,7 @@ TEST(Memory, OfMixedPrecisionAdamIsThatOfZero) {
   };
   EXPECT_EQ(of_stage(1), Bytes(31'406'250'000));
   EXPECT_EQ(of_stage(2), Bytes(16'640'625'000));
+  EXPECT_EQ(of_stage(3), megabytes(1'875));
   EXPECT_EQ(states(model_of("fsdp", workload, {{}, {}, 64})), megabytes(1'875));
 }
 

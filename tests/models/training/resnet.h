@@ -41,18 +41,20 @@ class ResNet {
         in = out;
       }
     }
-    tensor(in * 1000);  // fc
-    tensor(1000);
+    tensor(in * 1000, 1000);  // fc
+    tensor(1000, 1000);
   }
 
-  void tensor(std::uint64_t count) {
-    tensors_.push_back({"t" + std::to_string(tensors_.size()), ElementCount(count)});
+  // By its first dimension, `rows`.
+  void tensor(std::uint64_t count, std::uint64_t rows) {
+    tensors_.push_back({"t" + std::to_string(tensors_.size()), ElementCount(count),
+                        workload::DataType::float32, 0, ElementCount(rows)});
   }
   // And its batch normalisation.
   void convolution(std::uint64_t in, std::uint64_t out, std::uint64_t kernel) {
-    tensor(in * out * kernel * kernel);
-    tensor(out);
-    tensor(out);
+    tensor(in * out * kernel * kernel, out);
+    tensor(out, out);
+    tensor(out, out);
   }
 
   std::vector<workload::ParameterTensor> tensors_;

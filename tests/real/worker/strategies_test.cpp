@@ -5,6 +5,8 @@
 #include "models/run/as_it_ran.h"
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
+#include "models/training/ddp.h"
+#include "models/training/deepspeed_zero.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
@@ -16,9 +18,10 @@ namespace {
 
 // Compute takes no less than it is told, and calls some time.
 void expect_steps_longer_than(const training::Strategy& strategy, training::Told told,
-                              double seconds) {
+                              double seconds,
+                              const workload::Workload& workload = training::two_layers()) {
   told.purpose = training::Purpose::measurement;
-  ResolvedPoint point = point_of(strategy, training::two_layers(), told);
+  ResolvedPoint point = point_of(strategy, workload, told);
   point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
   const Result result = measured_on_threads(point, told.ranks * told.nodes + point.cluster.servers);
   ASSERT_TRUE(result.measurement);
@@ -37,6 +40,24 @@ TEST(Strategies, FsdpRunsOnThreads) {
 TEST(Strategies, FsdpOfGroupsRunsOnThreads) {
   expect_steps_longer_than(training::fsdp_strategy, {{{"sharding", std::uint64_t{1}}}, {}, 2, 2},
                            13e-3);
+}
+
+// Parameters fetched for each layer, or all at once.
+TEST(Strategies, DeepspeedOfShardedParametersRunsOnThreads) {
+  for (const std::uint64_t prefetch : {0U, 50'000'000U}) {
+    expect_steps_longer_than(
+        training::deepspeed_zero_strategy,
+        {{{"stage", std::uint64_t{3}}, {"stage3_prefetch_bucket_size", prefetch}}, {}, 3},
+        12e-3 + 2e-3 / 3);
+  }
+}
+
+// Forward and backward of 12 ms and the optimizer; calls of P and Q.
+TEST(Strategies, DdpOfLowRankPartsRunsOnThreads) {
+  auto workload = training::two_layers();
+  for (auto& layer : workload.layers) layer.parameters[0].rows = ElementCount(1'000);
+  expect_steps_longer_than(training::ddp_strategy, {{{"comm_hook", std::uint64_t{1}}}, {}, 3},
+                           14e-3, workload);
 }
 
 // The optimizer in full, on one rank.

@@ -119,6 +119,10 @@ TEST(Training, RefusesWhatHasNothingToActOn) {
             "command line: strategy \"ddp\" sends no parameters that parameters_as_bucket_view "
             "would say something of; add zero_redundancy_optimizer: true, or leave it out");
   EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
+                     {"training.stage3_max_live_parameters", "1000"}}),
+            "command line: strategy \"deepspeed_zero\" reads no stage3_max_live_parameters before "
+            "stage 3, as every rank has all parameters; add stage: 3, or leave it out");
+  EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
                      {"training.reduce_scatter", "false"},
                      {"training.use_multi_rank_bucket_allreduce", "false"}}),
             "command line: strategy \"deepspeed_zero\" gives owners no parts of their own with "

@@ -124,11 +124,24 @@ std::string refusal_of(std::string_view text, const Set& set) {
 // Other tests have these: files; what would stand beside a model; a preset's own nodes; what cannot
 // be set; what says how another key of its strategy acts.
 bool is_left_out(const Row& row) {
-  static const std::set<std::string> known{"workload.trace",  "workload.calls",
-                                           "workload.layers", "cluster.calibration",
-                                           "cluster.preset",  "sweep",
-                                           "measured.source", "measured.by",
-                                           "measured.points", "training.parameters_as_bucket_view"};
+  static const std::set<std::string> known{"workload.trace",
+                                           "workload.calls",
+                                           "workload.layers",
+                                           "cluster.calibration",
+                                           "cluster.preset",
+                                           "sweep",
+                                           "measured.source",
+                                           "measured.by",
+                                           "measured.points",
+                                           "training.parameters_as_bucket_view",
+                                           "training.matrix_approximation_rank",
+                                           "training.min_compression_rate",
+                                           "training.use_error_feedback",
+                                           "training.orthogonalization_time",
+                                           "training.stage3_prefetch_bucket_size",
+                                           "training.stage3_max_live_parameters",
+                                           "training.stage3_max_reuse_distance",
+                                           "training.stage3_param_persistence_threshold"};
   return known.contains(row.path());
 }
 

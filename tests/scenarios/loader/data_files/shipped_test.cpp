@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -122,6 +123,27 @@ TEST(ShippedNetworks, RegisterTheTiedWeightOfGpt2First) {
   EXPECT_EQ(tensors.front().count, ElementCount(50'257 * 768));
   EXPECT_EQ(tensors.back().name, "transformer.ln_f.bias");
   for (const auto& tensor : tensors) EXPECT_EQ(tensor.name.find("lm_head"), std::string::npos);
+}
+
+// First dimensions as torch prints the shapes: a convolution's and a linear layer's outputs, an
+// embedding's rows; a vector has as many as elements.
+TEST(ShippedNetworks, KnowTheRowsOfTheirMatrices) {
+  for (const ShippedFile& file : shipped_networks()) {
+    for (const auto& tensor : parameters(network(file.name))) {
+      ASSERT_TRUE(tensor.rows) << tensor.name;
+      EXPECT_EQ(tensor.count.value() % tensor.rows->value(), 0U) << tensor.name;
+    }
+  }
+  const auto rows_of = [](std::string_view name, std::string_view tensor) {
+    const auto tensors = parameters(network(name, name == "bert-base"));
+    const auto found = std::ranges::find(tensors, tensor, &workload::ParameterTensor::name);
+    return found == tensors.end() ? 0 : found->rows->value();
+  };
+  EXPECT_EQ(rows_of("resnet50", "conv1.weight"), 64U);
+  EXPECT_EQ(rows_of("resnet50", "layer1.0.conv3.weight"), 256U);
+  EXPECT_EQ(rows_of("resnet50", "bn1.bias"), 64U);
+  EXPECT_EQ(rows_of("resnet50", "fc.weight"), 1'000U);
+  EXPECT_EQ(rows_of("bert-base", "cls.predictions.bias"), 30'522U);
 }
 
 // Registration order decides the buckets: a few places of it, as named_parameters() has them.
