@@ -40,6 +40,7 @@ EngineRule rule_of(const StrategyRequest& request) {
   rule.negotiation =
       settings.find<Seconds>("negotiation").value_or(latency_of_exchange(request.cluster));
   rule.waits_for_calls = request.common.calls_hold_host;
+  rule.launch = request.common.host.per_call;
   return rule;
 }
 
@@ -73,6 +74,7 @@ class HorovodStep {
     for (std::size_t i = 0; i < order_.size(); ++i) step_.cast_back({order_[i]}, reduced[i]);
     std::ranges::sort(reduced);
     reduced.erase(std::ranges::unique(reduced).begin(), reduced.end());
+    step_.host_waits_for(reduced);  // synchronize() of horovod/torch/mpi_ops.py polls its handle
     StepProgram program = step_.finish(std::move(reduced));
     program.engine = std::move(engine_);
     return program;
@@ -91,7 +93,7 @@ class HorovodStep {
         const auto& tensor = step_.tensors()[first + i];
         order_.push_back(first + i);
         tensors_.push_back(engine_tensor(request_, tensor));
-        ready_.push_back(step_.cast_to_wire(tensor.name, {first + i}, {ready}).front());
+        ready_.push_back(step_.after_host(step_.cast_to_wire(tensor.name, {first + i}, {ready})));
       }
     });
   }
@@ -106,9 +108,9 @@ class HorovodStep {
         {"engine", LaneKind::communication, static_cast<std::uint32_t>(tensors_.size())});
     std::vector<OperationId> reduced;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      reduced.push_back(step_.call_on(lane, step_.tensors()[order_[i]].name,
-                                      call_of(tensors_[i].count, tensors_[i].element_size),
-                                      {ready_[i]}));
+      reduced.push_back(
+          step_.add({step_.tensors()[order_[i]].name, OperationKind::collective, lane, ready_[i],
+                     call_of(tensors_[i].count, tensors_[i].element_size)}));
     }
     engine_ = {lane, rule_, tensors_};
     return reduced;
@@ -119,14 +121,15 @@ class HorovodStep {
     const std::vector<Seconds> ends =
         request_.earlier == nullptr ? step_.compute_ends() : std::vector<Seconds>();
     std::vector<Seconds> times;
-    for (const OperationId ready : ready_) {
-      Seconds latest;
-      if (request_.earlier == nullptr) {
-        latest = ends[ready];
-      } else {
+    for (const auto& ready_by : ready_) {
+      Seconds& latest = times.emplace_back();
+      for (const OperationId ready : ready_by) {
+        if (request_.earlier == nullptr) {
+          latest = std::max(latest, ends[ready]);
+          continue;
+        }
         for (const auto ran : request_.earlier->ranks) latest = std::max(latest, ran[ready].end);
       }
-      times.push_back(latest);
     }
     return times;
   }
@@ -183,50 +186,66 @@ class HorovodStep {
       std::vector<OperationId> after =
           rule_.waits_for_calls ? of_last_wake : std::vector<OperationId>{};
       Seconds released = free;
+      const std::vector<OperationId>* last = nullptr;
       free = wake.at + rule_.negotiation;
       for (const Fused& together : wake.calls) {
         for (const std::size_t one : together) {
           released = std::max(released, forecast.ready[one]);
-          if (after.empty() || after.back() != ready_[one]) after.push_back(ready_[one]);
+          if (last == nullptr || *last != ready_[one]) {
+            after.insert(after.end(), ready_[one].begin(), ready_[one].end());
+          }
+          last = &ready_[one];
         }
+        free += rule_.launch;
         if (rule_.waits_for_calls) free += forecast.call_time(together);
       }
       const Seconds negotiated = wake.at + rule_.negotiation;
-      const OperationId waited =
-          step_.compute_on(host, "wake", OperationKind::wait,
-                           std::max(negotiated - released, Seconds(0)), std::move(after));
+      const OperationId waited = step_.add({"wake", OperationKind::wait, host, std::move(after),
+                                            std::max(negotiated - released, Seconds(0))});
       of_last_wake.clear();
       for (const Fused& together : wake.calls) {
-        of_last_wake.push_back(reduce(together, waited));
+        of_last_wake.push_back(reduce(together, launch(host, waited, of_last_wake)));
         for (const std::size_t one : together) reduced_by[one] = of_last_wake.back();
       }
     }
     return reduced_by;
   }
 
+  // Of the next call. Returns what that comes after.
+  OperationId launch(LaneId host, OperationId waited, const std::vector<OperationId>& before) {
+    if (rule_.launch == Seconds(0)) return waited;
+    const bool is_held = rule_.waits_for_calls && !before.empty();
+    return step_
+        .launch_on(host, "call " + std::to_string(calls_), {is_held ? before.back() : waited})
+        .front();
+  }
+
   // Copies on the stream of the calls, and a call. Returns the last of them.
   OperationId reduce(const Fused& together, OperationId after) {
     const std::string name = "call " + std::to_string(calls_++);
     OperationId last = copy(name + " copy in", copy_in_time(tensors_, together), after);
-    last = step_.call(
-        name, call_of(count_of(tensors_, together), tensors_[together.front()].element_size),
-        {last});
+    last =
+        step_.add({name,
+                   OperationKind::collective,
+                   step_.communication_lane(),
+                   {last},
+                   call_of(count_of(tensors_, together), tensors_[together.front()].element_size)});
     return copy(name + " copy out", copy_out_time(tensors_, together), last);
   }
 
   OperationId copy(std::string name, Seconds time, OperationId after) {
     if (time <= Seconds(0)) return after;
-    return step_.compute_on(step_.communication_lane(), std::move(name), OperationKind::copy, time,
-                            {after});
+    return step_.add(
+        {std::move(name), OperationKind::copy, step_.communication_lane(), {after}, time});
   }
 
   const StrategyRequest& request_;
   CommonSettings common_;
   StepBuilder step_;
   EngineRule rule_;
-  std::vector<std::size_t> order_;     // registered tensors, as the engine has them
-  std::vector<EngineTensor> tensors_;  // likewise
-  std::vector<OperationId> ready_;     // by which they are
+  std::vector<std::size_t> order_;               // registered tensors, as the engine has them
+  std::vector<EngineTensor> tensors_;            // likewise
+  std::vector<std::vector<OperationId>> ready_;  // by which they are
   std::optional<EngineLane> engine_;
   std::size_t calls_ = 0;
 };

@@ -173,7 +173,7 @@ void check_traced_training(Section& training) {
   const auto refuse = [](const Field& field) {
     field.fail("is as the trace has it", "take strategy: ddp, or leave it out");
   };
-  for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight"}) {
+  for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight", "host"}) {
     if (const auto field = training.field(key)) refuse(*field);
   }
   if (const auto time = training.map().map("optimizer").find("time")) refuse(*time);

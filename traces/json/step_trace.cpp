@@ -153,6 +153,7 @@ json encode(const training::EngineLane& engine) {
           {"fusion_threshold_bytes", engine.rule.fusion_threshold},
           {"negotiation_s", engine.rule.negotiation},
           {"waits_for_calls", engine.rule.waits_for_calls},
+          {"launch_s", engine.rule.launch},
           {"tensors", std::move(tensors)}};
 }
 
@@ -165,7 +166,8 @@ training::EngineTensor decode_engine_tensor(const json& in) {
 training::EngineLane decode_engine(const json& in) {
   return {member(in, "lane", whole<training::LaneId>),
           {member<Seconds>(in, "cycle_s"), member<Bytes>(in, "fusion_threshold_bytes"),
-           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls")},
+           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls"),
+           in.contains("launch_s") ? member<Seconds>(in, "launch_s") : Seconds(0)},
           member(in, "tensors",
                  [](const json& tensors) { return decoded_list(tensors, decode_engine_tensor); })};
 }

@@ -5,6 +5,7 @@
 #include "models/run/as_it_ran.h"
 #include "models/training/apex_ddp.h"
 #include "models/training/data_parallel.h"
+#include "models/training/ddp.h"
 #include "models/training/fsdp.h"
 #include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
@@ -85,6 +86,17 @@ TEST(Strategies, HorovodsEngineDecidesOnThreads) {
     EXPECT_GE(calls[1].start, Seconds(24e-3));
     EXPECT_GE(calls[1].start, calls[0].end);
   }
+}
+
+// Launches of 5 ms, hooks of 1 and calls of 0.5: the optimizer is launched by 28 ms and ends at 30,
+// of which kernels are 14. An engine launches b from 11 ms on for 5 ms, and a behind it as long.
+TEST(Strategies, LaunchesHoldRanksUpOnThreads) {
+  training::Told told{{}, {}, 2};
+  told.common.host = {Seconds(5e-3), Seconds(1e-3), Seconds(0.5e-3)};
+  expect_steps_longer_than(training::ddp_strategy, told, 30e-3);
+  told.common.host = {Seconds(0), Seconds(0), Seconds(5e-3)};
+  told.values = {{"cycle_time", Seconds(0.5e-3)}, {"fusion", false}};
+  expect_steps_longer_than(training::horovod_strategy, told, 23e-3);
 }
 
 // Two servers behind three ranks; the optimizer behind forward and backward.

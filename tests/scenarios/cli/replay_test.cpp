@@ -335,6 +335,7 @@ TEST(Replay, RefusesWhatTheTraceHasOfItsOwn) {
   };
   refused("training.optimizer.time=100ms", "is as the trace has it");
   refused("training.input_time=100ms", "is as the trace has it");
+  refused("training.host.per_call=1ms", "is as the trace has it");
   refused("training.gradient_accumulation=4", "is as the trace has it");
   refused("training.collectives_in_flight=2", "is as the trace has it");
   refused("workload.precision=fp16", "is that of the trace's device");
