@@ -32,6 +32,7 @@ struct EngineRule {
   bool waits_for_calls =
       false;                    // as calls of MPI and Gloo return when they are done, NCCL's before
   Seconds launch = Seconds(0);  // of its thread, before each reduction
+  bool is_hierarchical = false;  // within nodes, across them, and within again; predicted only
 
   friend bool operator==(const EngineRule&, const EngineRule&) = default;
 };

@@ -26,8 +26,8 @@ HostCosts host_of(double operation, double gradient, double call) {
   return {Seconds(operation * 1e-3), Seconds(gradient * 1e-3), Seconds(call * 1e-3)};
 }
 
-const HostCosts quick = host_of(0.5, 0.25, 0.25), slow = host_of(2, 1, 0.5),
-                slowest = host_of(10, 1, 0.5);
+const HostCosts quick_host = host_of(0.5, 0.25, 0.25), slow_host = host_of(2, 1, 0.5),
+                slowest_host = host_of(10, 1, 0.5);
 
 // On two ranks of a node, where calls of 4 and 2 MB take 4 and 2 ms.
 ResolvedPoint with_host(const training::Strategy& strategy, const HostCosts& host,
@@ -46,24 +46,24 @@ ResolvedPoint with_host(const training::Strategy& strategy, const HostCosts& hos
 // launched by 10 and 20, backward b by 30, its hook by 31, its call by 31.5, backward a by 41.5,
 // its hook 42.5, its call 43, and the optimizer by 53, which runs until 55.
 TEST(HostCosts, HoldDdpUpWhereLaunchesTakeLongerThanKernels) {
-  expect_step(with_host(training::ddp_strategy, quick), 19.5e-3);
-  expect_step(with_host(training::ddp_strategy, slow), 22e-3);
-  expect_step(with_host(training::ddp_strategy, slowest), 55e-3);
+  expect_step(with_host(training::ddp_strategy, quick_host), 19.5e-3);
+  expect_step(with_host(training::ddp_strategy, slow_host), 22e-3);
+  expect_step(with_host(training::ddp_strategy, slowest_host), 55e-3);
 }
 
 // The same, tensor by tensor.
 TEST(HostCosts, HoldWaitFreeUpLikewise) {
-  expect_step(with_host(training::wait_free_strategy, quick), 19.5e-3);
-  expect_step(with_host(training::wait_free_strategy, slow), 22e-3);
-  expect_step(with_host(training::wait_free_strategy, slowest), 55e-3);
+  expect_step(with_host(training::wait_free_strategy, quick_host), 19.5e-3);
+  expect_step(with_host(training::wait_free_strategy, slow_host), 22e-3);
+  expect_step(with_host(training::wait_free_strategy, slowest_host), 55e-3);
 }
 
 // It has no hooks. Compute ends at 12.5, 15 or, launched by 40, at 41; then one call of 6 ms and
 // the optimizer of 2: that is launched by 50.5 in the last of the cases.
 TEST(HostCosts, HoldBulkSynchronousUpWithoutHooks) {
-  expect_step(with_host(training::bulk_synchronous_strategy, quick), 20.5e-3);
-  expect_step(with_host(training::bulk_synchronous_strategy, slow), 23e-3);
-  expect_step(with_host(training::bulk_synchronous_strategy, slowest), 52.5e-3);
+  expect_step(with_host(training::bulk_synchronous_strategy, quick_host), 20.5e-3);
+  expect_step(with_host(training::bulk_synchronous_strategy, slow_host), 23e-3);
+  expect_step(with_host(training::bulk_synchronous_strategy, slowest_host), 52.5e-3);
 }
 
 // Calls are launched by the engine, once a cycle of 3 ms, so that the last gradient waits half a
@@ -78,9 +78,9 @@ TEST(HostCosts, AreTheEnginesForHorovodsCalls) {
   const auto step = [](const HostCosts& host) {
     return with_host(training::horovod_strategy, host, {{"cycle_time", Seconds(3e-3)}});
   };
-  expect_step(step(quick), 22.75e-3);
-  expect_step(step(slow), 27e-3);
-  expect_step(step(slowest), 58e-3);
+  expect_step(step(quick_host), 22.75e-3);
+  expect_step(step(slow_host), 27e-3);
+  expect_step(step(slowest_host), 58e-3);
 }
 
 // Launches of 1 ms, hooks of 10: forward 1-6, backward b, launched by 3, 6-12, its hook by 13;
@@ -100,7 +100,7 @@ TEST(HostCosts, HoldGradientsBackInTheirHooks) {
 // at 20: 24.
 TEST(HostCosts, TakeTurnsWithComputeOnCpus) {
   training::Told told{{}, {}, 2};
-  told.common.host = slow;
+  told.common.host = slow_host;
   told.common.calls_hold_host = true;
   expect_step(point_of(training::ddp_strategy, two_layers(), told), 24e-3);
   told.common.host.computes = true;
@@ -114,7 +114,7 @@ TEST(HostCosts, TakeTurnsWithComputeOnCpus) {
 TEST(HostCosts, HoldAnEngineUpBetweenCallsThatItWaitsFor) {
   const auto step = [](bool waits) {
     training::Told told{{{"cycle_time", Seconds(12e-3)}, {"fusion", false}}, {}, 2};
-    told.common.host = slow;
+    told.common.host = slow_host;
     told.common.calls_hold_host = waits;
     told.common.host.computes = true;
     return point_of(training::horovod_strategy, two_layers(), told);
@@ -127,7 +127,7 @@ TEST(HostCosts, HoldAnEngineUpBetweenCallsThatItWaitsFor) {
 // forward 15-20, backward 20-27, call 33, optimizer 35.
 TEST(HostCosts, LaunchEveryPass) {
   training::Told told{{}, {}, 2};
-  told.common.host = slow;
+  told.common.host = slow_host;
   told.common.gradient_accumulation = 2;
   expect_step(point_of(training::bulk_synchronous_strategy, two_layers(), told), 35e-3);
 }
@@ -137,14 +137,14 @@ TEST(HostCosts, WaitForTheInput) {
   auto workload = two_layers();
   workload.input = Seconds(3e-3);
   training::Told told{{}, {}, 2};
-  told.common.host = slow;
+  told.common.host = slow_host;
   expect_step(point_of(training::bulk_synchronous_strategy, workload, told), 26e-3);
 }
 
 // Rank 1 computes half as fast: backward b 30-42, a, launched by 40, 42-44, the call until 50. The
 // optimizer, launched by 50.5 on either rank, takes it 4 ms.
 TEST(HostCosts, DoNotGrowWithASlowGpu) {
-  ResolvedPoint point = with_host(training::bulk_synchronous_strategy, slowest);
+  ResolvedPoint point = with_host(training::bulk_synchronous_strategy, slowest_host);
   point.slowdown = {1, 2};
   expect_step(point, 54.5e-3);
 }
@@ -153,7 +153,7 @@ TEST(HostCosts, DoNotGrowWithASlowGpu) {
 // 3-5; forward b, launched by 5, 5-9. From there on compute is behind: b was gathered again by 7.5;
 // backward b 9-15, a 15-16; scatter b 15-17, a 17-18; half the optimizer 19.
 TEST(HostCosts, HoldFsdpUpUntilComputeIsBehind) {
-  expect_step(with_host(training::fsdp_strategy, slow), 19e-3);
+  expect_step(with_host(training::fsdp_strategy, slow_host), 19e-3);
 }
 
 // One bucket, copied and divided behind the backward that ends at 15; 6 ms, half the optimizer 1,
@@ -163,9 +163,9 @@ TEST(HostCosts, HoldDeepspeedUpWithHooksWhereItHasSome) {
   const auto step = [](const HostCosts& host, std::uint64_t stage) {
     return with_host(training::deepspeed_zero_strategy, host, {{"stage", stage}});
   };
-  expect_step(step(slow, 1), 25e-3);
-  expect_step(step(slowest, 1), 54.5e-3);
-  expect_step(step(slowest, 2), 56.5e-3);
+  expect_step(step(slow_host, 1), 25e-3);
+  expect_step(step(slowest_host, 1), 54.5e-3);
+  expect_step(step(slowest_host, 2), 56.5e-3);
 }
 
 // One server of its own for two nodes, tensors whole: each push and pull of b takes 8 ms at its
@@ -174,7 +174,7 @@ TEST(HostCosts, HoldDeepspeedUpWithHooksWhereItHasSome) {
 // the optimizer then, 37.5-39.5.
 TEST(HostCosts, AreThoseOfConnectionsForServers) {
   training::Told told{{{"servers", std::uint64_t{1}}, {"partition", Bytes(4'000'000)}}, {}, 1, 2};
-  told.common.host = slow;
+  told.common.host = slow_host;
   expect_step(point_of(training::parameter_server_strategy, two_layers(), told), 39.5e-3);
 }
 

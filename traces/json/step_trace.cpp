@@ -154,6 +154,7 @@ json encode(const training::EngineLane& engine) {
           {"negotiation_s", engine.rule.negotiation},
           {"waits_for_calls", engine.rule.waits_for_calls},
           {"launch_s", engine.rule.launch},
+          {"hierarchical", engine.rule.is_hierarchical},
           {"tensors", std::move(tensors)}};
 }
 
@@ -167,7 +168,8 @@ training::EngineLane decode_engine(const json& in) {
   return {member(in, "lane", whole<training::LaneId>),
           {member<Seconds>(in, "cycle_s"), member<Bytes>(in, "fusion_threshold_bytes"),
            member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls"),
-           in.contains("launch_s") ? member<Seconds>(in, "launch_s") : Seconds(0)},
+           in.contains("launch_s") ? member<Seconds>(in, "launch_s") : Seconds(0),
+           in.contains("hierarchical") && member<bool>(in, "hierarchical")},
           member(in, "tensors",
                  [](const json& tensors) { return decoded_list(tensors, decode_engine_tensor); })};
 }
