@@ -111,8 +111,10 @@ void load_host(Section& training, Scenario& scenario) {
   host.computes = computes.value_or(scenario.training.calls_hold_host);
   if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
   if (scenario.traced && host.per_operation > Seconds(0)) {
-    training.require("host").fail("per_operation is in the compute that was traced",
-                                  "leave out per_operation");
+    training.map()
+        .map("host")
+        .find("per_operation")
+        ->fail("is in the compute that was traced", "leave it out");
   }
 }
 

@@ -83,9 +83,9 @@ TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
   const auto given = host({{"training.host.per_operation", "10us"},
                            {"training.host.per_gradient", "20us"},
                            {"training.host.per_call", "100us"}});
-  EXPECT_EQ(given.per_operation, Seconds(10e-6));
-  EXPECT_EQ(given.per_gradient, Seconds(20e-6));
-  EXPECT_EQ(given.per_call, Seconds(100e-6));
+  EXPECT_DOUBLE_EQ(given.per_operation.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(given.per_gradient.value(), 20e-6);
+  EXPECT_DOUBLE_EQ(given.per_call.value(), 100e-6);
   EXPECT_FALSE(given.computes);
   const auto library = [&](const char* name) {
     return host({{"collective.library", name}, {"training.host.per_call", "1us"}}).computes;
