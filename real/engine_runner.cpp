@@ -41,6 +41,11 @@ EngineRunner::EngineRunner(const ResolvedPoint& point, Communicator& communicato
       exchange_stream_(streams.first),
       call_stream_(streams.second),
       exchange_(std::make_unique<Exchange>()) {
+  if (lane().rule.is_hierarchical) {
+    throw UsageError(
+        "an engine's hierarchical all-reduce is predicted, not run; leave out "
+        "training.hierarchical_allreduce");
+  }
   if (is_native_ && !communicator.has_native(collectives::Collective::all_reduce)) {
     throw UsageError("the backend has no all_reduce of its own; set real.mode: plan");
   }

@@ -245,6 +245,7 @@ class StepRunner::Pass {
         const auto ready = agreed(engine, is_left);
         if (!ready) return;
         for (const training::Fused& together : fused(tensors, *ready, rule.fusion_threshold)) {
+          sleep_until(steady_now() + rule.launch);
           reduce(engine, together);
         }
         for (const std::size_t one : *ready) is_left[one] = false;
@@ -315,6 +316,9 @@ class StepRunner::Pass {
       measured_[ready.operation] = {ready.at, ready.at};
       return ready.at;
     }
+    if (operation.kind == training::OperationKind::launch) {
+      return hold(ready, std::get<Seconds>(operation.work), lock);
+    }
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {
       const Rank rank = runner_.communicator_.rank();
       return compute(ready, *time * slowdown_of(runner_.point_, operation, rank), lock);
@@ -330,6 +334,16 @@ class StepRunner::Pass {
     lock.lock();
     measured_[ready.operation] = {ready.at, now};
     return runner_.communicator_.in_order() ? now : ready.at + time;
+  }
+
+  // This thread, not the device.
+  Seconds hold(const training::Scheduler::Start& ready, Seconds time,
+               std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    sleep_until(ready.at + time);
+    lock.lock();
+    measured_[ready.operation] = {ready.at, steady_now()};
+    return ready.at + time;
   }
 
   Seconds communicate(OperationId id, std::unique_lock<std::mutex>& lock) {

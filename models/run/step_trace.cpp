@@ -39,6 +39,7 @@ StepTotals totals_of(const training::StepProgram& program, const RankClass& memb
   std::vector<Busy::Interval> compute, either;
   std::vector<Busy::Interval> communication;
   for (std::size_t id = 0; id < members.intervals.size(); ++id) {
+    if (program.operations[id].kind == training::OperationKind::launch) continue;
     const Interval& ran = members.intervals[id];
     const training::Lane& lane = program.lanes[program.operations[id].lane];
     const bool computes = lane.kind == training::LaneKind::compute;

@@ -48,7 +48,7 @@ struct Span {
 
 struct StepTotals {
   Seconds step;                   // from 0 to the end of the last rank
-  Seconds compute;                // time in which the compute lane is busy
+  Seconds compute;                // time in which the compute lane is busy, but for launches
   Seconds communication;          // time in which a collective is in flight
   Seconds exposed_communication;  // the part of it during which compute is idle
 };

@@ -11,7 +11,7 @@ namespace {
 BuiltStep build_bulk_synchronous(const StrategyRequest& request) {
   StepBuilder step(request);
   step.forward({});
-  step.backward([](const auto&, std::size_t, OperationId) {});
+  step.backward();
   const auto& tensors = step.tensors();
   const OperationId flattened = step.copies("copy to flat buffers", tensors, 2, {});
   const Bytes no_limit(std::numeric_limits<std::uint64_t>::max());

@@ -57,7 +57,8 @@ class DataParallelStep {
       forward();
       backward();
     }
-    compute("optimizer", OperationKind::optimizer, request_.workload.optimizer);
+    last_ = {
+        step_.operation("optimizer", OperationKind::optimizer, request_.workload.optimizer, last_)};
     step_.only_on(first_gpu, last_.front());
     return step_.take();
   }
@@ -100,13 +101,17 @@ class DataParallelStep {
     call_on_samples("scatter inputs", Collective::scatter, "input_size");
     broadcast(step_.tensors(), "parameters");
     broadcast(buffers_of(request_.workload), "buffers");
-    compute("forward", OperationKind::forward, request_.workload.forward());
+    const workload::Workload& workload = request_.workload;
+    last_ = {step_.layers("forward", OperationKind::forward, workload.forward(), workload.layers,
+                          last_)};
     call_on_samples("gather outputs", Collective::gather, "output_size");
   }
 
   void backward() {
     call_on_samples("scatter gradients of outputs", Collective::scatter, "output_size");
-    compute("backward", OperationKind::backward, request_.workload.backward());
+    const workload::Workload& workload = request_.workload;
+    last_ = {step_.layers("backward", OperationKind::backward, workload.backward(), workload.layers,
+                          last_)};
     for (const Coalesced& one : coalesced(step_.tensors())) {
       flatten(one);
       call("gradients", Collective::reduce, one.count, element_size(one.type));

@@ -95,7 +95,8 @@ class DdpStep {
     if (is_first) {
       step_.forward(std::move(after));
     } else {
-      step_.compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
+      step_.layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
+                   std::move(after));
     }
     if (!ddp_.looks_for_unused() || ddp_.unused_search_time == Seconds(0)) return;
     step_.compute("search for unused parameters", OperationKind::forward,

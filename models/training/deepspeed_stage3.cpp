@@ -128,10 +128,10 @@ class Stage3Step {
                     std::exchange(gathered, {}));
     }
     const bool is_again = visit.kind == VisitKind::recompute;
-    step_.compute(is_again ? layer.name + " again" : layer.name,
-                  is_forward ? OperationKind::forward : OperationKind::backward,
-                  visit.kind == VisitKind::backward ? backwards_[*visit.layer] : layer.forward,
-                  gathered);
+    step_.operation(is_again ? layer.name + " again" : layer.name,
+                    is_forward ? OperationKind::forward : OperationKind::backward,
+                    visit.kind == VisitKind::backward ? backwards_[*visit.layer] : layer.forward,
+                    gathered);
     if (visit.kind != VisitKind::backward || layer.parameters.empty()) return;
     buckets_.collect_layer(layer, firsts_[*visit.layer]);
   }
@@ -198,8 +198,8 @@ class Stage3Step {
 
   // The optimizer of each rank's shards, and the tensors that all ranks keep.
   void update() {
-    const OperationId updated = step_.compute("optimizer", OperationKind::optimizer,
-                                              request_.workload.optimizer * (1.0 / ranks_), {});
+    const OperationId updated = step_.operation("optimizer", OperationKind::optimizer,
+                                                request_.workload.optimizer * (1.0 / ranks_), {});
     for (std::size_t i = 0; i < step_.tensors().size(); ++i) {
       if (!plan_.is_persistent[i]) continue;
       const ParameterTensor& tensor = step_.tensors()[i];

@@ -102,17 +102,19 @@ class ZeroStep {
 
   void forward(std::uint32_t pass) {
     if (pass == 0) return step_.forward({});
-    step_.compute("forward", OperationKind::forward, request_.workload.forward(),
-                  std::exchange(reduced_, {}));
+    step_.layers("forward", OperationKind::forward, request_.workload.forward(),
+                 request_.workload.layers, std::exchange(reduced_, {}));
   }
 
   void backward(std::uint32_t pass) {
     adds_ = pass > 0;
     const bool as_they_come = shards_gradients(zero_) || zero_.overlaps;
-    step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId) {
-      if (as_they_come) buckets_.collect_layer(layer, first);
-    });
-    if (!as_they_come) {
+    if (as_they_come) {
+      step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId) {
+        buckets_.collect_layer(layer, first);
+      });
+    } else {
+      step_.backward();
       for (std::size_t i = 0; i < step_.tensors().size(); ++i) buckets_.collect(i);
     }
     buckets_.flush();
@@ -185,8 +187,8 @@ class ZeroStep {
   void update() {
     if (zero_.overlaps) step_.compute("parts", OperationKind::copy, parts_, reduced_);
     const double share = 1.0 / request_.cluster.ranks().value();
-    const OperationId updated = step_.compute("optimizer", OperationKind::optimizer,
-                                              request_.workload.optimizer * share, reduced_);
+    const OperationId updated = step_.operation("optimizer", OperationKind::optimizer,
+                                                request_.workload.optimizer * share, reduced_);
     for (const auto& [type, group] : groups_.all()) {
       step_.call("parameters " + std::string(to_text(type)),
                  {Collective::all_gather, group.padded, element_size(type)}, {updated});

@@ -96,6 +96,7 @@ std::vector<Wake> wakes_of(const EngineRule& rule, std::span<const EngineTensor>
     wakes.push_back({at, fused(tensors, ready, rule.fusion_threshold)});
     next = later;
     Seconds done = at + rule.negotiation;
+    done += rule.launch * static_cast<double>(wakes.back().calls.size());
     if (rule.waits_for_calls) {
       for (const Fused& together : wakes.back().calls) done += forecast.call_time(together);
     }

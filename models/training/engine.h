@@ -30,7 +30,9 @@ struct EngineRule {
   Bytes fusion_threshold;  // the most that is reduced as one, unless one tensor has more
   Seconds negotiation;     // from a wake until all ranks know what all have
   bool waits_for_calls =
-      false;  // as calls of MPI and Gloo return when they are done, NCCL's before
+      false;                    // as calls of MPI and Gloo return when they are done, NCCL's before
+  Seconds launch = Seconds(0);  // of its thread, before each reduction
+  bool is_hierarchical = false;  // within nodes, across them, and within again; predicted only
 
   friend bool operator==(const EngineRule&, const EngineRule&) = default;
 };
@@ -65,7 +67,8 @@ struct Wake {
 // What is known of a step before it runs.
 struct EngineForecast {
   std::vector<Seconds> ready;  // by tensor: when the last rank has it
-  // What a reduction takes, with its copies. Asked for only where the engine waits for calls.
+  // What a reduction takes, with its copies, once launched. Asked for only where the engine waits
+  // for calls.
   std::function<Seconds(const Fused&)> call_time;
 };
 

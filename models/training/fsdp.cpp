@@ -53,6 +53,7 @@ struct Unit {
   std::string name;
   Seconds forward, backward;
   std::vector<FlatParameter> parameters;
+  std::span<const TimedLayer> layers;
   std::optional<std::vector<OperationId>> gathered = {};  // by these; nullopt: sharded
 };
 
@@ -98,7 +99,7 @@ std::vector<std::size_t> unit_borders(const StrategyRequest& request) {
 }
 
 Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
-  Unit unit{layers.front().name, {}, {}, {}};
+  Unit unit{layers.front().name, {}, {}, {}, layers};
   for (const TimedLayer& layer : layers) {
     unit.forward += layer.forward;
     unit.backward += layer.backward;
@@ -195,11 +196,11 @@ class FsdpStep {
       backward(reduces, pass > 0);
       if (reduces) take_shards(!keeps_gradients_ && pass > 0);
     }
-    step_.compute("optimizer", OperationKind::optimizer,
-                  request_.workload.optimizer * (1.0 / shards_), {});
+    step_.operation("optimizer", OperationKind::optimizer,
+                    request_.workload.optimizer * (1.0 / shards_), {});
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({first_is_root, "fsdp", {std::to_string(units_.size())}});
-    built.assumptions.add({prompt_host, "fsdp"});
+    if (!request_.common.host.any()) built.assumptions.add({prompt_host, "fsdp"});
     built.assumptions.add({unmeasured_strategy, "fsdp"});
     return built;
   }
@@ -209,6 +210,7 @@ class FsdpStep {
 
   void gather(Unit& unit, std::vector<OperationId> after) {
     limiter_.pass();
+    if (const auto awaited = limiter_.awaited()) step_.host_waits_for({*awaited});
     for (const auto before : {pass_begins_after_, limiter_.awaited()}) {
       if (before) after.push_back(*before);
     }
@@ -226,8 +228,8 @@ class FsdpStep {
       if (!unit.gathered) gather(unit, {});
       const bool has_next = u + 1 < units_.size() && !units_[u + 1].gathered;
       if (prefetches_forward_ && has_next) gather(units_[u + 1], {});
-      const OperationId done =
-          step_.compute(unit.name, OperationKind::forward, unit.forward, *unit.gathered);
+      const OperationId done = step_.layers(unit.name, OperationKind::forward, unit.forward,
+                                            unit.layers, *unit.gathered);
       const bool is_root = &unit == &units_.front();
       if (!reshards_ || is_root) continue;
       limiter_.freed_by(done);
@@ -243,8 +245,9 @@ class FsdpStep {
       Unit* const next = u == 0 || units_[u - 1].gathered ? nullptr : &units_[u - 1];
       if (!unit.gathered) gather(unit, {});
       if (next != nullptr && prefetch_ == BackwardPrefetch::pre) gather(*next, {});
-      const OperationId done =
-          step_.compute(unit.name, OperationKind::backward, unit.backward, *unit.gathered);
+      const OperationId done = step_.layers(unit.name, OperationKind::backward, unit.backward,
+                                            unit.layers, *unit.gathered);
+      step_.hooks(unit.name, unit.parameters.size());
       if (reduces || reshards_) {  // _should_free_in_backward
         limiter_.freed_by(done);
         unit.gathered.reset();

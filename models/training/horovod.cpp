@@ -4,8 +4,11 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "models/assumption.h"
@@ -15,6 +18,7 @@
 namespace paceline::training {
 namespace {
 
+using collectives::Collective;
 using settings::Version;
 
 constexpr Version default_version{0, 28};
@@ -29,6 +33,24 @@ Seconds latency_of_exchange(const topology::Cluster& cluster) {
   return latency * static_cast<double>(rounds);
 }
 
+// One node does as without it (BackgroundThreadLoop, horovod/common/operations.cc).
+bool sums_hierarchically(const StrategyRequest& request) {
+  return request.settings.get<bool>("hierarchical_allreduce") && request.cluster.nodes > 1;
+}
+
+// What is fused is padded to a multiple of so many elements, so that it divides among a node's
+// GPUs: FUSION_BUFFER_ATOMIC_UNIT of horovod/common/common.h for each.
+ElementCount padded_to(const topology::Cluster& cluster) {
+  constexpr std::uint64_t atomic_unit = 64;
+  return ElementCount(atomic_unit * cluster.gpus_per_node);
+}
+
+// Between a GPU and its host's memory, one way; nullopt: the cluster does not tell.
+std::optional<BytesPerSecond> host_bandwidth(const topology::IntraNode& node) {
+  if (node.host_bandwidth || node.kind != topology::IntraNodeKind::pcie) return node.host_bandwidth;
+  return node.bandwidth;
+}
+
 EngineRule rule_of(const StrategyRequest& request) {
   const settings::Settings& settings = request.settings;
   const bool is_quick = settings.get<Version>("version") >= quick_engine;
@@ -37,9 +59,18 @@ EngineRule rule_of(const StrategyRequest& request) {
   const Bytes usual(std::uint64_t{is_quick ? 128U : 64U} << 20);
   rule.fusion_threshold = settings.find<Bytes>("fusion_threshold").value_or(usual);
   if (!settings.get<bool>("fusion")) rule.fusion_threshold = Bytes(0);
+  rule.is_hierarchical = sums_hierarchically(request);
+  if (rule.is_hierarchical) {
+    // TensorFusionThresholdBytes of horovod/common/controller.cc (2020): whatever the type.
+    constexpr std::uint64_t double_size = 8;
+    const std::uint64_t multiple = padded_to(request.cluster).value() * double_size;
+    const std::uint64_t bytes = rule.fusion_threshold.value();
+    rule.fusion_threshold = Bytes((bytes + multiple - 1) / multiple * multiple);
+  }
   rule.negotiation =
       settings.find<Seconds>("negotiation").value_or(latency_of_exchange(request.cluster));
-  rule.waits_for_calls = request.common.calls_hold_host;
+  rule.waits_for_calls = request.common.calls_hold_host || rule.is_hierarchical;
+  rule.launch = request.common.host.per_call;
   return rule;
 }
 
@@ -73,6 +104,7 @@ class HorovodStep {
     for (std::size_t i = 0; i < order_.size(); ++i) step_.cast_back({order_[i]}, reduced[i]);
     std::ranges::sort(reduced);
     reduced.erase(std::ranges::unique(reduced).begin(), reduced.end());
+    step_.host_waits_for(reduced);  // synchronize() of horovod/torch/mpi_ops.py polls its handle
     StepProgram program = step_.finish(std::move(reduced));
     program.engine = std::move(engine_);
     return program;
@@ -91,13 +123,13 @@ class HorovodStep {
         const auto& tensor = step_.tensors()[first + i];
         order_.push_back(first + i);
         tensors_.push_back(engine_tensor(request_, tensor));
-        ready_.push_back(step_.cast_to_wire(tensor.name, {first + i}, {ready}).front());
+        ready_.push_back(step_.after_host(step_.cast_to_wire(tensor.name, {first + i}, {ready})));
       }
     });
   }
 
   [[nodiscard]] CollectiveCall call_of(ElementCount count, ElementSize size) const {
-    return {collectives::Collective::all_reduce, count, size, Rank(0), {}};
+    return {Collective::all_reduce, count, size, Rank(0), {}};
   }
 
   // By what each tensor is reduced.
@@ -106,9 +138,9 @@ class HorovodStep {
         {"engine", LaneKind::communication, static_cast<std::uint32_t>(tensors_.size())});
     std::vector<OperationId> reduced;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      reduced.push_back(step_.call_on(lane, step_.tensors()[order_[i]].name,
-                                      call_of(tensors_[i].count, tensors_[i].element_size),
-                                      {ready_[i]}));
+      reduced.push_back(
+          step_.add({step_.tensors()[order_[i]].name, OperationKind::collective, lane, ready_[i],
+                     call_of(tensors_[i].count, tensors_[i].element_size)}));
     }
     engine_ = {lane, rule_, tensors_};
     return reduced;
@@ -119,22 +151,25 @@ class HorovodStep {
     const std::vector<Seconds> ends =
         request_.earlier == nullptr ? step_.compute_ends() : std::vector<Seconds>();
     std::vector<Seconds> times;
-    for (const OperationId ready : ready_) {
-      Seconds latest;
-      if (request_.earlier == nullptr) {
-        latest = ends[ready];
-      } else {
+    for (const auto& ready_by : ready_) {
+      Seconds& latest = times.emplace_back();
+      for (const OperationId ready : ready_by) {
+        if (request_.earlier == nullptr) {
+          latest = std::max(latest, ends[ready]);
+          continue;
+        }
         for (const auto ran : request_.earlier->ranks) latest = std::max(latest, ran[ready].end);
       }
-      times.push_back(latest);
     }
     return times;
   }
 
-  // What calls took, by their bytes; those of other sizes lie on the lines between. Before there is
-  // any they take no time.
-  [[nodiscard]] std::map<double, Seconds> call_times() const {
-    std::map<double, Seconds> times;
+  using CallTimes = std::map<std::pair<collectives::Collective, Group>, std::map<double, Seconds>>;
+
+  // What calls of each kind took, by their bytes; those of other sizes lie on the lines between.
+  // Before there is any they take no time.
+  [[nodiscard]] CallTimes call_times() const {
+    CallTimes times;
     if (request_.earlier == nullptr) return times;
     const auto& operations = request_.earlier->program.operations;
     for (OperationId id = 0; id < operations.size(); ++id) {
@@ -145,13 +180,17 @@ class HorovodStep {
         last_start = std::max(last_start, ran[id].start);
         last_end = std::max(last_end, ran[id].end);
       }
-      times[static_cast<double>(call->size().value())] = last_end - last_start;
+      auto& of_kind = times[{call->collective, call->group}];
+      of_kind[static_cast<double>(call->size().value())] = last_end - last_start;
     }
     return times;
   }
 
-  static Seconds time_of(const std::map<double, Seconds>& times, double bytes) {
-    if (times.empty()) return Seconds(0);
+  static Seconds time_of(const CallTimes& all, const CollectiveCall& call) {
+    const auto of_kind = all.find({call.collective, call.group});
+    if (of_kind == all.end()) return Seconds(0);
+    const auto bytes = static_cast<double>(call.size().value());
+    const auto& times = of_kind->second;
     const auto above = times.lower_bound(bytes);
     if (above == times.begin()) return above->second;
     const auto below = std::prev(above);
@@ -160,13 +199,73 @@ class HorovodStep {
     return below->second + (above->second - below->second) * part;
   }
 
+  // A step of a reduction on the stream of the calls: a call, or a copy.
+  struct Part {
+    std::string name;
+    std::variant<Seconds, CollectiveCall> work;
+  };
+
+  // A reduction between its copies in and out, and how many parts of it hold the engine up.
+  struct Reduction {
+    std::vector<Part> parts;
+    std::size_t awaited;
+  };
+
+  [[nodiscard]] Reduction reduction_of(const Fused& together) const {
+    const ElementSize size = tensors_[together.front()].element_size;
+    ElementCount count = count_of(tensors_, together);
+    if (!rule_.is_hierarchical) return {{{"", call_of(count, size)}}, 1};
+    const std::uint64_t gpus = request_.cluster.gpus_per_node;
+    if (together.size() > 1) {
+      const std::uint64_t multiple = padded_to(request_.cluster).value();
+      count = ElementCount((count.value() + multiple - 1) / multiple * multiple);
+    }
+    const ElementCount each(count.value() / gpus), rest(count.value() % gpus);
+    const Rank root(static_cast<std::uint32_t>(gpus - 1));  // has the rest beside its own
+    Reduction made;
+    const auto in_node = [&](const char* name, Collective collective, ElementCount elements) {
+      if (elements == ElementCount(0)) return;
+      CollectiveCall call{collective, elements, size};
+      if (has_root(collective)) call.root = root;
+      call.group = Group::node;
+      made.parts.push_back({name, call});
+    };
+    const Seconds copied = (each + rest) * size / *host_bandwidth(request_.cluster.intra_node);
+    CollectiveCall across = call_of(each + rest, size);
+    across.group = Group::across_nodes;
+    in_node(" reduce-scatter", Collective::reduce_scatter, ElementCount(each.value() * gpus));
+    in_node(" reduce", Collective::reduce, rest);
+    made.parts.push_back({" to host", copied});
+    made.parts.push_back({" across nodes", across});
+    made.parts.push_back({" to GPU", copied});
+    made.awaited = made.parts.size();  // the host copies by itself; what NCCL does it launches
+    in_node(" all-gather", Collective::all_gather, ElementCount(each.value() * gpus));
+    in_node(" broadcast", Collective::broadcast, rest);
+    if (waits_to_the_end()) made.awaited = made.parts.size();
+    return made;
+  }
+
+  [[nodiscard]] bool waits_to_the_end() const { return request_.common.calls_hold_host; }
+
+  // How long a reduction holds the engine up, once its first call is launched.
+  [[nodiscard]] Seconds awaited_time(const Fused& together, const CallTimes& times) const {
+    Seconds time = copy_in_time(tensors_, together);
+    bool is_first = true;
+    const Reduction reduction = reduction_of(together);
+    for (const Part& part : std::span(reduction.parts).first(reduction.awaited)) {
+      if (const auto* call = std::get_if<CollectiveCall>(&part.work)) {
+        time += time_of(times, *call);
+        if (!std::exchange(is_first, false)) time += rule_.launch;
+      } else {
+        time += std::get<Seconds>(part.work);
+      }
+    }
+    return waits_to_the_end() ? time + copy_out_time(tensors_, together) : time;
+  }
+
   [[nodiscard]] EngineForecast forecast() const {
     return {ready_times(), [this, times = call_times()](const Fused& together) {
-              const Bytes size =
-                  count_of(tensors_, together) * tensors_[together.front()].element_size;
-              return copy_in_time(tensors_, together) +
-                     time_of(times, static_cast<double>(size.value())) +
-                     copy_out_time(tensors_, together);
+              return awaited_time(together, times);
             }};
   }
 
@@ -183,50 +282,83 @@ class HorovodStep {
       std::vector<OperationId> after =
           rule_.waits_for_calls ? of_last_wake : std::vector<OperationId>{};
       Seconds released = free;
+      const std::vector<OperationId>* last = nullptr;
       free = wake.at + rule_.negotiation;
       for (const Fused& together : wake.calls) {
         for (const std::size_t one : together) {
           released = std::max(released, forecast.ready[one]);
-          if (after.empty() || after.back() != ready_[one]) after.push_back(ready_[one]);
+          if (last == nullptr || *last != ready_[one]) {
+            after.insert(after.end(), ready_[one].begin(), ready_[one].end());
+          }
+          last = &ready_[one];
         }
+        free += rule_.launch;
         if (rule_.waits_for_calls) free += forecast.call_time(together);
       }
       const Seconds negotiated = wake.at + rule_.negotiation;
-      const OperationId waited =
-          step_.compute_on(host, "wake", OperationKind::wait,
-                           std::max(negotiated - released, Seconds(0)), std::move(after));
+      const OperationId waited = step_.add({"wake", OperationKind::wait, host, std::move(after),
+                                            std::max(negotiated - released, Seconds(0))});
       of_last_wake.clear();
       for (const Fused& together : wake.calls) {
-        of_last_wake.push_back(reduce(together, waited));
-        for (const std::size_t one : together) reduced_by[one] = of_last_wake.back();
+        const auto [reduced, awaited] = reduce(together, launch(host, waited, of_last_wake), host);
+        of_last_wake.push_back(awaited);
+        for (const std::size_t one : together) reduced_by[one] = reduced;
       }
     }
     return reduced_by;
   }
 
-  // Copies on the stream of the calls, and a call. Returns the last of them.
-  OperationId reduce(const Fused& together, OperationId after) {
+  // Of the next call. Returns what that comes after.
+  OperationId launch(LaneId host, OperationId waited, const std::vector<OperationId>& before) {
+    if (rule_.launch == Seconds(0)) return waited;
+    const bool is_held = rule_.waits_for_calls && !before.empty();
+    return step_
+        .launch_on(host, "call " + std::to_string(calls_), {is_held ? before.back() : waited})
+        .front();
+  }
+
+  struct Reduced {
+    OperationId last, awaited;  // the engine goes on after that, where it waits at all
+  };
+
+  // Copies on the stream of the calls, and what is between them.
+  Reduced reduce(const Fused& together, OperationId after, LaneId host) {
     const std::string name = "call " + std::to_string(calls_++);
-    OperationId last = copy(name + " copy in", copy_in_time(tensors_, together), after);
-    last = step_.call(
-        name, call_of(count_of(tensors_, together), tensors_[together.front()].element_size),
-        {last});
-    return copy(name + " copy out", copy_out_time(tensors_, together), last);
+    const Reduction reduction = reduction_of(together);
+    Reduced made{copy(name + " copy in", copy_in_time(tensors_, together), after), after};
+    bool is_first = true;
+    for (std::size_t p = 0; p < reduction.parts.size(); ++p) {
+      const auto& [part, work] = reduction.parts[p];
+      if (const auto* time = std::get_if<Seconds>(&work)) {
+        made.last = copy(name + part, *time, made.last);
+      } else {
+        std::vector<OperationId> launched{made.last};
+        if (!std::exchange(is_first, false)) {
+          launched = step_.launch_on(host, name + part, std::move(launched));
+        }
+        made.last = step_.add({name + part, OperationKind::collective, step_.communication_lane(),
+                               std::move(launched), std::get<CollectiveCall>(work)});
+      }
+      if (p + 1 == reduction.awaited) made.awaited = made.last;
+    }
+    made.last = copy(name + " copy out", copy_out_time(tensors_, together), made.last);
+    if (waits_to_the_end()) made.awaited = made.last;
+    return made;
   }
 
   OperationId copy(std::string name, Seconds time, OperationId after) {
     if (time <= Seconds(0)) return after;
-    return step_.compute_on(step_.communication_lane(), std::move(name), OperationKind::copy, time,
-                            {after});
+    return step_.add(
+        {std::move(name), OperationKind::copy, step_.communication_lane(), {after}, time});
   }
 
   const StrategyRequest& request_;
   CommonSettings common_;
   StepBuilder step_;
   EngineRule rule_;
-  std::vector<std::size_t> order_;     // registered tensors, as the engine has them
-  std::vector<EngineTensor> tensors_;  // likewise
-  std::vector<OperationId> ready_;     // by which they are
+  std::vector<std::size_t> order_;               // registered tensors, as the engine has them
+  std::vector<EngineTensor> tensors_;            // likewise
+  std::vector<std::vector<OperationId>> ready_;  // by which they are
   std::optional<EngineLane> engine_;
   std::size_t calls_ = 0;
 };
@@ -241,13 +373,37 @@ constexpr AssumptionKind old_negotiation{
     "quicker "
     "exchange of later versions, likely too fast"};
 
+constexpr AssumptionKind call_of_mpi{
+    "{}: the all-reduce across nodes is MPI's, of host memory; taken as one of the library that "
+    "makes all others"};
+
+constexpr AssumptionKind ignored_on_a_node{
+    "{}: hierarchical_allreduce is ignored on one node, as Horovod does"};
+
 BuiltStep build_horovod(const StrategyRequest& request) {
   BuiltStep built{HorovodStep(request).build(), {}};
   built.assumptions.add({exchange, "horovod", {to_text(rule_of(request).negotiation)}});
   if (request.settings.get<Version>("version") < response_cache) {
     built.assumptions.add({old_negotiation, "horovod"});
   }
+  if (sums_hierarchically(request)) {
+    built.assumptions.add({call_of_mpi, "horovod"});
+    built.assumptions.add({unmeasured_strategy, "horovod with hierarchical_allreduce"});
+  } else if (request.settings.get<bool>("hierarchical_allreduce")) {
+    built.assumptions.add({ignored_on_a_node, "horovod"});
+  }
   return built;
+}
+
+std::optional<Refusal> refuse_horovod(const StrategyRequest& request) {
+  if (!sums_hierarchically(request)) return std::nullopt;
+  if (request.cluster.gpus_per_node == 1) {
+    return Refusal{"reduces within nodes and across them, and nodes have one GPU",
+                   "leave out hierarchical_allreduce"};
+  }
+  if (host_bandwidth(request.cluster.intra_node)) return std::nullopt;
+  return Refusal{"copies to the host and back, and the cluster does not tell how fast",
+                 "write cluster.intra_node: {host_bandwidth: 12GBps}"};
 }
 
 // The buffer has the threshold's size from the first tensor on that goes through it.
@@ -270,6 +426,9 @@ constexpr std::array horovod_keys{
     Key{"fusion", settings::Flag{}, Value(true), "false: each tensor alone, a threshold of 0"},
     Key{"negotiation", settings::Time{}, "by the cluster's latency",
         "from a wake until ranks know what all of them have"},
+    Key{"hierarchical_allreduce", settings::Flag{}, Value(false),
+        "HOROVOD_HIERARCHICAL_ALLREDUCE: sums within nodes, across nodes by way of the host "
+        "(cluster.intra_node.host_bandwidth), and within again; predicted, not measured"},
 };
 
 }  // namespace
@@ -279,6 +438,7 @@ constinit const Strategy horovod_strategy{
     .summary = "Horovod: an engine that wakes once a cycle and fuses the gradients that are there",
     .keys = horovod_keys,
     .build = build_horovod,
+    .refuse = refuse_horovod,
     .memory = horovod_memory,
     .decides_at_run_time = true,
 };

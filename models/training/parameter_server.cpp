@@ -191,14 +191,15 @@ class ParameterServerStep {
     step_.backward([&](const TimedLayer& layer, std::size_t first, OperationId done) {
       now += layer.backward;
       for (std::size_t t = first + layer.parameters.size(); t-- > first;) {
-        ready_[t] = {now, step_.cast_to_wire(step_.tensors()[t].name, {t}, {done})};
+        const std::string& name = step_.tensors()[t].name;
+        ready_[t] = {now, step_.after_host(step_.cast_to_wire(name, {t}, {done}))};
         came_.push_back(t);
       }
     });
     if (request_.settings.get<bool>("overlap")) return;
     const OperationId end =
         step_.compute("end of backward", OperationKind::backward, Seconds(0), {});
-    for (Ready& ready : ready_) ready = {Seconds(0), {end}};
+    for (Ready& ready : ready_) ready = {Seconds(0), step_.after_host({end})};
   }
 
   // Partitions in the order in which they are pushed: as gradients come, those of a tensor from its
@@ -262,27 +263,35 @@ class ParameterServerStep {
 
   [[nodiscard]] bool has_servers() const { return !scatter_ || request_.cluster.nodes > 1; }
 
+  // By the thread of its lane (byteps/common/core_loops.cc has a loop for each stage).
+  OperationId call(LaneId lane, std::string name, CollectiveCall call,
+                   std::vector<OperationId> after) {
+    after = step_.launch_on(lane, name, std::move(after));
+    return step_.add(
+        {std::move(name), OperationKind::collective, lane, std::move(after), std::move(call)});
+  }
+
   OperationId push(const TensorPartition& partition, std::vector<OperationId> after) {
     const std::string& name = step_.tensors()[partition.tensor].name;
     if (scatter_) {
-      after = {step_.call_on(*scatter_, name + " reduce-scatter",
-                             in_node(Collective::reduce_scatter, partition), std::move(after))};
+      after = {call(*scatter_, name + " reduce-scatter",
+                    in_node(Collective::reduce_scatter, partition), std::move(after))};
     }
     if (!has_servers()) return after.front();
-    return step_.call_on(connection(partition.server).push, name + " push",
-                         with_server(Collective::reduce, partition), std::move(after));
+    return call(connection(partition.server).push, name + " push",
+                with_server(Collective::reduce, partition), std::move(after));
   }
 
   OperationId pull(const TensorPartition& partition, OperationId pushed) {
     const std::string& name = step_.tensors()[partition.tensor].name;
     OperationId pulled = pushed;
     if (has_servers()) {
-      pulled = step_.call_on(connection(partition.server).pull, name + " pull",
-                             with_server(Collective::broadcast, partition), {pushed});
+      pulled = call(connection(partition.server).pull, name + " pull",
+                    with_server(Collective::broadcast, partition), {pushed});
     }
     if (!scatter_) return pulled;
-    return step_.call_on(connection(partition.server).gather, name + " all-gather",
-                         in_node(Collective::all_gather, partition), {pulled});
+    return call(connection(partition.server).gather, name + " all-gather",
+                in_node(Collective::all_gather, partition), {pulled});
   }
 
   [[nodiscard]] CollectiveCall in_node(Collective collective,
@@ -337,9 +346,10 @@ class ParameterServerStep {
     for (const std::size_t t : came_) {
       if (!arrived_[t].empty()) step_.cast_back({t}, arrived_[t].back());
     }
+    step_.host_waits_for(all);  // synchronize() of byteps/torch/ops.py returns when it is done
     step_.copies("divide", step_.tensors(), 2, all);
-    step_.compute("optimizer", OperationKind::optimizer, request_.workload.optimizer,
-                  std::move(all));
+    step_.operation("optimizer", OperationKind::optimizer, request_.workload.optimizer,
+                    std::move(all));
   }
 
   // The optimizer's part of a layer is that of its parameters.
@@ -358,13 +368,13 @@ class ParameterServerStep {
       }
       if (!layer.parameters.empty()) {
         step_.copies(layer.name + " divide", layer.parameters, 2, after);
-        step_.compute(
+        step_.operation(
             layer.name + " optimizer", OperationKind::optimizer,
             request_.workload.optimizer *
                 (parameters / static_cast<double>(std::max<std::uint64_t>(1, all.value()))),
             {});
       }
-      step_.compute(layer.name, OperationKind::forward, layer.forward, {});
+      step_.operation(layer.name, OperationKind::forward, layer.forward, {});
       first += layer.parameters.size();
     }
   }

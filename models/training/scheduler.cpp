@@ -113,4 +113,18 @@ void Scheduler::finish(OperationId operation, Seconds end) {
   std::ranges::push_heap(lane.freed_slots, is_later);
 }
 
+std::vector<Seconds> ends_without_calls(const StepProgram& program) {
+  const LaneQueues queues(program);
+  Scheduler scheduler(queues);
+  std::vector<Seconds> ends;
+  for (OperationId id = 0; id < program.operations.size(); ++id) {
+    const Operation& operation = program.operations[id];
+    const Seconds start = scheduler.next(operation.lane)->at;
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    ends.push_back(time == nullptr ? start : start + *time);
+    scheduler.finish(id, ends.back());
+  }
+  return ends;
+}
+
 }  // namespace paceline::training

@@ -98,4 +98,7 @@ class Scheduler {
   std::size_t left_;
 };
 
+// When the operations of a program end on one rank whose calls take no time, in its order.
+[[nodiscard]] std::vector<Seconds> ends_without_calls(const StepProgram& program);
+
 }  // namespace paceline::training

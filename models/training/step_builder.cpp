@@ -1,5 +1,7 @@
 #include "models/training/step_builder.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace paceline::training {
@@ -23,31 +25,122 @@ StepBuilder::StepBuilder(const StrategyRequest& request)
 
 std::optional<OperationId> StepBuilder::input() {
   if (workload_.input <= Seconds(0)) return std::nullopt;
-  return compute("input", OperationKind::input, workload_.input, {});
+  const OperationId input = compute("input", OperationKind::input, workload_.input, {});
+  host_waits_for({input});
+  return input;
 }
 
 void StepBuilder::forward(std::vector<OperationId> after) {
   input();
   if (settings_.gradient_accumulation > 1) {
-    const double passes = settings_.gradient_accumulation - 1.0;
-    compute("passes without reduction", OperationKind::forward,
-            (workload_.forward() + workload_.backward()) * passes, std::exchange(after, {}));
+    const std::uint32_t passes = settings_.gradient_accumulation - 1;
+    if (settings_.host.per_operation == Seconds(0)) {
+      compute("passes without reduction", OperationKind::forward,
+              (workload_.forward() + workload_.backward()) * static_cast<double>(passes),
+              std::exchange(after, {}));
+    } else {
+      for (std::uint32_t pass = 0; pass < passes; ++pass) {
+        layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
+               std::exchange(after, {}));
+        layers("backward", OperationKind::backward, workload_.backward(), workload_.layers, {});
+      }
+    }
   }
-  compute("forward", OperationKind::forward, workload_.forward(), std::move(after));
+  layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
+         std::move(after));
 }
 
 void StepBuilder::backward(const GradientsReady& gradients_ready) {
-  std::size_t tensors_left = tensors_.size();
+  backward_with(&gradients_ready);
+}
+
+void StepBuilder::backward() { backward_with(nullptr); }
+
+void StepBuilder::backward_with(const GradientsReady* gradients_ready) {
+  const std::span<const TimedLayer> all = workload_.layers;
+  std::size_t tensors_left = tensors_.size(), layers_left = all.size();
   Seconds time;
-  for (auto layer = workload_.layers.rbegin(); layer != workload_.layers.rend(); ++layer) {
-    time += layer->backward;
-    if (layer->parameters.empty()) continue;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const TimedLayer& layer = all[i];
+    time += layer.backward;
+    if (layer.parameters.empty()) continue;
     const OperationId done =
-        compute(layer->name, OperationKind::backward, std::exchange(time, Seconds(0)), {});
-    tensors_left -= layer->parameters.size();
-    gradients_ready(*layer, tensors_left, done);
+        layers(layer.name, OperationKind::backward, std::exchange(time, Seconds(0)),
+               all.subspan(i, std::exchange(layers_left, i) - i), {});
+    tensors_left -= layer.parameters.size();
+    if (gradients_ready == nullptr) continue;
+    hooks(layer.name, layer.parameters.size());
+    (*gradients_ready)(layer, tensors_left, done);
   }
-  if (time > Seconds(0)) compute("backward", OperationKind::backward, time, {});
+  const bool is_launched = layers_left > 0 && settings_.host.per_operation > Seconds(0);
+  if (time == Seconds(0) && !is_launched) return;
+  layers("backward", OperationKind::backward, time, all.first(layers_left), {});
+}
+
+OperationId StepBuilder::layers(std::string name, OperationKind kind, Seconds time,
+                                std::span<const TimedLayer> layers,
+                                std::vector<OperationId> after) {
+  if (settings_.host.per_operation == Seconds(0) || layers.size() <= 1) {
+    return operation(std::move(name), kind, time, std::move(after));
+  }
+  const bool is_forward = kind == OperationKind::forward;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const TimedLayer& layer = layers[is_forward ? i : layers.size() - 1 - i];
+    operation(layer.name, kind, is_forward ? layer.forward : layer.backward,
+              std::exchange(after, {}));
+  }
+  return last();
+}
+
+OperationId StepBuilder::operation(std::string name, OperationKind kind, Seconds time,
+                                   std::vector<OperationId> after) {
+  after = launched(name, settings_.host.per_operation, std::move(after));
+  last_compute_ = program_.add({std::move(name), kind, compute_, std::move(after), time});
+  return *last_compute_;
+}
+
+void StepBuilder::hooks(const std::string& name, std::size_t gradients) {
+  const Seconds time = settings_.host.per_gradient * static_cast<double>(gradients);
+  launched(name + " hooks", time, {});
+}
+
+void StepBuilder::host_waits_for(const std::vector<OperationId>& ids) {
+  for (const OperationId id : ids) {
+    if (std::ranges::find(host_held_by_, id) == host_held_by_.end()) host_held_by_.push_back(id);
+  }
+}
+
+std::vector<OperationId> StepBuilder::after_host(std::vector<OperationId> after) const {
+  const bool is_new = last_launch_ && std::ranges::find(after, *last_launch_) == after.end();
+  if (is_new) after.push_back(*last_launch_);
+  return after;
+}
+
+std::vector<OperationId> StepBuilder::launch_on(LaneId lane, const std::string& name,
+                                                std::vector<OperationId> after) {
+  if (settings_.host.per_call == Seconds(0)) return after;
+  return {program_.add(
+      {name + " launch", OperationKind::launch, lane, std::move(after), settings_.host.per_call})};
+}
+
+std::vector<OperationId> StepBuilder::launched(const std::string& name, Seconds time,
+                                               std::vector<OperationId> after) {
+  if (!settings_.host.any()) return after;
+  if (settings_.calls_hold_host) {
+    std::vector<OperationId> calls;
+    std::ranges::copy_if(after, std::back_inserter(calls), [&](OperationId id) {
+      return call_of(program_.operations[id]) != nullptr;
+    });
+    host_waits_for(calls);
+  }
+  if (time > Seconds(0)) {
+    if (!host_) {
+      host_ = settings_.host.computes ? compute_ : program_.add_lane({"host", LaneKind::host});
+    }
+    last_launch_ = program_.add(
+        {name + " launch", OperationKind::launch, *host_, std::exchange(host_held_by_, {}), time});
+  }
+  return after_host(std::move(after));
 }
 
 OperationId StepBuilder::copies(std::string name, std::span<const ParameterTensor> tensors,
@@ -67,6 +160,7 @@ OperationId StepBuilder::compute(std::string name, OperationKind kind, Seconds t
 
 OperationId StepBuilder::compute_on(LaneId lane, std::string name, OperationKind kind, Seconds time,
                                     std::vector<OperationId> after) {
+  after = launched(name, Seconds(0), std::move(after));
   return program_.add({std::move(name), kind, lane, std::move(after), time});
 }
 
@@ -77,18 +171,9 @@ OperationId StepBuilder::call(std::string name, CollectiveCall call,
 
 OperationId StepBuilder::call_on(LaneId lane, std::string name, CollectiveCall call,
                                  std::vector<OperationId> after) {
+  after = launched(name, settings_.host.per_call, std::move(after));
   return program_.add(
       {std::move(name), OperationKind::collective, lane, std::move(after), std::move(call)});
-}
-
-std::vector<Seconds> StepBuilder::compute_ends() const {
-  std::vector<Seconds> ends;
-  Seconds time;
-  for (const Operation& operation : program_.operations) {
-    if (operation.lane == compute_) time += std::get<Seconds>(operation.work);
-    ends.push_back(time);
-  }
-  return ends;
 }
 
 void StepBuilder::only_on(Rank rank, OperationId compute) {
@@ -144,7 +229,7 @@ void StepBuilder::cast_back(const Bucket& bucket, OperationId reduced) {
 }
 
 StepProgram StepBuilder::finish(std::vector<OperationId> after) {
-  compute("optimizer", OperationKind::optimizer, workload_.optimizer, std::move(after));
+  operation("optimizer", OperationKind::optimizer, workload_.optimizer, std::move(after));
   return std::move(program_);
 }
 

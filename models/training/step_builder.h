@@ -30,14 +30,26 @@ class StepBuilder {
 
   // The last backward, from the last layer to the first; a layer without parameters joins the next
   // one that has some. `gradients_ready` is called for each layer with parameters, after its
-  // backward, with the index of its first tensor in registration order and the id of the backward.
+  // backward and the hooks of its gradients, with the index of its first tensor in registration
+  // order and the id of the backward. Without it gradients have no hooks.
   using GradientsReady =
       std::function<void(const workload::TimedLayer&, std::size_t first_tensor, OperationId)>;
   void backward(const GradientsReady& gradients_ready);
+  void backward();
+
+  // Forward or backward of some layers next to each other, which takes `time` in all: one
+  // operation, or, where the host launches each, one a layer, in the order of the pass. `after`
+  // holds the first of them back. Returns the last.
+  OperationId layers(std::string name, OperationKind kind, Seconds time,
+                     std::span<const workload::TimedLayer> layers, std::vector<OperationId> after);
+  // An operation of the model: the host launches it.
+  OperationId operation(std::string name, OperationKind kind, Seconds time,
+                        std::vector<OperationId> after);
 
   // Kernels on the compute lane, one per tensor, each moving `passes` times the tensor's bytes.
   OperationId copies(std::string name, std::span<const workload::ParameterTensor> tensors,
                      std::uint64_t passes, std::vector<OperationId> after);
+  // What wrappers compute: launched within their hooks.
   OperationId compute(std::string name, OperationKind kind, Seconds time,
                       std::vector<OperationId> after);
   OperationId call(std::string name, CollectiveCall call, std::vector<OperationId> after);
@@ -46,6 +58,21 @@ class StepBuilder {
                          std::vector<OperationId> after);
   OperationId call_on(LaneId lane, std::string name, CollectiveCall call,
                       std::vector<OperationId> after);
+  // As it is: of a thread beside the host's, which no launch of that one holds back.
+  OperationId add(Operation operation) { return program_.add(std::move(operation)); }
+
+  // The hooks of so many gradients. `backward` has those of its layers.
+  void hooks(const std::string& name, std::size_t gradients);
+  // What the host waits for before it launches anything else.
+  void host_waits_for(const std::vector<OperationId>& ids);
+  // All that the host has done so far, and `after`: for an operation that is given to another
+  // thread.
+  [[nodiscard]] std::vector<OperationId> after_host(std::vector<OperationId> after) const;
+  // The launch of a call by a thread beside the host's, on that one's lane. Returns what the call
+  // comes after.
+  std::vector<OperationId> launch_on(LaneId lane, const std::string& name,
+                                     std::vector<OperationId> after);
+
   // The operation that was added last. Precondition: there is one.
   [[nodiscard]] OperationId last() const {
     return static_cast<OperationId>(program_.operations.size() - 1);
@@ -54,8 +81,8 @@ class StepBuilder {
   [[nodiscard]] std::optional<OperationId> last_compute() const { return last_compute_; }
   [[nodiscard]] LaneId compute_lane() const { return compute_; }
   [[nodiscard]] LaneId communication_lane() const { return communication_; }
-  // By operation: when the compute lane has done it, on a rank where nothing else holds that back.
-  [[nodiscard]] std::vector<Seconds> compute_ends() const;
+  // By operation: when it is done on a rank where no call holds it back.
+  [[nodiscard]] std::vector<Seconds> compute_ends() const { return ends_without_calls(program_); }
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; the others take no time for it.
   void only_on(Rank rank, OperationId compute);
@@ -86,6 +113,10 @@ class StepBuilder {
   [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
 
  private:
+  void backward_with(const GradientsReady* gradients_ready);
+  // Has the host launch something; it comes after that, and after `after`.
+  std::vector<OperationId> launched(const std::string& name, Seconds time,
+                                    std::vector<OperationId> after);
   // The time of a cast of the bucket in either direction; nullopt when it travels as it is.
   [[nodiscard]] std::optional<Seconds> cast_time(const Bucket& bucket) const;
 
@@ -96,6 +127,9 @@ class StepBuilder {
   RankCount ranks_;
   LaneId compute_, communication_;
   std::optional<OperationId> last_compute_;
+  std::optional<LaneId> host_;  // from its first launch on
+  std::optional<OperationId> last_launch_;
+  std::vector<OperationId> host_held_by_;  // before the next one
 };
 
 }  // namespace paceline::training

@@ -27,7 +27,8 @@ double Operation::part_of(Rank rank) const {
 }
 
 double Operation::times_on(Rank rank, double slowdown) const {
-  return kind == OperationKind::wait ? part_of(rank) : slowdown * part_of(rank);
+  const bool is_hosts = kind == OperationKind::wait || kind == OperationKind::launch;
+  return is_hosts ? part_of(rank) : slowdown * part_of(rank);
 }
 
 const collectives::AlgorithmOptions* CollectiveCall::options() const {
@@ -137,7 +138,7 @@ std::string fault_of(const EngineLane& engine, const StepProgram& program) {
     }
   }
   if (calls != engine.tensors.size()) return "has more tensors than its lane has calls";
-  std::vector<Seconds> times{engine.rule.cycle, engine.rule.negotiation};
+  std::vector<Seconds> times{engine.rule.cycle, engine.rule.negotiation, engine.rule.launch};
   for (const EngineTensor& tensor : engine.tensors) {
     times.insert(times.end(), {tensor.copy_in, tensor.copy_out, tensor.divide});
   }

@@ -20,7 +20,8 @@
 
 namespace paceline::training {
 
-// Of the host: a thread that waits or decides, which is neither compute nor communication.
+// Of the host: a thread that waits, decides or launches, which is neither compute nor
+// communication.
 enum class LaneKind { compute, communication, host };
 constexpr auto words_of(LaneKind) {
   using enum LaneKind;
@@ -36,14 +37,16 @@ struct Lane {
   std::uint32_t in_flight = 1;
 };
 
-enum class OperationKind { input, forward, backward, copy, optimizer, collective, wait };
+// A launch is what a host's thread does for an operation or a call before that can start, or in a
+// gradient's hook: neither compute nor communication.
+enum class OperationKind { input, forward, backward, copy, optimizer, collective, wait, launch };
 
 constexpr auto words_of(OperationKind) {
   using enum OperationKind;
-  return std::array{
-      Word{input, "input"}, Word{forward, "forward"},     Word{backward, "backward"},
-      Word{copy, "copy"},   Word{optimizer, "optimizer"}, Word{collective, "collective"},
-      Word{wait, "wait"}};
+  return std::array{Word{input, "input"},         Word{forward, "forward"},
+                    Word{backward, "backward"},   Word{copy, "copy"},
+                    Word{optimizer, "optimizer"}, Word{collective, "collective"},
+                    Word{wait, "wait"},           Word{launch, "launch"}};
 }
 using paceline::to_text;
 
@@ -141,7 +144,8 @@ struct Operation {
 
   // Precondition: of a rank that `rank_parts` has, if it has any.
   [[nodiscard]] double part_of(Rank rank) const;
-  // How many times `work` it takes on a rank whose compute is slowed: a wait does not get longer.
+  // How many times `work` it takes on a rank whose compute is slowed: waits and launches do not get
+  // longer.
   [[nodiscard]] double times_on(Rank rank, double slowdown) const;
 };
 

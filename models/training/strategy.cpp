@@ -39,6 +39,9 @@ constexpr std::array rows{&ddp_strategy,
 
 constexpr Value one{std::uint64_t{1}};
 
+constexpr AssumptionKind given_host{
+    "{}: launches take what they were given to take; a step begins with none ahead of it"};
+
 constexpr settings::Needs of_checkpoints{"activation_checkpointing",
                                          {"blocks"},
                                          "means nothing without activation_checkpointing: blocks",
@@ -64,6 +67,17 @@ constexpr std::array keys_of_all{
         "their type"},
     Key{"optimizer.time", settings::Time{}, settings::automatic,
         "in place of the modelled one; a trace has its own unless it is given"},
+    Key{"host.per_operation", settings::Time{}, Value(Seconds(0)),
+        "what the host takes to launch a layer's forward, its backward, or the optimizer. Measured "
+        "compute (single_gpu_throughput) has in it what of that its kernels do not hide"},
+    Key{"host.per_gradient", settings::Time{}, Value(Seconds(0)),
+        "and in a wrapper's hook, a parameter tensor: ddp, apex_ddp, horovod, fsdp (a flat one a "
+        "unit), parameter_server, merged_gradient, wait_free, deepspeed_zero where it reduces "
+        "beside the backward"},
+    Key{"host.per_call", settings::Time{}, Value(Seconds(0)), "and to launch a collective call"},
+    Key{"host.computes", settings::Flag{}, "with nccl false; else true: calls hold the host",
+        "ranks compute on the host itself, as CPUs: launches and compute take turns; false: GPUs "
+        "do, beside it"},
 };
 
 }  // namespace
@@ -99,14 +113,23 @@ bool are_alike(const StepProgram& a, const StepProgram& b, Seconds tolerance) {
 StepProgram plain_step(const StrategyRequest& request) {
   StepBuilder step(request);
   step.forward({});
-  step.backward([](const auto&, std::size_t, OperationId) {});
+  step.backward();
   return step.finish({});
+}
+
+Seconds plain_step_time(const StrategyRequest& request) {
+  const std::uint32_t passes = request.common.gradient_accumulation;
+  if (!request.common.host.any()) return request.workload.one_gpu_step(passes);
+  const auto ends = ends_without_calls(plain_step(request));
+  return std::ranges::max(ends);
 }
 
 BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
-  if (is_alone && !strategy.replays_trace) return {plain_step(request), {}};
-  return strategy.build(request);
+  const bool is_plain = is_alone && !strategy.replays_trace;
+  BuiltStep built = is_plain ? BuiltStep{plain_step(request), {}} : strategy.build(request);
+  if (request.common.host.any()) built.assumptions.add({given_host, "host"});
+  return built;
 }
 
 std::vector<workload::ParameterTensor> gradient_tensors(const workload::Workload& workload) {

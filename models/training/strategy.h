@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,25 @@ namespace paceline::training {
 
 struct TracedWork;
 
+// What launching takes of a host's thread, beside which the GPU runs what was launched before: a
+// step is bound by the host where launches take longer than kernels, which else hide them. All 0:
+// the host is never late, and programs have no lane for it.
+//   - The thread launches in the program's order: each operation of the model, a layer's forward or
+//     its backward, and the optimizer as one; then, where a wrapper has hooks, what they do for the
+//     layer's gradients, copies and casts among it, which cost nothing else; and each call.
+//   - A step begins with nothing launched, as where each reads its loss; the input holds the
+//   thread.
+//   - Calls that threads of their own make (`horovod`, `parameter_server`) cost those per_call.
+struct HostCosts {
+  Seconds per_operation, per_gradient, per_call;  // not below 0
+  // Ranks compute on the host itself, CPUs: launches and compute take turns on one lane.
+  bool computes = false;
+
+  [[nodiscard]] bool any() const {
+    return std::max({per_operation, per_gradient, per_call}) > Seconds(0);
+  }
+};
+
 // Settings of every strategy.
 struct CommonSettings {
   std::uint32_t gradient_accumulation = 1;  // forward and backward passes a step
@@ -32,14 +52,15 @@ struct CommonSettings {
   workload::Checkpoints checkpoints = {};  // the workload's backward has their recomputation
   // As calls of Gloo and MPI return when they are done; NCCL's are only launched.
   bool calls_hold_host = false;
+  HostCosts host = {};
 };
 
 // What elements of a parameter's type travel in. Casts are for floats.
 [[nodiscard]] workload::DataType type_on_wire(const CommonSettings& common,
                                               workload::DataType type);
 
-// The keys that every strategy takes beside its own. CommonSettings has the passes and the calls in
-// flight; the others are in other parts of the scenario.
+// The keys that every strategy takes beside its own. CommonSettings has the passes, the calls in
+// flight and the host's costs; the others are in other parts of the scenario.
 [[nodiscard]] std::span<const settings::Key> common_keys();
 
 // A step as it was predicted before: what a strategy decides by that decides at run time.
@@ -105,6 +126,8 @@ struct Strategy {
 
 // The step of one rank without a wrapper: no communication.
 [[nodiscard]] StepProgram plain_step(const StrategyRequest& request);
+// How long that takes on one GPU.
+[[nodiscard]] Seconds plain_step_time(const StrategyRequest& request);
 
 // Of the strategy, or plain on one rank. Precondition: not refused.
 [[nodiscard]] BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request);

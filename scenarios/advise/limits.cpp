@@ -24,13 +24,14 @@ const RankClass& last_to_end(const StepTrace& trace) {
   return *std::ranges::max_element(trace.classes, {}, end_of);
 }
 
-// When compute is busy, joined, in order.
-std::vector<Busy> busy_compute(const std::vector<Span>& spans) {
+bool is_launch(const Span& span) { return span.operation.kind == OperationKind::launch; }
+
+// When any of these goes on, joined, in order.
+template <class Counts>
+std::vector<Busy> busy_times(const std::vector<Span>& spans, const Counts& counts) {
   std::vector<Busy> busy;
   for (const Span& span : spans) {
-    if (span.call() == nullptr && span.duration() > Seconds(0)) {
-      busy.push_back({span.start(), span.end()});
-    }
+    if (counts(span) && span.duration() > Seconds(0)) busy.push_back({span.start(), span.end()});
   }
   std::ranges::sort(busy, {}, &Busy::start);
   std::vector<Busy> joined;
@@ -72,24 +73,30 @@ std::string Limits::limit() const {
 Limits limits_of(const PointOutcome& outcome) {
   const Result& predicted = *outcome.predicted;
   const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
-  const auto busy = busy_compute(spans);
+  const auto busy = busy_times(
+      spans, [](const Span& span) { return span.call() == nullptr && !is_launch(span); });
+  const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
   Limits limits;
   std::map<std::string, Seconds> times;
+  Seconds host;
   for (const Span& span : spans) {
-    if (span.call() == nullptr) {
+    if (is_launch(span)) {
+      limits.launches += span.duration();
+      host += idle_within(other, span);
+    } else if (span.call() == nullptr) {
       Seconds& time = times[part_of(span.operation.kind)];
       time = time + span.duration();
-      continue;
-    }
-    ++limits.call_count;
-    const Seconds exposed = idle_within(busy, span);
-    if (exposed > Seconds(0)) {
+    } else {
+      ++limits.call_count;
+      const Seconds exposed = idle_within(busy, span);
+      if (exposed == Seconds(0)) continue;
       limits.calls.push_back({span.operation.name, span.size(), span.duration(), exposed});
     }
   }
   const StepTotals& totals = predicted.totals;
   times[exposed_part] = totals.exposed_communication;
-  times["waiting"] = totals.step - totals.compute - totals.exposed_communication;
+  times["host"] = host;
+  times["waiting"] = totals.step - totals.compute - totals.exposed_communication - host;
   constexpr double shown_from = 1e-6;  // of the step; less is rounding
   if (outcome.compute_spread_predicted > totals.step * shown_from) {
     limits.skew = outcome.compute_spread_predicted;

@@ -11,8 +11,8 @@ namespace paceline::advise {
 
 // A part of a step, of the rank that ends last.
 struct StepPart {
-  std::string
-      name;  // forward and backward, optimizer, copies, input, exposed communication, waiting
+  std::string name;  // forward and backward, optimizer, copies, input, exposed communication, host
+                     // (launches while neither compute nor communication goes on), waiting
   Seconds time;
 };
 
@@ -28,7 +28,8 @@ struct Limits {
   std::vector<StepPart> parts;     // that take any time, the longest first
   std::vector<ExposedCall> calls;  // that are exposed, the most first
   std::size_t call_count = 0;
-  Seconds skew;  // of compute: the slowest rank's over the quickest's; 0 where it is rounding
+  Seconds launches;  // of the host's thread, most of it hidden unless `host` is a part
+  Seconds skew;      // of compute: the slowest rank's over the quickest's; 0 where it is rounding
 
   // "compute" where most of the step is that, else the name of the longest other part.
   [[nodiscard]] std::string limit() const;

@@ -61,8 +61,14 @@ void write_limits(std::ostream& out, const Advice& advice) {
   } else {
     out << "memory: not known\n";
   }
-  out << "host: cannot be told; what it takes to launch kernels and to run wrappers is in no "
-         "prediction\n";
+  const Seconds launches = advice.limits.launches;
+  if (launches > Seconds(0)) {
+    fmt::print(out, "host: launches take {} of the step, as training.host has it\n",
+               to_text(launches));
+  } else {
+    out << "host: cannot be told; what it takes to launch kernels and to run wrappers is in no "
+           "prediction unless training.host has it\n";
+  }
 }
 
 std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }

@@ -65,7 +65,7 @@ void write_groups(std::ostream& out, const StepTrace& trace, Rows rows) {
 Seconds time_of(const StepTrace& trace, const RankClass& members, bool late) {
   Seconds sum;
   for (const Span& span : spans_of(trace, members)) {
-    if (span.call() != nullptr) continue;
+    if (span.call() != nullptr || span.operation.kind == OperationKind::launch) continue;
     if ((span.operation.kind == OperationKind::input) == late) sum += span.duration();
   }
   return sum;

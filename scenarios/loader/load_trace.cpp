@@ -176,6 +176,9 @@ void check_traced_training(Section& training) {
   for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight"}) {
     if (const auto field = training.field(key)) refuse(*field);
   }
+  for (const char* key : {"per_operation", "per_gradient", "per_call", "computes"}) {
+    if (const auto field = training.map().map("host").find(key)) refuse(*field);
+  }
   if (const auto time = training.map().map("optimizer").find("time")) refuse(*time);
 }
 

@@ -98,6 +98,26 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
   recompute(layers, scenario.training.checkpoints);
 }
 
+constexpr AssumptionKind turns_of_host{
+    "{}: launches and compute take turns, as on CPUs, since calls hold the host; of GPUs write "
+    "host.computes: false"};
+
+void load_host(Section& training, Scenario& scenario) {
+  training::HostCosts& host = scenario.training.host;
+  host.per_operation = *training.find<Seconds>("host.per_operation");
+  host.per_gradient = *training.find<Seconds>("host.per_gradient");
+  host.per_call = *training.find<Seconds>("host.per_call");
+  const auto computes = training.find<bool>("host.computes");
+  host.computes = computes.value_or(scenario.training.calls_hold_host);
+  if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
+  if (scenario.traced && host.per_operation > Seconds(0)) {
+    training.map()
+        .map("host")
+        .find("per_operation")
+        ->fail("is in the compute that was traced", "leave it out");
+  }
+}
+
 bool load_optimizer(const Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
   workload.optimizer_states = {*training.find<workload::OptimizerKind>("optimizer.kind"),
@@ -132,6 +152,7 @@ bool load_training(Section& section, Scenario& scenario) {
       section.find<std::uint32_t>("collectives_in_flight")
           .value_or(cost::default_in_flight(scenario.collective.library));
   scenario.training.calls_hold_host = scenario.collective.library != cost::Library::nccl;
+  load_host(section, scenario);
   recompute_checkpoints(section, scenario);
   if (section.is_given("input_time")) scenario.workload.input = section.get<Seconds>("input_time");
   return load_optimizer(section, scenario);

@@ -51,8 +51,11 @@ std::vector<Seconds> contended_times(const training::StepProgram& program, const
   std::vector<Seconds> times(program.operations.size());
   for (std::size_t id = 0; id < program.operations.size(); ++id) {
     const auto* alone = std::get_if<Seconds>(&program.operations[id].work);
+    if (alone == nullptr) continue;
+    times[id] = *alone;  // of a launch: it is of no GPU
+    if (program.operations[id].kind == training::OperationKind::launch) continue;
     // Of the time beside collectives, 1 / slowdown would have been enough.
-    if (alone != nullptr) times[id] = *alone + shared[id] * ((1 - 1 / slowdown) / ranks);
+    times[id] = *alone + shared[id] * ((1 - 1 / slowdown) / ranks);
   }
   return times;
 }

@@ -188,7 +188,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
   prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;
-  prepared.one_gpu_step = scenario.workload.one_gpu_step(passes);
+  prepared.one_gpu_step = plain_step_time(request);
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
   if (scenario.fidelity == Fidelity::closed && scenario.training.collectives_in_flight > 1) {

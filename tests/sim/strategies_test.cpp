@@ -180,6 +180,43 @@ TEST(Strategies, HorovodTakesItsTwoLayers) {
   expect_step(step(1.5e-3, 4), 22.25e-3);
 }
 
+// Two nodes of two GPUs, a NIC each, and 2 GB/s to their hosts.
+ResolvedPoint hierarchical_point(double cycle, const training::CommonSettings& common) {
+  const training::Told told{{}, common, 2, 2};
+  topology::Cluster cluster = cluster_of(told);
+  cluster.intra_node.host_bandwidth = BytesPerSecond(2e9);
+  settings::Settings settings(training::horovod_strategy.keys);
+  settings.set("cycle_time", Seconds(cycle));
+  settings.set("hierarchical_allreduce", true);
+  const auto workload = two_layers();
+  auto program =
+      build_step(training::horovod_strategy, {workload, cluster, settings, told.common}).program;
+  ResolvedPoint point = point_of(training::horovod_strategy, workload, told);
+  point.program = with_algorithms_named(std::move(program));
+  return point;
+}
+
+// Both gradients from the wake at 13.5 on, padded to 1,500,032 floats, of which each GPU of a node
+// has half, h = 3,000,064 B: scattered in h, to the host in h/2, across nodes in h (two rounds of a
+// half), back in h/2 and gathered in h, 1 ns a byte: 4h in all; optimizer 2.
+TEST(Strategies, HorovodSumsWithinNodesAndAcross) {
+  expect_step(hierarchical_point(3e-3, {}), 13.5e-3 + 4 * 3'000'064e-9 + 2e-3);
+}
+
+// Each alone, and 0.5 ms to launch a call. b from the wake at 11.25 on: scattered 11.75-13.75, to
+// the host 14.75, launched 15.25, across 17.25, back 18.25, launched 18.75, gathered 20.75. The
+// engine goes on at 18.75 and launches a by 19.25: scattered 20.75-21.75, to the host 22.25, across
+// 22.75-23.75, back 24.25, gathered 24.75-25.75; optimizer 27.75.
+//
+// An engine that waits for all of b launches a by 21.25, half a millisecond later.
+TEST(Strategies, HorovodsEngineGoesOnWhenSumsAreBackFromTheHost) {
+  training::CommonSettings common;
+  common.host.per_call = Seconds(0.5e-3);
+  expect_step(hierarchical_point(1.5e-3, common), 27.75e-3);
+  common.calls_hold_host = true;
+  expect_step(hierarchical_point(1.5e-3, common), 28.25e-3);
+}
+
 training::Told with_servers(std::map<std::string, settings::Value> values, std::uint32_t nodes) {
   values.emplace("assignment", settings::value_of(training::ServerAssignment::round_robin));
   values.emplace("partition", Bytes(2'000'000 / nodes));

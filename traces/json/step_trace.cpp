@@ -153,6 +153,8 @@ json encode(const training::EngineLane& engine) {
           {"fusion_threshold_bytes", engine.rule.fusion_threshold},
           {"negotiation_s", engine.rule.negotiation},
           {"waits_for_calls", engine.rule.waits_for_calls},
+          {"launch_s", engine.rule.launch},
+          {"hierarchical", engine.rule.is_hierarchical},
           {"tensors", std::move(tensors)}};
 }
 
@@ -165,7 +167,9 @@ training::EngineTensor decode_engine_tensor(const json& in) {
 training::EngineLane decode_engine(const json& in) {
   return {member(in, "lane", whole<training::LaneId>),
           {member<Seconds>(in, "cycle_s"), member<Bytes>(in, "fusion_threshold_bytes"),
-           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls")},
+           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls"),
+           in.contains("launch_s") ? member<Seconds>(in, "launch_s") : Seconds(0),
+           in.contains("hierarchical") && member<bool>(in, "hierarchical")},
           member(in, "tensors",
                  [](const json& tensors) { return decoded_list(tensors, decode_engine_tensor); })};
 }

@@ -27,7 +27,8 @@ struct RankStep {
 };
 
 bool is_compute(const Operation& operation) {
-  return operation.kind != OperationKind::collective && operation.kind != OperationKind::input;
+  using enum OperationKind;
+  return operation.kind != collective && operation.kind != input && operation.kind != launch;
 }
 
 Seconds compute_of(const RankStep& step) {

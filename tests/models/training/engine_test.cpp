@@ -103,6 +103,15 @@ TEST(WakesOf, WaitForCallsWhereTheLibraryDoes) {
                {{{0}}, {{1}}, {{2}}});
 }
 
+// From the wake at 5 on an exchange of 1 and two launches of 3 ms: 12, of all that is left.
+TEST(WakesOf, WaitForLaunches) {
+  EngineRule rule = rule_of(5, 1);
+  rule.launch = Seconds(3 * milli);
+  rule.fusion_threshold = Bytes(0);
+  expect_wakes(wakes_of(rule, engine_tensors_of({40, 40, 40}), forecast_of({5, 5, 11}), Seconds(0)),
+               {5, 12}, {{{0}, {1}}, {{2}}});
+}
+
 TEST(WakesOf, ComeAtOnceWithoutACycle) {
   expect_wakes(wakes_of(rule_of(0), engine_tensors_of({40, 40}), forecast_of({3, 7}), Seconds(0)),
                {3, 7}, {{{0}}, {{1}}});

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "models/cost/closed_step.h"
 #include "tests/models/training/two_layers.h"
 
@@ -130,6 +133,118 @@ TEST(Horovod, SaysWhatItDoesNotKnowOfVersionsWithoutAResponseCache) {
   };
   EXPECT_EQ(said(15), 2U);
   EXPECT_EQ(said(16), 1U);
+}
+
+// Two nodes of two GPUs, 2 GB/s to their hosts.
+topology::Cluster two_by_two() {
+  topology::Cluster cluster = cluster_of({{}, {}, 2, 2});
+  cluster.intra_node.host_bandwidth = BytesPerSecond(2e9);
+  return cluster;
+}
+
+StepProgram hierarchical(Values values, const workload::Workload& workload = two_layers(),
+                         Purpose purpose = Purpose::prediction) {
+  const topology::Cluster cluster = two_by_two();
+  settings::Settings settings(horovod_strategy.keys);
+  values["hierarchical_allreduce"] = true;
+  for (const auto& [name, value] : values) settings.set(name, value);
+  StrategyRequest request{workload, cluster, settings, {}};
+  request.purpose = purpose;
+  return with_algorithms_named(build_step(horovod_strategy, request).program);
+}
+
+using Made = std::vector<std::tuple<collectives::Collective, Group, std::uint64_t, Rank>>;
+
+Made made_by(const StepProgram& program) {
+  Made made;
+  for (const Operation& operation : program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    made.emplace_back(call->collective, call->group, call->count.value(), call->root);
+  }
+  return made;
+}
+
+using collectives::Collective;
+
+// 1.5 million floats in one buffer: the next multiple of 2 x 64 is 1,500,032, half of it for each.
+TEST(Horovod, SumsPaddedBuffersWithinNodesAndAcross) {
+  const auto program = hierarchical({{"cycle_time", Seconds(10e-3)}});
+  EXPECT_EQ(made_by(program), (Made{{Collective::reduce_scatter, Group::node, 1'500'032, Rank(0)},
+                                    {Collective::all_reduce, Group::across_nodes, 750'016, Rank(0)},
+                                    {Collective::all_gather, Group::node, 1'500'032, Rank(0)}}));
+  EXPECT_EQ(find_fault(program), std::nullopt);
+  // Its 3,000,064 B to the host and back.
+  std::vector<double> copies;
+  for (const Operation& operation : program.operations) {
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    const bool is_copy = operation.name == "call 0 to host" || operation.name == "call 0 to GPU";
+    if (is_copy && time != nullptr) copies.push_back(time->value());
+  }
+  ASSERT_EQ(copies.size(), 2U);
+  for (const double copy : copies) EXPECT_NEAR(copy, 1.500032e-3, 1e-12);
+}
+
+// A tensor alone is as it is: of 500,001 floats one is left over, for the second GPU; of one float
+// nothing is scattered.
+TEST(Horovod, ReducesWhatIsLeftOverToTheLastOfANode) {
+  const auto workload = workload_of({layer_of("a", 1, 1, 1), layer_of("b", 4, 6, 500'001)});
+  EXPECT_EQ(made_by(hierarchical({{"cycle_time", Seconds(10e-3)}, {"fusion", false}}, workload)),
+            (Made{{Collective::reduce_scatter, Group::node, 500'000, Rank(0)},
+                  {Collective::reduce, Group::node, 1, Rank(1)},
+                  {Collective::all_reduce, Group::across_nodes, 250'001, Rank(0)},
+                  {Collective::all_gather, Group::node, 500'000, Rank(0)},
+                  {Collective::broadcast, Group::node, 1, Rank(1)},
+                  {Collective::reduce, Group::node, 1, Rank(1)},
+                  {Collective::all_reduce, Group::across_nodes, 1, Rank(0)},
+                  {Collective::broadcast, Group::node, 1, Rank(1)}}));
+}
+
+// To a multiple of 2 GPUs x 64 x 8 B, 1024: 5860 of them. An engine that is run is told that it
+// cannot do it.
+TEST(Horovod, RoundsTheThresholdUpWhereItSumsWithinNodes) {
+  const auto run =
+      hierarchical({{"fusion_threshold", Bytes(6'000'000)}}, two_layers(), Purpose::measurement);
+  ASSERT_TRUE(run.engine);
+  EXPECT_EQ(run.engine->rule.fusion_threshold, Bytes(6'000'640));
+  EXPECT_TRUE(run.engine->rule.waits_for_calls);
+  EXPECT_TRUE(run.engine->rule.is_hierarchical);
+}
+
+TEST(Horovod, RefusesHierarchiesThatTheClusterDoesNotHave) {
+  const auto refusal = [](topology::Cluster cluster) -> std::string {
+    settings::Settings settings(horovod_strategy.keys);
+    settings.set("hierarchical_allreduce", true);
+    const auto workload = two_layers();
+    const auto refused = horovod_strategy.refuse({workload, cluster, settings, {}});
+    return refused ? refused->what : "";
+  };
+  topology::Cluster cluster = two_by_two();
+  EXPECT_EQ(refusal(cluster), "");
+  cluster.intra_node.host_bandwidth.reset();
+  EXPECT_EQ(refusal(cluster),
+            "copies to the host and back, and the cluster does not tell how fast");
+  cluster.intra_node.kind = topology::IntraNodeKind::pcie;  // whose links lead to the host
+  EXPECT_EQ(refusal(cluster), "");
+  cluster.gpus_per_node = 1;
+  EXPECT_EQ(refusal(cluster), "reduces within nodes and across them, and nodes have one GPU");
+  cluster.gpus_per_node = 2;
+  cluster.nodes = 1;
+  EXPECT_EQ(refusal(cluster), "");
+}
+
+// On one node it is ignored, and that is said.
+TEST(Horovod, IgnoresTheHierarchyOnOneNode) {
+  const auto workload = two_layers();
+  const topology::Cluster cluster = cluster_of({{}, {}, 2});
+  settings::Settings settings(horovod_strategy.keys);
+  settings.set("hierarchical_allreduce", true);
+  const auto built = build_step(horovod_strategy, {workload, cluster, settings, {}});
+  EXPECT_TRUE(are_alike(built.program, horovod({}), Seconds(1e-12)));
+  const auto said = built.assumptions.sentences();
+  EXPECT_NE(std::ranges::find(
+                said, "horovod: hierarchical_allreduce is ignored on one node, as Horovod does"),
+            said.end());
 }
 
 TEST(Horovod, LeavesARunToItsEngine) {

@@ -108,6 +108,17 @@ TEST(Strategies, HorovodsEngineDecidesOnThreads) {
   }
 }
 
+// Launches of 5 ms, hooks of 1 and calls of 0.5: the optimizer is launched by 28 ms and ends at 30,
+// of which kernels are 14. An engine launches b from 11 ms on for 5 ms, and a behind it as long.
+TEST(Strategies, LaunchesHoldRanksUpOnThreads) {
+  training::Told told{{}, {}, 2};
+  told.common.host = {Seconds(5e-3), Seconds(1e-3), Seconds(0.5e-3)};
+  expect_steps_longer_than(training::ddp_strategy, told, 30e-3);
+  told.common.host = {Seconds(0), Seconds(0), Seconds(5e-3)};
+  told.values = {{"cycle_time", Seconds(0.5e-3)}, {"fusion", false}};
+  expect_steps_longer_than(training::horovod_strategy, told, 23e-3);
+}
+
 // Two servers behind three ranks; the optimizer behind forward and backward.
 TEST(Strategies, ParameterServersRunOnThreads) {
   const auto with_hosts = [](training::ServerHosts hosts, std::uint32_t gpus, std::uint32_t nodes) {

@@ -64,6 +64,25 @@ TEST(Limits, NameExposedCommunicationAndSkew) {
   EXPECT_LT(skewed.skew, Seconds(3.6e-3));
 }
 
+// Launches of 3 ms: forward a runs 3-4, b 6-7, backward b 9-11, a 12-14. Six microseconds of
+// copies, the call, which holds the host, and the optimizer's launch, 6 us of which copies hide. No
+// compute goes on in 3 + 2 + 2 + 1 ms of launches and those 2.994.
+TEST(Limits, NameTheHostWhereItsLaunchesAreWaitedFor) {
+  const std::string host = ", host: {per_operation: 3ms, computes: false}, optimizer";
+  const auto outcome = traced(changed(pair_of_nodes, ", optimizer", host));
+  const Limits limits = limits_of(outcome);
+  EXPECT_EQ(limits.limit(), "host");
+  EXPECT_NEAR(limits.launches.value(), 15e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "host"), 10.994e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "forward and backward"), 6e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "exposed communication"), 2 * (6.432e-6 + 5e-6), 1e-12);
+  Seconds sum;
+  for (const StepPart& part : limits.parts) sum += part.time;
+  EXPECT_NEAR(sum.value(), outcome.predicted->totals.step.value(), 1e-9);
+  // Alone: 3-4, 6-7, 9-11, 12-14, and the optimizer launched by 15.
+  EXPECT_NEAR(outcome.one_gpu_step.value(), 16e-3, 1e-12);
+}
+
 PointOutcome predicted(double step, const StepEnds& ends) {
   PointOutcome outcome;
   outcome.samples_per_step = 1;

@@ -335,6 +335,11 @@ TEST(Replay, RefusesWhatTheTraceHasOfItsOwn) {
   };
   refused("training.optimizer.time=100ms", "is as the trace has it");
   refused("training.input_time=100ms", "is as the trace has it");
+  refused("training.host.per_call=1ms", "is as the trace has it");
+  expect_refused(folder,
+                 with_ring({"replay", "one.trace", "--set", "gpus=2", "--set",
+                            "training.host.per_operation=1ms"}),
+                 "is in the compute that was traced; leave it out");
   refused("training.gradient_accumulation=4", "is as the trace has it");
   refused("training.collectives_in_flight=2", "is as the trace has it");
   refused("workload.precision=fp16", "is that of the trace's device");

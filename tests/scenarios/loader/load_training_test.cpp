@@ -76,6 +76,26 @@ TEST(Training, GivesDdpItsSettings) {
   EXPECT_FALSE(ddp({{"training.first_bucket", "auto"}}).first_bucket);
 }
 
+// Calls of NCCL are only launched; those of the others hold the host.
+TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
+  const auto host = [](const Set& settings) { return loaded(settings).training.host; };
+  EXPECT_FALSE(host({}).any());
+  const auto given = host({{"training.host.per_operation", "10us"},
+                           {"training.host.per_gradient", "20us"},
+                           {"training.host.per_call", "100us"}});
+  EXPECT_DOUBLE_EQ(given.per_operation.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(given.per_gradient.value(), 20e-6);
+  EXPECT_DOUBLE_EQ(given.per_call.value(), 100e-6);
+  EXPECT_FALSE(given.computes);
+  const auto library = [&](const char* name) {
+    return host({{"collective.library", name}, {"training.host.per_call", "1us"}}).computes;
+  };
+  EXPECT_FALSE(library("nccl"));
+  EXPECT_TRUE(library("gloo"));
+  EXPECT_FALSE(
+      host({{"collective.library", "gloo"}, {"training.host.computes", "false"}}).computes);
+}
+
 TEST(Training, RefusesKeysOfOtherStrategies) {
   EXPECT_EQ(refused({{"training.strategy", "wait_free"}, {"training.bucket_cap", "1MiB"}}),
             "command line: bucket_cap is a key of strategy ddp, not of wait_free; leave it out, or "
