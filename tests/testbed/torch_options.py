@@ -2,6 +2,7 @@
 """Options of PyTorch's DistributedDataParallel, predicted beside running it.
 
     tests/testbed/torch_options.py build/release/bin [--keep FILE | --again FILE] [--markdown FILE]
+      [--only WORD]
 
 recorded_ddp.py runs on four hosts of the testbed (torch 1.13, Gloo), with each option of the table
 below, at two bandwidths; `paceline run` predicts the same steps from their description. Nothing is
@@ -34,6 +35,11 @@ OPTIONS = {
                                     ["training.gradient_accumulation=2", "training.no_sync=false"]),
     "find_unused_parameters": (["--find-unused"], ["training.find_unused_parameters=true"]),
     "fp16_compress_hook": (["--fp16-hook"], ["workload.precision={compute: fp32, gradient: fp16}"]),
+    "ZeroRedundancyOptimizer": (["--zero-redundancy", "parameters"],
+                                ["training.zero_redundancy_optimizer=true"]),
+    "ZeroRedundancyOptimizer, bucket views": (["--zero-redundancy", "views"],
+                                              ["training.zero_redundancy_optimizer=true",
+                                               "training.parameters_as_bucket_view=true"]),
 }
 SCENARIO = """\
 schema: paceline/1
@@ -107,6 +113,7 @@ def main():
     parser.add_argument("binaries")
     parser.add_argument("--again", metavar="FILE")
     parser.add_argument("--keep", metavar="FILE")
+    parser.add_argument("--only", default="", metavar="WORD", help="options whose name has it")
     parser.add_argument("--markdown", metavar="FILE")
     asked = parser.parse_args()
     if asked.again:
@@ -114,7 +121,7 @@ def main():
             measured = json.load(text)
     else:
         measured = []
-        for option in OPTIONS:
+        for option in (name for name in OPTIONS if asked.only in name):
             for rate in NETWORKS_MBIT:
                 measured.append(measure(asked.binaries, option, rate))
                 print(measured[-1], file=sys.stderr, flush=True)
