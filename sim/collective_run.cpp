@@ -266,8 +266,23 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   }
   if (notifications_queue()) {
     wires_->write(transfer.from, transfer.to, network_.now() + notification, tag);
+    if (network_.timing(transfer.path).receives == topology::Receives::announced) {
+      return queue(transfer, sending.bytes, notification, tag);
+    }
   }
   network_.send(transfer.path, sending.bytes, notification, tag, connection);
+}
+
+// Whole messages of all calls take their connection one after the other, in the order in which they
+// are written.
+void CollectiveRun::queue(const PlannedTransfer& transfer, double bytes, Seconds notification,
+                          Transfer* tag) {
+  const auto write = [this, &transfer, bytes, tag] {
+    network_.send(transfer.path, bytes, Seconds(0), tag,
+                  &wires_->connection(transfer.from, transfer.to));
+  };
+  if (notification == Seconds(0)) return write();
+  network_.at(network_.now() + notification, write);
 }
 
 void CollectiveRun::arrived(void* tag) {

@@ -8,6 +8,7 @@
 
 #include "models/units/units.h"
 #include "sim/call_table.h"
+#include "sim/network.h"
 
 namespace paceline::sim {
 
@@ -24,6 +25,10 @@ class Wires {
   // Sends a ready notification. Returns whether it leaves at once; if not, `left` is called when it
   // does.
   bool notify(Actor from, Actor to, Seconds now, Left left);
+  // What keeps whole messages of all calls in order.
+  [[nodiscard]] Network::Connection& connection(Actor from, Actor to) {
+    return wires_[{from, to}].connection;
+  }
 
  private:
   struct Data {
@@ -37,6 +42,7 @@ class Wires {
   struct Wire {
     std::vector<Data> data;
     std::vector<Notification> notifications;
+    Network::Connection connection;
   };
 
   std::map<std::pair<Actor, Actor>, Wire> wires_;

@@ -173,7 +173,7 @@ TEST(Memory, OfDeepspeedIsItsStages) {
   EXPECT_EQ(model({{"overlap_comm", true}}).buckets, megabytes(8 + 4));
   EXPECT_EQ(model({{"reduce_scatter", false}}).buckets, megabytes(4));
   EXPECT_EQ(model({{"contiguous_gradients", false}}).buckets, megabytes(4));
-  const Values larger{{"reduce_bucket_size", std::uint64_t{2'000'000}}};
+  const Settings larger{{"reduce_bucket_size", std::uint64_t{2'000'000}}};
   EXPECT_EQ(model_of("deepspeed_zero", two_layers(), {larger, {}, 2}).buckets, megabytes(8 + 6));
 }
 
