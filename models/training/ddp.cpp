@@ -36,9 +36,7 @@ class DdpStep {
     }
     update_in_parts(step_, request_, request_.settings.get<bool>("parameters_as_bucket_view"),
                     reduced_);
-    BuiltStep built{step_.take(), ddp_assumptions(ddp_)};
-    built.assumptions.add({unmeasured_strategy, "ddp with zero_redundancy_optimizer"});
-    return built;
+    return {step_.take(), ddp_assumptions(ddp_)};
   }
 
  private:
