@@ -101,19 +101,6 @@ def make_optimizer(asked, torch, parameters, schedule):
     return Waiting(parameters)
 
 
-def halves_hook(schedule):
-    """torch's fp16_compress_hook; what comes after its casts is late by the time that they take."""
-    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-
-    def hook(state, bucket):
-        begin = time.monotonic()
-        reduced = default_hooks.fp16_compress_hook(state, bucket)
-        schedule.planned_end += time.monotonic() - begin
-        return reduced
-
-    return hook
-
-
 def recorder(asked, torch):
     """What records the timed steps, and what to call after each of them."""
     if asked.profile:
@@ -147,7 +134,8 @@ def train(asked, torch, dist):
             model, bucket_cap_mb=asked.cap_mb, gradient_as_bucket_view=True,
             find_unused_parameters=asked.find_unused)
     if asked.world > 1 and asked.fp16_hook:
-        model.register_comm_hook(None, halves_hook(schedule))
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     optimizer = make_optimizer(asked, torch, model.parameters(), schedule)
     inputs = torch.zeros(asked.batch)
 
