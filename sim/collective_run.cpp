@@ -266,8 +266,21 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   }
   if (notifications_queue()) {
     wires_->write(transfer.from, transfer.to, network_.now() + notification, tag);
+    if (auto* shared = wires_->connection(transfer.from, transfer.to)) {
+      return write_in_order(transfer.path, sending.bytes, notification, tag, shared);
+    }
   }
   network_.send(transfer.path, sending.bytes, notification, tag, connection);
+}
+
+// A message takes its place in the connection when it is written: when its notification has come.
+void CollectiveRun::write_in_order(PathId path, double bytes, Seconds notification, Transfer* tag,
+                                   Network::Connection* connection) {
+  const auto write = [this, path, bytes, tag, connection] {
+    network_.send(path, bytes, Seconds(0), tag, connection);
+  };
+  if (notification == Seconds(0)) return write();
+  network_.at(network_.now() + notification, write);
 }
 
 void CollectiveRun::arrived(void* tag) {

@@ -133,6 +133,8 @@ class CollectiveRun {
   [[nodiscard]] Seconds notification_under_way(std::uint32_t channel, const Sending& sending) const;
   Transfer* new_transfer();
   void start(std::uint32_t channel, const Sending& sending);
+  void write_in_order(PathId path, double bytes, Seconds notification, Transfer* tag,
+                      Network::Connection* connection);
   void take(Transfer& transfer);
   void receive(Transfer& transfer);
   void reduce(Transfer& transfer, BytesPerSecond rate);

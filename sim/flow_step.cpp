@@ -9,6 +9,7 @@
 #include "models/training/call_plan.h"
 #include "sim/collective_run.h"
 #include "sim/flow_network.h"
+#include "sim/folded_step.h"
 #include "sim/step_run.h"
 
 namespace paceline::sim {
@@ -48,6 +49,15 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
   return table;
 }
 
+// Gloo writes a message whole. Where several are in flight both ways, their order decides when
+// ranks get what they send on; rings that all go the same way stay in step, and it makes no
+// difference. Messages of plans on Gloo are written in pieces that take turns.
+Wires wires_of(const ResolvedPoint& point) {
+  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
+  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
+                                                       : Wires::Messages::share);
+}
+
 }  // namespace
 
 Result simulate_flow(const ResolvedPoint& point) {
@@ -73,8 +83,8 @@ Result simulate_flow(const ResolvedPoint& point) {
       actors.push_back({{Rank(r)}, j == 0 ? slowdown_of(point, Rank(r)) : 1.0});
     }
     for (std::uint32_t s = 0; s < point.cluster.servers; ++s) actors.push_back({{}, 0});
-    steps.push_back(
-        std::make_unique<StepRun>(point.program, std::move(actors), network, table_of, true));
+    steps.push_back(std::make_unique<StepRun>(point.program, std::move(actors), network, table_of,
+                                              wires_of(point)));
     network.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
   }
   network.run();

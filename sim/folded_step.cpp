@@ -89,8 +89,8 @@ struct SendingPairs {
   }
 };
 
-// Whether ready notifications may queue behind data: two ranks send to each other and have several
-// rounds in flight. Classes do not record which ranks those are.
+}  // namespace
+
 bool notifications_queue(const ResolvedPoint& point) {
   if (point.cluster.network.receives == topology::Receives::ready) return false;
   const topology::Cluster nodes = job_cluster(point);
@@ -110,6 +110,8 @@ bool notifications_queue(const ResolvedPoint& point) {
   }
   return false;
 }
+
+namespace {
 
 // The effort of following the classes through a call, in transfers: rounds that may repeat are
 // skipped after some, if they do.

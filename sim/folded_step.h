@@ -20,6 +20,10 @@ namespace paceline::sim {
 // wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
+// Whether ready notifications may queue behind data: two ranks send to each other and have several
+// rounds in flight. Classes do not record which ranks those are: simulate_folded throws.
+[[nodiscard]] bool notifications_queue(const ResolvedPoint& point);
+
 // Whether transfers of one call only are in flight at any time: one job, and no lane that keeps
 // several calls in flight. Otherwise chunk sizes decide which flows run at the same time, and so
 // how they share bandwidth: taking chunks as even was seen to change steps by up to 4 %, against

@@ -10,14 +10,13 @@ using training::Operation;
 using training::OperationId;
 
 StepRun::StepRun(const training::StepProgram& program, std::vector<StepActor> actors,
-                 Network& network, TableOf table_of, bool wires)
+                 Network& network, TableOf table_of, std::optional<Wires> wires)
     : program_(program),
       actors_(std::move(actors)),
       network_(network),
       table_of_(std::move(table_of)),
-      queues_(program) {
-  if (wires) wires_.emplace();
-}
+      wires_(std::move(wires)),
+      queues_(program) {}
 
 void StepRun::start() {
   schedulers_.assign(actors_.size(), training::Scheduler(queues_, network_.now()));

@@ -38,7 +38,7 @@ class StepRun {
   // With `wires`, where each actor is one rank, ready notifications queue behind data written
   // before.
   StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
-          TableOf table_of, bool wires = false);
+          TableOf table_of, std::optional<Wires> wires = std::nullopt);
 
   // Starts all operations without dependencies; the rest follows on the network's clock.
   void start();

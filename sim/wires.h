@@ -8,6 +8,7 @@
 
 #include "models/units/units.h"
 #include "sim/call_table.h"
+#include "sim/network.h"
 
 namespace paceline::sim {
 
@@ -16,6 +17,12 @@ namespace paceline::sim {
 // before.
 class Wires {
  public:
+  // What messages of several calls on one connection do: share its bandwidth, or take it whole, one
+  // after the other, in the order in which they were written.
+  enum class Messages { share, in_order };
+
+  explicit Wires(Messages messages) : messages_(messages) {}
+
   using Left = std::function<void()>;
 
   // `from` writes data to `to`, beginning at `time`. `data` identifies it until it has left.
@@ -24,6 +31,10 @@ class Wires {
   // Sends a ready notification. Returns whether it leaves at once; if not, `left` is called when it
   // does.
   bool notify(Actor from, Actor to, Seconds now, Left left);
+  // Of messages that are in order, what keeps them so; else nullptr.
+  [[nodiscard]] Network::Connection* connection(Actor from, Actor to) {
+    return messages_ == Messages::in_order ? &wires_[{from, to}].connection : nullptr;
+  }
 
  private:
   struct Data {
@@ -37,8 +48,10 @@ class Wires {
   struct Wire {
     std::vector<Data> data;
     std::vector<Notification> notifications;
+    Network::Connection connection;
   };
 
+  Messages messages_;
   std::map<std::pair<Actor, Actor>, Wire> wires_;
 };
 

@@ -13,8 +13,12 @@ namespace paceline::collectives {
 // Source: Open MPI 4.1, ompi/mca/coll/libnbc/nbc_ibcast.c, bcast_sched_binomial.
 [[nodiscard]] Plan binomial_fan_out_broadcast(const PlanRequest& request);
 
-// Binomial tree reduce to rank 0, then that. Steps: ceil(log2 p) more. Reduction order: as there.
-// Source: nbc_iallreduce.c, allred_sched_diss.
+// The same with ranks numbered from the root on, round the end. Source: gloo/broadcast.cc at
+// 58985072, which waits for its sends, of a whole buffer each, after it has begun them all.
+[[nodiscard]] Plan rotated_fan_out_broadcast(const PlanRequest& request);
+
+// Binomial tree reduce to rank 0, then binomial_fan_out_broadcast. Steps: ceil(log2 p) more.
+// Reduction order: as there. Source: nbc_iallreduce.c, allred_sched_diss.
 [[nodiscard]] Plan binomial_fan_out_all_reduce(const PlanRequest& request);
 
 }  // namespace paceline::collectives

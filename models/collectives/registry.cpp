@@ -68,6 +68,8 @@ constexpr std::array registered{
               "chunk after chunk along a line from the root; one channel an order"},
     Algorithm{Collective::broadcast, "binomial_fan_out", binomial_fan_out_broadcast,
               "whole buffers down a binomial tree, to all children at once"},
+    Algorithm{Collective::broadcast, "rotated_fan_out", rotated_fan_out_broadcast,
+              "binomial_fan_out with ranks numbered from the root on, as Gloo's"},
     Algorithm{Collective::broadcast, "direct", direct_broadcast,
               "whole buffers from the root, which may be a server, to every rank at once"},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,

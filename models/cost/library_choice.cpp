@@ -51,6 +51,8 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
   switch (collective) {
     case Collective::all_reduce: return {all_reduce_of(library)};
     case Collective::broadcast:
+      if (library == Library::gloo) return {"rotated_fan_out"};
+      [[fallthrough]];
     case Collective::reduce: return {library == Library::nccl ? "chain" : "binomial_tree"};
     case Collective::reduce_scatter:
     case Collective::all_gather: return {"ring"};

@@ -24,8 +24,8 @@ struct AlgorithmChoice {
 // registry.
 //   nccl: rings and chains; a scatter or gather is a group of ncclSend and ncclRecv. nccl_call.h
 //         has what it chooses by size and version on a cluster.
-//   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree; gloo/scatter.cc
-//         and gather.cc have all messages in flight at once.
+//   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree; it and
+//         gloo/scatter.cc and gather.cc have all messages in flight at once.
 //   mpi:  what Open MPI 4.1 runs for calls that a step overlaps with: non-blocking ones, into
 //         another buffer than they send (in place it would reduce along a tree at any size), of
 //         sums. From ompi/mca/coll/libnbc; 4.1.4's messages were counted for 2 to 8 ranks.

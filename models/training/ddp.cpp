@@ -64,7 +64,6 @@ class DdpStep {
     }
     update_in_parts(step_, request_, request_.settings.get<bool>("parameters_as_bucket_view"),
                     reduced_);
-    assumptions.add({unmeasured_strategy, "ddp with zero_redundancy_optimizer"});
     return {step_.take(), std::move(assumptions)};
   }
 

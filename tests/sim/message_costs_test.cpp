@@ -158,6 +158,37 @@ TEST(ReadyNotification, QueuesBehindNothingInALargerRing) {
   expect_step(point, 2 * (2 * latency + 8 * 1e-3));
 }
 
+// Two of Gloo's calls at a time, X = 1 ms each: A and B from rank 0 to rank 1, then C back. Both
+// first notifications arrive at L. In order A has left at L + X and B at L + 2 X; if they shared
+// the connection, both at L + 2 X. Rank 0 comes to C when A has left; its notification queues
+// behind B, and C leaves rank 1 from 2 L + 2 X to 2 L + 3 X.
+TEST(Gloo, SendsWholeMessagesOfAConnectionOneAfterTheOther) {
+  ResolvedPoint point;
+  point.cluster = over_sockets(2, topology::Receives::announced);
+  const auto lane = point.program.add_lane({"communication", training::LaneKind::communication, 2});
+  for (const std::uint32_t root : {0U, 0U, 1U}) {
+    training::CollectiveCall call = all_reduce("binomial_tree", 250'000);
+    call.collective = collectives::Collective::broadcast;
+    call.root = Rank(root);
+    point.program.add({"", training::OperationKind::collective, lane, {}, call});
+  }
+  const auto ends = isolated([&] {
+    std::array<double, 4> of{};
+    for (const RankClass& members : simulate_flow(point).trace.classes) {
+      for (const Rank rank : members.ranks) {
+        of[2 * index(rank)] = members.intervals[0].end.value();
+        of[2 * index(rank) + 1] = members.intervals[2].end.value();
+      }
+    }
+    return of;
+  });
+  const double first = latency + 1e-3, third = 2 * latency + 3e-3;
+  EXPECT_NEAR(ends[0], first, 1e-9);
+  EXPECT_NEAR(ends[1], third + latency, 1e-9);
+  EXPECT_NEAR(ends[2], first + latency, 1e-9);
+  EXPECT_NEAR(ends[3], third, 1e-9);
+}
+
 // Rank 0 sends 4 MB to rank 1 and is done when they have left, a latency before rank 1.
 TEST(Sockets, LetASenderGoWhenItsBytesHaveLeft) {
   training::CollectiveCall call = all_reduce("binomial_tree", 1'000'000);

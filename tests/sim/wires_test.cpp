@@ -13,7 +13,7 @@ class WiresTest : public testing::Test {
     return wires_.notify(from, to, Seconds(now), [this, number] { left_.push_back(number); });
   }
 
-  Wires wires_;
+  Wires wires_{Wires::Messages::share};
   std::vector<int> left_;
   const int one_ = 0, two_ = 0;  // data, by their addresses
 };

@@ -46,6 +46,8 @@ def arguments():
     parser.add_argument("--reduce-every-pass", action="store_true", help="no no_sync around them")
     parser.add_argument("--fp16-hook", action="store_true", help="gradients travel as float16")
     parser.add_argument("--find-unused", action="store_true")
+    parser.add_argument("--zero-redundancy", choices=("parameters", "views"),
+                        help="ZeroRedundancyOptimizer, and what it broadcasts: parameters, or views")
     parser.add_argument("--record", metavar="PREFIX")
     parser.add_argument("--profile", metavar="FILE")
     parser.add_argument("--collectives", action="store_true", help="record when each one ended")
@@ -77,13 +79,26 @@ def start_on_hosts():
     return next((status for status in statuses if status != 0), 0)
 
 
-def make_optimizer(torch, parameters, schedule, seconds):
+def make_optimizer(asked, torch, parameters, schedule):
+    """It takes --optimizer-ms for all parameters, and for some the part that they are."""
+    parameters = list(parameters)
+    seconds = asked.optimizer_ms / 1e3 / sum(parameter.numel() for parameter in parameters)
+
     class Waiting(torch.optim.Optimizer):
+        def __init__(self, of):
+            super().__init__(of, {})
+            self.elements = sum(one.numel() for group in self.param_groups
+                                for one in group["params"])
+
         def step(self, closure=None):
             schedule.begin_now()
-            schedule.compute(seconds)
+            schedule.compute(self.elements * seconds)
 
-    return Waiting(parameters, {})
+    if asked.zero_redundancy and asked.world > 1:
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+        return ZeroRedundancyOptimizer(parameters, Waiting,
+                                       parameters_as_bucket_view=asked.zero_redundancy == "views")
+    return Waiting(parameters)
 
 
 def recorder(asked, torch):
@@ -121,7 +136,7 @@ def train(asked, torch, dist):
     if asked.world > 1 and asked.fp16_hook:
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
-    optimizer = make_optimizer(torch, model.parameters(), schedule, asked.optimizer_ms / 1e3)
+    optimizer = make_optimizer(asked, torch, model.parameters(), schedule)
     inputs = torch.zeros(asked.batch)
 
     def step():

@@ -2,11 +2,13 @@
 """Options of PyTorch's DistributedDataParallel, predicted beside running it.
 
     tests/testbed/torch_options.py build/release/bin [--keep FILE | --again FILE] [--markdown FILE]
+      [--only WORD]
 
 recorded_ddp.py runs on four hosts of the testbed (torch 1.13, Gloo), with each option of the table
 below, at two bandwidths; `paceline run` predicts the same steps from their description. Nothing is
 fitted to these runs: the network is what the testbed was told, and the 0.4 ms that its hosts take to
-wake up (four-hosts.yaml). Takes five minutes; leave the machine alone meanwhile. --again makes the
+wake up (four-hosts.yaml). What halves cost the CPUs is measured apart, without a network
+(torch_halves.py). Takes six minutes; leave the machine alone meanwhile. --again makes the
 predictions anew, of the measurements in a file that --keep left.
 """
 import argparse
@@ -34,7 +36,21 @@ OPTIONS = {
                                     ["training.gradient_accumulation=2", "training.no_sync=false"]),
     "find_unused_parameters": (["--find-unused"], ["training.find_unused_parameters=true"]),
     "fp16_compress_hook": (["--fp16-hook"], ["workload.precision={compute: fp32, gradient: fp16}"]),
+    "ZeroRedundancyOptimizer": (["--zero-redundancy", "parameters"],
+                                ["training.zero_redundancy_optimizer=true"]),
+    "ZeroRedundancyOptimizer, bucket views": (["--zero-redundancy", "views"],
+                                              ["training.zero_redundancy_optimizer=true",
+                                               "training.parameters_as_bucket_view=true"]),
 }
+HALVES = "fp16"  # options with it in their name have the device of CPUS and their sums
+CPUS = """\
+schema: paceline.device/1
+name: a core that casts
+memory_bandwidth: {cast:.0f}Bps
+small_kernel_time: 0us
+peak: {{fp32: 1TFLOPS}}
+attained: {{compute: {{fp32: 1}}, memory: 1}}
+"""
 SCENARIO = """\
 schema: paceline/1
 name: DistributedDataParallel on the testbed
@@ -71,13 +87,28 @@ def measure(binaries, option, rate):
     return {"option": option, "rate_mbit": rate, "step_s": step, "busy": round(busy.fraction(), 3)}
 
 
-def predict(binaries, run):
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
-        file.write(SCENARIO.format(hosts=HOSTS, rate=run["rate_mbit"],
-                                   latency=f"{LATENCY_MS + WAKING_MS:.3f}"))
-        file.flush()
-        command = [os.path.join(binaries, "paceline"), "run", file.name, "--json", "-", "--quiet"]
-        for setting in OPTIONS[run["option"]][1]:
+def measure_halves():
+    """Bytes a second, the middle of three."""
+    runs = [json.loads(subprocess.run([os.path.join(HERE, "torch_halves.py"), "--ranks",
+                                       str(HOSTS)], stdout=subprocess.PIPE, check=True, text=True,
+                                      timeout=100).stdout) for _ in range(3)]
+    return {key: statistics.median(run[key] for run in runs) for key in ("cast", "sum")}
+
+
+def predict(binaries, run, halves):
+    settings = OPTIONS[run["option"]][1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "scenario.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(SCENARIO.format(hosts=HOSTS, rate=run["rate_mbit"],
+                                       latency=f"{LATENCY_MS + WAKING_MS:.3f}"))
+        if HALVES in run["option"]:
+            with open(os.path.join(folder, "cpus.yaml"), "w", encoding="utf-8") as file:
+                file.write(CPUS.format(**halves))
+            settings = settings + ["workload.device=" + os.path.join(folder, "cpus.yaml"),
+                                   f"cluster.reduction_bandwidth={halves['sum']:.0f}Bps"]
+        command = [os.path.join(binaries, "paceline"), "run", path, "--json", "-", "--quiet"]
+        for setting in settings:
             command += ["--set", setting]
         out = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     return json.loads(out)["points"][0]["predicted"]
@@ -88,8 +119,8 @@ def table(binaries, measured):
     lines = ["| option | rate | predicted s | 90 % interval | measured s | error | CPUs |",
              "|---|---|---|---|---|---|---|"]
     errors, inside = [], 0
-    for run in measured:
-        predicted = predict(binaries, run)
+    for run in measured["runs"]:
+        predicted = predict(binaries, run, measured["halves"])
         step, low, high = (predicted[key] for key in ("step_s", "step_s_low", "step_s_high"))
         errors.append(100 * (step / run["step_s"] - 1))
         inside += low <= run["step_s"] <= high
@@ -107,20 +138,23 @@ def main():
     parser.add_argument("binaries")
     parser.add_argument("--again", metavar="FILE")
     parser.add_argument("--keep", metavar="FILE")
+    parser.add_argument("--only", default="", metavar="WORD", help="options whose name has it")
     parser.add_argument("--markdown", metavar="FILE")
     asked = parser.parse_args()
     if asked.again:
         with open(asked.again, encoding="utf-8") as text:
             measured = json.load(text)
     else:
-        measured = []
-        for option in OPTIONS:
+        measured = {"halves": measure_halves(), "runs": []}
+        print(measured["halves"], file=sys.stderr, flush=True)
+        for option in (name for name in OPTIONS if asked.only in name):
             for rate in NETWORKS_MBIT:
-                measured.append(measure(asked.binaries, option, rate))
-                print(measured[-1], file=sys.stderr, flush=True)
+                measured["runs"].append(measure(asked.binaries, option, rate))
+                print(measured["runs"][-1], file=sys.stderr, flush=True)
     if asked.keep:
         with open(asked.keep, "w", encoding="utf-8") as out:
-            out.write("[\n" + ",\n".join(map(json.dumps, measured)) + "\n]\n")
+            out.write(f'{{"halves": {json.dumps(measured["halves"])}, "runs": [\n'
+                      + ",\n".join(map(json.dumps, measured["runs"])) + "\n]}\n")
     text, mean = table(asked.binaries, measured)
     print(text, end="")
     if asked.markdown:

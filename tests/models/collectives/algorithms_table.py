@@ -379,6 +379,11 @@ def fan_out_broadcast(p, count, orders, options):
     return max(bin(v).count("1") for v in range(p)), sent
 
 
+def rotated_fan_out_broadcast(p, count, orders, options):
+    """The table's root is rank 0, whose numbers are the same either way."""
+    return fan_out_broadcast(p, count, orders, options)
+
+
 def fan_out_all_reduce(p, count, orders, options):
     up, down = tree_reduce(p, count, orders, options), fan_out_broadcast(p, count, orders, options)
     return up[0] + down[0], [a + b for a, b in zip(up[1], down[1])]
@@ -447,6 +452,7 @@ RULES = {
     ("broadcast", "binomial_tree"): tree_broadcast,
     ("broadcast", "chain"): chain_broadcast,
     ("broadcast", "binomial_fan_out"): fan_out_broadcast,
+    ("broadcast", "rotated_fan_out"): rotated_fan_out_broadcast,
     ("broadcast", "direct"): direct_broadcast,
     ("reduce", "binomial_tree"): tree_reduce,
     ("reduce", "chain"): chain_reduce,
@@ -546,6 +552,9 @@ CASES = {
     ],
     ("broadcast", "binomial_fan_out"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 3, None),
+    ],
+    ("broadcast", "rotated_fan_out"): [
+        (1, 10, None), (4, 10, None), (6, 3, None), (13, 100, None),
     ],
     ("broadcast", "direct"): [
         (1, 10, None), (2, 10, None), (3, 11, None), (5, 4, None),

@@ -70,6 +70,13 @@ TEST(Gloo, RunsItsSegmentedRingAtEverySize) {
   EXPECT_EQ(default_in_flight(Library::gloo), 2U);
 }
 
+// gloo/broadcast.cc: a rank begins to send to all of its children, then waits.
+TEST(Gloo, BroadcastsToAllChildrenAtOnce) {
+  EXPECT_EQ(choose_algorithm(Library::gloo, Collective::broadcast, Bytes(1 << 20), RankCount(4))
+                .algorithm,
+            "rotated_fan_out");
+}
+
 TEST(Nccl, HasRingsOfOneCallAtATime) {
   const auto choice =
       choose_algorithm(Library::nccl, Collective::all_reduce, Bytes(1 << 20), RankCount(16));
