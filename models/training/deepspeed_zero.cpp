@@ -263,7 +263,7 @@ using settings::Flag;
 using settings::Key;
 using settings::Value;
 
-constexpr settings::Count elements{0, 1'000'000'000'000};
+constexpr settings::Count stage3_elements{0, 1'000'000'000'000};
 
 constexpr std::array zero_keys{
     Key{"stage", settings::Count{1, 3}, Value(std::uint64_t{1}),
@@ -280,13 +280,13 @@ constexpr std::array zero_keys{
         "with reduce_scatter, before stage 3: a bucket is one all-reduce; false: a reduce to each "
         "owner"},
     // Defaults of config.py.
-    Key{"stage3_prefetch_bucket_size", elements, Value(std::uint64_t{50'000'000}),
+    Key{"stage3_prefetch_bucket_size", stage3_elements, Value(std::uint64_t{50'000'000}),
         "with stage: 3: so many elements of parameters are gathered ahead of a layer that runs"},
-    Key{"stage3_max_live_parameters", elements, Value(std::uint64_t{1'000'000'000}),
+    Key{"stage3_max_live_parameters", stage3_elements, Value(std::uint64_t{1'000'000'000}),
         "with stage: 3: none are gathered ahead that would be more on a GPU at once"},
-    Key{"stage3_max_reuse_distance", elements, Value(std::uint64_t{1'000'000'000}),
+    Key{"stage3_max_reuse_distance", stage3_elements, Value(std::uint64_t{1'000'000'000}),
         "with stage: 3: what comes again within so many elements is kept"},
-    Key{"stage3_param_persistence_threshold", elements, Value(std::uint64_t{100'000}),
+    Key{"stage3_param_persistence_threshold", stage3_elements, Value(std::uint64_t{100'000}),
         "with stage: 3: tensors of so many elements or fewer stay on every GPU"},
 };
 

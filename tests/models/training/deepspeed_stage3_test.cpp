@@ -22,7 +22,7 @@ Told stage3_with(Given values, std::uint32_t passes = 1) {
 
 // a, b and c of 4 MB that take 1 + 3 ms: on two ranks each all-gather and reduce-scatter of one
 // takes 2 ms, half the optimizer 1.
-double step_of_three(const Told& told, bool is_checkpointed = false) {
+double stage3_step(const Told& told, bool is_checkpointed = false) {
   auto workload = workload_of({layer_of("a", 1, 3, 1'000'000), layer_of("b", 1, 3, 1'000'000),
                                layer_of("c", 1, 3, 1'000'000)});
   Told with_blocks = told;
@@ -41,8 +41,8 @@ constexpr std::uint64_t nothing = 0, one_layer = 1'000'000;
 // the backward of a, 15-18; b 18-20, a 20-22. Without overlap the backward of a waits, 17-20: b
 // 20-22, a 22-24.
 TEST(DeepspeedStage3, OverlapsReductionsUnlessTold) {
-  EXPECT_NEAR(step_of_three(stage3_with({})), 23, 1e-9);
-  EXPECT_NEAR(step_of_three(stage3_with({{"overlap_comm", false}})), 25, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with({})), 23, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with({{"overlap_comm", false}})), 25, 1e-9);
 }
 
 // Gathers a 0-2, b 2-4, c as a has computed, 4-6; b again as b has, 6-8, a again as c has, 8-10.
@@ -51,7 +51,7 @@ TEST(DeepspeedStage3, OverlapsReductionsUnlessTold) {
 TEST(DeepspeedStage3, GathersALayerAhead) {
   const Given ahead{{"stage3_prefetch_bucket_size", one_layer},
                     {"stage3_max_reuse_distance", nothing}};
-  EXPECT_NEAR(step_of_three(stage3_with(ahead)), 21, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with(ahead)), 21, 1e-9);
 }
 
 // One layer at a time: a 0-2, forward 2-3; b 3-5, 5-6; c 6-8, 8-9; c again 9-11, backward 11-14;
@@ -61,31 +61,31 @@ TEST(DeepspeedStage3, KeepsToItsLiveParameters) {
   const Given alone{{"stage3_prefetch_bucket_size", one_layer},
                     {"stage3_max_reuse_distance", nothing},
                     {"stage3_max_live_parameters", one_layer}};
-  EXPECT_NEAR(step_of_three(stage3_with(alone)), 31, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with(alone)), 31, 1e-9);
 }
 
 // A pass takes 22 ms, and the next one gathers when the first has its shards.
 TEST(DeepspeedStage3, GathersAndReducesInEveryPass) {
-  EXPECT_NEAR(step_of_three(stage3_with({}, 2)), 2 * 22 + 1, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with({}, 2)), 2 * 22 + 1, 1e-9);
 }
 
 // Gathered 0-6, forward 6-9 and again 9-12, three milliseconds later than without.
 TEST(DeepspeedStage3, RecomputesBeforeTheBackward) {
-  EXPECT_NEAR(step_of_three(stage3_with({}), true), 23 + 3, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with({}), true), 23 + 3, 1e-9);
   // Each layer for each of its three runs: a 0-2, forward 3; b 5, 6; c 8, 9; again a 11, 12; b 14,
   // 15; c 17, 18; backward c 20, 23; b 25, 28; reduction c 30; a 32, 35; reductions 37, 39.
   const Given alone{{"stage3_prefetch_bucket_size", nothing},
                     {"stage3_max_reuse_distance", nothing}};
-  EXPECT_NEAR(step_of_three(stage3_with(alone), true), 40, 1e-9);
+  EXPECT_NEAR(stage3_step(stage3_with(alone), true), 40, 1e-9);
 }
 
-std::vector<std::uint64_t> counts(const std::vector<Call>& calls) {
+std::vector<std::uint64_t> stage3_counts(const std::vector<Call>& calls) {
   std::vector<std::uint64_t> found;
   for (const Call& call : calls) found.push_back(call.count);
   return found;
 }
 
-using Counts = std::vector<std::uint64_t>;
+using Stage3Counts = std::vector<std::uint64_t>;
 
 StepProgram of_small_layers(Given values) {
   values.emplace("stage3_param_persistence_threshold", nothing);
@@ -100,23 +100,25 @@ StepProgram of_small_layers(Given values) {
 // On three ranks 10, 20 and 35 floats are padded to 12, 21 and 36.
 TEST(DeepspeedStage3, PadsEachTensor) {
   const auto at_once = of_small_layers({});
-  EXPECT_EQ(counts(calls_of(at_once, Collective::all_gather)), Counts{12 + 21 + 36});
-  EXPECT_EQ(counts(calls_of(at_once, Collective::reduce_scatter)), Counts{12 + 21 + 36});
+  EXPECT_EQ(stage3_counts(calls_of(at_once, Collective::all_gather)), Stage3Counts{12 + 21 + 36});
+  EXPECT_EQ(stage3_counts(calls_of(at_once, Collective::reduce_scatter)),
+            Stage3Counts{12 + 21 + 36});
   const auto alone = of_small_layers(
       {{"stage3_prefetch_bucket_size", nothing}, {"reduce_bucket_size", std::uint64_t{30}}});
-  EXPECT_EQ(counts(calls_of(alone, Collective::all_gather)), (Counts{12, 21, 36}));
-  EXPECT_EQ(counts(calls_of(alone, Collective::reduce_scatter)), (Counts{36, 21 + 12}));
+  EXPECT_EQ(stage3_counts(calls_of(alone, Collective::all_gather)), (Stage3Counts{12, 21, 36}));
+  EXPECT_EQ(stage3_counts(calls_of(alone, Collective::reduce_scatter)),
+            (Stage3Counts{36, 21 + 12}));
 }
 
 // c is larger than the buffer, where nothing else can be reduced in place.
 TEST(DeepspeedStage3, AllReducesWhatIsInItsBufferWithoutReduceScatter) {
   const auto in_place =
       of_small_layers({{"reduce_scatter", false}, {"reduce_bucket_size", std::uint64_t{30}}});
-  EXPECT_EQ(counts(calls_of(in_place, Collective::reduce_scatter)), Counts{36});
-  EXPECT_EQ(counts(calls_of(in_place, Collective::all_reduce)), Counts{30});
+  EXPECT_EQ(stage3_counts(calls_of(in_place, Collective::reduce_scatter)), Stage3Counts{36});
+  EXPECT_EQ(stage3_counts(calls_of(in_place, Collective::all_reduce)), Stage3Counts{30});
   const auto scattered =
       of_small_layers({{"reduce_scatter", false}, {"contiguous_gradients", false}});
-  EXPECT_EQ(counts(calls_of(scattered, Collective::reduce_scatter)), Counts{69});
+  EXPECT_EQ(stage3_counts(calls_of(scattered, Collective::reduce_scatter)), Stage3Counts{69});
 }
 
 // a and b are not larger than 20: never gathered for a layer, each by a call of its own behind the
@@ -124,7 +126,7 @@ TEST(DeepspeedStage3, AllReducesWhatIsInItsBufferWithoutReduceScatter) {
 TEST(DeepspeedStage3, GathersPersistentTensorsAfterTheOptimizer) {
   const auto program = of_small_layers({{"stage3_param_persistence_threshold", std::uint64_t{20}}});
   const auto gathers = calls_of(program, Collective::all_gather);
-  EXPECT_EQ(counts(gathers), (Counts{36, 12, 21}));
+  EXPECT_EQ(stage3_counts(gathers), (Stage3Counts{36, 12, 21}));
   for (const std::size_t i : {1U, 2U}) {
     ASSERT_EQ(gathers[i].after.size(), 1U);
     EXPECT_EQ(program.operations[gathers[i].after[0]].kind, OperationKind::optimizer);
@@ -171,7 +173,7 @@ TEST(DeepspeedStage3, CopiesParametersAndGradients) {
       bucketed + divided + kept, 1e-9);
 }
 
-std::string refusal_of(const Given& values) {
+std::string stage3_refusal(const Given& values) {
   settings::Settings settings(deepspeed_zero_strategy.keys);
   for (const auto& [name, value] : values) settings.set(name, value);
   const auto workload = two_layers();
@@ -182,12 +184,13 @@ std::string refusal_of(const Given& values) {
 TEST(DeepspeedStage3, RefusesKeysOfOtherStages) {
   const settings::Value three{std::uint64_t{3}};
   EXPECT_EQ(
-      refusal_of({{"stage3_prefetch_bucket_size", one_layer}}),
+      stage3_refusal({{"stage3_prefetch_bucket_size", one_layer}}),
       "reads no stage3_prefetch_bucket_size before stage 3, as every rank has all parameters");
-  EXPECT_EQ(refusal_of({{"stage", std::uint64_t{2}}, {"stage3_max_live_parameters", one_layer}}),
-            "reads no stage3_max_live_parameters before stage 3, as every rank has all parameters");
-  EXPECT_EQ(refusal_of({{"stage", three}, {"stage3_max_live_parameters", one_layer}}), "");
-  EXPECT_EQ(refusal_of({{"stage", three}, {"use_multi_rank_bucket_allreduce", true}}),
+  EXPECT_EQ(
+      stage3_refusal({{"stage", std::uint64_t{2}}, {"stage3_max_live_parameters", one_layer}}),
+      "reads no stage3_max_live_parameters before stage 3, as every rank has all parameters");
+  EXPECT_EQ(stage3_refusal({{"stage", three}, {"stage3_max_live_parameters", one_layer}}), "");
+  EXPECT_EQ(stage3_refusal({{"stage", three}, {"use_multi_rank_bucket_allreduce", true}}),
             "reads no use_multi_rank_bucket_allreduce with stage: 3");
 }
 

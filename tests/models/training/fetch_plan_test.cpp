@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t no_end = 1'000'000;
 
-FetchRule rule_of(std::uint64_t prefetch, std::uint64_t live, std::uint64_t reuse,
-                  std::uint64_t threshold = 0) {
+FetchRule fetch_rule(std::uint64_t prefetch, std::uint64_t live, std::uint64_t reuse,
+                     std::uint64_t threshold = 0) {
   return {ElementCount(prefetch), ElementCount(live), ElementCount(reuse), ElementCount(threshold)};
 }
 
@@ -43,38 +43,41 @@ using Words = std::vector<std::string>;
 
 // The trace goes on into the backward, so that all of it is passed over and kept.
 TEST(FetchPlan, FetchesAModelOfLessThanABucketOnce) {
-  EXPECT_EQ(fetched(3, rule_of(100, no_end, 0)),
+  EXPECT_EQ(fetched(3, fetch_rule(100, no_end, 0)),
             (Words{"+abc", "+", "+", "+", "+", "+", "+", "+"}));
 }
 
 TEST(FetchPlan, FetchesWhatIsNeededWithoutABucket) {
-  EXPECT_EQ(fetched(3, rule_of(0, no_end, 0)),
+  EXPECT_EQ(fetched(3, fetch_rule(0, no_end, 0)),
             (Words{"+", "a+", "b+", "c+", "+", "c+", "b+", "a+"}));
 }
 
 // One ahead. At c's forward its own backward is passed over, so that c stays and b comes; and a at
 // the beginning of the backward.
 TEST(FetchPlan, FetchesABucketAheadOfEachVisit) {
-  EXPECT_EQ(fetched(3, rule_of(10, no_end, 0)),
+  EXPECT_EQ(fetched(3, fetch_rule(10, no_end, 0)),
             (Words{"+a", "+b", "+c", "+b", "+a", "+", "+", "+"}));
 }
 
 // A bucket of 11 is not full with one layer, and above itself with two; c is all that is left.
 TEST(FetchPlan, TakesTheLastOneAboveTheBucket) {
-  EXPECT_EQ(fetched(3, rule_of(11, no_end, 0)), (Words{"+ab", "+c", "+", "+", "+", "+", "+", "+"}));
+  EXPECT_EQ(fetched(3, fetch_rule(11, no_end, 0)),
+            (Words{"+ab", "+c", "+", "+", "+", "+", "+", "+"}));
 }
 
 // Of 20 elements at once: b while a runs, c and b again as before; a has room when c has run its
 // backward.
 TEST(FetchPlan, KeepsToWhatMayBeLive) {
-  EXPECT_EQ(fetched(3, rule_of(10, 20, 0)), (Words{"+a", "+b", "+c", "+b", "+", "+", "+a", "+"}));
+  EXPECT_EQ(fetched(3, fetch_rule(10, 20, 0)),
+            (Words{"+a", "+b", "+c", "+b", "+", "+", "+a", "+"}));
   // Nothing is ahead of what runs, but at the beginning of a pass's halves.
-  EXPECT_EQ(fetched(3, rule_of(10, 10, 0)), (Words{"+a", "+", "b+", "c+", "+c", "+", "b+", "a+"}));
+  EXPECT_EQ(fetched(3, fetch_rule(10, 10, 0)),
+            (Words{"+a", "+", "b+", "c+", "+c", "+", "b+", "a+"}));
 }
 
 // After its forward c comes at once, b behind 10 + 10 elements, a behind 20 + 20.
 TEST(FetchPlan, KeepsWhatComesAgainSoon) {
-  const auto again = [](std::uint64_t reuse) { return fetched(3, rule_of(0, no_end, reuse)); };
+  const auto again = [](std::uint64_t reuse) { return fetched(3, fetch_rule(0, no_end, reuse)); };
   EXPECT_EQ(again(1), (Words{"+", "a+", "b+", "c+", "+", "+", "b+", "a+"}));
   EXPECT_EQ(again(20), (Words{"+", "a+", "b+", "c+", "+", "+", "b+", "a+"}));
   EXPECT_EQ(again(21), (Words{"+", "a+", "b+", "c+", "+", "+", "+", "a+"}));
@@ -84,14 +87,14 @@ TEST(FetchPlan, KeepsWhatComesAgainSoon) {
 TEST(FetchPlan, NeverFetchesPersistentTensors) {
   auto layers = tens(2);
   layers[0].parameters.push_back({"bias", ElementCount(2), DataType::float32});
-  const FetchPlan plan = plan_fetches(layers, {}, rule_of(0, no_end, 0, 2));
+  const FetchPlan plan = plan_fetches(layers, {}, fetch_rule(0, no_end, 0, 2));
   EXPECT_EQ(plan.is_persistent, (std::vector{false, true, false}));
   EXPECT_EQ(told(plan), (Words{"+", "a+", "c+", "+", "c+", "a+"}));
 }
 
 // A call that brings several is waited for by the first of them that runs.
 TEST(FetchPlan, WaitsForAFetchOnce) {
-  const FetchPlan plan = plan_fetches(tens(2), {}, rule_of(100, no_end, 0));
+  const FetchPlan plan = plan_fetches(tens(2), {}, fetch_rule(100, no_end, 0));
   std::vector<std::size_t> waits;
   for (const Visit& visit : plan.visits) waits.push_back(visit.awaited.size());
   EXPECT_EQ(waits, (std::vector<std::size_t>{0, 1, 0, 0, 0, 0}));
@@ -101,7 +104,7 @@ TEST(FetchPlan, WaitsForAFetchOnce) {
 TEST(FetchPlan, FetchesForARecomputation) {
   auto layers = tens(2);
   for (auto& layer : layers) layer.block = 0;
-  const FetchPlan plan = plan_fetches(layers, {1}, rule_of(0, no_end, 0));
+  const FetchPlan plan = plan_fetches(layers, {1}, fetch_rule(0, no_end, 0));
   EXPECT_EQ(told(plan), (Words{"+", "a+", "b+", "+", "a+", "b+", "b+", "a+"}));
   EXPECT_EQ(plan.visits[4].kind, VisitKind::recompute);
   EXPECT_EQ(plan.visits[6].kind, VisitKind::backward);
@@ -109,9 +112,9 @@ TEST(FetchPlan, FetchesForARecomputation) {
 
 // Floats of 4 B: all three layers, or two.
 TEST(FetchPlan, CountsWhatIsThereAtOnce) {
-  EXPECT_EQ(plan_fetches(tens(3), {}, rule_of(100, no_end, 0)).live, Bytes(120));
-  EXPECT_EQ(plan_fetches(tens(3), {}, rule_of(10, 20, 0)).live, Bytes(80));
-  EXPECT_EQ(plan_fetches(tens(3), {}, rule_of(0, no_end, 0)).live, Bytes(40));
+  EXPECT_EQ(plan_fetches(tens(3), {}, fetch_rule(100, no_end, 0)).live, Bytes(120));
+  EXPECT_EQ(plan_fetches(tens(3), {}, fetch_rule(10, 20, 0)).live, Bytes(80));
+  EXPECT_EQ(plan_fetches(tens(3), {}, fetch_rule(0, no_end, 0)).live, Bytes(40));
 }
 
 }  // namespace

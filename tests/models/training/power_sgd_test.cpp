@@ -254,7 +254,7 @@ TEST(PowerSgd, SendsEachBucketInTurn) {
   EXPECT_EQ(counts, (std::vector<std::uint64_t>{300, 1'000, 300'000}));
 }
 
-std::string refusal_of(const HookValues& values, CommonSettings common, bool has_rows = true) {
+std::string hook_refusal(const HookValues& values, CommonSettings common, bool has_rows = true) {
   settings::Settings settings(ddp_strategy.keys);
   for (const auto& [name, value] : values) settings.set(name, value);
   auto workload = two_layers();
@@ -267,14 +267,14 @@ std::string refusal_of(const HookValues& values, CommonSettings common, bool has
 
 TEST(PowerSgd, RefusesWhatMeansNothing) {
   const settings::Value on{std::uint64_t{1}}, first{std::uint64_t{1}};
-  EXPECT_EQ(refusal_of({{"comm_hook", on}}, {}), "");
-  EXPECT_EQ(refusal_of({{"comm_hook", on}}, {}, false),
+  EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}), "");
+  EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}, false),
             "compresses matrices, and nobody tells the rows of a.weight");
-  EXPECT_EQ(refusal_of({{"comm_hook", on}}, {.wire_type = workload::DataType::float16}),
+  EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {.wire_type = workload::DataType::float16}),
             "has one hook, which compresses or casts gradients");
-  EXPECT_EQ(refusal_of({{"comm_hook", on}, {"iteration", first}}, {}),
+  EXPECT_EQ(hook_refusal({{"comm_hook", on}, {"iteration", first}}, {}),
             "compresses nothing in its first iteration");
-  EXPECT_EQ(refusal_of({{"use_error_feedback", false}}, {}),
+  EXPECT_EQ(hook_refusal({{"use_error_feedback", false}}, {}),
             "compresses nothing that use_error_feedback would say something of");
 }
 
