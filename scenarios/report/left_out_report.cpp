@@ -71,9 +71,9 @@ ordered_json json_of(const stats::ErrorSummary& errors) {
 
 void write_table(std::ostream& out, const LeftOut& judged,
                  const std::vector<std::string>& candidates) {
-  TextTable table({"left out", "network", "chosen by the others", "points", "mean |error|", "median", "max",
-                   "bias", "in 90% interval", "width", "in sample", "perfect scaling", "no overlap",
-                   "constant overlap"},
+  TextTable table({"left out", "network", "chosen by the others", "points", "mean |error|",
+                   "median", "max", "bias", "in 90% interval", "width", "in sample",
+                   "perfect scaling", "no overlap", "constant overlap"},
                   3);
   for (const LeftOutSource& left : judged.sources) {
     table.add(cells(left, left.source, text_of(left.network), candidates[left.chosen]));
@@ -85,7 +85,8 @@ void write_table(std::ostream& out, const LeftOut& judged,
       if (left.network == network) alike.push_back(left);
     }
     if (alike.empty()) continue;
-    table.add(cells(mean_of(alike), fmt::format("mean of {}", alike.size()), std::string(text), ""));
+    table.add(
+        cells(mean_of(alike), fmt::format("mean of {}", alike.size()), std::string(text), ""));
   }
   table.write(out);
   fmt::print(out,

@@ -23,8 +23,8 @@ namespace paceline {
 void set_compute_times(training::StepProgram& program, const std::vector<Seconds>& times);
 
 // Those times when they are found anew from the step that they lead to, until that changes nothing:
-// compute that takes longer lies beside more of a collective. `predicted` is without contention; the
-// steps on the way are composed of its calls (composed_step.h), not simulated.
+// compute that takes longer lies beside more of a collective. `predicted` is without contention;
+// the steps on the way are composed of its calls (composed_step.h), not simulated.
 [[nodiscard]] std::vector<Seconds> settled_times(const PreparedPoint& alone,
                                                  const Result& predicted, double slowdown);
 

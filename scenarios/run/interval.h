@@ -27,11 +27,11 @@ struct StepEnds {
 //   the larger the communication is beside compute.
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
 // (calls err alike: they share a network), and the three are taken as independent.
-// The third part, and what of the calls' counts, have the least interval score (Gneiting and Raftery,
-// JASA 102, 2007) over all 446 rows of scenarios/library, sources weighing alike, on a grid of five
-// values each. Chosen so on all sources but one, and judged on that one: 85 % of rows within, a median
-// width of 26 %, a score of 0.59; the best interval of a constant width has 85 %, 41 % and 0.86, and what
-// was in use before 79 %, 23 % and 0.63.
+// The third part, and what of the calls' counts, have the least interval score (Gneiting and
+// Raftery, JASA 102, 2007) over all 446 rows of scenarios/library, sources weighing alike, on a
+// grid of five values each. Chosen so on all sources but one, and judged on that one: 85 % of rows
+// within, a median width of 26 %, a score of 0.59; the best interval of a constant width has 85 %,
+// 41 % and 0.86, and what was in use before 79 %, 23 % and 0.63.
 [[nodiscard]] StepInterval to_interval(Seconds step, const StepEnds& ends);
 
 }  // namespace paceline

@@ -14,7 +14,7 @@ constexpr AssumptionKind slowest_of{
 
 bool has_gpu_overheads(const Scenario& scenario) {
   return scenario.collective.library == cost::Library::nccl &&
-         (!scenario.traced || scenario.traced->ranks == 1);
+         (!scenario.traced || scenario.traced->world == 1);
 }
 
 Contention contention_of(const Scenario& scenario) {

@@ -7,21 +7,21 @@
 namespace paceline {
 
 // What makes steps of several GPUs longer than their dependencies do, where the scenario leaves it
-// open. Both were fitted to all rows of scenarios/library together, sources weighing alike; what they
-// are worth where nobody looked is in scenarios/library/README.md, judged on sources left out
+// open. Both were fitted to all rows of scenarios/library together, sources weighing alike; what
+// they are worth where nobody looked is in scenarios/library/README.md, judged on sources left out
 // (tests/bench/left_out.sh).
 
 // Compute beside NCCL's collectives takes so many times as long as alone.
 inline constexpr double gpu_contention = 1.25;
 
-// Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard deviation
-// as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of 20 like
-// nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of Tacotron2;
-// reference mechanisms, spread between ranks and runs.)
+// Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
+// deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
+// 20 like nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of
+// Tacotron2; reference mechanisms, spread between ranks and runs.)
 inline constexpr double gpu_spread = 0.016;
 
-// Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed: a
-// trace of several ranks has both in it.
+// Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed:
+// that of a trace of several ranks has both in it.
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
 // The scenario's contention, or `gpu_contention`.

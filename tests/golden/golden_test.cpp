@@ -148,7 +148,7 @@ TEST_P(Strategies, PredictWhatTheyDid) {
   const auto ended = test::run_program(
       {PACELINE_BINARY, "strategies", "scenarios/library/strategies/" + GetParam() + ".yaml",
        "--json", "-", "--quiet"},
-      source_dir);
+      source_dir, 240);
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   const ordered_json now = ordered_json::parse(ended.out).at("comparisons");
   const fs::path file = golden_dir / "strategies" / (GetParam() + ".json");

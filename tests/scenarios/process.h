@@ -49,7 +49,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// How a program ended. It is killed after a minute, and has 4 GiB of memory but under a sanitizer.
+// How a program ended. It is killed after a minute unless it has longer, and has 4 GiB of memory
+// but under a sanitizer.
 struct Ended {
   int exit_code = -1;  // -1: a signal ended it
   int signal = 0;
@@ -61,7 +62,7 @@ struct Ended {
 // Runs a program in `folder`, without standard input. Its output may be long: it goes through
 // files.
 inline Ended run_program(const std::vector<std::string>& arguments,
-                         const std::filesystem::path& folder) {
+                         const std::filesystem::path& folder, unsigned seconds_max = 60) {
   const Folder streams;
   const std::string out = (streams.path() / "out").string(),
                     err = (streams.path() / "err").string();
@@ -72,7 +73,6 @@ inline Ended run_program(const std::vector<std::string>& arguments,
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no process for a test");
   if (child == 0) {
-    constexpr unsigned seconds_max = 60;
     ::alarm(seconds_max);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     constexpr rlimit memory_max{4UL << 30, 4UL << 30};

@@ -312,11 +312,12 @@ std::string text_of(const Settings& candidate) {
 void expect_same_rows(const std::vector<ValidationRow>& rows,
                       const std::vector<ValidationRow>& first, const Settings& candidate) {
   if (rows.size() == first.size()) return;
-  throw InputError({"--choose", 0, 0},
-                   fmt::format("{}: {} measured points are left of {}", text_of(candidate),
-                               rows.size(), first.size()),
-                   "choose what is of the model, as contention or simulation.*: other settings "
-                   "describe a system that nobody measured");
+  throw InputError(
+      {"--choose", 0, 0},
+      fmt::format("{}: {} measured points are left of {}", text_of(candidate), rows.size(),
+                  first.size()),
+      "choose what is of the model, as contention, ranks.spread or simulation.*: others "
+      "describe a system that nobody measured");
 }
 
 // Every choice made on all sources but one, and judged on that one.

@@ -8,8 +8,8 @@
 namespace paceline::stats {
 namespace {
 
-// Two and three draws have closed forms, others are in tables of normal order statistics (Teichroew,
-// Annals of Mathematical Statistics 27, 1956; Harter, Biometrika 48, 1961).
+// Two and three draws have closed forms, others are in tables of normal order statistics
+// (Teichroew, Annals of Mathematical Statistics 27, 1956; Harter, Biometrika 48, 1961).
 TEST(ExpectedMaximum, IsThatOfTables) {
   EXPECT_NEAR(expected_maximum(1), 0, 1e-9);
   EXPECT_NEAR(expected_maximum(2), 1 / std::sqrt(std::numbers::pi), 1e-6);

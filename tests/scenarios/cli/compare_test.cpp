@@ -26,6 +26,7 @@ workload:
     - {name: b, repeat: 4, forward: 4ms, backward: 8ms, parameters: [500000, 300]}
 cluster: {nodes: 4, gpus_per_node: 1, network: {bandwidth: 10Gbps, latency: 20us}}
 training: {strategy: ddp, bucket_cap: 4MiB, torch_version: "1.13", optimizer: {time: 2ms}}
+contention: off
 sweep: {gpus: [2, 4]}
 )";
 

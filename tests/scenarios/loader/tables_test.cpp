@@ -132,6 +132,7 @@ bool is_left_out(const Row& row) {
                                            "sweep",
                                            "measured.source",
                                            "measured.by",
+                                           "measured.network",
                                            "measured.points",
                                            "training.parameters_as_bucket_view",
                                            "training.matrix_approximation_rank",

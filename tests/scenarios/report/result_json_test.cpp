@@ -145,9 +145,14 @@ TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
 TEST_F(ResultJson, ListsWhatWasAssumed) {
   const auto text = changed(small_scenario, "library: plan, algorithm: ring", "library: nccl");
   const json assumed = result(text).at("points").at(0).at("assumed");
-  ASSERT_EQ(assumed.size(), 2U);
+  ASSERT_EQ(assumed.size(), 4U);
   EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
   EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no NVLS, no CollNet");
+  EXPECT_EQ(
+      assumed.at(2),
+      "ranks: compute of the slowest takes 1.6 % longer, with a spread of 1.6 % between ranks "
+      "and steps");
+  EXPECT_EQ(assumed.at(3), "contention: compute beside a collective takes 1.25 times as long");
 }
 
 }  // namespace

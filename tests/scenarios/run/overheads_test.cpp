@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <string>
+#include <vector>
 
 #include "scenarios/errors.h"
 #include "scenarios/run/run_scenario.h"
@@ -25,7 +28,8 @@ training: {strategy: bulk_synchronous, optimizer: {time: 0ms}}
 gpus: 2
 )";
 
-PointOutcome outcome_of(const std::string& more, const std::vector<Setting>& settings = {}) {
+PointOutcome outcome_of(const std::string& more,
+                        const std::vector<ScenarioFile::Setting>& settings = {}) {
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("scenario.yaml", two_layers + more), settings);
   return run_scenario(file, {}).front();
@@ -33,19 +37,22 @@ PointOutcome outcome_of(const std::string& more, const std::vector<Setting>& set
 
 double step_of(const PointOutcome& outcome) { return outcome.predicted->totals.step.value(); }
 
-// 130 ms of compute, of which the slower of two ranks takes 0.5642 of a spread more; nothing lies
-// beside the only call.
+// The slower of two ranks takes 1 / sqrt(pi) of a spread more; nothing lies beside the only call.
 TEST(Overheads, AStepWaitsForTheSlowestRank) {
   const std::string plan = "collective: {library: plan, algorithm: ring}\n";
-  const double alike = step_of(outcome_of(plan));
-  EXPECT_NEAR(step_of(outcome_of(plan + "ranks: {spread: 10%}\n")) - alike, 0.130 * 0.05642, 1e-6);
+  const PointOutcome alike = outcome_of(plan);
+  const PointOutcome spread = outcome_of(plan + "ranks: {spread: 10%}\n");
+  const double compute = alike.predicted->totals.compute.value();
+  EXPECT_NEAR(step_of(spread) - step_of(alike), compute * 0.1 / std::sqrt(std::numbers::pi), 1e-8);
 }
 
 TEST(Overheads, AreAssumedOnGpusAlone) {
   const std::string nccl = "collective: {library: nccl}\n";
-  const double without = step_of(outcome_of(nccl + "ranks: {spread: 0}\n"));
+  const PointOutcome without = outcome_of(nccl + "ranks: {spread: 0}\n");
   const PointOutcome with = outcome_of(nccl);
-  EXPECT_NEAR(step_of(with) - without, 0.130 * 0.5642 * gpu_spread, 1e-6);
+  const double compute = without.predicted->totals.compute.value();
+  EXPECT_NEAR(step_of(with) - step_of(without), compute * gpu_spread / std::sqrt(std::numbers::pi),
+              1e-8);
   bool is_said = false;
   for (const std::string& one : with.assumptions) is_said |= one.starts_with("ranks: ");
   EXPECT_TRUE(is_said);
@@ -59,8 +66,8 @@ TEST(Overheads, AreAssumedOnGpusAlone) {
 // 25 MB take 25 ms and more beside a backward of 100 ms: a fifth of that time is lost.
 TEST(Overheads, ContentionIsThatOfGpus) {
   const std::string more = "collective: {library: nccl}\nranks: {spread: 0}\n";
-  const std::vector<Setting> overlapped = {{"training.strategy", "wait_free"}};
-  std::vector<Setting> alone = overlapped, given = overlapped;
+  const std::vector<ScenarioFile::Setting> overlapped = {{"training.strategy", "wait_free"}};
+  std::vector<ScenarioFile::Setting> alone = overlapped, given = overlapped;
   alone.push_back({"contention", "off"});
   given.push_back({"contention", "1.25"});
   EXPECT_EQ(step_of(outcome_of(more, overlapped)), step_of(outcome_of(more, given)));
