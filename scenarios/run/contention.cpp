@@ -52,8 +52,10 @@ std::vector<Seconds> contended_times(const training::StepProgram& program, const
   for (std::size_t id = 0; id < program.operations.size(); ++id) {
     const auto* alone = std::get_if<Seconds>(&program.operations[id].work);
     if (alone == nullptr) continue;
-    times[id] = *alone;  // of a launch: it is of no GPU
-    if (program.operations[id].kind == training::OperationKind::launch) continue;
+    times[id] = *alone;
+    const training::OperationKind kind = program.operations[id].kind;
+    // Of a host's thread, not of a GPU.
+    if (kind == training::OperationKind::launch || kind == training::OperationKind::wait) continue;
     // Of the time beside collectives, 1 / slowdown would have been enough.
     times[id] = *alone + shared[id] * ((1 - 1 / slowdown) / ranks);
   }

@@ -53,6 +53,18 @@ TEST(Contention, LengthensWhatLiesBesideACollective) {
   EXPECT_EQ(contended_times(beside.program, beside.trace, 1)[0], Seconds(100 * ms));
 }
 
+// What a host's thread does beside a collective takes what it takes.
+TEST(Contention, IsOfGpusOnly) {
+  for (const OperationKind kind : {OperationKind::launch, OperationKind::wait}) {
+    Beside beside;
+    beside.program.operations[0].kind = kind;
+    beside.trace.program = beside.program;
+    const auto times = contended_times(beside.program, beside.trace, 2);
+    EXPECT_EQ(times[0], Seconds(100 * ms));
+    EXPECT_NEAR(times[2].value(), 110 * ms, 1e-12);
+  }
+}
+
 TEST(Contention, IsTheMeanOverRanks) {
   Beside beside;
   beside.trace.classes.push_back(beside.trace.classes.front());
