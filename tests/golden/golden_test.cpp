@@ -92,10 +92,14 @@ TEST_P(Shipped, ScenarioPredictsWhatItDid) {
 // What was folded is what every transfer simulated gives: where that takes a second or so.
 TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
   constexpr double transfers_max = 3e5;
-  const ordered_json folded = points_of(GetParam(), "2");
+  std::ifstream in(golden_dir / (GetParam() + ".json"));
+  ASSERT_TRUE(in) << GetParam() << " has no golden file";
   double transfers = 0;
-  for (const auto& point : folded) transfers += point.at("transfers").get<double>();
+  for (const auto& point : ordered_json::parse(in)) {
+    transfers += point.at("transfers").get<double>();
+  }
   if (transfers > transfers_max) GTEST_SKIP() << transfers << " transfers";
+  const ordered_json folded = points_of(GetParam(), "2");
   const ordered_json flow = points_of(GetParam(), "2", {"--set", "simulation.fidelity=flow"});
   ASSERT_EQ(folded.size(), flow.size());
   for (std::size_t i = 0; i < flow.size(); ++i) {
