@@ -40,6 +40,11 @@ std::optional<std::vector<std::byte>> from_hex(std::string_view text, std::size_
   return values;
 }
 
+std::string place_of(const std::string& boot_id, const std::optional<std::string>& host_id,
+                     const std::string& pci_address) {
+  return (host_id ? "host " + *host_id : "boot " + boot_id) + " " + pci_address;
+}
+
 std::optional<std::pair<Rank, Rank>> find_shared_device(const std::vector<std::string>& places) {
   for (auto one = places.begin(); one != places.end(); ++one) {
     const auto other = std::find(one + 1, places.end(), *one);

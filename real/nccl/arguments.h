@@ -22,6 +22,12 @@ namespace paceline::real::nccl {
 [[nodiscard]] std::optional<std::vector<std::byte>> from_hex(std::string_view text,
                                                              std::size_t bytes);
 
+// Where a device is, as NCCL tells devices apart: a machine, and a slot in it. The machine is the
+// kernel's boot, unless NCCL_HOSTID gives `host_id` for it, also an empty one.
+[[nodiscard]] std::string place_of(const std::string& boot_id,
+                                   const std::optional<std::string>& host_id,
+                                   const std::string& pci_address);
+
 // The first two ranks that named the same device, by where each said to be.
 [[nodiscard]] std::optional<std::pair<Rank, Rank>> find_shared_device(
     const std::vector<std::string>& places);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
@@ -277,11 +279,13 @@ std::string missing_here(const cuda::Devices& devices) {
   return devices.missing;
 }
 
-// The device of this rank: of the machine, by its kernel's boot, and of a slot in it.
+// The device of this rank.
 std::string place_of(int device, const ConnectRequest& request) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  return boot + " " + cuda::pci_address({backend_name, request.rank}, device);
+  std::optional<std::string> host;
+  if (const char* given = std::getenv("NCCL_HOSTID")) host = given;
+  return nccl::place_of(boot, host, cuda::pci_address({backend_name, request.rank}, device));
 }
 
 // Tells the others, also when something is wrong: they would wait for it. Throws if anything is.

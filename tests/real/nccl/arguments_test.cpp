@@ -37,6 +37,15 @@ TEST(NcclArguments, FindsTwoRanksOnOneDevice) {
   EXPECT_EQ(shared->second, Rank(3));
 }
 
+// As NCCL's own hash of the host does.
+TEST(NcclArguments, TakesTheGivenHostForTheMachine) {
+  EXPECT_EQ(place_of("boot", {}, "0:1"), place_of("boot", {}, "0:1"));
+  EXPECT_NE(place_of("boot", {}, "0:1"), place_of("boot", {}, "0:2"));
+  EXPECT_NE(place_of("boot", {}, "0:1"), place_of("other", {}, "0:1"));
+  EXPECT_NE(place_of("boot", "0", "0:1"), place_of("boot", "1", "0:1"));
+  EXPECT_EQ(place_of("boot", "", "0:1"), place_of("other", "", "0:1"));
+}
+
 // Successive calls 6 and 7 of four channels: eight streams, eight lanes.
 TEST(NcclArguments, KeepsSuccessiveCallsAndTheirChannelsOnDifferentLanes) {
   std::set<std::size_t> used;

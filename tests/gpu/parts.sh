@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# The parts of check.sh: parts.sh NAME ARGUMENTS... runs one and exits with 0 (passed), 77 (skipped,
+# the last line says why) or what failed. check.sh sets:
+#
+#   programs, nccl        folders: our programs, libnccl.so.2 (empty: not found)
+#   library_path          LD_LIBRARY_PATH of the programs
+#   tool                  the library that records NVTX ranges
+#   gpus, root, work_out  how many; the checkout; where JSON goes
+#   backend_of_gpus       nccl
+#   backend_of_threads    cuda-local
+set -euo pipefail
+: "${programs:?}" "${tool:?}" "${gpus:?}" "${root:?}" "${work_out:?}"
+: "${backend_of_gpus:?}" "${backend_of_threads:?}"
+
+here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+scenario=$root/scenarios/library/quickstart-measured.yaml
+with_libraries=(env LD_LIBRARY_PATH="${library_path:-}")
+
+skip() {
+  echo "$*"
+  exit 77
+}
+
+fail() {
+  echo "FAIL: $*"
+  exit 1
+}
+
+run() { "${with_libraries[@]}" "$programs/$1" "${@:2}"; }
+
+# Ranks in processes: so many of them, each with a GPU or all on GPU 0.
+launch() { bash "$here/start_ranks.sh" "$1" "${with_libraries[@]}" "${@:2}"; }
+launch_on_one_gpu() { bash "$here/start_ranks.sh" --one-gpu "$1" "${with_libraries[@]}" "${@:2}"; }
+
+programs() {
+  if [[ ! ${nccl:-} ]]; then fail "libnccl.so.2 was not found; set NCCL_HOME to where NCCL is"; fi
+  run paceline --version
+  run paceline-worker --doctor >/dev/null
+  # Each starts another, from its own folder.
+  run paceline doctor >/dev/null
+  run paceline run "$scenario" --quiet
+}
+
+# Those of a gtest filter; the one named must have run and passed.
+tests() {  # FILTER NEEDED
+  local said
+  said=$(run real_test --gtest_filter="$1" --gtest_color=no 2>&1) || { echo "$said"; return 1; }
+  echo "$said"
+  grep -q "^\[       OK \] $2 " <<<"$said" || fail "$2 did not run"
+}
+
+# As tests/real/nvtx has it: names, payloads and ends as a tool sees them.
+nvtx_payloads() {
+  local record
+  record=$(mktemp)
+  NVTX_INJECTION64_PATH=$tool PACELINE_NVTX_RECORD=$record run nvtx_ranges >/dev/null
+  cat -- "$record"
+  for line in 'start 0 paceline: bucket 0: bucket=0 bytes=26214400 algorithm=ring' \
+    'start 1 paceline: bucket 1: bucket=1 bytes=7000000000 algorithm=native' 'end 2 paceline'; do
+    grep -qxF "$line" "$record" || fail "there is no line: $line"
+  done
+  rm -f -- "$record"
+}
+
+conformance() {  # RANKS
+  launch "$1" "$programs/conformance_rank" "$backend_of_gpus"
+}
+
+conformance_on_all_gpus() {
+  if ((gpus < 2)); then skip "there is one GPU"; fi
+  conformance "$gpus"
+}
+
+conformance_on_one_gpu() {  # RANKS
+  if ((gpus >= 4)); then skip "there are $gpus GPUs"; fi
+  launch_on_one_gpu "$1" "$programs/conformance_rank" "$backend_of_gpus"
+}
+
+# What a measured run is asked, of as many ranks as GPUs, and where its JSON is kept.
+measure_command() {  # GPUS BACKEND MODE
+  measure=("$programs/paceline" measure "$scenario" --backend "$2" --mode "$3"
+    --set "sweep.gpus=[$1]")
+  json=$work_out/measured-$2-$3-${1//, /-}.json
+}
+
+measure_launched() {  # RANKS MODE
+  measure_command "$1" "$backend_of_gpus" "$2"
+  launch "$1" "${measure[@]}" --json "$json"
+  must_hold_steps "$json"
+}
+
+measure_on_one_gpu() {  # RANKS MODE
+  measure_command "$1" "$backend_of_gpus" "$2"
+  launch_on_one_gpu "$1" "${measure[@]}" --steps 8 --json "$json"
+  must_hold_steps "$json"
+}
+
+measure_threads() {
+  measure_command "1, 2, 4" "$backend_of_threads" plan
+  "${with_libraries[@]}" "${measure[@]}" --steps 8 --json "$json"
+  must_hold_steps "$json"
+}
+
+must_hold_steps() {  # JSON
+  grep -q '"step_s": [0-9]' "$1" || fail "$1 has no measured step"
+  if grep -q '"measured": null' "$1"; then fail "$1 has a point without a measurement"; fi
+}
+
+# A rank writes what its ranges are into record.RANK.
+recording() {  # FOLDER COMMAND...
+  # shellcheck disable=SC2016  # the rank's own shell reads these
+  recorded=(bash -c 'NVTX_INJECTION64_PATH=$0 PACELINE_NVTX_RECORD=$1/record.${RANK:-0} exec "${@:2}"'
+    "$tool" "$@")
+}
+
+must_be_ranges_of_buckets() {  # FOLDER
+  local started ended
+  started=$(cat "$1"/record.* | grep -c '^start [0-9]* paceline: bucket ') || true
+  ended=$(cat "$1"/record.* | grep -c '^end [0-9]* paceline$') || true
+  echo "$started ranges began, $ended ended"
+  grep -h -m 3 '^start [0-9]* paceline: ' "$1"/record.0
+  ((started > 0 && started == ended)) || fail "not every range has a beginning and an end"
+}
+
+nvtx_threads() {
+  local folder
+  folder=$(mktemp -d)
+  measure_command 2 "$backend_of_threads" plan
+  recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
+  "${with_libraries[@]}" "${recorded[@]}"
+  must_be_ranges_of_buckets "$folder"
+  rm -rf -- "$folder"
+}
+
+nvtx_on_one_gpu() {
+  local folder
+  folder=$(mktemp -d)
+  measure_command 2 "$backend_of_gpus" native
+  recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
+  launch_on_one_gpu 2 "${recorded[@]}"
+  must_be_ranges_of_buckets "$folder"
+  rm -rf -- "$folder"
+}
+
+# Rank 1 of two is killed so long after its start; rank 0 must say so and end with 3, within its 30 s
+# for every wait and what it takes to end.
+killed_rank() {  # SECONDS
+  local said code=0 start=$SECONDS
+  measure_command 2 "$backend_of_gpus" native
+  # shellcheck disable=SC2016  # the rank's own shell reads these
+  said=$(launch_on_one_gpu 2 bash -c 'if ((RANK == 0)); then exec "${@:3}"; fi
+      "$1/paceline-worker" --backend "$2" & sleep "$0"; kill -KILL $!; wait $!' \
+    "$1" "$programs" "$backend_of_gpus" "${measure[@]}" --steps 10000 --json /dev/null 2>&1) || code=$?
+  echo "$said"
+  echo "exit code $code, $((SECONDS - start - $1)) s after rank 1 was killed"
+  ((code == 3)) || fail "the exit code is not 3"
+  grep -q 'rank 1' <<<"$said" || fail "rank 1 is not named"
+  ((SECONDS - start - $1 <= 40)) || fail "it took too long"
+}
+
+missing_rank() {
+  local said code=0 start=$SECONDS
+  # The second rank ends at once, and nobody else comes.
+  # shellcheck disable=SC2016
+  said=$(launch_on_one_gpu 2 bash -c '((RANK == 0)) || exit 0; exec "$@"' rank \
+    "$programs/paceline-worker" --backend "$backend_of_gpus" 2>&1) || code=$?
+  echo "$said"
+  echo "exit code $code after $((SECONDS - start)) s"
+  ((code == 3)) || fail "the exit code is not 3"
+  ((SECONDS - start <= 12)) || fail "it took too long"
+}
+
+sweep_on_all_gpus() {
+  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 $((256 << 20)) 2 native
+  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 $((256 << 20)) 4 ring
+}
+
+sweep_on_one_gpu() {  # RANKS
+  if ((gpus >= 4)); then skip "there are $gpus GPUs"; fi
+  launch_on_one_gpu "$1" "$programs/collective_sweep" "$backend_of_gpus" 0 $((4 << 20)) 4 native ring
+}
+
+sweep_threads() {  # RANKS
+  run collective_sweep "$backend_of_threads" "$1" $((256 << 20)) 4 ring halving_doubling direct
+}
+
+# Processes of this user by our programs' names, and files in shared memory.
+list_what_runs() {
+  local process name
+  for process in /proc/[0-9]*; do
+    if [[ ! -O $process ]] || ! read -r name 2>/dev/null <"$process/comm"; then continue; fi
+    case $name in
+      # The kernel keeps 15 characters of a name.
+      paceline* | conformance_ran* | collective_swee* | real_test) echo "${process#/proc/} $name" ;;
+    esac
+  done
+  find /dev/shm -mindepth 1 -user "$UID" 2>/dev/null | sort
+}
+
+nothing_left() {  # BEFORE
+  sleep 1
+  list_what_runs | diff "$1" - || fail "these are new"
+  nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv
+}
+
+"$@"
