@@ -43,13 +43,18 @@ require_gpu() {
     echo "no GPU here: nvidia-smi -L says: ${said//$'\n'/; }" >&2
     exit 3
   fi
+  # CUDA counts those alone that are named here.
+  if [[ ${CUDA_VISIBLE_DEVICES:-} ]]; then
+    said=${CUDA_VISIBLE_DEVICES//[^,]/}
+    gpus=$((${#said} + 1))
+  fi
 }
 
 # The folder of libnccl.so.2; nothing where it is not found.
 find_nccl() {
   local folder known
-  known=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | awk '/libnccl\.so\.2 /{print $NF}')
-  for folder in ${NCCL_HOME:+"$NCCL_HOME/lib" "$NCCL_HOME"} ${known:+"${known%/*}"} $(python_nccl); do
+  known=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | sed -n 's/.*libnccl\.so\.2 .*=> //p')
+  for folder in ${NCCL_HOME:+"$NCCL_HOME/lib" "$NCCL_HOME"} ${known:+"$(dirname "${known%%$'\n'*}")"} $(python_nccl); do
     if [[ -e $folder/libnccl.so.2 ]]; then
       echo "$folder"
       return
@@ -87,19 +92,20 @@ find_programs() {
   library_path=$(printf '%s\n' "$libraries" "$nccl" "${LD_LIBRARY_PATH:-}" | grep . | paste -sd:) || true
 }
 
+note() { printf '%s\n' "$*" >>"$report"; }
 say() { printf '%s\n' "$*" | tee -a "$report"; }
 
 # COMMAND...: with its output, or why there is none.
 describe() {
-  say "\$ $*"
-  "$@" >>"$report" 2>&1 || say "($1 failed)"
-  say ""
+  note "\$ $*"
+  "$@" >>"$report" 2>&1 || note "($1 failed)"
+  note ""
 }
 
 describe_machine() {
   : >"$report"
   say "Paceline on GPUs, $(date -u '+%Y-%m-%d %H:%M UTC')"
-  say ""
+  note ""
   describe nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode --format=csv
   describe nvidia-smi topo -m
   describe uname -srm
@@ -150,7 +156,7 @@ part() {  # SECONDS TITLE NAME ARGUMENTS...
   summary+=$(printf '%-52s %4d s  %s' "$title" $((SECONDS - start)) "$verdict")$'\n'
   say "== $title: $verdict, $((SECONDS - start)) s"
   shortened "$output" >>"$report"
-  say ""
+  note ""
 }
 
 # Most telling first; what takes turns on one GPU with four ranks may use up the rest of the time.
@@ -198,8 +204,8 @@ main() {
   failed=0 parts=0 summary=""
   bash "$here/parts.sh" list_what_runs >"$work/before"
   run_parts
-  say "Summary"
-  say "$summary"
+  note "Summary"
+  note "$summary"
   if ((failed)); then say "something failed"; else say "all passed"; fi
   exit "$failed"
 }

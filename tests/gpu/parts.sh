@@ -167,6 +167,7 @@ missing_rank() {
   echo "$said"
   echo "exit code $code after $((SECONDS - start)) s"
   ((code == 3)) || fail "the exit code is not 3"
+  grep -q 'rank 1 did not come within 8 s' <<<"$said" || fail "it does not say that rank 1 did not come"
   ((SECONDS - start <= 12)) || fail "it took too long"
 }
 
@@ -184,22 +185,19 @@ sweep_threads() {  # RANKS
   run collective_sweep "$backend_of_threads" "$1" $((256 << 20)) 4 ring halving_doubling direct
 }
 
-# Processes of this user by our programs' names, and files in shared memory.
+# Processes of our programs, and this user's files in shared memory.
 list_what_runs() {
-  local process name
+  local process program
   for process in /proc/[0-9]*; do
-    if [[ ! -O $process ]] || ! read -r name 2>/dev/null <"$process/comm"; then continue; fi
-    case $name in
-      # The kernel keeps 15 characters of a name.
-      paceline* | conformance_ran* | collective_swee* | real_test) echo "${process#/proc/} $name" ;;
-    esac
+    program=$(readlink "$process/exe") || continue
+    if [[ $program == "$programs"/* ]]; then echo "process ${process#/proc/}: $program"; fi
   done
   find /dev/shm -mindepth 1 -user "$UID" 2>/dev/null | sort
 }
 
 nothing_left() {  # BEFORE
   sleep 1
-  list_what_runs | diff "$1" - || fail "these are new"
+  if list_what_runs | grep -vxFf "$1"; then fail "these are new"; fi
   nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv
 }
 

@@ -3,9 +3,9 @@
 #
 #   start_ranks.sh [--one-gpu] RANKS COMMAND...
 #
-# --one-gpu: NCCL takes each rank for a node of its own, so that all can be on GPU 0; they talk over
-# the loopback interface. Its status is that of the first rank, by number, that failed. All ranks end
-# with it.
+# --one-gpu: NCCL takes each rank for a node of its own, so that all can be on the first GPU; they
+# talk over the loopback interface. The status is that of the first rank, by number, that failed.
+# All ranks end with it.
 set -euo pipefail
 
 one_gpu=0
@@ -42,6 +42,8 @@ MASTER_PORT=$(find_port)
 export MASTER_PORT
 if ((one_gpu)); then
   export NCCL_SOCKET_IFNAME=lo NCCL_IB_DISABLE=1 NCCL_NET=Socket
+  first=${CUDA_VISIBLE_DEVICES:-0}
+  export CUDA_VISIBLE_DEVICES=${first%%,*}
 fi
 for ((rank = 0; rank < ranks; ++rank)); do
   (
