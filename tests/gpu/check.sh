@@ -152,7 +152,7 @@ part() {  # SECONDS TITLE NAME ARGUMENTS...
     124 | 137) verdict="FAIL (not done within $((limit < left ? limit : left)) s)" ;;
     *) verdict="FAIL (exit code $code)" ;;
   esac
-  if [[ $verdict == FAIL* ]]; then failed=1; fi
+  verdicts[${verdict%% *}]=$((verdicts[${verdict%% *}] + 1))
   summary+=$(printf '%-52s %4d s  %s' "$title" $((SECONDS - start)) "$verdict")$'\n'
   say "== $title: $verdict, $((SECONDS - start)) s"
   shortened "$output" >>"$report"
@@ -199,15 +199,16 @@ main() {
   describe_machine
   # Nothing of the caller's changes what is tried.
   unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT NCCL_HOSTID
-  export programs library_path nccl tool gpus root work_out
+  export programs library_path nccl tool gpus root work_out TMPDIR="$work"
   export backend_of_gpus=nccl backend_of_threads=cuda-local
-  failed=0 parts=0 summary=""
+  declare -gA verdicts=([PASS]=0 [SKIPPED]=0 [FAIL]=0)
+  parts=0 summary=""
   bash "$here/parts.sh" list_what_runs >"$work/before"
   run_parts
   note "Summary"
   note "$summary"
-  if ((failed)); then say "something failed"; else say "all passed"; fi
-  exit "$failed"
+  say "${verdicts[PASS]} passed, ${verdicts[SKIPPED]} skipped, ${verdicts[FAIL]} failed"
+  exit $((verdicts[FAIL] > 0))
 }
 
 main "$@"

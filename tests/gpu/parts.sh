@@ -6,6 +6,7 @@
 #   library_path          LD_LIBRARY_PATH of the programs
 #   tool                  the library that records NVTX ranges
 #   gpus, root, work_out  how many; the checkout; where JSON goes
+#   TMPDIR                a folder that it removes at its end
 #   backend_of_gpus       nccl
 #   backend_of_threads    cuda-local
 set -euo pipefail
@@ -59,7 +60,6 @@ nvtx_payloads() {
     'start 1 paceline: bucket 1: bucket=1 bytes=7000000000 algorithm=native' 'end 2 paceline'; do
     grep -qxF "$line" "$record" || fail "there is no line: $line"
   done
-  rm -f -- "$record"
 }
 
 conformance() {  # RANKS
@@ -129,7 +129,6 @@ nvtx_threads() {
   recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
   "${with_libraries[@]}" "${recorded[@]}"
   must_be_ranges_of_buckets "$folder"
-  rm -rf -- "$folder"
 }
 
 nvtx_on_one_gpu() {
@@ -139,7 +138,6 @@ nvtx_on_one_gpu() {
   recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
   launch_on_one_gpu 2 "${recorded[@]}"
   must_be_ranges_of_buckets "$folder"
-  rm -rf -- "$folder"
 }
 
 # Rank 1 of two is killed so long after its start; rank 0 must say so and end with 3, within its 30 s
@@ -168,7 +166,7 @@ missing_rank() {
   echo "exit code $code after $((SECONDS - start)) s"
   ((code == 3)) || fail "the exit code is not 3"
   grep -q 'rank 1 did not come within 8 s' <<<"$said" || fail "it does not say that rank 1 did not come"
-  ((SECONDS - start <= 12)) || fail "it took too long"
+  ((SECONDS - start <= 20)) || fail "it took too long"
 }
 
 sweep_on_all_gpus() {

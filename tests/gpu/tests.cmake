@@ -16,7 +16,10 @@ set_tests_properties(Gpu.ConformanceRanksAreThreads Gpu.SweepFindsResultsRight
 if(TARGET paceline_backend_gloo)
   add_test(NAME Gpu.ConformanceRanksAreProcesses
     COMMAND ${start_ranks} 2 $<TARGET_FILE:conformance_rank> gloo)
+  add_test(NAME Gpu.PartsPassAndFail
+    COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/gpu/parts_test.sh" "${PROJECT_BINARY_DIR}")
   set_tests_properties(Gpu.ConformanceRanksAreProcesses PROPERTIES TIMEOUT 120 PROCESSORS 2)
+  set_tests_properties(Gpu.PartsPassAndFail PROPERTIES TIMEOUT 180 PROCESSORS 2)
 endif()
 
 # Exit 77 where there is a GPU.
