@@ -5,7 +5,7 @@
 #   pack.sh --build-only   and only that
 #
 # DIR/bin gets the programs, DIR/lib.tar.gz the shared libraries that they load, but for glibc's, the
-# driver's and NCCL, which the other machine has.
+# driver's and NCCL, which the other machine has; DIR/tests and DIR/scenarios what check.sh reads.
 set -euo pipefail
 
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
@@ -38,6 +38,9 @@ pack() {  # DIR
   strip_all "$dir/bin"
   strip_all "$work/lib"
   tar -C "$work/lib" -czf "$dir/lib.tar.gz" .
+  mkdir -p -- "$dir/tests/gpu" "$dir/scenarios/library"
+  cp -- "$here"/{check,parts,start_ranks}.sh "$here/README.md" "$dir/tests/gpu"
+  cp -- "$root/scenarios/library/quickstart-measured.yaml" "$dir/scenarios/library"
 }
 
 if (($# != 1)); then
