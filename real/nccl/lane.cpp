@@ -15,12 +15,19 @@ std::string describe(ncclResult_t result, ncclComm_t communicator) {
   return text;
 }
 
+// Asking changes the communicator, too: it ends the job of a group that was in progress. Waits of
+// several threads ask at once, and another may be in the middle of a group.
+ncclResult_t Lane::ask() const {
+  const std::lock_guard lock(inside_);
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+  return asked != ncclSuccess ? asked : state;
+}
+
 std::string Lane::settle() const {
   const Seconds start = steady_now();
   while (true) {
-    ncclResult_t state = ncclSuccess;
-    const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
-    if (asked != ncclSuccess) return describe(asked, communicator_);
+    const ncclResult_t state = ask();
     if (state != ncclInProgress) return describe(state, communicator_);
     if (given_up_) return "the group has failed";
     if (steady_now() - start > timeout_) {
@@ -40,7 +47,7 @@ std::string Lane::connect(const ncclUniqueId& id, RankCount size, Rank rank) {
 }
 
 std::string Lane::issue(const std::function<ncclResult_t(ncclComm_t)>& calls) {
-  const std::lock_guard lock(issuing_);
+  const std::scoped_lock lock(issuing_, inside_);
   if (const auto started = ncclGroupStart(); started != ncclSuccess) {
     return describe(started, communicator_);
   }
@@ -64,9 +71,7 @@ std::string Lane::group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
 
 std::string Lane::trouble() const {
   if (communicator_ == nullptr) return "the group has failed";
-  ncclResult_t state = ncclSuccess;
-  const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
-  return describe(asked != ncclSuccess ? asked : state, communicator_);
+  return describe(ask(), communicator_);
 }
 
 std::string Lane::close() {

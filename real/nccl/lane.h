@@ -49,6 +49,8 @@ class Lane {
 
  private:
   [[nodiscard]] std::string issue(const std::function<ncclResult_t(ncclComm_t)>& calls);
+  // What the communicator says of its work: success, in progress, or what is wrong.
+  [[nodiscard]] ncclResult_t ask() const;
   // Waits until the communicator is no longer in progress.
   [[nodiscard]] std::string settle() const;
 
@@ -56,7 +58,8 @@ class Lane {
   const std::atomic<bool>& given_up_;
   std::mutex& issuing_;
   ncclComm_t communicator_ = nullptr;
-  std::mutex mutex_;
+  std::mutex mutex_;           // of groups, until they have settled
+  mutable std::mutex inside_;  // of calls to NCCL with this communicator
   std::optional<Stream> user_;
 };
 

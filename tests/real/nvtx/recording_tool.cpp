@@ -43,31 +43,34 @@ Handle handle_to(Kept kept) {
   return reinterpret_cast<Handle>(new Kept(std::move(kept)));
 }
 
+// Libraries that are loaded too, as NCCL is, leave names out.
+std::string text_or_nothing(const char* text) { return text == nullptr ? "" : text; }
+
 const std::string& name_of(nvtxDomainHandle_t domain) {
   return reinterpret_cast<Domain*>(domain)->name;
 }
 
 nvtxDomainHandle_t create_domain(const char* name) {
   const std::lock_guard lock(mutex);
-  write_line(std::string("domain ") + name);
-  return handle_to<nvtxDomainHandle_t>(Domain{name});
+  write_line("domain " + text_or_nothing(name));
+  return handle_to<nvtxDomainHandle_t>(Domain{text_or_nothing(name)});
 }
 
 nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, const char* text) {
   const std::lock_guard lock(mutex);
-  write_line("string " + name_of(domain) + ": " + text);
-  return handle_to<nvtxStringHandle_t>(Text{text});
+  write_line("string " + name_of(domain) + ": " + text_or_nothing(text));
+  return handle_to<nvtxStringHandle_t>(Text{text_or_nothing(text)});
 }
 
 std::uint64_t register_schema(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* schema) {
   const std::lock_guard lock(mutex);
   const std::uint64_t id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + schemas.size();
-  std::string line = "schema " + name_of(domain) + ": " + schema->name + ", " +
+  std::string line = "schema " + name_of(domain) + ": " + text_or_nothing(schema->name) + ", " +
                      std::to_string(schema->payloadStaticSize) + " bytes:";
   for (std::size_t i = 0; i < schema->numEntries; ++i) {
     const auto& entry = schema->entries[i];
-    schemas[id].push_back({entry.name, entry.type, entry.offset});
-    line += std::string(" ") + entry.name;
+    schemas[id].push_back({text_or_nothing(entry.name), entry.type, entry.offset});
+    line += " " + schemas[id].back().name;
   }
   write_line(line);
   return id;
@@ -90,11 +93,12 @@ std::string text_of(const Field& field, const char* blob) {
 nvtxRangeId_t start_range(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   const std::lock_guard lock(mutex);
   const nvtxRangeId_t id = ranges++;
-  std::string line =
-      "start " + std::to_string(id) + " " + name_of(domain) + ": " + event->message.ascii + ":";
+  const bool has_text = event->messageType == NVTX_MESSAGE_TYPE_ASCII;
+  std::string line = "start " + std::to_string(id) + " " + name_of(domain) + ": " +
+                     text_or_nothing(has_text ? event->message.ascii : nullptr) + ":";
   if (event->payloadType == NVTX_PAYLOAD_TYPE_EXT) {
     const auto* data = reinterpret_cast<const nvtxPayloadData_t*>(event->payload.ullValue);
-    for (const Field& field : schemas.at(data->schemaId)) {
+    for (const Field& field : schemas[data->schemaId]) {
       line += " " + field.name + "=" + text_of(field, static_cast<const char*>(data->payload));
     }
   } else {
