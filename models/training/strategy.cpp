@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "models/training/apex_ddp.h"
@@ -122,6 +123,25 @@ Seconds plain_step_time(const StrategyRequest& request) {
   if (!request.common.host.any()) return request.workload.one_gpu_step(passes);
   const auto ends = ends_without_calls(plain_step(request));
   return std::ranges::max(ends);
+}
+
+void take_out_copies(StepProgram& program) {
+  constexpr double least = 0.1;
+  std::map<LaneId, Seconds> compute, copies;
+  const auto is_compute = [](const Operation& operation) {
+    return operation.kind == OperationKind::forward || operation.kind == OperationKind::backward;
+  };
+  for (const Operation& operation : program.operations) {
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    if (time == nullptr) continue;
+    if (is_compute(operation)) compute[operation.lane] += *time;
+    if (operation.kind == OperationKind::copy) copies[operation.lane] += *time;
+  }
+  for (Operation& operation : program.operations) {
+    auto* time = std::get_if<Seconds>(&operation.work);
+    if (time == nullptr || !is_compute(operation) || *time == Seconds(0)) continue;
+    *time = *time * std::max(least, 1 - copies[operation.lane] / compute[operation.lane]);
+  }
 }
 
 BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request) {

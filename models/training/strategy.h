@@ -128,6 +128,10 @@ struct Strategy {
 [[nodiscard]] StepProgram plain_step(const StrategyRequest& request);
 // How long that takes on one GPU.
 [[nodiscard]] Seconds plain_step_time(const StrategyRequest& request);
+// Shortens the forward and backward of a strategy's step by its copies that GPUs make beside them
+// on one lane, nine tenths at most: where the plain step was measured with one rank of the
+// strategy, its copies are in it.
+void take_out_copies(StepProgram& program);
 
 // Of the strategy, or plain on one rank. Precondition: not refused.
 [[nodiscard]] BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request);

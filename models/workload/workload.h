@@ -104,7 +104,8 @@ struct Device {
     std::string assumed = {};  // where that part comes from when no measurement gave it
   };
   Speed fp32, tf32, fp16, bf16;
-  Seconds small_kernel_time;  // the least time of any kernel
+  Seconds small_kernel_time;   // the least time of any kernel, with what is between it and the next
+  double multiprocessors = 0;  // 0: not said
   std::optional<Bytes> memory = {};
 
   [[nodiscard]] const Speed& speed(Precision precision) const;

@@ -1,6 +1,30 @@
+#include <charconv>
+#include <string>
+#include <string_view>
+
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
+
+namespace {
+
+// assumed+0.1
+Contention assumed_and_more(const Field& field) {
+  const std::string text = field.text().substr(std::string_view("assumed+").size());
+  Contention contention;
+  contention.automatic = false;
+  contention.where = field.location();
+  contention.assumed = true;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), contention.more);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || !(contention.more >= 0 && contention.more <= 10)) {
+    field.fail("has no number of 0 to 10 behind assumed+", "write contention: assumed+0.1");
+  }
+  return contention;
+}
+
+}  // namespace
 
 Contention load_contention(Section& file) {
   const auto field = file.field("contention");
@@ -10,6 +34,7 @@ Contention load_contention(Section& file) {
   contention.where = field->location();
   if (field->text() == "off") return contention;
   contention.assumed = field->text() == "assumed";
+  if (field->text().starts_with("assumed+")) return assumed_and_more(*field);
   contention.measured = field->text() == "measured";
   if (!contention.assumed && !contention.measured) {
     try {

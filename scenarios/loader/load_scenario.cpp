@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_collective.h"
 #include "scenarios/loader/load_trace.h"
@@ -48,7 +49,8 @@ constexpr std::array scenario_table{
     Key{"training", Map{training_keys}, required, "what a step does", "{strategy: ddp}"},
     Key{"collective", Map{collective_keys}, "", "which library's collectives, and how"},
     Key{"ranks", Map{ranks_keys}, "", "how ranks differ"},
-    Key{"contention", settings::Structure{"auto, off, assumed, measured, or a factor of 1 to 100"},
+    Key{"contention",
+        settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100"},
         settings::automatic,
         "how compute slows down beside collectives. auto: with `library: nccl` the factor that "
         "measured runs suggest (scenarios/run/overheads.h), else off; assumed: by the memory "
@@ -65,6 +67,10 @@ constexpr std::array scenario_table{
     Key{"gpus", settings::Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
+
+constexpr AssumptionKind sockets_of_host{
+    "{}: NCCL moves {} a host over TCP, as on hosts measured at 100 Gb/s, of {}; efficiency: 1 for "
+    "the wire"};
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
 // how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
@@ -89,6 +95,24 @@ void wait_as_the_library(Section& file, Scenario& scenario) {
   if (!section.has("rendezvous_above") && library == cost::Library::mpi) {
     network.rendezvous_above = open_mpi_eager_limit;
   }
+}
+
+// NCCL's sockets reach the wire of 10 Gb/s, but not that of 25 Gb/s and more: two connections each
+// way, a thread each. What a host then moves is that of the hosts of 100 Gb/s that
+// scenarios/library/hkbu-bert-large-100gbe.yaml was fitted to. (AWS p3.2xlarge at 10 Gb/s: 0.93 of
+// it; reference mechanisms, over TCP.) `efficiency` says otherwise.
+void limit_by_sockets(Section& file, Scenario& scenario) {
+  constexpr BytesPerSecond of_host{2.4e9};
+  topology::Network& network = scenario.cluster.network;
+  if (scenario.collective.library != cost::Library::nccl || scenario.cluster.nodes < 2) return;
+  if (network.transport != topology::Transport::tcp || network.efficiency != 1) return;
+  if (!scenario.calibration.empty()) return;
+  if (file.map().map("cluster").map("network").has("efficiency")) return;
+  const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
+  if (wires <= of_host) return;
+  network.efficiency = of_host / wires;
+  scenario.assumptions.add(
+      {sockets_of_host, "network", {paceline::to_text(of_host), paceline::to_text(wires)}});
 }
 
 // Beside the scenario's own file.
@@ -159,6 +183,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   }
   load_simulation(file.below("simulation"), scenario);
   size_cluster(file, scenario);
+  limit_by_sockets(file, scenario);
   assume_unmeasured_speed(workload, scenario);
   check_strategy(training, scenario);
   check_other_jobs(other_jobs, scenario);

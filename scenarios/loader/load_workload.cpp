@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
 
 constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
 constexpr settings::Needs of_model{"model"};
+constexpr settings::Needs of_measured{"single_gpu_throughput"};
 
 constexpr std::array workload_table{
     Key{"model", Text{"a name, or a file"}, "none",
@@ -64,6 +65,10 @@ constexpr std::array workload_table{
         "", of_model},
     Key{"single_gpu_throughput", settings::Throughput{}, "none",
         "scales the modelled compute to this measurement"},
+    Key{"single_gpu_wrapped", settings::Flag{}, false,
+        "with `single_gpu_throughput`: it was measured within the strategy's wrapper, one rank of "
+        "it, so that the wrapper's copies on the GPU are in it",
+        "", of_measured},
 };
 
 struct Precisions {
@@ -219,6 +224,7 @@ void load_workload(Section& section, const Overrides& overrides, Scenario& scena
 
 void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario& scenario) {
   const auto field = section.field("single_gpu_throughput");
+  scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
   if (!field) return;
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /

@@ -60,7 +60,8 @@ struct RealSettings {
 // How compute slows down beside collectives (scenarios/run/contention.h).
 struct Contention {
   bool automatic = true;  // as measured runs suggest, where they do (scenarios/run/overheads.h)
-  bool assumed = false;   // by their memory traffic
+  bool assumed = false;   // by their channels and memory traffic
+  double more = 0;        // than that assumes
   bool measured = false;  // fitted to measured points that are marked for it
   double slowdown = 1;    // 1: it does not, or what is assumed or fitted
   Location where = {};    // the file says so
@@ -90,7 +91,8 @@ struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
   workload::Precision precision = workload::Precision::fp32;  // of its compute
-  topology::Cluster cluster;                                  // sized to the point's GPUs
+  bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
+  topology::Cluster cluster;        // sized to the point's GPUs
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
   settings::Settings strategy_settings;          // of its keys

@@ -86,8 +86,9 @@ std::vector<Seconds> settled_times(const PreparedPoint& alone, const Result& pre
   return times;
 }
 
-double assumed_slowdown(const Result& predicted, RankCount ranks, const workload::Device& device) {
-  constexpr double memory_traffic = 2.5;  // of the bus bandwidth
+double assumed_slowdown(const Result& predicted, RankCount ranks, const workload::Device& device,
+                        double channels) {
+  constexpr double accesses = 3;  // of memory, for a byte on the wire
   double bytes = 0;
   Seconds time;
   const double p = ranks.value();
@@ -96,7 +97,8 @@ double assumed_slowdown(const Result& predicted, RankCount ranks, const workload
     time += call.together();
   }
   if (time <= Seconds(0)) return 1;
-  return 1 + memory_traffic * bytes / time.value() / device.memory_bandwidth.value();
+  const double held = device.multiprocessors > 0 ? channels / device.multiprocessors : 0;
+  return 1 + held + accesses * bytes / time.value() / device.memory_bandwidth.value();
 }
 
 }  // namespace paceline

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "models/cost/nccl_call.h"
 #include "models/stats/expected_maximum.h"
 
 namespace paceline {
@@ -19,8 +22,25 @@ bool has_gpu_overheads(const Scenario& scenario) {
 
 Contention contention_of(const Scenario& scenario) {
   Contention contention = scenario.contention;
-  if (contention.automatic && has_gpu_overheads(scenario)) contention.slowdown = gpu_contention;
+  if (contention.automatic && has_gpu_overheads(scenario)) {
+    contention.assumed = true;
+    contention.more = gpu_contention;
+  }
   return contention;
+}
+
+double channels_of(const Scenario& scenario) {
+  const topology::Cluster& cluster = scenario.cluster;
+  if (scenario.collective.library != cost::Library::nccl || cluster.ranks() == RankCount(1)) {
+    return 0;
+  }
+  using cost::nccl::Release;
+  const auto group = cost::nccl::group_of(
+      cluster, Release::nearest(scenario.collective.nccl_minor.value_or(Release::unless_said)),
+      scenario.workload.device.compute_capability, scenario.collective.options.channels);
+  // NCCL doubles what its search found (facts B9); group_of leaves that out in a node.
+  const bool is_doubled = cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink;
+  return std::min(group.ring.channels * (is_doubled ? 2 : 1), group.release.channels_max());
 }
 
 double slowest_rank(const Scenario& scenario, Assumptions& assumptions) {

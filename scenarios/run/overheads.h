@@ -11,21 +11,27 @@ namespace paceline {
 // they are worth where nobody looked is in scenarios/library/README.md, judged on sources left out
 // (tests/bench/left_out.sh).
 
-// Compute beside NCCL's collectives takes so many times as long as alone.
-inline constexpr double gpu_contention = 1.25;
+// How much longer, of what it takes alone, compute beside NCCL's collectives takes than their
+// channels and memory traffic tell (contention.h): on an H100 0.03 to 0.06 with one channel that
+// moves nothing (tests/gpu/RESULTS.md); and what else of hiding is not free, as calls that wait for
+// kernels under way, and that compute slows down.
+inline constexpr double gpu_contention = 0.1;
 
 // Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
 // deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
 // 20 like nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of
 // Tacotron2; reference mechanisms, spread between ranks and runs.)
-inline constexpr double gpu_spread = 0.016;
+inline constexpr double gpu_spread = 0.032;
 
 // Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed:
 // that of a trace of several ranks has both in it.
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
-// The scenario's contention, or `gpu_contention`.
+// The scenario's contention, or that of channels and memory traffic (contention.h).
 [[nodiscard]] Contention contention_of(const Scenario& scenario);
+
+// Of NCCL, between all GPUs of the scenario's cluster, about; 0 with other libraries or one GPU.
+[[nodiscard]] double channels_of(const Scenario& scenario);
 
 // How many times as long as the mean the slowest rank's compute takes, for the mean of many steps:
 // 1 + spread * (expected maximum of as many draws of a standard normal distribution).

@@ -168,9 +168,13 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   training::BuiltStep built = build_step(*scenario.strategy, request);
   prepared.point = placed(scenario, id);
   prepared.point.program = std::move(built.program);
+  if (scenario.one_gpu_is_wrapped && scenario.cluster.ranks() > RankCount(1)) {
+    training::take_out_copies(prepared.point.program);
+  }
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
   prepared.contention = contention_of(scenario);
+  prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;
   prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
@@ -195,7 +199,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
     prepared.assumptions.add({one_pipe, "closed"});
   }
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
-      scenario.cluster.nodes > 1) {
+      scenario.cluster.nodes > 1 && scenario.collective.library != cost::Library::nccl) {
     prepared.assumptions.add({no_tcp_limits, "network"});
   }
   return prepared;

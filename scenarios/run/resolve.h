@@ -20,6 +20,7 @@ struct PreparedPoint {
   Assumptions assumptions;
   bool compute_is_measured = false;  // or given, not modelled
   Contention contention;
+  double channels = 0;  // of its collectives, that contention counts
   workload::Device device;
   std::optional<training::GpuMemory> memory;  // of one GPU
   RealSettings real;

@@ -266,7 +266,9 @@ class Run {
     if (contended_.erase(point) > 0) return false;  // this was with contention
     const RankCount ranks = job_cluster(alone->point).ranks();
     const double slowdown =
-        contention.assumed ? assumed_slowdown(predicted, ranks, alone->device) : given;
+        contention.assumed
+            ? assumed_slowdown(predicted, ranks, alone->device, alone->channels) + contention.more
+            : given;
     Assumption said(contention.assumed ? slowed_by_traffic : slowed, "contention",
                     {fmt::format("{:.2f}", slowdown)});
     contended_.emplace(point,

@@ -1,6 +1,7 @@
 // What a ring all-reduce of NCCL's occupies on a GPU, without a peer: `channels` blocks of 544
 // threads that add two arrays into a third at a set rate, 512 KiB at a time, and watch a flag
-// in the GPU's memory between. A byte on the wire is two reads and a write here, as reduce-and-send is there.
+// in the GPU's memory between. A byte on the wire is two reads and a write here, as reduce-and-send
+// is there.
 //
 // nvcc -O3 -arch=sm_90 -shared -Xcompiler -fPIC -o libchannels.so channels.cu
 #include <cuda_runtime.h>

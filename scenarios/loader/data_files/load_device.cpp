@@ -10,15 +10,9 @@ namespace paceline::loader {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> device_keys{"schema",
-                                                      "name",
-                                                      "compute_capability",
-                                                      "memory_bandwidth",
-                                                      "small_kernel_time",
-                                                      "peak",
-                                                      "attained",
-                                                      "assumed",
-                                                      "memory"};
+constexpr std::array<std::string_view, 10> device_keys{
+    "schema",          "name", "compute_capability", "memory_bandwidth", "small_kernel_time",
+    "multiprocessors", "peak", "attained",           "assumed",          "memory"};
 constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
 constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
 
@@ -36,7 +30,10 @@ workload::Device load_device(const Field& name) {
     device.compute_capability = capability->number(1, 100);
   }
   device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
-  device.small_kernel_time = file.require("small_kernel_time", "2us").seconds();
+  device.small_kernel_time = file.require("small_kernel_time", "5us").seconds();
+  if (const auto multiprocessors = file.find("multiprocessors")) {
+    device.multiprocessors = multiprocessors->number(1, 10'000);
+  }
   if (const auto memory = file.find("memory")) device.memory = memory->bytes();
   Reader peak = file.map("peak");
   Reader attained = file.map("attained");
