@@ -14,12 +14,6 @@ using training::CollectiveCall;
 
 constexpr double measured_compute = 0.03, modelled_compute = 0.25;
 
-// Of logarithms: what may be left of a step whose communication is this part of it and of one GPU's
-// step, were nothing hidden; and what of its calls' interval counts, as the calls of a step do not
-// all err alike.
-constexpr double faster_alone = 0.02, faster_by_share = 0.5, slower_alone = 0.08,
-                 slower_by_share = 0.3, calls_part = 0.6;
-
 double communication_share(const PreparedPoint& prepared, const Result& predicted) {
   const Seconds serial = prepared.one_gpu_step + predicted.totals.communication;
   return serial > Seconds(0) ? predicted.totals.communication / serial : 0;
@@ -47,7 +41,7 @@ Seconds step_of(ResolvedPoint point, double compute, double wait, const CallFact
 
 }  // namespace
 
-StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
+IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = composed_step(prepared, predicted);
   const auto range_of = [&](training::OperationId id) {
     return call_of(prepared.point.program.operations[id])->range;
@@ -64,19 +58,33 @@ StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted) {
   const auto wait_apart = [&](double factor) {
     return has_waits ? apart(step_of(point, 1, factor, as_it_is)) : 0.0;
   };
-  const double share = communication_share(prepared, predicted);
   return {apart(step_of(point, 1 / (1 + compute), 1, as_it_is)),
           apart(step_of(point, 1 + compute, 1, as_it_is)),
-          calls_part * apart(step_of(point, 1, 1, low)),
-          calls_part * apart(step_of(point, 1, 1, high)),
-          -std::hypot(faster_alone + faster_by_share * share, wait_apart(0)),
-          std::hypot(slower_alone + slower_by_share * share, wait_apart(2))};
+          apart(step_of(point, 1, 1, low)),
+          apart(step_of(point, 1, 1, high)),
+          wait_apart(0),
+          wait_apart(2),
+          communication_share(prepared, predicted),
+          job_cluster(prepared.point).ranks() == RankCount(1)};
 }
 
+StepEnds ends_of(const IntervalParts& parts, const IntervalWidths& widths) {
+  const auto rest = [&](double always, double by_share) {
+    return parts.is_alone ? 0 : always + by_share * parts.share;
+  };
+  return {parts.compute_low,
+          parts.compute_high,
+          widths.calls * parts.calls_low,
+          widths.calls * parts.calls_high,
+          -std::hypot(rest(widths.faster, widths.faster_by_share), parts.waits_low),
+          std::hypot(rest(widths.slower, widths.slower_by_share), parts.waits_high)};
+}
+
+double StepEnds::low() const { return -std::hypot(compute_low, calls_low, rest_low); }
+double StepEnds::high() const { return std::hypot(compute_high, calls_high, rest_high); }
+
 StepInterval to_interval(Seconds step, const StepEnds& ends) {
-  const double down = std::hypot(ends.compute_low, ends.calls_low, ends.rest_low);
-  const double up = std::hypot(ends.compute_high, ends.calls_high, ends.rest_high);
-  return {step * std::exp(-down), step * std::exp(up)};
+  return {step * std::exp(ends.low()), step * std::exp(ends.high())};
 }
 
 }  // namespace paceline

@@ -8,30 +8,50 @@ struct StepInterval {
   Seconds low, high;
 };
 
-// How far each part may move a predicted step, as logarithms of the step over the one predicted:
-// all compute, and then all calls, at the ends of their intervals; and the step as a whole, at both
-// ends. Scenarios that are compared share what compute and calls are off by.
+// What an interval is made of before it is said how wide that is: how far a predicted step moves,
+// as logarithms of the step over the one predicted, with all compute, all calls, and an engine's
+// waits at the ends of what they may be; and how large communication is.
+struct IntervalParts {
+  double compute_low = 0, compute_high = 0, calls_low = 0, calls_high = 0;
+  double waits_low = 0, waits_high = 0;
+  double share = 0;       // of communication, of it and one GPU's step together; 0 to 1
+  bool is_alone = false;  // on one GPU: there is no wrapper, and nothing is waited for
+};
+
+[[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
+
+// Logarithms: what may be left of a step as a whole, more the larger communication is; and what of
+// the calls' ends counts, as the calls of a step do not all err alike.
+struct IntervalWidths {
+  double faster = 0, faster_by_share = 0, slower = 0, slower_by_share = 0, calls = 0;
+};
+
+// Chosen on all sources of scenarios/library (left_out_intervals.h).
+inline constexpr IntervalWidths interval_widths{
+    .faster = 0.02, .faster_by_share = 0.5, .slower = 0.08, .slower_by_share = 0.3, .calls = 0.6};
+
+// How far each part may move a predicted step, likewise: all compute, and then all calls, at the
+// ends of their intervals; and the step as a whole, at both ends. Scenarios that are compared share
+// what compute and calls are off by.
 struct StepEnds {
   double compute_low = 0, compute_high = 0, calls_low = 0, calls_high = 0;
   double rest_low = 0, rest_high = 0;
+
+  // Of all parts together, taken as independent: 0 or less, and 0 or more.
+  [[nodiscard]] double low() const;
+  [[nodiscard]] double high() const;
 };
 
-[[nodiscard]] StepEnds ends_of(const PreparedPoint& prepared, const Result& predicted);
+[[nodiscard]] StepEnds ends_of(const IntervalParts& parts, const IntervalWidths& widths);
 
 // A 90 % interval of a predicted step, from how sure its parts are:
 // - compute: 3 % either way where it was measured or given, 25 % where it is modelled;
 // - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
 //   (resolve.cpp), others a factor of 1.3 either way; what was left where their network was fitted
 //   (loop.h);
-// - the step as a whole, for what no part of the model has: up to 2 % faster and 8 % slower, more
-//   the larger the communication is beside compute.
+// - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
 // (calls err alike: they share a network), and the three are taken as independent.
-// The third part, and what of the calls' counts, have the least interval score (Gneiting and
-// Raftery, JASA 102, 2007) over all 446 rows of scenarios/library, sources weighing alike, on a
-// grid of five values each. Chosen so on all sources but one, and judged on that one: 85 % of rows
-// within, a median width of 26 %, a score of 0.59; the best interval of a constant width has 85 %,
-// 41 % and 0.86, and what was in use before 79 %, 23 % and 0.63.
 [[nodiscard]] StepInterval to_interval(Seconds step, const StepEnds& ends);
 
 }  // namespace paceline

@@ -23,6 +23,7 @@ stats::ErrorSummary summary_of(const std::vector<ValidationRow>& rows, const Err
 }
 
 double predicted_error(const ValidationRow& row) { return row.error_percent; }
+double no_overlap_error(const ValidationRow& row) { return row.no_overlap_percent; }
 
 // The mean over sources of their mean |error|; of all but one where that is named.
 double mean_error(const RowsBySource& sources, const Error& error, const std::string* but) {
@@ -43,17 +44,26 @@ std::size_t choice(std::span<const RowsBySource> candidates, const std::string* 
   return static_cast<std::size_t>(std::ranges::min_element(errors) - errors.begin());
 }
 
-double width_percent(const std::vector<ValidationRow>& rows) {
-  std::vector<double> widths;
-  for (const ValidationRow& row : rows) {
-    if (row.low > Seconds(0)) widths.push_back(100 * (row.high / row.low - 1));
-  }
-  return widths.empty() ? 0 : stats::median(widths);
+// With what is exposed `factor` times as long.
+double error_with(const ValidationRow& row, double factor) {
+  const Seconds step = row.one_gpu_step + (row.predicted_step - row.one_gpu_step) * factor;
+  return 100 * (row.measured_step / step - 1);
 }
 
-double coverage_percent(const std::vector<ValidationRow>& rows) {
-  const auto covered = std::ranges::count_if(rows, &ValidationRow::is_covered);
-  return 100 * static_cast<double>(covered) / static_cast<double>(rows.size());
+stats::ErrorSummary oracle_of(const std::vector<ValidationRow>& rows) {
+  stats::ErrorSummary best;
+  best.mean_absolute = std::numeric_limits<double>::infinity();
+  for (double factor = 0; factor <= 10; factor = factor * 1.05 + 0.01) {
+    const auto errors =
+        summary_of(rows, [&](const ValidationRow& row) { return error_with(row, factor); });
+    if (errors.mean_absolute < best.mean_absolute) best = errors;
+  }
+  return best;
+}
+
+std::vector<ValidationRow> decisive(std::vector<ValidationRow> rows) {
+  std::erase_if(rows, is_easy);
+  return rows;
 }
 
 std::optional<NetworkKnowledge> network_of(const std::vector<ValidationRow>& rows) {
@@ -122,6 +132,7 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
   PACELINE_EXPECTS(!candidates.empty() && candidates.front().size() > 1);
   LeftOut judged;
   judged.chosen_by_all = choice(candidates, nullptr);
+  judged.widths_by_all = choose_widths(candidates[judged.chosen_by_all]);
   for (const auto& [source, any_rows] : candidates.front()) {
     LeftOutSource& left = judged.sources.emplace_back();
     left.source = source;
@@ -130,17 +141,23 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     const std::vector<ValidationRow>& rows = chosen.at(source);
     left.network = network_of(rows);
     left.predicted = summary_of(rows, predicted_error);
-    left.coverage_percent = coverage_percent(rows);
-    left.width_percent = width_percent(rows);
+    left.oracle = oracle_of(rows);
     left.perfect_scaling =
         summary_of(rows, [](const ValidationRow& row) { return row.perfect_scaling_percent; });
-    left.no_overlap =
-        summary_of(rows, [](const ValidationRow& row) { return row.no_overlap_percent; });
+    left.no_overlap = summary_of(rows, no_overlap_error);
     RowsBySource others = chosen;
     others.erase(source);
     left.others_overlap = fit_constant_overlap(others);
-    left.constant_overlap = summary_of(
-        rows, [&](const ValidationRow& row) { return error_percent(left.others_overlap, row); });
+    const auto constant_error = [&](const ValidationRow& row) {
+      return error_percent(left.others_overlap, row);
+    };
+    left.constant_overlap = summary_of(rows, constant_error);
+    left.intervals = judge_intervals(rows, choose_widths(others));
+    left.constant_intervals = judge_intervals(rows, choose_constant(others));
+    const auto hard = decisive(rows);
+    left.decisive = summary_of(hard, predicted_error);
+    left.decisive_no_overlap = summary_of(hard, no_overlap_error);
+    left.decisive_constant_overlap = summary_of(hard, constant_error);
     left.in_sample = summary_of(candidates[judged.chosen_by_all].at(source), predicted_error);
     judged.mean_percent += left.predicted.mean_absolute;
   }

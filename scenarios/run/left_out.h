@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/stats/errors.h"
+#include "scenarios/run/left_out_intervals.h"
 #include "scenarios/run/validation.h"
 
 namespace paceline {
@@ -22,10 +22,6 @@ struct ConstantOverlap {
 // Of throughput, in per cent.
 [[nodiscard]] double error_percent(const ConstantOverlap& model, const ValidationRow& row);
 
-// Rows by the people who measured them: every figure of several sources is their mean, so that one
-// with many rows counts no more than one with few.
-using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
-
 // Throws InputError for a row without a source.
 [[nodiscard]] RowsBySource by_source(std::span<const ValidationRow> rows);
 
@@ -39,17 +35,23 @@ struct LeftOutSource {
   // Of its rows; nullopt: some of either.
   std::optional<NetworkKnowledge> network = std::nullopt;
   stats::ErrorSummary predicted;
-  double coverage_percent = 0;  // of 90 % intervals
-  double width_percent = 0;     // the median of high over low, less 1
+  IntervalFigures intervals;           // as wide as the others choose
+  IntervalFigures constant_intervals;  // of one width, that the others choose
   stats::ErrorSummary perfect_scaling, no_overlap;
   ConstantOverlap others_overlap;  // as the others fit it
   stats::ErrorSummary constant_overlap;
   stats::ErrorSummary in_sample;  // with what all sources choose, this one among them
+  // What is exposed, times the factor that fits this source best: what no better knowledge of how
+  // quick its links are could improve. Not a prediction.
+  stats::ErrorSummary oracle;
+  // Of rows where perfect scaling and no overlap differ by 10 % and more; none: no points.
+  stats::ErrorSummary decisive, decisive_no_overlap, decisive_constant_overlap;
 };
 
 struct LeftOut {
   std::vector<LeftOutSource> sources;
   std::size_t chosen_by_all = 0;
+  IntervalWidths widths_by_all;  // what all sources choose
   // The mean of the sources' mean |error|, and its middle 90 % when as many sources are drawn again
   // with repetitions.
   double mean_percent = 0, mean_low_percent = 0, mean_high_percent = 0;

@@ -65,8 +65,9 @@ void take_reply(traces::Reply reply, const std::string& path, const PreparedPoin
     outcome.assumptions.insert(outcome.assumptions.end(), outcome.predicted->notes.begin(),
                                outcome.predicted->notes.end());
     outcome.calls_predicted = calls_of(outcome.predicted->trace);
-    outcome.ends = ends_of(prepared, *outcome.predicted);
-    outcome.interval = to_interval(outcome.predicted->totals.step, *outcome.ends);
+    outcome.parts = parts_of(prepared, *outcome.predicted);
+    outcome.interval =
+        to_interval(outcome.predicted->totals.step, ends_of(*outcome.parts, interval_widths));
     outcome.compute_spread_predicted = compute_spread(outcome.predicted->trace);
   }
 }

@@ -23,7 +23,7 @@ struct PointOutcome {
   std::optional<Result> predicted;       // empty when the executor failed, or was not asked
   std::string failure;                   // why it failed
   std::optional<StepInterval> interval;  // of the predicted step, 90 %
-  std::optional<StepEnds> ends;          // that it is made of
+  std::optional<IntervalParts> parts;    // that it is made of
   std::vector<CallTimes> calls_predicted;
   Seconds compute_spread_predicted;  // call_times.h
   std::optional<training::GpuMemory> memory;

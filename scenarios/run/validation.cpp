@@ -44,6 +44,7 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario, const st
     if (outcome.interval) {
       row.low = outcome.interval->low;
       row.high = outcome.interval->high;
+      row.parts = *outcome.parts;
     }
     row.is_covered = row.measured_step >= row.low && row.measured_step <= row.high;
     row.in_headline = row.measured_per_s <= headline_below * perfect;

@@ -83,11 +83,11 @@ TEST(Limits, NameTheHostWhereItsLaunchesAreWaitedFor) {
   EXPECT_NEAR(outcome.one_gpu_step.value(), 16e-3, 1e-12);
 }
 
-PointOutcome predicted(double step, const StepEnds& ends) {
+PointOutcome predicted(double step, const IntervalParts& parts) {
   PointOutcome outcome;
   outcome.samples_per_step = 1;
   outcome.predicted.emplace().totals.step = Seconds(step);
-  outcome.ends = ends;
+  outcome.parts = parts;
   return outcome;
 }
 
@@ -95,17 +95,17 @@ PointOutcome predicted(double step, const StepEnds& ends) {
 // the step before, and not the one after, may double the gain's ratio again.
 TEST(Gain, SharesWhatBothAreOffBy) {
   const double twice = std::log(2.0);
-  const StepEnds compute{-0.1, 0.1, 0, 0, -0.03, 0.06};
+  const IntervalParts compute{-0.1, 0.1, 0, 0, 0, 0, 0};
   const Gain alike = gain_of(predicted(2, compute), predicted(1, compute), false);
   EXPECT_NEAR(alike.value, 1, 1e-12);
   EXPECT_NEAR(alike.low, 1, 1e-12);
   EXPECT_NEAR(alike.high, 1, 1e-12);
-  const StepEnds calls{-0.1, 0.1, 0, twice, -0.03, 0.06};
+  const IntervalParts calls{-0.1, 0.1, 0, twice / interval_widths.calls, 0, 0, 0};
   const Gain by_calls = gain_of(predicted(2, calls), predicted(1, compute), false);
   EXPECT_NEAR(by_calls.low, 1, 1e-12);
   EXPECT_NEAR(by_calls.high, 3, 1e-12);
-  // Strategies that differ do not share the rest of the step: hypot(0.06, 0.03) either way.
-  const double apart = std::exp(std::hypot(0.06, 0.03));
+  // Strategies that differ do not share the rest of the step, either way.
+  const double apart = std::exp(std::hypot(interval_widths.slower, interval_widths.faster));
   const Gain other = gain_of(predicted(2, compute), predicted(1, compute), true);
   EXPECT_NEAR(other.high, 2 * apart - 1, 1e-12);
   EXPECT_NEAR(other.low, 2 / apart - 1, 1e-12);

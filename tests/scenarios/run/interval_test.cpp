@@ -53,17 +53,21 @@ TEST(Interval, IsComposedOfItsParts) {
   const double compute = step - call;
   const auto part = [&](double more) { return std::log1p(more / step); };
   const double share = call / (0.1 + call);  // of it and one GPU's step
-  const double up = std::hypot(part(compute * 0.03), 0.6 * part(call * 0.1), 0.08 + 0.3 * share);
+  const IntervalWidths& w = interval_widths;
+  const double up = std::hypot(part(compute * 0.03), w.calls * part(call * 0.1),
+                               w.slower + w.slower_by_share * share);
   EXPECT_NEAR(std::log(one.interval->high.value() / step), up, 1e-6);
-  const double down = std::hypot(part(compute * (1 / 1.03 - 1)), 0.6 * part(call * (1 / 1.1 - 1)),
-                                 0.02 + 0.5 * share);
+  const double down =
+      std::hypot(part(compute * (1 / 1.03 - 1)), w.calls * part(call * (1 / 1.1 - 1)),
+                 w.faster + w.faster_by_share * share);
   EXPECT_NEAR(std::log(one.interval->low.value() / step), -down, 1e-6);
 }
 
 TEST(Interval, OfOneGpuIsThatOfItsCompute) {
   const PointOutcome one = outcome_of({{"gpus", "1"}});
   const double step = one.predicted->totals.step.value();
-  EXPECT_NEAR(one.interval->high.value() / step, std::exp(std::hypot(std::log(1.03), 0.08)), 1e-6);
+  EXPECT_NEAR(one.interval->high.value() / step, 1.03, 1e-6);
+  EXPECT_NEAR(one.interval->low.value() / step, 1 / 1.03, 1e-6);
 }
 
 TEST(Calibrated, CallsTakeWhatTheirFitSays) {

@@ -13,6 +13,7 @@ ValidationRow row(const std::string& source, double error_percent) {
   ValidationRow made{"s", "gpus=8", source};
   made.error_percent = error_percent;
   made.measured_step = Seconds(1);
+  made.predicted_step = Seconds(0.75);
   made.one_gpu_step = Seconds(0.5);
   made.communication = Seconds(0.25);
   return made;
@@ -76,17 +77,24 @@ TEST(LeftOut, FitsTheConstantOverlapToTheOthers) {
   EXPECT_NEAR(odd.constant_overlap.mean_absolute, 100 * (1 / 0.7 - 1), 1e-9);
 }
 
-TEST(LeftOut, CountsIntervals) {
-  std::vector<ValidationRow> rows{row("a", 0), row("a", 0), row("b", 0)};
-  for (ValidationRow& one : rows) {
-    one.low = Seconds(0.8);
-    one.high = Seconds(1.2);
-  }
-  rows[0].is_covered = true;
+// What is exposed is 0.25 s predicted and 0.5 s measured: a factor of 2 makes it right.
+TEST(LeftOut, HasAnOracleWithAFactorForEachSource) {
+  const std::vector<ValidationRow> rows{row("a", 33), row("a", 33), row("b", 33)};
   const LeftOut judged = leave_out_sources(std::vector<RowsBySource>{by_source(rows)});
-  EXPECT_DOUBLE_EQ(judged.sources[0].coverage_percent, 50);
-  EXPECT_NEAR(judged.sources[0].width_percent, 50, 1e-9);
-  EXPECT_DOUBLE_EQ(judged.sources[1].coverage_percent, 0);
+  EXPECT_NEAR(judged.sources[0].oracle.mean_absolute, 0, 2);
+  EXPECT_EQ(judged.sources[0].oracle.points, 2U);
+}
+
+// Only rows whose two nulls are 10 % and more apart.
+TEST(LeftOut, SetsApartWhereCommunicationDecides) {
+  std::vector<ValidationRow> rows{row("a", 4), row("a", 8), row("b", 1)};
+  rows[1].perfect_scaling_percent = 30;
+  rows[1].no_overlap_percent = -12;
+  const LeftOut judged = leave_out_sources(std::vector<RowsBySource>{by_source(rows)});
+  EXPECT_EQ(judged.sources[0].decisive.points, 1U);
+  EXPECT_DOUBLE_EQ(judged.sources[0].decisive.mean_absolute, 8);
+  EXPECT_DOUBLE_EQ(judged.sources[0].decisive_no_overlap.mean_absolute, 12);
+  EXPECT_EQ(judged.sources[1].decisive.points, 0U);
 }
 
 }  // namespace
