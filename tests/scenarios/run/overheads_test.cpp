@@ -120,6 +120,11 @@ TEST(Channels, AreNoMoreThanTheReleaseHas) {
   EXPECT_EQ(nccl_channels({of_a100, wide, {"collective.version", "2.24"}}), 32);
 }
 
+TEST(Channels, AreThoseThatTheUserFixed) {
+  EXPECT_EQ(nccl_channels({of_a100, {"collective.channels", "4"}}), 4);
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}, {"collective.channels", "4"}}), 4);
+}
+
 TEST(Channels, AreNcclsAlone) {
   for (const char* library : {"gloo", "mpi", "plan"}) {
     EXPECT_EQ(nccl_channels({of_a100, {"collective.library", library}}), 0) << library;
