@@ -40,7 +40,7 @@ Contention load_contention(Section& file) {
     try {
       contention.slowdown = field->number(1, 100);
     } catch (const InputError&) {
-      field->fail("is neither auto, off, assumed, measured nor a factor of 1 to 100",
+      field->fail("is neither auto, off, assumed, assumed+0.1, measured nor a factor of 1 to 100",
                   "write contention: 1.3");
     }
   }

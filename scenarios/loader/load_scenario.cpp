@@ -52,10 +52,11 @@ constexpr std::array scenario_table{
     Key{"contention",
         settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100"},
         settings::automatic,
-        "how compute slows down beside collectives. auto: with `library: nccl` the factor that "
-        "measured runs suggest (scenarios/run/overheads.h), else off; assumed: by the memory "
-        "traffic of both; 1.3: a factor that was fitted or measured; measured: a factor that is "
-        "fitted to the points marked `fitted: true`",
+        "how compute slows down beside collectives. auto: with `library: nccl` as assumed+0.1 "
+        "(scenarios/run/overheads.h), else off; assumed: by the multiprocessors that NCCL's "
+        "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
+        "a factor that was fitted or measured; measured: a factor that is fitted to the points "
+        "marked `fitted: true`",
         "1.3"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},

@@ -66,8 +66,8 @@ constexpr std::array workload_table{
     Key{"single_gpu_throughput", settings::Throughput{}, "none",
         "scales the modelled compute to this measurement"},
     Key{"single_gpu_wrapped", settings::Flag{}, false,
-        "with `single_gpu_throughput`: it was measured within the strategy's wrapper, one rank of "
-        "it, so that the wrapper's copies on the GPU are in it",
+        "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
+        "copies on the GPU are in it",
         "", of_measured},
 };
 

@@ -37,7 +37,7 @@ void load_ranks(Section ranks, Scenario& scenario);
 // What the formulas leave out, and what would not fit. Precondition: the cluster has its size.
 void check_other_jobs(const Section& other_jobs, const Scenario& scenario);
 
-// The key `contention` of the file: off, assumed, measured, or a factor.
+// The key `contention` of the file: auto, off, assumed, assumed+0.1, measured, or a factor.
 [[nodiscard]] Contention load_contention(Section& file);
 
 void load_simulation(Section simulation, Scenario& scenario);

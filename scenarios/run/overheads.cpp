@@ -38,8 +38,10 @@ double channels_of(const Scenario& scenario) {
   const auto group = cost::nccl::group_of(
       cluster, Release::nearest(scenario.collective.nccl_minor.value_or(Release::unless_said)),
       scenario.workload.device.compute_capability, scenario.collective.options.channels);
-  // NCCL doubles what its search found (facts B9); group_of leaves that out in a node.
-  const bool is_doubled = cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink;
+  // NCCL doubles what its search found (facts B9); group_of leaves that out in a node. What the
+  // user fixed it takes as it is.
+  const bool is_doubled = cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink &&
+                          scenario.collective.options.channels == 0;
   return std::min(group.ring.channels * (is_doubled ? 2 : 1), group.release.channels_max());
 }
 

@@ -26,7 +26,7 @@ constexpr AssumptionKind unsettled{
 constexpr AssumptionKind settled_alone{
     "{}: what is reduced together is decided by compute that is not slowed"};
 constexpr AssumptionKind slowed_by_traffic{
-    "{}: compute beside a collective takes {} times as long, by the memory traffic of both"};
+    "{}: compute beside a collective takes {} times as long, by channels and memory traffic"};
 
 PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
   const std::size_t point = prepared.point.id;

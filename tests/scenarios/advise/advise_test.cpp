@@ -37,7 +37,7 @@ double time_of(const Limits& limits, const std::string& name) {
   return 0;
 }
 
-// 6 ms of layers, 1 ms of optimizer, six copies of 2 us, and one all-reduce of 16080 bytes that
+// 6 ms of layers, 1 ms of optimizer, six copies of 5 us, and one all-reduce of 16080 bytes that
 // nothing hides: two rounds of half of them at 1.25 GB/s and 5 us each.
 TEST(Limits, AreThePartsOfTheStep) {
   const Limits limits = limits_of(traced(pair_of_nodes));
@@ -45,7 +45,7 @@ TEST(Limits, AreThePartsOfTheStep) {
   EXPECT_EQ(limits.limit(), "compute");
   EXPECT_NEAR(time_of(limits, "forward and backward"), 6e-3, 1e-12);
   EXPECT_NEAR(time_of(limits, "optimizer"), 1e-3, 1e-12);
-  EXPECT_NEAR(time_of(limits, "copies"), 12e-6, 1e-12);
+  EXPECT_NEAR(time_of(limits, "copies"), 30e-6, 1e-12);
   EXPECT_NEAR(time_of(limits, "exposed communication"), exposed, 1e-12);
   EXPECT_EQ(limits.call_count, 1U);
   ASSERT_EQ(limits.calls.size(), 1U);
@@ -64,16 +64,16 @@ TEST(Limits, NameExposedCommunicationAndSkew) {
   EXPECT_LT(skewed.skew, Seconds(3.6e-3));
 }
 
-// Launches of 3 ms: forward a runs 3-4, b 6-7, backward b 9-11, a 12-14. Six microseconds of
-// copies, the call, which holds the host, and the optimizer's launch, 6 us of which copies hide. No
-// compute goes on in 3 + 2 + 2 + 1 ms of launches and those 2.994.
+// Launches of 3 ms: forward a runs 3-4, b 6-7, backward b 9-11, a 12-14. Fifteen microseconds of
+// copies, the call, which holds the host, and the optimizer's launch, 15 us of which copies hide.
+// No compute goes on in 3 + 2 + 2 + 1 ms of launches and those 2.985.
 TEST(Limits, NameTheHostWhereItsLaunchesAreWaitedFor) {
   const std::string host = ", host: {per_operation: 3ms, computes: false}, optimizer";
   const auto outcome = traced(changed(pair_of_nodes, ", optimizer", host));
   const Limits limits = limits_of(outcome);
   EXPECT_EQ(limits.limit(), "host");
   EXPECT_NEAR(limits.launches.value(), 15e-3, 1e-12);
-  EXPECT_NEAR(time_of(limits, "host"), 10.994e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "host"), 10.985e-3, 1e-12);
   EXPECT_NEAR(time_of(limits, "forward and backward"), 6e-3, 1e-12);
   EXPECT_NEAR(time_of(limits, "exposed communication"), 2 * (6.432e-6 + 5e-6), 1e-12);
   Seconds sum;

@@ -204,7 +204,7 @@ std::string measured(const char* end) {
                      end);
 }
 
-// Predicted on four GPUs: 32 samples in 7.061296 ms, 4,531.7 a second; measured 4,000: +13.3 %.
+// Predicted on four GPUs: 32 samples in 7.079296 ms, 4,520.2 a second; measured 4,000: +13.01 %.
 TEST(Validate, EndsWithOneWhenTheMeanErrorIsAboveTheLimit) {
   const Folder folder;
   folder.write("scenario.yaml", measured("    - {gpus: 4, throughput: 4000 samples/s}\n"));
@@ -215,7 +215,7 @@ TEST(Validate, EndsWithOneWhenTheMeanErrorIsAboveTheLimit) {
   const Ended above =
       paceline({"validate", "scenario.yaml", "--max-mean-error", "13"}, folder.path());
   EXPECT_EQ(above.exit_code, 1);
-  EXPECT_EQ(above.err, "paceline: mean |error| of steps 13.29% is above 13%\n");
+  EXPECT_EQ(above.err, "paceline: mean |error| of steps 13.01% is above 13%\n");
 }
 
 TEST(Validate, RefusesALimitThatNothingIsAbove) {
@@ -236,7 +236,7 @@ TEST(Validate, LeavesOutFittedPoints) {
   ASSERT_EQ(table.at("rows").size(), 1U);
   EXPECT_EQ(table.at("rows").at(0).at("point"), "gpus=4");
   EXPECT_EQ(table.at("all").at("paceline").at("points"), 1);
-  EXPECT_NEAR(table.at("all").at("paceline").at("mean_absolute_percent"), 13.29, 0.005);
+  EXPECT_NEAR(table.at("all").at("paceline").at("mean_absolute_percent"), 13.01, 0.005);
 }
 
 TEST(Validate, TakesSeveralScenarios) {

@@ -151,13 +151,14 @@ TEST(Replay, TakesAStepOfUpToTenThousandCollectives) {
             "accumulation\n");
 }
 
-// NCCL takes trees there, whose ranks are all different: following them takes minutes.
+// NCCL takes trees there, whose ranks are all different: following them takes minutes. The slowest
+// of 1,024 ranks takes 3.25 spreads of 3.2 % more.
 TEST(Replay, SimulatesManyCallsAloneWhereTheyAreTooManyToFollow) {
   const Folder folder;
   folder.write("many.trace", many_calls(400));
   const json points = points_of(
       {"replay", "many.trace", "--set", "cluster.preset=dgx-a100", "--set", "gpus=1024"}, folder);
-  const double compute_ms = 400;
+  const double compute_ms = 400 * (1 + 3.25 * 0.032);
   EXPECT_GT(step_ms(points.at(0)), compute_ms + 400 * 0.3);
   EXPECT_LT(step_ms(points.at(0)), compute_ms + 400 * 0.4);
   EXPECT_NE(points[0].dump().find("too many collectives to follow"), std::string::npos);

@@ -1,4 +1,4 @@
-// Layers that a scenario lists itself.
+// Layers that a scenario lists itself, and what it measured of one GPU.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
+#include "tests/scenarios/refused.h"
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
@@ -51,6 +52,37 @@ TEST(Layers, TellRowsThatFitTheirTensors) {
             "s.yaml:7:76: rows has 1 numbers for 2 parameters; write one number a tensor");
   EXPECT_EQ(refusal_of_rows("[50, 20, 1]"),
             "s.yaml:7:85: rows \"1\" is one more than parameters; write one number a tensor");
+}
+
+// `single_gpu_wrapped` follows batch_per_gpu, with or without a measurement before it.
+Scenario scenario_wrapped(std::string_view more) {
+  const test::Folder folder;
+  return ScenarioFile::read(
+             folder.write("s.yaml", test::changed(test::small_scenario, "  batch_per_gpu: 8\n",
+                                                  "  batch_per_gpu: 8\n" + std::string(more))),
+             {})
+      .scenario(0);
+}
+
+TEST(OneGpuRows, AreMeasuredInAWrapperWhereTheFileSaysSo) {
+  const std::string measured = "  single_gpu_throughput: 100 samples/s\n";
+  EXPECT_FALSE(scenario_wrapped("").one_gpu_is_wrapped);
+  EXPECT_FALSE(scenario_wrapped(measured).one_gpu_is_wrapped);
+  EXPECT_FALSE(scenario_wrapped(measured + "  single_gpu_wrapped: false\n").one_gpu_is_wrapped);
+  EXPECT_TRUE(scenario_wrapped(measured + "  single_gpu_wrapped: true\n").one_gpu_is_wrapped);
+}
+
+TEST(OneGpuRows, AreNotWrappedWithoutAMeasurement) {
+  for (const char* value : {"true", "false"}) {
+    const test::Folder folder;
+    folder.write(
+        "bad.yaml",
+        test::changed(test::small_scenario, "  batch_per_gpu: 8\n",
+                      std::string("  batch_per_gpu: 8\n  single_gpu_wrapped: ") + value + "\n"));
+    test::expect_refused(test::paceline({"run", "bad.yaml"}, folder.path()),
+                         std::string("paceline: bad.yaml:5:23: single_gpu_wrapped \"") + value +
+                             "\" belongs to single_gpu_throughput");
+  }
 }
 
 }  // namespace

@@ -109,12 +109,71 @@ TEST(Contention, LengthensAStepInEveryFidelity) {
   }
 }
 
-// 2.5 x 1 GB/s of 900 GB/s: 0.3 % of 25 ms.
+// 3 x 1 GB/s of 900 GB/s: 0.3 % of 25 ms. A plan has no channels.
 TEST(Contention, IsAssumedByMemoryTraffic) {
   const double off = outcome_of("closed", "off").predicted->totals.step.value();
   const double assumed = outcome_of("closed", "assumed").predicted->totals.step.value();
   EXPECT_GT(assumed, off);
-  EXPECT_NEAR(assumed - off, 25 * ms * 2.5 / 900, 0.02 * 25 * ms * 2.5 / 900);
+  EXPECT_NEAR(assumed - off, 25 * ms * 3 / 900, 0.02 * 25 * ms * 3 / 900);
+}
+
+// What is assumed above is 1 + 3 / 900, less two millionths of latency.
+TEST(Contention, IsAssumedAndSoMuchMore) {
+  const auto step = [](const char* contention) {
+    return outcome_of("closed", contention).predicted->totals.step.value();
+  };
+  EXPECT_NEAR(step("assumed+0.1"), step("1.103333"), 1e-3 * ms);
+  EXPECT_EQ(step("assumed+0"), step("assumed"));
+  const auto said = outcome_of("closed", "assumed+0.1").assumptions;
+  EXPECT_EQ(std::count(said.begin(), said.end(),
+                       "contention: compute beside a collective takes 1.10 times as long, by "
+                       "channels and memory traffic"),
+            1);
+}
+
+// A call of 1.2 GB among `ranks`, in 60 ms.
+Result result_of_one_call(std::uint32_t ranks) {
+  Beside beside;
+  std::get<training::CollectiveCall>(beside.program.operations[1].work).count =
+      ElementCount(300'000'000);
+  Result result;
+  result.trace = beside.trace;
+  result.trace.program = beside.program;
+  result.trace.classes.front().ranks.clear();
+  for (std::uint32_t r = 0; r < ranks; ++r) result.trace.classes.front().ranks.emplace_back(r);
+  return result;
+}
+
+// Of 600 GB/s and 80 multiprocessors.
+workload::Device device_of_80() {
+  workload::Device device;
+  device.memory_bandwidth = BytesPerSecond(600e9);
+  device.multiprocessors = 80;
+  return device;
+}
+
+// 2 (p-1) / p x 1.2 GB in 60 ms: 20 GB/s of two ranks, 30 of four. Three accesses of 600 GB/s: 0.1
+// and 0.15. Eight channels hold a tenth of the multiprocessors.
+TEST(AssumedSlowdown, AddsWhatChannelsHoldAndWhatTheirTrafficTakes) {
+  const workload::Device device = device_of_80();
+  EXPECT_NEAR(assumed_slowdown(result_of_one_call(2), RankCount(2), device, 8), 1.2, 1e-12);
+  EXPECT_NEAR(assumed_slowdown(result_of_one_call(4), RankCount(4), device, 8), 1.25, 1e-12);
+  EXPECT_NEAR(assumed_slowdown(result_of_one_call(4), RankCount(4), device, 20), 1.4, 1e-12);
+  EXPECT_NEAR(assumed_slowdown(result_of_one_call(4), RankCount(4), device, 0), 1.15, 1e-12);
+}
+
+TEST(AssumedSlowdown, CountsNoChannelsWithoutMultiprocessors) {
+  workload::Device device = device_of_80();
+  device.multiprocessors = 0;
+  EXPECT_NEAR(assumed_slowdown(result_of_one_call(2), RankCount(2), device, 8), 1.1, 1e-12);
+}
+
+TEST(AssumedSlowdown, IsNoneWithoutCalls) {
+  Result without = result_of_one_call(2);
+  training::Operation& call = without.trace.program.operations[1];
+  call.kind = OperationKind::forward;
+  call.work = Seconds(60 * ms);
+  EXPECT_EQ(assumed_slowdown(without, RankCount(2), device_of_80(), 8), 1);
 }
 
 TEST(Contention, RefusesOtherWords) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/errors.h"
@@ -63,16 +64,74 @@ TEST(Overheads, AreAssumedOnGpusAlone) {
   }
 }
 
-// 25 MB take 25 ms and more beside a backward of 100 ms: a fifth of that time is lost.
+// 25 MB take 25 ms and more beside a backward of 100 ms. Two channels hold two of 80
+// multiprocessors, 0.025, a tenth is added, and 3 x 1 GB/s of 900 GB/s are 0.0033 at most: a ninth
+// of that time is lost, 1 - 1 / 1.125.
 TEST(Overheads, ContentionIsThatOfGpus) {
-  const std::string more = "collective: {library: nccl}\nranks: {spread: 0}\n";
-  const std::vector<ScenarioFile::Setting> overlapped = {{"training.strategy", "wait_free"}};
-  std::vector<ScenarioFile::Setting> alone = overlapped, given = overlapped;
-  alone.push_back({"contention", "off"});
-  given.push_back({"contention", "1.25"});
-  EXPECT_EQ(step_of(outcome_of(more, overlapped)), step_of(outcome_of(more, given)));
-  EXPECT_GT(step_of(outcome_of(more, overlapped)), step_of(outcome_of(more, alone)) + 0.2 * 0.025);
+  const auto step = [](const char* contention) {
+    const std::string more = "collective: {library: nccl}\nranks: {spread: 0}\n";
+    return step_of(
+        outcome_of(more, {{"training.strategy", "wait_free"}, {"contention", contention}}));
+  };
+  EXPECT_EQ(step("auto"), step("assumed+0.1"));
+  EXPECT_GT(step("auto"), step("1.125"));
+  EXPECT_LT(step("auto"), step("1.1284"));
+  EXPECT_GT(step("auto"), step("off") + 0.025 / 9);
+  EXPECT_GT(step("assumed"), step("1.025"));
+  EXPECT_LT(step("assumed"), step("1.0284"));
 }
+
+// A cluster's settings and the channels that NCCL has between its GPUs.
+double nccl_channels(const std::vector<std::pair<const char*, const char*>>& settings) {
+  ScenarioValues values = small_values();
+  for (const auto& [path, value] : settings) values.by_path[path] = value;
+  return channels_of(scenario_of_options(values, {}));
+}
+
+constexpr std::pair<const char*, const char*> of_a100{"cluster.preset", "dgx-a100"};
+
+// Twelve of 20 GB/s share the 240 GB/s of an A100, and six rings the lanes of a DGX-1; NCCL makes
+// each of them two.
+TEST(Channels, AreTwiceWhatNvlinkCarriesInANode) {
+  EXPECT_EQ(nccl_channels({of_a100}), 24);
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "2"}}), 24);
+  EXPECT_EQ(nccl_channels({{"cluster.preset", "dgx1-v100"}}), 12);
+}
+
+// 12 GB/s are less than one channel's, and two are the least.
+TEST(Channels, AreTwoOnPcie) {
+  EXPECT_EQ(nccl_channels({{"cluster.gpus_per_node", "4"},
+                           {"cluster.intra_node.kind", "pcie"},
+                           {"cluster.intra_node.bandwidth", "12GBps"},
+                           {"cluster.intra_node.latency", "2us"}}),
+            2);
+}
+
+// Two a NIC, eight NICs.
+TEST(Channels, AreTwoForEachNicBetweenNodes) {
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}}), 16);
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}, {"cluster.network.nics_per_node", "1"}}), 2);
+}
+
+// 30 of 20 GB/s, twice, where releases before 2.26 have 32 at most.
+TEST(Channels, AreNoMoreThanTheReleaseHas) {
+  const std::pair<const char*, const char*> wide{"cluster.intra_node.bandwidth", "600GBps"};
+  EXPECT_EQ(nccl_channels({of_a100, wide, {"collective.version", "2.26"}}), 60);
+  EXPECT_EQ(nccl_channels({of_a100, wide, {"collective.version", "2.24"}}), 32);
+}
+
+TEST(Channels, AreThoseThatTheUserFixed) {
+  EXPECT_EQ(nccl_channels({of_a100, {"collective.channels", "4"}}), 4);
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}, {"collective.channels", "4"}}), 4);
+}
+
+TEST(Channels, AreNcclsAlone) {
+  for (const char* library : {"gloo", "mpi", "plan"}) {
+    EXPECT_EQ(nccl_channels({of_a100, {"collective.library", library}}), 0) << library;
+  }
+}
+
+TEST(Channels, AreNoneOnOneGpu) { EXPECT_EQ(nccl_channels({of_a100, {"gpus", "1"}}), 0); }
 
 TEST(Overheads, AOneGpuStepHasNone) {
   const PointOutcome one = outcome_of("collective: {library: nccl}\n", {{"gpus", "1"}});

@@ -67,5 +67,45 @@ TEST(Servers, AreMachinesOfTheClusterWhenTheyAreSeparate) {
   EXPECT_EQ(servers_of({separate}), 0U);
 }
 
+// Of the compute lane of one rank, by whether the copies of its wrapper are counted.
+Seconds compute_of(const training::StepProgram& program, bool with_copies) {
+  Seconds sum;
+  for (const training::Operation& operation : program.operations) {
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    const bool is_copy = operation.kind == training::OperationKind::copy;
+    if (time != nullptr && (with_copies || !is_copy)) sum += *time;
+  }
+  return sum;
+}
+
+// 32 images at 400 a second: 80 ms. A step of two GPUs has as much compute where the row of one
+// GPU has the copies in it; where it has not, 161 gradients into buckets and back are more, each 5
+// us at least.
+TEST(WrappedOneGpu, HasItsCopiesInTheMeasuredStep) {
+  const auto program = [](const char* wrapped, const char* gpus) {
+    return resolve(scenario_of({{"workload.batch_per_gpu", "32"},
+                                {"workload.single_gpu_throughput", "400 samples/s"},
+                                {"workload.single_gpu_wrapped", wrapped},
+                                {"gpus", gpus}}),
+                   0, nullptr)
+        .point.program;
+  };
+  EXPECT_NEAR(compute_of(program("false", "2"), false).value(), 0.08, 1e-12);
+  EXPECT_GT(compute_of(program("false", "2"), true).value(), 0.08 + 2 * 161 * 5e-6);
+  EXPECT_NEAR(compute_of(program("true", "2"), true).value(), 0.08, 1e-12);
+  EXPECT_NEAR(compute_of(program("true", "16"), true).value(), 0.08, 1e-12);
+  for (const char* wrapped : {"false", "true"}) {
+    EXPECT_NEAR(compute_of(program(wrapped, "1"), true).value(), 0.08, 1e-12);
+  }
+}
+
+// What one GPU takes is as measured, whatever is in it.
+TEST(WrappedOneGpu, TakesAsLongAsMeasured) {
+  const auto prepared = resolve(scenario_of({{"workload.single_gpu_throughput", "20 samples/s"},
+                                             {"workload.single_gpu_wrapped", "true"}}),
+                                0, nullptr);
+  EXPECT_NEAR(prepared.one_gpu_step.value(), 0.05, 1e-12);
+}
+
 }  // namespace
 }  // namespace paceline

@@ -183,6 +183,7 @@ TEST(ShippedDevices, AllLoad) {
     EXPECT_EQ(device.name, file.name);
     EXPECT_GT(device.memory_bandwidth, BytesPerSecond(0));
     EXPECT_GT(device.fp32.peak, FlopsPerSecond(0));
+    EXPECT_GE(device.multiprocessors, 1);
   }
 }
 
