@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -112,6 +113,10 @@ void limit_by_sockets(Section& file, Scenario& scenario) {
   const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
   if (wires <= of_host) return;
   network.efficiency = of_host / wires;
+  // Uplinks of leaf switches are no hosts: as fast as before, or as all hosts below them.
+  if (auto& tree = network.fat_tree) {
+    tree->oversubscription = std::max(1.0, tree->oversubscription * network.efficiency);
+  }
   scenario.assumptions.add(
       {sockets_of_host, "network", {paceline::to_text(of_host), paceline::to_text(wires)}});
 }

@@ -226,6 +226,10 @@ void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario&
   const auto field = section.field("single_gpu_throughput");
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
   if (!field) return;
+  if (scenario.one_gpu_is_wrapped && scenario.traced) {
+    section.require("single_gpu_wrapped")
+        .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
+  }
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /
                        field->throughput().value());

@@ -98,6 +98,20 @@ TEST(NcclSockets, AreThoseOfTheScenarioWhereItKnowsThem) {
   expect_the_wire({{"cluster.calibration", "measured.json"}}, 3.125);
 }
 
+// 12.5 GB/s a NIC: uplinks a tenth of that each keep it; those of a fourth have more than hosts.
+TEST(NcclSockets, LeaveUplinksOfSwitchesAsTheyAre) {
+  const auto tree_over = [](const char* oversubscription) {
+    const Scenario limited =
+        scenario_over_tcp({{"cluster.network.bandwidth", "100Gbps"},
+                           {"cluster.network.fabric", "fat_tree"},
+                           {"cluster.network.nodes_per_leaf", "2"},
+                           {"cluster.network.oversubscription", oversubscription}});
+    return usable(limited) / limited.cluster.network.fat_tree->oversubscription;
+  };
+  EXPECT_NEAR(tree_over("10"), 1.25e9, 1);
+  EXPECT_NEAR(tree_over("4"), 2.4e9, 1);
+}
+
 // A command's setting is as good as the file's.
 TEST(NcclSockets, MayBeSet) {
   ScenarioValues values = small_values();

@@ -50,7 +50,7 @@ TEST(IntervalFigures, HaveTheWidthOfEasyRowsApart) {
 TEST(IntervalWidths, AreChosenSoThatRowsAreWithin) {
   RowsBySource sources;
   sources["a"] = {measured(-0.04), measured(0.09), measured(0.02)};
-  sources["b"] = {measured(0.3, 0.5), measured(0, 0.5), measured(0.1, 0)};
+  sources["b"] = {measured(0.3, 0.5), measured(0, 0.5), measured(0.095, 0)};
   const IntervalWidths chosen = choose_widths(sources);
   EXPECT_DOUBLE_EQ(chosen.faster, 0.05);
   EXPECT_DOUBLE_EQ(chosen.slower, 0.1);
