@@ -18,7 +18,6 @@ std::string describe(ncclResult_t result, ncclComm_t communicator) {
 // Asking changes the communicator, too: it ends the job of a group that was in progress. Waits of
 // several threads ask at once, and another may be in the middle of a group.
 ncclResult_t Lane::ask() const {
-  const std::lock_guard lock(inside_);
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
   return asked != ncclSuccess ? asked : state;
@@ -27,8 +26,11 @@ ncclResult_t Lane::ask() const {
 std::string Lane::settle() const {
   const Seconds start = steady_now();
   while (true) {
-    const ncclResult_t state = ask();
-    if (state != ncclInProgress) return describe(state, communicator_);
+    {
+      const std::lock_guard lock(inside_);
+      const ncclResult_t state = ask();
+      if (state != ncclInProgress) return describe(state, communicator_);
+    }
     if (given_up_) return "the group has failed";
     if (steady_now() - start > timeout_) {
       return "no end within " + std::to_string(timeout_.value()) + " s";
@@ -71,7 +73,9 @@ std::string Lane::group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
 
 std::string Lane::trouble() const {
   if (communicator_ == nullptr) return "the group has failed";
-  return describe(ask(), communicator_);
+  // Where another is inside, its own call tells, and no wait's timeout depends on that to return.
+  const std::unique_lock lock(inside_, std::try_to_lock);
+  return lock ? describe(ask(), communicator_) : "";
 }
 
 std::string Lane::close() {

@@ -20,8 +20,8 @@ namespace paceline::real::nccl {
 class Lane {
  public:
   // `given_up` is set when the group has failed; it ends what other threads wait for. `issuing` is
-  // of all lanes on a device: two threads must not call NCCL for it at a time, with whatever
-  // communicators (User Guide, Thread Safety).
+  // of all lanes on a device: two threads must not enqueue on it at a time, with whatever
+  // communicators (User Guide, Thread Safety); asking how one is doing enqueues nothing.
   Lane(Seconds timeout, const std::atomic<bool>& given_up, std::mutex& issuing)
       : timeout_(timeout), given_up_(given_up), issuing_(issuing) {}
   Lane(const Lane&) = delete;
@@ -49,7 +49,8 @@ class Lane {
 
  private:
   [[nodiscard]] std::string issue(const std::function<ncclResult_t(ncclComm_t)>& calls);
-  // What the communicator says of its work: success, in progress, or what is wrong.
+  // What the communicator says of its work: success, in progress, or what is wrong. Precondition:
+  // inside_ is held.
   [[nodiscard]] ncclResult_t ask() const;
   // Waits until the communicator is no longer in progress.
   [[nodiscard]] std::string settle() const;

@@ -71,7 +71,7 @@ constexpr std::array scenario_table{
 };
 
 constexpr AssumptionKind sockets_of_host{
-    "{}: NCCL moves {} a host over TCP, as on hosts measured at 100 Gb/s, of {}; efficiency: 1 for "
+    "{}: NCCL moves {} a host over TCP, as hosts of 100 Gb/s were fitted, of {}; efficiency: 1 for "
     "the wire"};
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says

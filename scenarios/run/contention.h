@@ -31,10 +31,11 @@ void set_compute_times(training::StepProgram& program, const std::vector<Seconds
 // The slowdown that channels and the memory traffic of its collectives suggest: 1 + c / m + 3 r /
 // b. Each of c channels holds one of the device's m multiprocessors, and each byte on the wire, r a
 // second, is two reads and a write of its memory, which gives b. Nothing in it is fitted; on an
-// H100 it is within 0.03 of what a step of ResNet-50 takes beside 1 to 32 such channels, and 0.1 of
-// BERT-Large's, in mixed precision (tests/gpu/RESULTS.md). r is the bus bandwidth of all calls of
-// the prediction together, as if they were all-reduces. 1 where there are none. Channels count for
-// nothing on a device that does not say its multiprocessors.
+// H100 it is 0.02 off in the mean, 0.05 at most, of what a step of ResNet-50 takes beside 1 to 32
+// such channels in mixed precision, and 0.07, 0.18 of BERT-Large's (tests/gpu/RESULTS.md; in fp32
+// more). r is the bus bandwidth of all calls of the prediction together, as if they were
+// all-reduces. 1 where there are none. Channels count for nothing on a device that does not say its
+// multiprocessors.
 [[nodiscard]] double assumed_slowdown(const Result& predicted, RankCount ranks,
                                       const workload::Device& device, double channels);
 

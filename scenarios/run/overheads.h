@@ -20,7 +20,8 @@ inline constexpr double gpu_contention = 0.1;
 // Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
 // deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
 // 20 like nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of
-// Tacotron2; reference mechanisms, spread between ranks and runs.)
+// Tacotron2.) Chosen on sources left out, it is more than GPUs differ by: it stands for what else
+// grows with the number of ranks, as input and hosts.
 inline constexpr double gpu_spread = 0.032;
 
 // Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed:

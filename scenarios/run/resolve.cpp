@@ -199,7 +199,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
     prepared.assumptions.add({one_pipe, "closed"});
   }
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
-      scenario.cluster.nodes > 1 && scenario.collective.library != cost::Library::nccl) {
+      scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1) {
     prepared.assumptions.add({no_tcp_limits, "network"});
   }
   return prepared;

@@ -26,7 +26,8 @@ constexpr AssumptionKind unsettled{
 constexpr AssumptionKind settled_alone{
     "{}: what is reduced together is decided by compute that is not slowed"};
 constexpr AssumptionKind slowed_by_traffic{
-    "{}: compute beside a collective takes {} times as long, by channels and memory traffic"};
+    "{}: compute beside a collective takes {} times as long, by channels and memory traffic, and "
+    "{} more"};
 
 PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
   const std::size_t point = prepared.point.id;
@@ -270,8 +271,10 @@ class Run {
         contention.assumed
             ? assumed_slowdown(predicted, ranks, alone->device, alone->channels) + contention.more
             : given;
+    std::vector<std::string> figures{fmt::format("{:.2f}", slowdown)};
+    if (contention.assumed) figures.push_back(fmt::format("{:.2g}", contention.more));
     Assumption said(contention.assumed ? slowed_by_traffic : slowed, "contention",
-                    {fmt::format("{:.2f}", slowdown)});
+                    std::move(figures));
     contended_.emplace(point,
                        Contended{std::move(said), settled_times(*alone, predicted, slowdown)});
     return true;

@@ -4,7 +4,7 @@
 #   check.sh [-o REPORT] [--time-limit SECONDS] [--prebuilt DIR]
 #   check.sh --pack DIR
 #
-# Exit codes: 0 all passed, 1 something failed, 2 wrong arguments, 3 no GPU.
+# Exit codes: 0 all passed, 1 something failed or found no time, 2 wrong arguments, 3 no GPU.
 set -euo pipefail
 
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
@@ -138,9 +138,9 @@ part() {  # SECONDS TITLE NAME ARGUMENTS...
   parts=$((parts + 1))
   output=$work_out/$(printf '%02d' "$parts")-$3.txt
   shift 2
-  if ((left < 10)); then
+  if ((left < 20)); then
     echo "the time limit of $time_limit s is used up" >"$output"
-    code=77
+    code=78
   else
     timeout --kill-after=5 $((limit < left ? limit : left)) bash "$here/parts.sh" "$@" >"$output" 2>&1 &
     running=$!
@@ -150,6 +150,7 @@ part() {  # SECONDS TITLE NAME ARGUMENTS...
   case $code in
     0) verdict=PASS ;;
     77) verdict="SKIPPED ($(tail -n 1 "$output"))" ;;
+    78) verdict="UNTRIED ($(tail -n 1 "$output"))" ;;
     124 | 137) verdict="FAIL (not done within $((limit < left ? limit : left)) s)" ;;
     *) verdict="FAIL (exit code $code)" ;;
   esac
@@ -202,14 +203,14 @@ main() {
   unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT NCCL_HOSTID
   export programs library_path nccl tool gpus root work_out TMPDIR="$work"
   export backend_of_gpus=nccl backend_of_threads=cuda-local
-  declare -gA verdicts=([PASS]=0 [SKIPPED]=0 [FAIL]=0)
+  declare -gA verdicts=([PASS]=0 [SKIPPED]=0 [FAIL]=0 [UNTRIED]=0)
   parts=0 summary=""
   bash "$here/parts.sh" list_what_runs >"$work/before"
   run_parts
   note "Summary"
   note "$summary"
-  say "${verdicts[PASS]} passed, ${verdicts[SKIPPED]} skipped, ${verdicts[FAIL]} failed"
-  exit $((verdicts[FAIL] > 0))
+  say "${verdicts[PASS]} passed, ${verdicts[SKIPPED]} skipped, ${verdicts[FAIL]} failed, ${verdicts[UNTRIED]} not tried"
+  exit $((verdicts[FAIL] + verdicts[UNTRIED] > 0))
 }
 
 main "$@"

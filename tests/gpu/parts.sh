@@ -190,12 +190,14 @@ list_what_runs() {
     program=$(readlink "$process/exe") || continue
     if [[ $program == "$programs"/* ]]; then echo "process ${process#/proc/}: $program"; fi
   done
-  find /dev/shm -mindepth 1 -user "$UID" 2>/dev/null | sort
+  { find /dev/shm -mindepth 1 -maxdepth 1 -user "$UID" 2>/dev/null || true; } | sort
 }
 
 nothing_left() {  # BEFORE
   sleep 1
-  if list_what_runs | grep -vxFf "$1"; then fail "these are new"; fi
+  local now
+  now=$(list_what_runs)
+  if grep -vxFf "$1" <<<"$now" | grep .; then fail "these are new"; fi
   nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv
 }
 

@@ -156,7 +156,7 @@ TEST_F(ResultJson, ListsWhatWasAssumed) {
       "and steps");
   EXPECT_EQ(assumed.at(3),
             "contention: compute beside a collective takes 1.13 times as long, by channels and "
-            "memory traffic");
+            "memory traffic, and 0.1 more");
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST(Contention, IsAssumedAndSoMuchMore) {
   const auto said = outcome_of("closed", "assumed+0.1").assumptions;
   EXPECT_EQ(std::count(said.begin(), said.end(),
                        "contention: compute beside a collective takes 1.10 times as long, by "
-                       "channels and memory traffic"),
+                       "channels and memory traffic, and 0.1 more"),
             1);
 }
 
