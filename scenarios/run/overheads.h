@@ -7,9 +7,8 @@
 namespace paceline {
 
 // What makes steps of several GPUs longer than their dependencies do, where the scenario leaves it
-// open. Both were fitted to all rows of scenarios/library together, sources weighing alike; what
-// they are worth where nobody looked is in scenarios/library/README.md, judged on sources left out
-// (tests/bench/left_out.sh).
+// open. Both numbers are what all sources of scenarios/library choose, and each source's others as
+// well (tests/bench/left_out.sh); what they are worth is in scenarios/library/README.md.
 
 // How much longer, of what it takes alone, compute beside NCCL's collectives takes than their
 // channels and memory traffic tell (contention.h): on an H100 0.03 to 0.06 with one channel that
@@ -20,8 +19,8 @@ inline constexpr double gpu_contention = 0.1;
 // Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
 // deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
 // 20 like nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of
-// Tacotron2.) Chosen on sources left out, it is more than GPUs differ by: it stands for what else
-// grows with the number of ranks, as input and hosts.
+// Tacotron2.) It is more than GPUs differ by, and stands for what else grows with the number of
+// ranks, as input and hosts.
 inline constexpr double gpu_spread = 0.032;
 
 // Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed:

@@ -271,10 +271,11 @@ class Run {
         contention.assumed
             ? assumed_slowdown(predicted, ranks, alone->device, alone->channels) + contention.more
             : given;
+    // A trace's device tells neither multiprocessors nor memory: then they are no reason.
+    const bool is_by_traffic = contention.assumed && slowdown > 1 + contention.more;
     std::vector<std::string> figures{fmt::format("{:.2f}", slowdown)};
-    if (contention.assumed) figures.push_back(fmt::format("{:.2g}", contention.more));
-    Assumption said(contention.assumed ? slowed_by_traffic : slowed, "contention",
-                    std::move(figures));
+    if (is_by_traffic) figures.push_back(fmt::format("{:.2g}", contention.more));
+    Assumption said(is_by_traffic ? slowed_by_traffic : slowed, "contention", std::move(figures));
     contended_.emplace(point,
                        Contended{std::move(said), settled_times(*alone, predicted, slowdown)});
     return true;

@@ -21,11 +21,12 @@ usage() {
 
 read_options() {
   while (($#)); do
+    if [[ ! ${2:-} ]]; then usage; fi
     case $1 in
-      -o) report=${2:?} ;;
-      --time-limit) time_limit=${2:?} ;;
-      --prebuilt) prebuilt=$(readlink -f -- "${2:?}") ;;
-      --pack) exec bash "$here/pack.sh" "${2:?}" ;;
+      -o) report=$2 ;;
+      --time-limit) time_limit=$2 ;;
+      --prebuilt) prebuilt=$(readlink -f -- "$2") ;;
+      --pack) exec bash "$here/pack.sh" "$2" ;;
       *) usage ;;
     esac
     shift 2
@@ -45,7 +46,11 @@ require_gpu() {
     exit 3
   fi
   # CUDA counts those alone that are named here.
-  if [[ ${CUDA_VISIBLE_DEVICES:-} ]]; then
+  if [[ ${CUDA_VISIBLE_DEVICES+given} ]]; then
+    if [[ ! $CUDA_VISIBLE_DEVICES ]]; then
+      echo "no GPU here: CUDA_VISIBLE_DEVICES is empty" >&2
+      exit 3
+    fi
     said=${CUDA_VISIBLE_DEVICES//[^,]/}
     gpus=$((${#said} + 1))
   fi

@@ -21,6 +21,7 @@ build_programs() {
 
 # The files of all libraries that the programs load.
 libraries() {
+  if ldd "$@" | grep 'not found' | grep -v -E 'lib(cuda|nccl)\.so' >&2; then return 1; fi
   ldd "$@" | awk '/=> \//{print $3}' | sort -u |
     grep -v -E '/(libc|libm|libpthread|libdl|librt|libresolv|libutil|ld-linux[^/]*|libcuda|libnccl)\.so'
 }
@@ -28,13 +29,14 @@ libraries() {
 strip_all() { find "$1" -type f \( -name '*.so*' -o -perm -u+x \) -exec strip --strip-unneeded {} +; }
 
 pack() {  # DIR
-  local dir=$1 work
+  local dir=$1
   work=$(mktemp -d)
-  trap 'rm -rf -- "$work"' RETURN
+  trap 'rm -rf -- "$work"' EXIT
   mkdir -p -- "$dir/bin" "$work/lib"
   rm -rf -- "${dir:?}/lib" "$dir/lib.tar.gz"
   cp -- "${programs[@]/#/$build/bin/}" "$build/tests/libnvtx_recording_tool.so" "$dir/bin"
-  libraries "$dir"/bin/* | xargs cp -L -t "$work/lib"
+  libraries "$dir"/bin/* >"$work/libraries"
+  xargs cp -L -t "$work/lib" <"$work/libraries"
   strip_all "$dir/bin"
   strip_all "$work/lib"
   tar -C "$work/lib" -czf "$dir/lib.tar.gz" .
