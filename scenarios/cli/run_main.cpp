@@ -25,6 +25,8 @@ constexpr std::array rows{
             attach_collective},
     Command{"calibrate", "fit a cluster's collectives and links to logs and ping-pongs",
             attach_calibrate},
+    Command{"topology", "a cluster's file from nvidia-smi topo -m or NCCL's topology file",
+            attach_topology},
     Command{"validate", "the error table over measured points of scenarios and logs",
             attach_validate},
     Command{"import", "what profilers' traces say of steps and collectives", attach_import},

@@ -95,6 +95,7 @@ const std::map<std::string, std::vector<std::string>> owners{
       "traces/step_trace_file", "traces/nccl_inspector", "scenarios/report", "scenarios/import",
       "scenarios/compare", "scenarios/doctor", "scenarios/claims", "scenarios/advise",
       "scenarios/cli", "real/worker"}},
+    {"pugixml.hpp", {"traces/topology"}},
     {"archive.h", {"traces/archive"}},
     {"archive_entry.h", {"traces/archive"}},
     {"simdjson.h", {"traces/pytorch", "traces/kineto", "traces/execution_trace", "traces/torch"}},

@@ -7,17 +7,21 @@
 
 namespace paceline::traces {
 
-// Text that cannot be used: where, what, and what to do. `line` is 0 for all of it.
+// Text that cannot be used: where, what, and what to do. `line` is 0 for all of it, `column` for
+// all of a line.
 class FormatError : public std::runtime_error {
  public:
   FormatError(std::size_t line, const std::string& what, std::string hint)
-      : std::runtime_error(what), line_(line), hint_(std::move(hint)) {}
+      : FormatError(line, 0, what, std::move(hint)) {}
+  FormatError(std::size_t line, std::size_t column, const std::string& what, std::string hint)
+      : std::runtime_error(what), line_(line), column_(column), hint_(std::move(hint)) {}
 
   [[nodiscard]] std::size_t line() const { return line_; }
+  [[nodiscard]] std::size_t column() const { return column_; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
 
  private:
-  std::size_t line_;
+  std::size_t line_, column_;
   std::string hint_;
 };
 

@@ -1,0 +1,65 @@
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "models/units/parse.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/option_values.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/topology/cluster_file.h"
+
+namespace paceline::cli {
+namespace topology_command {
+
+struct Options {
+  std::string file, output = "-", device, link_bandwidth, network_bandwidth;
+  int nics = 0;
+};
+
+BytesPerSecond positive_bandwidth(const char* option, const std::string& text) {
+  const BytesPerSecond value = quantity(option, text, parse_bandwidth);
+  if (value <= BytesPerSecond(0)) throw InputError({option, 0, 0}, "is not above zero", "");
+  return value;
+}
+
+TopologyOptions topology_options(const Options& options) {
+  TopologyOptions known;
+  if (!options.device.empty()) known.device = device_named(options.device);
+  if (!options.link_bandwidth.empty()) {
+    known.link_bandwidth = positive_bandwidth("--link-bandwidth", options.link_bandwidth);
+  }
+  if (!options.network_bandwidth.empty()) {
+    known.network_bandwidth = positive_bandwidth("--network-bandwidth", options.network_bandwidth);
+  }
+  if (options.nics > 0) known.nics_per_node = static_cast<std::uint32_t>(options.nics);
+  return known;
+}
+
+int run(const Options& options) {
+  const TopologyOptions known = topology_options(options);
+  const std::string text = cluster_file_text(read_topology_file(options.file), known);
+  write_to(options.output, [&](std::ostream& out) { out << text; });
+  return exit_done;
+}
+
+}  // namespace topology_command
+
+Action attach_topology(CommandOptions& app) {
+  using namespace topology_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("file", options->file,
+                 "what nvidia-smi topo -m prints, or what NCCL writes into the file that "
+                 "NCCL_TOPO_DUMP_FILE names")
+      .required();
+  app.add_option("-o,--output", options->output,
+                 "the cluster's file, YAML; standard output unless given");
+  app.add_option("--device", options->device,
+                 "the kind of GPU, as a scenario's workload.device: tells the bandwidth of links");
+  app.add_option("--link-bandwidth", options->link_bandwidth,
+                 "of one NVLink, one way; of a GPU's PCIe link where there are none");
+  app.add_option("--network-bandwidth", options->network_bandwidth, "of one NIC, one way");
+  app.add_option("--nics", options->nics, "NICs a node that training uses").in_range(1, 1024);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

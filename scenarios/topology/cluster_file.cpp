@@ -1,0 +1,376 @@
+#include "scenarios/topology/cluster_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "models/cost/nccl_constants.h"
+#include "models/units/parse.h"
+#include "scenarios/errors.h"
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/topology/gpu_links.h"
+#include "scenarios/topology/node_shape.h"
+#include "traces/archive/archive.h"
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
+
+namespace paceline {
+namespace {
+
+using traces::NodeTopology;
+
+// A figure and where it comes from.
+struct Sourced {
+  BytesPerSecond bandwidth;
+  std::string source;
+};
+
+// "key: value" below a comment that says why.
+class CommentedKeys {
+ public:
+  void add(std::size_t depth, const std::string& key, const std::string& value,
+           const std::string& comment) {
+    note(depth, comment);
+    text_ += std::string(2 * depth, ' ') + key + ":" + (value.empty() ? "" : " " + value) + "\n";
+  }
+  // In lines of 100 characters at most, broken at blanks.
+  void note(std::size_t depth, const std::string& comment) {
+    constexpr std::size_t width = 100;
+    const std::string start = std::string(2 * depth, ' ') + "#";
+    std::string line;
+    std::istringstream words(comment);
+    for (std::string word; words >> word;) {
+      if (!line.empty() && line.size() + 1 + word.size() > width) {
+        text_ += line + "\n";
+        line.clear();
+      }
+      line += (line.empty() ? start : "") + " " + word;
+    }
+    if (!line.empty()) text_ += line + "\n";
+  }
+  void add(const std::string& line) { text_ += line + "\n"; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Of the fastest protocol of a ring, one hop: what measured small messages take on top of a base.
+Seconds hop_latency_of(cost::nccl::Hop hop) {
+  const cost::nccl::Release release =
+      cost::nccl::Release::nearest(cost::nccl::Release::unless_said);
+  return Seconds(cost::nccl::hop_latency(release, hop, cost::nccl::Algorithm::ring)[0] * 1e-6);
+}
+
+class ClusterText {
+ public:
+  ClusterText(const TopologyFile& file, const TopologyOptions& options)
+      : file_(file),
+        node_(file.topology),
+        options_(options),
+        sm_(sm_of()),
+        shape_(shape_of(file, sm_)) {}
+
+  [[nodiscard]] std::string text() && {
+    const std::string name = std::filesystem::path(file_.path).filename().string();
+    keys_.note(0, fmt::format("Written by paceline topology from {}: {}. A comment says where each "
+                              "figure comes from.",
+                              traces::shown(name), file_.format));
+    keys_.add("schema: paceline.cluster/1");
+    keys_.add("name: \"" + quotable(std::filesystem::path(file_.path).stem().string()) + "\"");
+    keys_.add(fmt::format("gpus_per_node: {}", node_.gpus.size()));
+    keys_.add("intra_node:");
+    std::visit([&](const auto& shape) { add_shape(shape); }, shape_);
+    keys_.add("network:");
+    add_network();
+    return keys_.text();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what, const std::string& hint) const {
+    throw InputError({file_.path, 0, 0}, what, hint);
+  }
+
+  static std::string quotable(std::string_view text) {
+    std::string plain = traces::shown(text);
+    std::replace_if(
+        plain.begin(), plain.end(), [](char c) { return c == '"' || c == '\\'; }, '?');
+    return plain;
+  }
+
+  // As the file says, or the device.
+  [[nodiscard]] std::optional<std::uint32_t> sm_of() const {
+    for (const NodeTopology::Gpu& gpu : node_.gpus) {
+      if (gpu.sm == node_.gpus[0].sm) continue;
+      throw InputError({file_.path, gpu.at.line, gpu.at.column},
+                       "is another kind of GPU than the first", "all GPUs of a node are alike");
+    }
+    const auto told = node_.gpus[0].sm;
+    if (!options_.device) return told;
+    if (told && *told != options_.device->sm) {
+      throw InputError(
+          {"--device", 0, 0},
+          fmt::format("{} has compute capability {}, and GPUs of {} have {}", options_.device->name,
+                      options_.device->sm / 10.0, file_.path, *told / 10.0),
+          "leave it out: the file tells");
+    }
+    return options_.device->sm;
+  }
+
+  // What tells the kind of GPU.
+  [[nodiscard]] std::string sm_source() const {
+    return options_.device ? "--device " + options_.device->name
+                           : fmt::format("sm {} in the file", *sm_);
+  }
+
+  // A figure that all GPUs must have alike.
+  template <class Member>
+  [[nodiscard]] std::optional<BytesPerSecond> of_all(const Member& member, const char* what) const {
+    const auto first = member(node_.gpus[0]);
+    for (const NodeTopology::Gpu& gpu : node_.gpus) {
+      if (member(gpu) == first) continue;
+      throw InputError({file_.path, gpu.at.line, gpu.at.column},
+                       fmt::format("{} differs from that of the first GPU", what),
+                       "all GPUs of a node are alike; write the section by hand");
+    }
+    return first;
+  }
+
+  [[nodiscard]] Sourced nvlink() const {
+    if (options_.link_bandwidth) return {*options_.link_bandwidth, "--link-bandwidth"};
+    if (!sm_) {
+      refuse("does not tell the kind of GPU, nor how fast one of its NVLinks is",
+             "add --device, as a100-sxm4-40gb, or --link-bandwidth, as 20GBps");
+    }
+    const auto known = nvlink_bandwidth(*sm_);
+    if (!known) {
+      refuse("has NVLinks, and GPUs of " + sm_source() + " have none",
+             "add another --device, or --link-bandwidth, as 20GBps");
+    }
+    return {*known, "as NCCL counts it (src/graph/topo.h; " + sm_source() + ")"};
+  }
+
+  // A GPU's link to its host; nullopt where nothing tells.
+  [[nodiscard]] std::optional<Sourced> port() const {
+    const auto told = of_all([](const auto& gpu) { return gpu.port; }, "its PCIe link");
+    if (told) return Sourced{*told, "its PCIe link, as the file tells it and NCCL counts it"};
+    if (!sm_) return std::nullopt;
+    return Sourced{pcie_bandwidth(*sm_),
+                   "not told by the file: PCIe with 16 lanes of the generation "
+                   "of such GPUs, as NCCL counts it (" +
+                       sm_source() + ")"};
+  }
+
+  [[nodiscard]] static Sourced port_unless_told() {
+    return {pcie_bandwidth_unless_told,
+            "not told by the file: PCIe 3.0 with 16 lanes, as NCCL counts it; --device tells more"};
+  }
+
+  void add_bandwidth(const char* key, const Sourced& figure) {
+    keys_.add(1, key, to_text(figure.bandwidth), figure.source);
+  }
+
+  void add_latency(cost::nccl::Hop hop) {
+    keys_.add(1, "latency", to_text(hop_latency_of(hop)),
+              "not told by the file: NCCL's constant for a hop (src/graph/tuning.cc, hwLat)");
+  }
+
+  void add_host(bool is_needed) {
+    auto host = port();
+    if (!host && is_needed) host = port_unless_told();
+    if (host) {
+      keys_.note(1, "Lost: the switches and sockets of PCIe, beside NVLink.");
+      add_bandwidth("host_bandwidth", *host);
+    } else {
+      keys_.note(1,
+                 "host_bandwidth is not told by the file, so that a GPU's link to its host limits "
+                 "nothing; --device tells more");
+    }
+  }
+
+  void add_shape(const NvswitchShape& shape) {
+    keys_.add(1, "kind", "nvswitch",
+              node_.links_of_pairs_only ? "any two GPUs have as many NVLinks as one GPU has in all"
+                                        : "all NVLinks lead into NVSwitches");
+    const Sourced one = nvlink();
+    add_bandwidth("bandwidth",
+                  {one.bandwidth * shape.links, fmt::format("{} NVLinks of {}, {}", shape.links,
+                                                            to_text(one.bandwidth), one.source)});
+    add_latency(cost::nccl::Hop::nvlink);
+    add_host(false);
+  }
+
+  void add_shape(const MeshShape& shape) {
+    keys_.add(1, "kind", "nvlink_mesh", "NVLinks join pairs of GPUs");
+    const Sourced one = nvlink();
+    add_bandwidth("bandwidth", {one.bandwidth, "of one NVLink: " + one.source});
+    add_latency(cost::nccl::Hop::nvlink);
+    add_host(!shape.is_full);
+    keys_.add("  lanes:");
+    for (const auto& row : node_.links) keys_.add(fmt::format("    - [{}]", fmt::join(row, ", ")));
+  }
+
+  void add_shape(const PcieShape& shape) {
+    keys_.add(1, "kind", "pcie",
+              node_.gpus.size() == 1 ? "one GPU: only network traffic crosses its link"
+                                     : "the file shows no NVLinks");
+    const Sourced figure = options_.link_bandwidth
+                               ? Sourced{*options_.link_bandwidth, "--link-bandwidth"}
+                               : port().value_or(port_unless_told());
+    add_bandwidth("bandwidth", figure);
+    add_latency(cost::nccl::Hop::pci);
+    if (node_.gpus.size() == 1) return;
+    if (shape.is_nested) {
+      keys_.note(1,
+                 "Lost: some of these switches are below one another; the links between them are "
+                 "not kept.");
+    }
+    keys_.add(1, "gpus_per_switch", std::to_string(shape.gpus_per_switch),
+              shape.gpus_per_switch == 1 ? "each GPU has a way of its own to its CPU" : "");
+    const auto uplink =
+        of_all([](const auto& gpu) { return gpu.uplink; }, "its switch's PCIe link");
+    add_bandwidth("switch_bandwidth",
+                  uplink ? Sourced{*uplink, "as the file tells it and NCCL counts it"}
+                         : Sourced{figure.bandwidth, "not told by the file: as a GPU's own link"});
+    if (shape.sockets > 1) add_sockets();
+    keys_.note(1,
+               "Whether GPUs reach each other without the host is not told; consumer cards do not. "
+               "Where nvidia-smi topo -p2p r has no OK, add peer_to_peer: false");
+  }
+
+  void add_sockets() {
+    keys_.add(1, "sockets", "2", "NUMA nodes with GPUs, taken for sockets");
+    add_bandwidth("socket_bandwidth",
+                  node_.processor
+                      ? Sourced{socket_bandwidth(*node_.processor),
+                                "what NCCL counts between such processors (src/graph/topo.h)"}
+                      : Sourced{socket_bandwidth_unless_told,
+                                "not told by the file: what NCCL counts between Skylake sockets "
+                                "(src/graph/topo.h)"});
+  }
+
+  // What all NICs have alike; nullopt where no file or option tells.
+  [[nodiscard]] std::optional<Sourced> nic_bandwidth(const ChosenNics& nics) const {
+    if (options_.network_bandwidth) {
+      return Sourced{*options_.network_bandwidth, "--network-bandwidth"};
+    }
+    for (const NodeTopology::Nic* nic : nics.taken) {
+      if (nic->bandwidth == nics.taken[0]->bandwidth) continue;
+      throw InputError({file_.path, nic->at.line, nic->at.column},
+                       fmt::format("{} is not as fast as {}", nic->name, nics.taken[0]->name),
+                       "add --network-bandwidth and --nics, of those that training uses");
+    }
+    if (nics.taken.empty() || !nics.taken[0]->bandwidth) return std::nullopt;
+    return Sourced{*nics.taken[0]->bandwidth, "as the file tells it"};
+  }
+
+  [[nodiscard]] static std::string names_of(const std::vector<const NodeTopology::Nic*>& nics) {
+    std::string names;
+    for (const NodeTopology::Nic* nic : nics) names += (names.empty() ? "" : ", ") + nic->name;
+    return names;
+  }
+
+  // Sixteen NICs of eight GPUs are as many as GPUs, each as fast as two.
+  [[nodiscard]] std::uint32_t joined(std::uint32_t nics, std::optional<Sourced>& figure) const {
+    const auto gpus = static_cast<std::uint32_t>(node_.gpus.size());
+    if (nics <= gpus) return nics;
+    if (!figure || nics % gpus != 0) {
+      refuse(
+          fmt::format("has {} NICs for {} GPUs, and a cluster has no more than GPUs", nics, gpus),
+          "add --nics, and --network-bandwidth where it is another's, of those that training "
+          "uses");
+    }
+    const std::uint32_t each = nics / gpus;
+    figure =
+        Sourced{figure->bandwidth * each, fmt::format("{} NICs taken for one: {} each, {}", each,
+                                                      to_text(figure->bandwidth), figure->source)};
+    return gpus;
+  }
+
+  void add_network() {
+    const ChosenNics nics = nics_of(node_);
+    std::optional<Sourced> figure = nic_bandwidth(nics);
+    const auto told = static_cast<std::uint32_t>(nics.taken.size());
+    const std::uint32_t count = joined(options_.nics_per_node.value_or(std::max(told, 1U)), figure);
+    const Sourced rate =
+        figure.value_or(Sourced{nic_bandwidth_unless_told,
+                                "not told by the file: what NCCL counts where it knows no better "
+                                "(src/graph/topo.h, NET_BW); --network-bandwidth tells more"});
+    keys_.add(1, "bandwidth", gigabits(rate.bandwidth), rate.source);
+    keys_.add(1, "latency", to_text(hop_latency_of(cost::nccl::Hop::net)),
+              "not told by the file: NCCL's constant for a hop (src/graph/tuning.cc, hwLat)");
+    keys_.add(1, "nics_per_node", std::to_string(count), nics_source(nics));
+    if (is_socket(nics)) keys_.add(1, "transport", "tcp", "the file shows sockets");
+    const bool is_told = !nics.taken.empty() && nics.taken[0]->is_socket.has_value();
+    keys_.note(1,
+               fmt::format("Not told by the file, so that the schema's defaults hold: efficiency "
+                           "(1){}, framing (none)",
+                           is_told ? "" : ", transport (rdma)"));
+  }
+
+  [[nodiscard]] std::string nics_source(const ChosenNics& nics) const {
+    if (options_.nics_per_node) return "--nics";
+    if (nics.taken.empty()) return "the file shows none: one is assumed";
+    std::string source = names_of(nics.taken);
+    if (!nics.left_out.empty()) {
+      source += "; left out, as no GPU is below a switch with them: " + names_of(nics.left_out);
+    }
+    return source;
+  }
+
+  // Networks are spelt in bits.
+  [[nodiscard]] static std::string gigabits(BytesPerSecond bandwidth) {
+    return fmt::format("{:.6g}Gbps", bandwidth.value() * 8e-9);
+  }
+
+  [[nodiscard]] static bool is_socket(const ChosenNics& nics) {
+    return !nics.taken.empty() &&
+           std::all_of(nics.taken.begin(), nics.taken.end(),
+                       [](const auto* nic) { return nic->is_socket == true; });
+  }
+
+  const TopologyFile& file_;
+  const NodeTopology& node_;
+  const TopologyOptions& options_;
+  std::optional<std::uint32_t> sm_;
+  NodeShape shape_;
+  CommentedKeys keys_;
+};
+
+}  // namespace
+
+TopologyOptions::Device device_named(const std::string& name) {
+  const auto document = loader::make_document("--device", {{"device", name}});
+  const auto device = loader::load_device({document, document->root["device"], "device"});
+  return {device.name, static_cast<std::uint32_t>(std::lround(device.compute_capability * 10))};
+}
+
+TopologyFile read_topology_file(const std::string& path) {
+  std::optional<TopologyFile> found;
+  traces::for_each_file(
+      path,
+      [&](const traces::UnpackedFile& file) {
+        if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
+        try {
+          traces::NamedTopology read = traces::read_node_topology(file.text);
+          found = TopologyFile{file.name, read.format, std::move(read.topology)};
+        } catch (const traces::FormatError& error) {
+          throw InputError({file.name, error.line(), error.column()}, error.what(), error.hint());
+        }
+      },
+      [](const std::string& file, const std::string& why) {
+        throw InputError({file, 0, 0}, why, "");
+      });
+  if (!found) throw InputError({path, 0, 0}, "has no files", "give a file");
+  return std::move(*found);
+}
+
+std::string cluster_file_text(const TopologyFile& file, const TopologyOptions& options) {
+  return ClusterText(file, options).text();
+}
+
+}  // namespace paceline

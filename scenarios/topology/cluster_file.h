@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/units/units.h"
+#include "traces/topology/node_topology.h"
+
+// Clusters of what tools print of one node.
+namespace paceline {
+
+// What whoever asks knows beside the file.
+struct TopologyOptions {
+  struct Device {
+    std::string name;
+    std::uint32_t sm = 0;  // ten times the compute capability
+  };
+  std::optional<Device> device;
+  // One way, of one NVLink; of a GPU's PCIe link where there are no NVLinks.
+  std::optional<BytesPerSecond> link_bandwidth;
+  std::optional<BytesPerSecond> network_bandwidth;  // of one NIC
+  std::optional<std::uint32_t> nics_per_node;
+};
+
+// A device by shipped name or path. Throws InputError for one that there is not.
+[[nodiscard]] TopologyOptions::Device device_named(const std::string& name);
+
+struct TopologyFile {
+  std::string path;
+  std::string_view format;
+  traces::NodeTopology topology;
+};
+
+// Throws InputError with line and column for what is no topology.
+[[nodiscard]] TopologyFile read_topology_file(const std::string& path);
+
+// A file of schema paceline.cluster/1 in which a comment above each figure says where it comes
+// from: the file, the options, or, where neither tells, NCCL's constants. Throws InputError for a
+// node that the schema cannot express, and for NVLinks of which nothing tells the bandwidth.
+[[nodiscard]] std::string cluster_file_text(const TopologyFile& file,
+                                            const TopologyOptions& options);
+
+}  // namespace paceline

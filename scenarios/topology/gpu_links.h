@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/units/units.h"
+#include "traces/topology/node_topology.h"
+
+// What files of topologies leave to whoever knows the devices: NCCL's constants.
+namespace paceline {
+
+// Of one NVLink, one way, by ten times the compute capability; nullopt before Pascal.
+[[nodiscard]] std::optional<BytesPerSecond> nvlink_bandwidth(std::uint32_t sm);
+
+// How many NVLinks such a GPU has at most, and any GPU.
+[[nodiscard]] std::uint32_t nvlinks_most(std::uint32_t sm);
+inline constexpr std::uint32_t nvlinks_most_of_any = 18;
+
+// Of the PCIe link with 16 lanes that such a GPU has, one way.
+[[nodiscard]] BytesPerSecond pcie_bandwidth(std::uint32_t sm);
+// Where nothing tells which: NCCL's for PCIe 3.0.
+inline constexpr BytesPerSecond pcie_bandwidth_unless_told{12e9};
+
+// Between two sockets of such processors, one way.
+[[nodiscard]] BytesPerSecond socket_bandwidth(const traces::NodeTopology::Processor& processor);
+// Where nothing tells which: NCCL's for Skylake.
+inline constexpr BytesPerSecond socket_bandwidth_unless_told{10e9};
+
+// NCCL counts 12 GB/s where it does not know a network better: a NIC of 100 Gb/s.
+inline constexpr BytesPerSecond nic_bandwidth_unless_told{12.5e9};
+
+}  // namespace paceline

@@ -1,0 +1,326 @@
+#include "traces/topology/nccl_topology.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <pugixml.hpp>
+#include <set>
+#include <utility>
+
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
+
+namespace paceline::traces {
+namespace {
+
+constexpr auto whole_hint = "give the file that NCCL wrote, whole: NCCL_TOPO_DUMP_FILE names it";
+
+// Lines and columns of a text by offset.
+class TextPlaces {
+ public:
+  explicit TextPlaces(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+  }
+
+  [[nodiscard]] TextPlace at(std::ptrdiff_t offset) const {
+    const auto place = static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0));
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), place);
+    const auto line = static_cast<std::size_t>(next - starts_.begin());
+    return {line, place - starts_[line - 1] + 1};
+  }
+
+ private:
+  std::vector<std::size_t> starts_{0};
+};
+
+// The switches from the CPU down to a device.
+struct PciWay {
+  std::size_t cpu = 0;
+  std::vector<std::size_t> switches;  // numbered as they are found
+  std::optional<BytesPerSecond> uplink;
+};
+
+struct FoundLink {
+  std::string target, kind;
+  std::uint32_t count = 0;
+  TextPlace at;
+};
+
+struct FoundGpu {
+  NodeTopology::Gpu gpu;
+  std::uint32_t rank = 0;
+  PciWay way;
+  std::vector<FoundLink> links;
+};
+
+struct FoundNic {
+  NodeTopology::Nic nic;
+  PciWay way;
+};
+
+PciePath path_between(const PciWay& a, const PciWay& b) {
+  if (a.cpu != b.cpu) return PciePath::system;
+  const auto [end_a, end_b] =
+      std::mismatch(a.switches.begin(), a.switches.end(), b.switches.begin(), b.switches.end());
+  if (end_a == a.switches.begin()) return PciePath::host_bridge;
+  const bool is_one = end_a == a.switches.end() && end_b == b.switches.end();
+  return is_one ? PciePath::one_switch : PciePath::switches;
+}
+
+std::string in_lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string quoted_text(std::string_view text) { return "\"" + shown(text) + "\""; }
+
+class XmlReader {
+ public:
+  explicit XmlReader(std::string_view text) : places_(text) {
+    const auto parsed =
+        document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+    if (!parsed) {
+      const TextPlace at = places_.at(parsed.offset);
+      throw FormatError(at.line, at.column, "is no XML: " + lower_first(parsed.description()),
+                        whole_hint);
+    }
+  }
+
+  [[nodiscard]] NodeTopology read() && {
+    const pugi::xml_node system = document_.child("system");
+    if (!system) throw FormatError(0, "has no <system>", whole_hint);
+    for (const pugi::xml_node& cpu : system.children("cpu")) take_cpu(cpu);
+    if (gpus_.empty()) refuse_without_gpus(system);
+    std::stable_sort(gpus_.begin(), gpus_.end(),
+                     [](const FoundGpu& a, const FoundGpu& b) { return a.rank < b.rank; });
+    NodeTopology all;
+    all.processor = std::move(processor_);
+    for (const FoundNic& nic : nics_) all.nics.push_back(nic.nic);
+    for (const FoundGpu& from : gpus_) {
+      auto& paths = all.paths.emplace_back();
+      for (const FoundGpu& to : gpus_) {
+        paths.push_back(&from == &to ? std::nullopt
+                                     : std::optional(path_between(from.way, to.way)));
+      }
+      auto& nic_paths = all.nic_paths.emplace_back();
+      for (const FoundNic& to : nics_) nic_paths.emplace_back(path_between(from.way, to.way));
+    }
+    join(all);
+    return all;
+  }
+
+ private:
+  static std::string lower_first(std::string text) {
+    if (!text.empty())
+      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return text;
+  }
+
+  [[nodiscard]] TextPlace place(const pugi::xml_node& node) const {
+    return places_.at(node.offset_debug());
+  }
+
+  [[noreturn]] void refuse(const pugi::xml_node& node, const std::string& what,
+                           const std::string& hint) const {
+    const TextPlace at = place(node);
+    throw FormatError(at.line, at.column, what, hint);
+  }
+
+  [[nodiscard]] std::string_view required(const pugi::xml_node& node, const char* name) const {
+    const pugi::xml_attribute found = node.attribute(name);
+    if (!found) refuse(node, std::string("<") + node.name() + "> has no " + name, whole_hint);
+    return found.value();
+  }
+
+  [[nodiscard]] std::uint32_t required_count(const pugi::xml_node& node, const char* name,
+                                             std::uint32_t most) const {
+    const std::string_view text = required(node, name);
+    const auto value = number_of<std::uint32_t>(text);
+    if (!value || *value > most) {
+      refuse(node,
+             std::string(name) + "=" + quoted_text(text) + " is no number up to " +
+                 std::to_string(most),
+             whole_hint);
+    }
+    return *value;
+  }
+
+  void take_cpu(const pugi::xml_node& cpu) {
+    const std::string_view host = cpu.attribute("host_hash").value();
+    if (cpus_++ > 0 && host != host_) {
+      refuse(cpu, "is of another host than the <cpu> before",
+             "give the file of one node; nodes that NVLink joins are not modelled");
+    }
+    host_ = host;
+    if (!processor_) {
+      const auto number = [&](const char* name) {
+        return number_of<std::uint32_t>(cpu.attribute(name).value()).value_or(0);
+      };
+      processor_ =
+          NodeTopology::Processor{cpu.attribute("arch").value(), cpu.attribute("vendor").value(),
+                                  number("familyid"), number("modelid")};
+    }
+    const PciWay way{cpus_, {}, std::nullopt};
+    take_below(cpu, way, 0);
+  }
+
+  // Bytes a second as NCCL counts them (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci): of
+  // each lane 3/5 of its rate until 5 GT/s, whose codes take more, and 3/4 above.
+  [[nodiscard]] static std::optional<BytesPerSecond> link_of(const pugi::xml_node& pci) {
+    const std::string_view text = pci.attribute("link_speed").value();
+    const auto rate = number_of<double>(text.substr(0, text.find(' ')));
+    constexpr double rate_most = 256;  // GT/s, of PCIe 8
+    if (!rate || !(*rate > 0) || *rate > rate_most) return std::nullopt;
+    constexpr std::uint32_t lanes_unless_said = 16, lanes_most = 32;
+    auto lanes = number_of<std::uint32_t>(pci.attribute("link_width").value()).value_or(0);
+    if (lanes == 0 || lanes > lanes_most) lanes = lanes_unless_said;
+    constexpr double rate_most_8b10b = 5, bytes_a_gigabit = 1e9 / 8;
+    const double reached = *rate > rate_most_8b10b ? 0.75 : 0.6;
+    return BytesPerSecond(*rate * reached * bytes_a_gigabit * lanes);
+  }
+
+  // Of a switch. One lane of 2.5 GT/s is what virtual machines give theirs, and tells nothing.
+  [[nodiscard]] static std::optional<BytesPerSecond> uplink_of(const pugi::xml_node& pci) {
+    const std::string_view speed = pci.attribute("link_speed").value();
+    const std::string_view lanes = pci.attribute("link_width").value();
+    if (speed.substr(0, speed.find(' ')) == "2.5" && lanes == "1") return std::nullopt;
+    return link_of(pci);
+  }
+
+  void take_below(const pugi::xml_node& parent, const PciWay& way, std::size_t depth) {
+    constexpr std::size_t depth_most = 32;
+    if (depth > depth_most) refuse(parent, "lies below more than 32 switches", whole_hint);
+    for (const pugi::xml_node& child : parent.children()) {
+      const std::string_view name = child.name();
+      if (name == "nic" && depth == 0) take_nic(child, way);  // of a CPU
+      if (name != "pci") continue;
+      for (const pugi::xml_node& gpu : child.children("gpu")) take_gpu(child, gpu, way);
+      for (const pugi::xml_node& nic : child.children("nic")) take_nic(nic, way);
+      if (!child.child("pci")) continue;
+      PciWay below = way;
+      below.switches.push_back(switches_++);
+      if (way.switches.empty()) below.uplink = uplink_of(child);
+      take_below(child, below, depth + 1);
+    }
+  }
+
+  void take_gpu(const pugi::xml_node& pci, const pugi::xml_node& node, const PciWay& way) {
+    if (!node.attribute("rank")) return;  // of no rank, as NCCL passes it over
+    constexpr std::uint32_t ranks_most = 1'000'000, sm_most = 1000, links_most = 1000;
+    FoundGpu found;
+    found.gpu.name = in_lower(required(pci, "busid"));
+    found.gpu.at = place(node);
+    found.gpu.sm = required_count(node, "sm", sm_most);
+    found.gpu.port = link_of(pci);
+    found.gpu.uplink = way.uplink;
+    found.rank = required_count(node, "rank", ranks_most);
+    found.way = way;
+    for (const pugi::xml_node& link : node.children("nvlink")) {
+      found.links.push_back({in_lower(required(link, "target")),
+                             in_lower(link.attribute("tclass").value()),
+                             required_count(link, "count", links_most), place(link)});
+    }
+    if (gpus_.size() == topology_gpus_most)
+      refuse(node, "is one of more than 1024 GPUs", whole_hint);
+    const auto is_same = [&](const FoundGpu& other) {
+      return other.gpu.name == found.gpu.name || other.rank == found.rank;
+    };
+    if (std::any_of(gpus_.begin(), gpus_.end(), is_same)) {
+      refuse(node, "has the rank or the bus id of another GPU",
+             "give the file of one node whose ranks have a GPU each");
+    }
+    gpus_.push_back(std::move(found));
+  }
+
+  void take_nic(const pugi::xml_node& nic, const PciWay& way) {
+    for (const pugi::xml_node& net : nic.children("net")) {
+      if (!net.attribute("dev")) continue;  // one that NCCL does not use
+      FoundNic found{{shown(net.attribute("name").value()), place(net), {}, {}}, way};
+      if (!nets_.insert(found.nic.name).second) continue;  // for SHARP, or below each CPU
+      const auto speed = number_of<double>(net.attribute("speed").value());  // Mb/s
+      constexpr double speed_most = 1e9, bytes_a_megabit = 1e6 / 8;
+      if (speed && *speed > 0 && *speed <= speed_most) {
+        found.nic.bandwidth = BytesPerSecond(*speed * bytes_a_megabit);
+      }
+      if (const pugi::xml_attribute guid = net.attribute("guid")) {
+        found.nic.is_socket = std::string_view(guid.value()) == "0x0" &&
+                              std::string_view(net.attribute("port").value()) == "0";
+      }
+      if (nics_.size() == topology_nics_most)
+        refuse(net, "is one of more than 1024 NICs", whole_hint);
+      nics_.push_back(std::move(found));
+    }
+  }
+
+  [[noreturn]] void refuse_without_gpus(const pugi::xml_node& system) const {
+    const auto is_display = [](const pugi::xml_node& node) {
+      return std::string_view(node.name()) == "pci" &&
+             std::string_view(node.attribute("class").value()).substr(0, 4) == "0x03";
+    };
+    if (const pugi::xml_node gpu = system.find_node(is_display)) {
+      refuse(gpu, "is a GPU without <gpu>, as in files that NCCL is given and has not filled in",
+             whole_hint);
+    }
+    refuse(system, "has no <gpu> with a rank", whole_hint);
+  }
+
+  // Moves the GPUs and adds what NVLink joins.
+  void join(NodeTopology& all) {
+    std::map<std::string, std::size_t> by_bus;
+    for (std::size_t i = 0; i < gpus_.size(); ++i) by_bus.emplace(gpus_[i].gpu.name, i);
+    all.links.assign(gpus_.size(), std::vector<std::uint32_t>(gpus_.size(), 0));
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      for (const FoundLink& link : gpus_[i].links) {
+        const auto peer = by_bus.find(link.target);
+        if (peer != by_bus.end() && peer->second != i) {
+          all.links[i][peer->second] += link.count;
+        } else if (link.kind == "0x068000") {
+          gpus_[i].gpu.switch_links += link.count;
+        } else if (link.kind.substr(0, 4) != "0x03") {  // not of a GPU that has no rank here
+          throw FormatError(link.at.line, link.at.column,
+                            "is an NVLink to neither a GPU nor an NVSwitch",
+                            "links to CPUs, as POWER has them, are not modelled");
+        }
+      }
+    }
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) check_ends(all.links, i, j);
+    }
+    for (FoundGpu& found : gpus_) all.gpus.push_back(std::move(found.gpu));
+  }
+
+  void check_ends(const std::vector<std::vector<std::uint32_t>>& links, std::size_t i,
+                  std::size_t j) const {
+    if (links[i][j] == links[j][i]) return;
+    const TextPlace at = gpus_[i].gpu.at;
+    throw FormatError(at.line, at.column,
+                      "has " + std::to_string(links[i][j]) + " NVLinks to the GPU of line " +
+                          std::to_string(gpus_[j].gpu.at.line) + ", and that one " +
+                          std::to_string(links[j][i]) + " to it",
+                      "a link has the same two ends from either; some may be down");
+  }
+
+  TextPlaces places_;
+  pugi::xml_document document_;
+  std::vector<FoundGpu> gpus_;
+  std::vector<FoundNic> nics_;
+  std::set<std::string> nets_;
+  std::optional<NodeTopology::Processor> processor_;
+  std::string host_;
+  std::size_t cpus_ = 0, switches_ = 0;
+};
+
+}  // namespace
+
+bool is_nccl_topology(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && text[start] == '<';
+}
+
+NodeTopology read_nccl_topology(std::string_view text) { return XmlReader(text).read(); }
+
+}  // namespace paceline::traces

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/units/units.h"
+#include "models/words.h"
+
+namespace paceline::traces {
+
+using paceline::to_text;
+
+// What two devices of a node have between them on PCIe, the nearest first.
+enum class PciePath {
+  one_switch,   // at most one bridge
+  switches,     // several bridges, but not the CPU's
+  host_bridge,  // the CPU's
+  numa_node,    // several of one NUMA node's
+  system,       // the link between two NUMA nodes
+};
+
+// As nvidia-smi spells them.
+constexpr auto words_of(PciePath) {
+  using enum PciePath;
+  return std::array{Word{one_switch, "PIX"}, Word{switches, "PXB"}, Word{host_bridge, "PHB"},
+                    Word{numa_node, "NODE"}, Word{system, "SYS"}};
+}
+
+// Where a text says something; from 1.
+struct TextPlace {
+  std::size_t line = 0, column = 0;
+};
+
+// What a file tells of the GPUs of one node and what joins them. What it does not tell is nullopt.
+struct NodeTopology {
+  struct Gpu {
+    std::string name;
+    TextPlace at;
+    std::optional<std::uint32_t> sm;       // ten times the compute capability: 80
+    std::uint32_t switch_links = 0;        // NVLinks into NVSwitches; 0 where `links_of_pairs_only`
+    std::optional<BytesPerSecond> port;    // of its PCIe link, one way
+    std::optional<BytesPerSecond> uplink;  // of the highest switch above it, likewise
+  };
+  struct Nic {
+    std::string name;
+    TextPlace at;
+    std::optional<BytesPerSecond> bandwidth;  // of the network, one way
+    std::optional<bool> is_socket;            // reached through the kernel's sockets
+  };
+  // As the kernel numbers it.
+  struct Processor {
+    std::string architecture, vendor;
+    std::uint32_t family = 0, model = 0;
+  };
+
+  std::vector<Gpu> gpus;  // 1..topology_gpus_most, in the order of their ranks
+  std::vector<Nic> nics;
+  // A matrix says how many NVLinks a pair has and not whether an NVSwitch lies between; then each
+  // of a GPU's links counts for all its pairs.
+  bool links_of_pairs_only = false;
+  std::vector<std::vector<std::uint32_t>> links;  // between GPUs i and j; symmetric, diagonal 0
+  // Between GPUs i and j, GPU i and NIC j. nullopt: itself, or a matrix shows their NVLinks.
+  std::vector<std::vector<std::optional<PciePath>>> paths, nic_paths;
+  std::optional<Processor> processor;
+};
+
+inline constexpr std::size_t topology_gpus_most = 1024, topology_nics_most = 1024;
+// Bytes; those of real machines have some hundred thousand at most.
+inline constexpr std::size_t topology_text_most = std::size_t{16} << 20;
+
+struct NodeTopologyFormat {
+  std::string_view name;
+  bool (*is_one)(std::string_view text);
+  NodeTopology (*read)(std::string_view text);
+};
+
+// A row a format; the first that takes a text reads it.
+[[nodiscard]] const std::array<NodeTopologyFormat, 2>& node_topology_formats();
+
+struct NamedTopology {
+  std::string_view format;
+  NodeTopology topology;
+};
+
+// In the format that its content shows. Throws FormatError when it shows none, is too long or not
+// text, or does not hold together.
+[[nodiscard]] NamedTopology read_node_topology(std::string_view text);
+
+}  // namespace paceline::traces
