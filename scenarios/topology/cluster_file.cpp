@@ -148,8 +148,8 @@ class ClusterText {
     }
     const auto known = nvlink_bandwidth(*sm_);
     if (!known) {
-      refuse("has NVLinks, and GPUs of " + sm_source() + " have none",
-             "add another --device, or --link-bandwidth, as 20GBps");
+      refuse("has NVLinks, and such GPUs have none (" + sm_source() + ")",
+             "give another --device, or --link-bandwidth, as 20GBps");
     }
     return {*known, "as NCCL counts it (src/graph/topo.h; " + sm_source() + ")"};
   }
@@ -157,7 +157,7 @@ class ClusterText {
   // A GPU's link to its host; nullopt where nothing tells.
   [[nodiscard]] std::optional<Sourced> port() const {
     const auto told = of_all([](const auto& gpu) { return gpu.port; }, "its PCIe link");
-    if (told) return Sourced{*told, "its PCIe link, as the file tells it and NCCL counts it"};
+    if (told) return Sourced{*told, "a GPU's PCIe link, as the file tells it and NCCL counts it"};
     if (!sm_) return std::nullopt;
     return Sourced{pcie_bandwidth(*sm_),
                    "not told by the file: PCIe with 16 lanes of the generation "
@@ -244,13 +244,13 @@ class ClusterText {
 
   void add_sockets() {
     keys_.add(1, "sockets", "2", "NUMA nodes with GPUs, taken for sockets");
-    add_bandwidth("socket_bandwidth",
-                  node_.processor
-                      ? Sourced{socket_bandwidth(*node_.processor),
-                                "what NCCL counts between such processors (src/graph/topo.h)"}
-                      : Sourced{socket_bandwidth_unless_told,
-                                "not told by the file: what NCCL counts between Skylake sockets "
-                                "(src/graph/topo.h)"});
+    const auto known = node_.processor ? socket_bandwidth(*node_.processor) : std::nullopt;
+    add_bandwidth(
+        "socket_bandwidth",
+        known ? Sourced{*known, "what NCCL counts between such processors (src/graph/topo.h)"}
+              : Sourced{socket_bandwidth_unless_told,
+                        "not told by the file: what NCCL counts between Skylake sockets "
+                        "(src/graph/topo.h)"});
   }
 
   // What all NICs have alike; nullopt where no file or option tells.
@@ -279,10 +279,10 @@ class ClusterText {
     const auto gpus = static_cast<std::uint32_t>(node_.gpus.size());
     if (nics <= gpus) return nics;
     if (!figure || nics % gpus != 0) {
-      refuse(
-          fmt::format("has {} NICs for {} GPUs, and a cluster has no more than GPUs", nics, gpus),
-          "add --nics, and --network-bandwidth where it is another's, of those that training "
-          "uses");
+      refuse(fmt::format("has {} NICs for {} GPU{}, and a cluster has no more than GPUs", nics,
+                         gpus, gpus == 1 ? "" : "s"),
+             "add --nics, and --network-bandwidth where it is another's, of those that training "
+             "uses");
     }
     const std::uint32_t each = nics / gpus;
     figure =

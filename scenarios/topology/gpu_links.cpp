@@ -46,13 +46,13 @@ BytesPerSecond pcie_bandwidth(std::uint32_t sm) {
 
 // nccl src/graph/topo.h and topo.cc (ncclTopoGetInterCpuBw), 2.24. Models of Intel's family 6 are
 // those from which a generation starts.
-BytesPerSecond socket_bandwidth(const traces::NodeTopology::Processor& processor) {
+std::optional<BytesPerSecond> socket_bandwidth(const traces::NodeTopology::Processor& processor) {
   constexpr std::uint32_t skylake = 0x55, sapphire_rapids = 0x8f, emerald_rapids = 0xcf;
   constexpr BytesPerSecond power{32e9}, arm{6e9}, amd{16e9}, broadwell{6e9};
   if (processor.architecture == "ppc64") return power;
   if (processor.architecture == "arm64") return arm;
   if (processor.vendor == "AuthenticAMD") return amd;
-  if (processor.vendor != "GenuineIntel") return socket_bandwidth_unless_told;
+  if (processor.vendor != "GenuineIntel") return std::nullopt;
   if (processor.model >= emerald_rapids) return BytesPerSecond(40e9);
   if (processor.model >= sapphire_rapids) return BytesPerSecond(22e9);
   return processor.model >= skylake ? BytesPerSecond(10e9) : broadwell;

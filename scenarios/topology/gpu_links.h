@@ -21,8 +21,9 @@ inline constexpr std::uint32_t nvlinks_most_of_any = 18;
 // Where nothing tells which: NCCL's for PCIe 3.0.
 inline constexpr BytesPerSecond pcie_bandwidth_unless_told{12e9};
 
-// Between two sockets of such processors, one way.
-[[nodiscard]] BytesPerSecond socket_bandwidth(const traces::NodeTopology::Processor& processor);
+// Between two sockets of such processors, one way; nullopt for those that NCCL has no figure for.
+[[nodiscard]] std::optional<BytesPerSecond> socket_bandwidth(
+    const traces::NodeTopology::Processor& processor);
 // Where nothing tells which: NCCL's for Skylake.
 inline constexpr BytesPerSecond socket_bandwidth_unless_told{10e9};
 

@@ -13,6 +13,7 @@
 namespace paceline::traces {
 namespace {
 
+constexpr std::uint32_t links_most = 1000;  // of a pair, as a scenario's lanes
 constexpr auto whole_hint = "give the file that NCCL wrote, whole: NCCL_TOPO_DUMP_FILE names it";
 
 // Lines and columns of a text by offset.
@@ -121,7 +122,7 @@ class XmlReader {
   }
 
   [[nodiscard]] TextPlace place(const pugi::xml_node& node) const {
-    return places_.at(node.offset_debug());
+    return places_.at(node.offset_debug() - 1);  // of its name, behind the <
   }
 
   [[noreturn]] void refuse(const pugi::xml_node& node, const std::string& what,
@@ -210,7 +211,7 @@ class XmlReader {
 
   void take_gpu(const pugi::xml_node& pci, const pugi::xml_node& node, const PciWay& way) {
     if (!node.attribute("rank")) return;  // of no rank, as NCCL passes it over
-    constexpr std::uint32_t ranks_most = 1'000'000, sm_most = 1000, links_most = 1000;
+    constexpr std::uint32_t ranks_most = 1'000'000, sm_most = 1000;
     FoundGpu found;
     found.gpu.name = in_lower(required(pci, "busid"));
     found.gpu.at = place(node);
@@ -278,8 +279,10 @@ class XmlReader {
         const auto peer = by_bus.find(link.target);
         if (peer != by_bus.end() && peer->second != i) {
           all.links[i][peer->second] += link.count;
+          if (all.links[i][peer->second] > links_most) refuse_links(link);
         } else if (link.kind == "0x068000") {
           gpus_[i].gpu.switch_links += link.count;
+          if (gpus_[i].gpu.switch_links > links_most) refuse_links(link);
         } else if (link.kind.substr(0, 4) != "0x03") {  // not of a GPU that has no rank here
           throw FormatError(link.at.line, link.at.column,
                             "is an NVLink to neither a GPU nor an NVSwitch",
@@ -291,6 +294,10 @@ class XmlReader {
       for (std::size_t j = 0; j < i; ++j) check_ends(all.links, i, j);
     }
     for (FoundGpu& found : gpus_) all.gpus.push_back(std::move(found.gpu));
+  }
+
+  [[noreturn]] static void refuse_links(const FoundLink& link) {
+    throw FormatError(link.at.line, link.at.column, "makes more than 1000 NVLinks", whole_hint);
   }
 
   void check_ends(const std::vector<std::vector<std::uint32_t>>& links, std::size_t i,

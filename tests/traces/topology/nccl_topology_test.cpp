@@ -91,27 +91,27 @@ TEST(NcclTopology, OrdersGpusByRankAndPassesOverThoseWithoutOne) {
 
 TEST(NcclTopology, SaysWhereItDoesNotHoldTogether) {
   EXPECT_EQ(nccl_refusal("<system version=\"1\">\n<cpu>"),
-            "2:6: is no XML: start-end tags mismatch");
+            "2:5: is no XML: start-end tags mismatch");
   EXPECT_EQ(nccl_refusal("<graphs version=\"1\"></graphs>"), "0:0: has no <system>");
   EXPECT_EQ(nccl_refusal(system_of("<pci busid=\"0\" class=\"0x030200\"/>")),
-            "3:2: is a GPU without <gpu>, as in files that NCCL is given and has not filled in");
-  EXPECT_EQ(nccl_refusal(system_of("")), "1:2: has no <gpu> with a rank");
+            "3:1: is a GPU without <gpu>, as in files that NCCL is given and has not filled in");
+  EXPECT_EQ(nccl_refusal(system_of("")), "1:1: has no <gpu> with a rank");
   EXPECT_EQ(nccl_refusal(system_of(gpu_element("0", "a", "") + "\n" + gpu_element("0", "b", ""))),
-            "4:38: has the rank or the bus id of another GPU");
+            "4:33: has the rank or the bus id of another GPU");
   EXPECT_EQ(nccl_refusal(system_of(gpu_element("x", "a", ""))),
-            "3:38: rank=\"x\" is no number up to 1000000");
+            "3:33: rank=\"x\" is no number up to 1000000");
   EXPECT_EQ(nccl_refusal(system_of("<pci class=\"0x030200\"><gpu rank=\"0\" sm=\"70\"/></pci>")),
-            "3:2: <pci> has no busid");
+            "3:1: <pci> has no busid");
   const auto link = [](const char* target, const char* kind) {
     return std::string("<nvlink target=\"") + target + "\" count=\"1\" tclass=\"" + kind + "\"/>";
   };
   EXPECT_EQ(nccl_refusal(system_of(gpu_element("0", "a", link("b", "0x030200")) + "\n" +
                                    gpu_element("1", "b", ""))),
-            "4:38: has 0 NVLinks to the GPU of line 3, and that one 1 to it");
+            "4:33: has 0 NVLinks to the GPU of line 3, and that one 1 to it");
   EXPECT_EQ(nccl_refusal(system_of(gpu_element("0", "a", link("c", "0x068001")))),
-            "3:65: is an NVLink to neither a GPU nor an NVSwitch");
+            "3:63: is an NVLink to neither a GPU nor an NVSwitch");
   EXPECT_EQ(nccl_refusal("<system><cpu host_hash=\"1\"/>\n<cpu host_hash=\"2\"/></system>"),
-            "2:2: is of another host than the <cpu> before");
+            "2:1: is of another host than the <cpu> before");
 }
 
 TEST(NcclTopology, RefusesSwitchesBelowSwitchesWithoutEnd) {
