@@ -76,6 +76,17 @@ Hop local_hop(const Group& group) {
   return group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
 }
 
+// Of all heads together, of NCCL's count of a head's: one for each GPU of a node.
+Graph nvls_of(const Cluster& cluster, Architecture gpu) {
+  const std::uint32_t heads = cluster.gpus_per_node;
+  const bool has_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
+  if (gpu < Architecture::hopper || !has_switch || heads <= 2) return {};
+  const topology::Network& network = cluster.network;
+  return {heads, cluster.intra_node.bandwidth / (heads + 1.0),
+          cluster.nodes == 1 ? BytesPerSecond(0)
+                             : network.usable_bandwidth() * (1.0 * network.nics_per_node / heads)};
+}
+
 // How much longer than with LL, along a ring, or a tree where it makes rings no cheaper.
 Seconds above_ll(const Group& group, Hop hop, Algorithm algorithm, Algorithm with_ll,
                  Protocol protocol) {
@@ -115,6 +126,7 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   group.gpu = architecture_of(compute_capability);
   group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
   group.ring = group.tree = {channels, all / channels, all / channels};
+  group.nvls = nvls_of(cluster, group.gpu);
   group.has_ll128 = has_safe_ll128(cluster, release, compute_capability);
   return group;
 }
@@ -123,6 +135,7 @@ namespace {
 
 Group with_fixed(Group group, const Chooser::Fixed& fixed) {
   if (fixed.protocol == Protocol::ll128) group.has_ll128 = true;
+  if (!fixed.has_nvls) group.nvls = {};
   return group;
 }
 
@@ -137,18 +150,22 @@ Chooser::Chooser(const Cluster& cluster, Release release, double compute_capabil
       remote_latency_(cluster.network.latency) {}
 
 Call Chooser::choose(Collective collective, Bytes size) const {
-  constexpr std::array built{Algorithm::tree, Algorithm::ring};
+  constexpr std::array all_built{Algorithm::tree, Algorithm::ring, Algorithm::nvls,
+                                 Algorithm::nvls_tree};
+  const auto built = std::span<const Algorithm>(all_built).first(
+      collective == Collective::all_reduce ? all_built.size() : 2);
   const std::array one_algorithm{fixed_.algorithm.value_or(Algorithm::ring)};
   const std::array one_protocol{fixed_.protocol.value_or(Protocol::simple)};
-  const auto algorithms =
-      fixed_.algorithm ? std::span<const Algorithm>(one_algorithm) : std::span(built);
+  const bool can_be_fixed =
+      fixed_.algorithm && std::ranges::find(built, *fixed_.algorithm) != built.end();
+  const auto algorithms = can_be_fixed ? std::span<const Algorithm>(one_algorithm) : built;
   const auto protocols =
       fixed_.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
   auto choice = tuning_.choose_of(collective, size, algorithms, protocols);
   if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
   PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
-  Call call{*choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0),
-            wire_of(collective, *choice)};
+  Call call{*choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0), {}};
+  call.wire = call.is_stand_in() ? wire_in_switches(*choice) : wire_of(collective, *choice);
   if (choice->algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
     call.chunk_size = tree_chunk(size, call.wire);
@@ -173,6 +190,19 @@ topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) con
     full = (group().nodes <= 2 ? ring.local : ring.remote) * (ring.channels * 0.5);
   }
   wire.bytes = std::max(1.0, full / tuning_.cost(collective, algorithm, protocol).bandwidth);
+  return wire;
+}
+
+topology::Wire Chooser::wire_in_switches(const Choice& choice) const {
+  const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
+  const Cost cost = tuning_.cost(Collective::all_reduce, algorithm, protocol);
+  const Cost ring = tuning_.cost(Collective::all_reduce, Algorithm::ring, Protocol::simple);
+  const double hops = 2 * (group().ranks.value() - 1.0);
+  const double remote = group().nodes == 1 ? 0 : 2 * (group().nodes - 1.0);
+  const Seconds around = local_latency_ * (hops - remote) + remote_latency_ * remote;
+  topology::Wire wire;
+  wire.start = std::max(Seconds(0), cost.latency - around);
+  wire.bytes = ring.bandwidth / cost.bandwidth;
   return wire;
 }
 

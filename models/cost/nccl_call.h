@@ -24,7 +24,12 @@ namespace paceline::cost::nccl {
 // that is above 0. Else channels are, in one node, of 20 GB/s or a little more, two at least, or
 // one for each ring of a mesh; in several, two for each NIC, as in the log of facts B16. (NCCL
 // doubles its channels after this search, and the bandwidth of each stays: not counted, as links
-// have no more.) No SHARP, no NVLS. Two GPUs at least.
+// have no more.) No SHARP. Two GPUs at least.
+//
+// NVLS: GPUs from Hopper on, more than two of a node on NVSwitch. A head a GPU, through whose link
+// a head's own share goes twice and all others' once, each way: n heads share n / (n + 1) of it.
+// (NCCL, src/transport/nvls.cc, ncclNvlsInit; src/graph/search.cc, ncclTopoSearchTryNvls, which
+// tries round speeds only: 40 of the 41.2 GB/s of eight H100.)
 [[nodiscard]] Group group_of(const topology::Cluster& cluster, Release release,
                              double compute_capability, std::uint32_t channels = 0);
 
@@ -34,11 +39,16 @@ struct Call {
   std::string_view algorithm;  // a name of the registry
   Bytes chunk_size;            // of trees; else 0
   topology::Wire wire;
+
+  // Whether the algorithm stands for one that there is no plan of: NVLS or NVLSTree.
+  [[nodiscard]] bool is_stand_in() const {
+    return choice.algorithm == Algorithm::nvls || choice.algorithm == Algorithm::nvls_tree;
+  }
 };
 
-// What NCCL runs on a cluster, as far as plans are built: rings and trees; rings and chains for all
-// but all-reduces. What is fixed and not to be had is passed over: a tree of another collective is
-// a ring.
+// What NCCL runs on a cluster, as far as plans are built: rings, trees, NVLS and NVLSTree; rings
+// and chains for all but all-reduces. What is fixed and not to be had is passed over: a tree of
+// another collective is a ring.
 //
 // The wire: a call starts after NCCL's base latency. A hop takes as much more than the cluster's as
 // NCCL has it above a hop with LL, as a cluster's latencies are those of small messages. Links
@@ -46,13 +56,20 @@ struct Call {
 // Not taken over: what NCCL corrects trees by for each size, as plans have a pipeline of their own,
 // and its chunks of trees: of those it keeps eight in flight, a plan's rounds each wait for a hop,
 // so the plan gets a chunk that suits it.
+//
+// NVLS and NVLSTree are no plans of their own: a ring stands for them, whose links carry as few
+// bytes for each of the buffer as NCCL has bandwidth more, and which starts so late that its hops
+// and the start are NCCL's latency. On links that other traffic shares that is too even: a ring
+// loads all NICs of a node for twice the buffer, a tree over two nodes once.
 class Chooser {
  public:
-  // What the user fixed with NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS; the rest NCCL chooses.
+  // What the user fixed with NCCL_ALGO, NCCL_PROTO, NCCL_MAX_NCHANNELS and NCCL_NVLS_ENABLE; the
+  // rest NCCL chooses.
   struct Fixed {
-    std::optional<Algorithm> algorithm;  // ring or tree
+    std::optional<Algorithm> algorithm;  // ring, tree, nvls or nvls_tree
     std::optional<Protocol> protocol;    // which it then takes for safe
     std::uint32_t channels = 0;          // 0: as group_of
+    bool has_nvls = true;                // NCCL_NVLS_ENABLE
   };
 
   Chooser(const topology::Cluster& cluster, Release release, double compute_capability,
@@ -65,6 +82,7 @@ class Chooser {
  private:
   [[nodiscard]] topology::Wire wire_of(collectives::Collective collective,
                                        const Choice& choice) const;
+  [[nodiscard]] topology::Wire wire_in_switches(const Choice& choice) const;
   [[nodiscard]] Bytes tree_chunk(Bytes size, const topology::Wire& wire) const;
 
   Fixed fixed_;

@@ -196,6 +196,7 @@ struct MessageTiming {
 // gpus_per_node.
 struct Cluster {
   std::string name;
+  std::string gpu = {};  // a device's name, or empty: what they are where no one says otherwise
   std::uint32_t nodes = 1;
   std::uint32_t gpus_per_node = 1;
   IntraNode intra_node;

@@ -20,7 +20,8 @@ using settings::OneOf;
 
 constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
-constexpr std::string_view nccl_tree = "tree";  // of NCCL only
+constexpr std::string_view nccl_tree = "tree", nccl_nvls = "nvls", nccl_nvls_tree = "nvls_tree";
+constexpr std::array of_nccl_only{nccl_tree, nccl_nvls, nccl_nvls_tree};
 
 // What all-reduces may be named.
 std::vector<std::string_view> algorithm_names() {
@@ -28,7 +29,7 @@ std::vector<std::string_view> algorithm_names() {
   for (const auto& row : collectives::algorithms()) {
     if (row.collective == collectives::Collective::all_reduce) names.push_back(row.name);
   }
-  names.push_back(nccl_tree);
+  names.insert(names.end(), of_nccl_only.begin(), of_nccl_only.end());
   return names;
 }
 
@@ -48,6 +49,9 @@ void read_nccl(Section& section, CollectiveSettings& collective) {
   if (algorithm == nccl_tree || algorithm == "double_binary_tree") {
     collective.nccl.algorithm = cost::nccl::Algorithm::tree;
   }
+  if (algorithm == nccl_nvls) collective.nccl.algorithm = cost::nccl::Algorithm::nvls;
+  if (algorithm == nccl_nvls_tree) collective.nccl.algorithm = cost::nccl::Algorithm::nvls_tree;
+  collective.nccl.has_nvls = section.find<bool>("nvls").value_or(true);
 }
 
 collectives::AlgorithmOptions read_options(const Section& section) {
@@ -76,8 +80,10 @@ std::span<const Key> collective_keys() {
       Key{"algorithm", OneOf{algorithms}, settings::automatic,
           "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
           "each call), and for `plan` what is predicted to be the fastest, which the report names. "
-          "With `library: nccl` ring, and tree (or double_binary_tree), are NCCL's, with its "
-          "protocols; others are plans as they are"},
+          "With `library: nccl` ring, tree (or double_binary_tree), nvls and nvls_tree are NCCL's, "
+          "with its protocols; others are plans as they are"},
+      Key{"nvls", settings::Flag{}, true,
+          "whether NCCL may reduce in NVSwitches (NCCL_NVLS_ENABLE), from Hopper on", "", of_nccl},
       Key{"channels", Count{1, 64}, settings::automatic,
           "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
           "it chooses by"},
@@ -103,8 +109,10 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
   if (collective.library == cost::Library::nccl) read_nccl(section, collective);
   const auto algorithm = section.find<std::string_view>("algorithm");
   if (algorithm && !collective.nccl.algorithm) {
-    if (algorithm == nccl_tree) {
-      section.require("algorithm").fail("belongs to library: nccl", "write double_binary_tree");
+    if (std::ranges::find(of_nccl_only, *algorithm) != of_nccl_only.end()) {
+      section.require("algorithm")
+          .fail("belongs to library: nccl",
+                algorithm == nccl_tree ? "write double_binary_tree" : "name another algorithm");
     }
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {

@@ -40,6 +40,9 @@ namespace {
 // over predicted, on two machines that were only described (tests/bench/uncalibrated_calls.py).
 constexpr RatioRange nccl_range{0.99, 2.04};
 
+constexpr AssumptionKind summed_in_switches{
+    "{}: NVLS as rings whose links carry less, at the bandwidth that NCCL counts on"};
+
 }  // namespace
 
 std::string LibraryCalls::plan(CollectiveCall& call) {
@@ -76,17 +79,18 @@ std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, Collecti
   call.how = std::move(simulated);
   call.range = nccl_range;
   const std::string_view protocol = to_text(made.choice.protocol);
-  nccl_ways_[call.collective].insert(
-      fmt::format("{} {}", to_text(made.choice.algorithm), protocol));
-  return std::string(protocol);
+  const std::string way = fmt::format("{} {}", to_text(made.choice.algorithm), protocol);
+  nccl_ways_[call.collective].insert(way);
+  if (!made.is_stand_in()) return std::string(protocol);
+  stand_ins_.add({summed_in_switches, "nccl"});
+  return "for " + way;
 }
 
 namespace {
 
 constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
 constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
-constexpr AssumptionKind suggested_channels{
-    "{}: channels as the cluster suggests; no NVLS, no CollNet"};
+constexpr AssumptionKind suggested_channels{"{}: channels as the cluster suggests; no CollNet"};
 
 }  // namespace
 

@@ -56,7 +56,7 @@ constexpr ElementSize float_size(4);
 
 constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
 
-Scenario scenario_of(const Options& options) {
+Scenario scenario_with(const Options& options, const std::string& device) {
   ScenarioValues values = small_values();
   values.set_given(
       {{"cluster.preset", options.cluster},
@@ -66,7 +66,7 @@ Scenario scenario_of(const Options& options) {
        {"collective.library", options.library},
        {"collective.version", options.version},
        {"collective.protocol", options.protocol},
-       {"workload.device", options.device},
+       {"workload.device", device},
        {"collective.channels", options.channels},
        {"collective.chunk_size", options.chunk_size},
        {"collective.inner", options.inner},
@@ -75,6 +75,13 @@ Scenario scenario_of(const Options& options) {
        {"collective.server_placement", options.server_placement},
        {"simulation.fidelity", options.fidelity}});
   return scenario_of_options(values, options.shared.parsed_settings());
+}
+
+// On the GPUs that the cluster says it has.
+Scenario scenario_of(const Options& options) {
+  Scenario scenario = scenario_with(options, options.device);
+  const std::string& gpu = scenario.cluster.gpu;
+  return options.device.empty() && !gpu.empty() ? scenario_with(options, gpu) : scenario;
 }
 
 std::vector<Bytes> sizes_of(const Options& options) {
@@ -165,7 +172,7 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
   table.write(std::cout);
   const bool by_nccl =
       std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
-  if (by_nccl && options.device.empty()) {
+  if (by_nccl && options.device.empty() && scenario.cluster.gpu.empty()) {
     assumptions.add({unnamed_device, "nccl", {scenario.workload.device.name}});
   }
   auto sentences = assumptions.sentences();

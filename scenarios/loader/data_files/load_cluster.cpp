@@ -33,8 +33,9 @@ using settings::Time;
 using settings::value_of;
 
 // Of a preset's file.
-constexpr std::array<std::string_view, 7> preset_keys{
-    "schema", "name", "nodes", "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
+constexpr std::array<std::string_view, 8> preset_keys{
+    "schema",        "name",       "gpu",     "nodes",
+    "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
 
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
@@ -126,6 +127,9 @@ constexpr std::array cluster_table{
         "a shipped cluster, or a file of schema `paceline.cluster/1`; the other keys lie over it",
         "dgx1-v100"},
     Key{"name", settings::Text{"text"}, "the preset's", "what the report calls it", "ours"},
+    Key{"gpu", settings::Text{"a device"}, "the preset's",
+        "what `paceline collective` takes its GPUs for, where no --device says otherwise",
+        "h100-sxm5-80gb"},
     Key{"nodes", Count{1, nodes_max}, Cluster{}.nodes, "how many, without `gpus`"},
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
     Key{"intra_node", settings::Map{intra_node_keys}, "", "what joins the GPUs of a node"},
@@ -249,6 +253,7 @@ topology::Cluster load_cluster(Section section) {
     cluster.name = preset->text();
   }
   if (const auto name = section.field("name")) cluster.name = name->text();
+  if (const auto gpu = section.field("gpu")) cluster.gpu = gpu->text();
   cluster.nodes = section.get<std::uint32_t>("nodes");
   cluster.gpus_per_node = section.get<std::uint32_t>("gpus_per_node");
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {

@@ -184,6 +184,71 @@ TEST(NcclCall, PassesOverWhatIsNotToBeHad) {
             Protocol::ll);
 }
 
+// Nodes of eight H100 and NICs of 48 GB/s.
+Cluster of_hopper(std::uint32_t nodes) {
+  Cluster cluster = switched(nodes);
+  cluster.intra_node.bandwidth = BytesPerSecond(370.8e9);
+  cluster.network.bandwidth = BytesPerSecond(48e9);
+  return cluster;
+}
+
+Call on_hopper(const Cluster& cluster, Bytes size, const Fixed& fixed = {},
+               Collective collective = Collective::all_reduce) {
+  return Chooser(cluster, release, 9.0, fixed).choose(collective, size);
+}
+
+// A GPU's link carries each of nine shares: its own head's twice. NCCL's log of eight H100 has 8
+// channels of 40 GB/s, the speed below that it tries (NVIDIA/nccl issue 1197).
+TEST(NcclGroup, HasAHeadAGpuWhereSwitchesReduce) {
+  const Group one = group_of(of_hopper(1), release, 9.0);
+  EXPECT_EQ(one.nvls.channels, 8U);
+  EXPECT_DOUBLE_EQ(one.nvls.local.value(), 370.8e9 / 9);
+  EXPECT_DOUBLE_EQ(group_of(of_hopper(4), release, 9.0).nvls.remote.value(), 48e9);
+  EXPECT_EQ(group_of(of_hopper(1), release, 8.0).nvls.channels, 0U);  // of Ampere's switches
+  EXPECT_EQ(group_of(*of_hopper(1).with_gpus(2), release, 9.0).nvls.channels, 0U);
+  Cluster pcie = of_hopper(1);
+  pcie.intra_node.kind = IntraNodeKind::pcie;
+  EXPECT_EQ(group_of(pcie, release, 9.0).nvls.channels, 0U);
+}
+
+// In one node 8 x 41.2 x 0.85 x 7 / 8 x 2 GB/s of bus bandwidth where a ring has 370.8; over two,
+// 8 x 57.7 at most, where rings have what NVLink carries of those of 16 ranks.
+TEST(NcclCall, IsReducedInSwitchesWhereThatIsFaster) {
+  const Bytes large(1 << 30);
+  const Call one = on_hopper(of_hopper(1), large);
+  EXPECT_EQ(one.choice.algorithm, Algorithm::nvls);
+  EXPECT_TRUE(one.is_stand_in());
+  EXPECT_EQ(one.algorithm, "ring");
+  EXPECT_NEAR(one.wire.bytes, 370.8 / (8 * 370.8 / 9 * 0.85 * 7 / 8 * 2), 1e-9);
+  const Call two = on_hopper(of_hopper(2), large);
+  EXPECT_EQ(two.choice.algorithm, Algorithm::nvls_tree);
+  const Group group = group_of(of_hopper(2), release, 9.0);
+  EXPECT_NEAR(two.wire.bytes, group.ring.local.value() * group.ring.channels / (8 * 57.7e9), 1e-9);
+  EXPECT_EQ(on_hopper(of_hopper(1), Bytes(4096)).choice.algorithm, Algorithm::ring);
+  EXPECT_EQ(on_hopper(of_hopper(1), large, {}, Collective::all_gather).choice.algorithm,
+            Algorithm::ring);
+}
+
+// Its latency is NCCL's, 25 us in a node: the ring's hops count towards it.
+TEST(NcclCall, InSwitchesStartsAsLateAsTheRingsHopsLeave) {
+  const Call one = on_hopper(of_hopper(1), Bytes(1 << 30));
+  const Group group = group_of(of_hopper(1), release, 9.0);
+  const Cost cost = Tuning(group).cost(Collective::all_reduce, Algorithm::nvls, Protocol::simple);
+  EXPECT_NEAR(one.wire.start.value(), cost.latency.value() - 14 * 1e-6, 1e-12);
+  EXPECT_EQ(one.wire.local_hop, Seconds(0));
+}
+
+TEST(NcclCall, IsNotReducedInSwitchesWhereTheUserSaysSo) {
+  const Bytes large(1 << 30);
+  Fixed off;
+  off.has_nvls = false;
+  EXPECT_EQ(on_hopper(of_hopper(1), large, off).choice.algorithm, Algorithm::ring);
+  const Fixed nvls{Algorithm::nvls, std::nullopt};
+  EXPECT_EQ(on_hopper(of_hopper(1), Bytes(1 << 12), nvls).choice.algorithm, Algorithm::nvls);
+  EXPECT_EQ(call_on(switched(1), large, nvls).choice.algorithm, Algorithm::ring);  // not to be had
+  EXPECT_FALSE(on_hopper(of_hopper(1), large, nvls, Collective::all_gather).is_stand_in());
+}
+
 // On PCIe LL128 is not taken for safe, unless the user asks for it.
 TEST(NcclCall, TakesAProtocolThatIsAskedFor) {
   Cluster cluster = switched(1);

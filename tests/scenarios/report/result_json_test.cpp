@@ -149,7 +149,7 @@ TEST_F(ResultJson, ListsWhatWasAssumed) {
   const json assumed = result(text).at("points").at(0).at("assumed");
   ASSERT_EQ(assumed.size(), 4U);
   EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
-  EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no NVLS, no CollNet");
+  EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no CollNet");
   EXPECT_EQ(
       assumed.at(2),
       "ranks: compute of the slowest takes 3.3 % longer, with a spread of 3.2 % between ranks "

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,10 +38,9 @@ TEST(LibraryCalls, AreWhatNcclChoosesForEachSize) {
   CollectiveCall large = call_of(Collective::all_reduce, std::uint64_t{4} << 30);
   EXPECT_EQ(library.plan(large), "Simple");
   EXPECT_EQ(algorithm_of(large), "ring");
-  EXPECT_EQ(
-      library.assumptions().sentences(),
-      (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
-                                "nccl: channels as the cluster suggests; no NVLS, no CollNet"}));
+  EXPECT_EQ(library.assumptions().sentences(),
+            (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
+                                      "nccl: channels as the cluster suggests; no CollNet"}));
 }
 
 TEST(LibraryCalls, AreWhatTheScenarioFixes) {
@@ -55,6 +55,26 @@ TEST(LibraryCalls, AreWhatTheScenarioFixes) {
   ASSERT_EQ(library.assumptions().sentences().size(), 3U);
   EXPECT_EQ(library.assumptions().sentences()[0], "nccl 2.18: all_reduce by Ring LL");
   EXPECT_EQ(library.assumptions().sentences()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
+}
+
+// NVLS has no plan of its own, and the report says so.
+TEST(LibraryCalls, NameWhatARingStandsFor) {
+  const Scenario scenario =
+      scenario_of({{"cluster.preset", "dgx-h100"}, {"workload.device", "h100-sxm5-80gb"}});
+  LibraryCalls library(scenario);
+  CollectiveCall call = call_of(Collective::all_reduce, 1 << 30);
+  EXPECT_EQ(library.plan(call), "for NVLSTree Simple");
+  EXPECT_EQ(algorithm_of(call), "ring");
+  const auto sentences = library.assumptions().sentences();
+  EXPECT_EQ(std::ranges::count(sentences,
+                               "nccl: NVLS as rings whose links carry less, at the bandwidth that "
+                               "NCCL counts on"),
+            1);
+  const Scenario off = scenario_of({{"cluster.preset", "dgx-h100"},
+                                    {"workload.device", "h100-sxm5-80gb"},
+                                    {"collective.nvls", "false"}});
+  LibraryCalls without(off);
+  EXPECT_EQ(without.plan(call), "Simple");
 }
 
 // NCCL gets the same bandwidth from more channels, but each may carry only so much.
