@@ -94,10 +94,14 @@ RACKS = ["--set", "cluster.gpus_per_node=64", "--set", "cluster.network.nics_per
 # size of ABCI's with 8 GPUs and of bessemer's.
 LOGS = [
     Log("dgx1-v100", 2, "vtrain-v100-2gpu-1node.csv", "v100-sxm2-32gb"),
+    Log("dgx1-v100", 3, "vtrain-v100-3gpu-1node.csv", "v100-sxm2-32gb"),
     Log("dgx1-v100", 4, "vtrain-v100-4gpu-1node.csv", "v100-sxm2-32gb"),
+    Log("dgx1-v100", 7, "vtrain-v100-7gpu-1node.csv", "v100-sxm2-32gb"),
     Log("dgx1-v100", 8, "vtrain-v100-8gpu-1node.csv", "v100-sxm2-32gb"),
     Log("dgx-a100", 2, "vtrain-a100-2gpu-1node.csv", "a100-sxm4-80gb"),
+    Log("dgx-a100", 3, "vtrain-a100-3gpu-1node.csv", "a100-sxm4-80gb"),
     Log("dgx-a100", 4, "vtrain-a100-4gpu-1node.csv", "a100-sxm4-80gb"),
+    Log("dgx-a100", 6, "vtrain-a100-6gpu-1node.csv", "a100-sxm4-80gb"),
     Log("dgx-a100", 8, "vtrain-a100-8gpu-1node.csv", "a100-sxm4-80gb"),
     Log("dgx-a100", 4, "abci2-A100-SXM4-40GB-4gpu-1node.txt", "a100-sxm4-40gb", "--version", "2.8"),
     Log("dgx-a100", 8, "abci2-A100-SXM4-40GB-8gpu-1node.txt", "a100-sxm4-40gb", "--version", "2.8"),
@@ -118,6 +122,7 @@ LOGS = [
     Log("aws-p3dn-24xlarge", 2, "aws-2x-p3dn-1gpu-each-V100-efa.txt", "v100-sxm2-32gb",
         "--set", "cluster.gpus_per_node=1"),
     Log("azure-nd-h100-v5", 8, "azure-ND_H100_v5-8gpu-1node-busbw.md", "h100-sxm5-80gb", "--version", "2.18"),
+    Log("dgx-h100", 8, "azure-ND_H200_v5-8gpu-1node-busbw.md", "h200-sxm5-141gb", "--version", "2.20"),
     Log("dgx-h100", 16, "h100-2node-16gpu-8hca-ib.txt", "h100-sxm5-80gb"),
     Log("dgx-h100", 16, "h100-clusterB-2node-16gpu-ib400.txt", "h100-sxm5-80gb"),
     Log("dgx-h100", 16, "h100-clusterB-2node-16gpu-ib400-RING-minctas24.txt", "h100-sxm5-80gb", "--algorithm", "ring"),
