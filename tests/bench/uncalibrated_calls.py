@@ -199,10 +199,11 @@ def compare_presets(paceline, folder):
             of_preset += [mean(of_log)] if of_log else []
         print(f"{log.preset:18} {log.gpus:4} GPUs",
               *(f"{mean(p):5.2f} ({len(p):2})" if p else " " * 10 for p in parts), log.file)
-    print("\n| preset | logs | GPUs | below 64 KiB | from 64 KiB |\n|---|---|---|---|---|")
+    print("\n| preset | GPUs, logs | below 64 KiB | from 64 KiB |\n|---|---|---|---|")
     for preset, (logs, below, above) in presets.items():
         gpus = ", ".join(map(str, sorted({log.gpus for log in logs})))
-        print(f"| {preset} | {len(logs)} | {gpus} | {told(below)} | {told(above)} |")
+        count = f"{len(logs)} log{'s' if len(logs) > 1 else ''}"
+        print(f"| {preset} | {gpus}; {count} | {told(below)} | {told(above)} |")
 
 
 def main():
