@@ -77,8 +77,8 @@ Hop local_hop(const Group& group) {
 }
 
 // Of all heads together, of NCCL's count of a head's: one for each GPU of a node.
-Graph nvls_of(const Cluster& cluster, Architecture gpu) {
-  const std::uint32_t heads = cluster.gpus_per_node;
+Graph nvls_of(const Cluster& cluster, Release release, Architecture gpu) {
+  const std::uint32_t heads = std::min(cluster.gpus_per_node, release.channels_max());
   const bool has_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   if (gpu < Architecture::hopper || !has_switch || heads <= 2) return {};
   const topology::Network& network = cluster.network;
@@ -126,7 +126,7 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   group.gpu = architecture_of(compute_capability);
   group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
   group.ring = group.tree = {channels, all / channels, all / channels};
-  group.nvls = nvls_of(cluster, group.gpu);
+  group.nvls = nvls_of(cluster, release, group.gpu);
   group.has_ll128 = has_safe_ll128(cluster, release, compute_capability);
   return group;
 }

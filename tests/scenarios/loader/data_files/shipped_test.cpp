@@ -198,8 +198,9 @@ TEST(ShippedDevices, SayWhatTheyAssume) {
   EXPECT_EQ(assumed("a100-sxm4-40gb", Precision::tf32), "");
   EXPECT_EQ(assumed("a100-sxm4-40gb", Precision::fp32), "as v100-sxm2-16gb");
   EXPECT_EQ(assumed("v100-pcie-32gb", Precision::fp32), "");
-  for (const auto* name : {"h100-sxm5-80gb", "h200-sxm5-141gb", "rtx-3090", "rtx-2080-ti", "k80",
-                           "tesla-t4", "rtx-a6000", "rtx-3080", "rtx-4090", "mi250x-gcd"}) {
+  for (const auto* name :
+       {"h100-sxm5-80gb", "h200-sxm5-141gb", "rtx-3090", "rtx-2080-ti", "k80", "tesla-t4",
+        "rtx-a6000", "rtx-3080", "rtx-4090", "mi250x-gcd", "l40s", "b200-180gb", "gb200-186gb"}) {
     const auto device = loader::load_device(field(name));
     for (const auto* speed : {&device.fp32, &device.tf32, &device.fp16, &device.bf16}) {
       EXPECT_EQ(speed->assumed.empty(), speed->peak == FlopsPerSecond(0)) << name;
