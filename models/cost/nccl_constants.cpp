@@ -20,7 +20,7 @@ ByProtocol base_latency(Release release, Algorithm algorithm) {
     case Algorithm::collnet_direct:
     case Algorithm::collnet_chain:
       return release.minor <= 18 ? ByProtocol{6.8, 14.0, 0} : ByProtocol{};
-    case Algorithm::nvls: return {};  // in none of its formulas
+    case Algorithm::nvls:
     case Algorithm::nvls_tree: return simple_only(release.minor <= 18 ? 23.0 : 0.0);
     case Algorithm::pat: return simple_only(8.0);
   }

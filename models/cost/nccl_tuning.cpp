@@ -254,8 +254,10 @@ double Tuning::latency_us(Collective collective, Algorithm algorithm, Protocol p
       return base + 2 * (std::min(1.0, ranks_per_node - 1) * local + (ranks_per_node - 1) * 0.4) +
              remote;
     case Algorithm::collnet_chain: return base + 2 * (ranks_per_node - 1) * local + remote;
-    case Algorithm::nvls: return local + (one_node ? 0 : remote);
-    case Algorithm::nvls_tree: return base + local + 2 * depth * remote;
+    // 2.18 has the time of a node in the base, and a chain over nodes where later ones have a tree.
+    case Algorithm::nvls: return base + local + (one_node ? 0 : remote);
+    case Algorithm::nvls_tree:
+      return base + local + 2 * (release.minor <= 18 ? nodes - 1 : depth) * remote;
     case Algorithm::pat: return base + depth * remote / 3.5 + 2.8 * ranks;
   }
   PACELINE_UNREACHABLE("an algorithm outside the enumeration");

@@ -131,6 +131,12 @@ TEST(NcclTuning, KnowsSwitchesThatReduce) {
   node.nvls = node.ring;
   EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).first, 25, 1e-9);
   EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).second, 16 * 12 * 5.0 / 6, 1e-9);
+  node.release = {18};
+  EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).first, 23, 1e-9);
+  Group nodes = group(4, 8, 18);
+  nodes.nvls = nodes.ring;
+  EXPECT_NEAR(cost(nodes, Collective::all_reduce, Algorithm::nvls_tree).first, 23 + 2 * 3 * 19,
+              1e-9);
   node.release = {28};  // 16 * 12 * 0.85 * 15/16 * 2, to the buffer by 8/14
   EXPECT_NEAR(cost(node, Collective::all_reduce, Algorithm::nvls).second, 306 * 8.0 / 14, 1e-9);
   Group two = group(2, 8, 23);
