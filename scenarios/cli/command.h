@@ -43,6 +43,7 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 [[nodiscard]] Action attach_calibrate(CommandOptions& app);
 [[nodiscard]] Action attach_nccl(CommandOptions& app);
 [[nodiscard]] Action attach_topology(CommandOptions& app);
+[[nodiscard]] Action attach_list(CommandOptions& app);
 [[nodiscard]] Action attach_import(CommandOptions& app);
 Action attach_replay(CommandOptions& app);
 

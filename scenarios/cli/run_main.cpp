@@ -25,6 +25,8 @@ constexpr std::array rows{
             attach_collective},
     Command{"calibrate", "fit a cluster's collectives and links to logs and ping-pongs",
             attach_calibrate},
+    Command{"list", "the models, devices, presets, strategies and algorithms that are shipped",
+            attach_list},
     Command{"topology", "a cluster's file from nvidia-smi topo -m or NCCL's topology file",
             attach_topology},
     Command{"validate", "the error table over measured points of scenarios and logs",

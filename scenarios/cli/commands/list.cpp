@@ -1,0 +1,114 @@
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "models/collectives/registry.h"
+#include "models/shipped_file.h"
+#include "models/training/strategy.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+
+namespace paceline::cli {
+namespace list_command {
+
+struct Entry {
+  std::string name, summary;
+};
+
+// The first sentence of a shipped file's comment.
+std::string first_sentence(std::string_view text) {
+  std::string comment;
+  while (text.starts_with('#')) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    comment += text.substr(1, end - 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const std::size_t end = std::min(comment.find(". "), comment.find_last_not_of(" .") + 1);
+  return comment.substr(std::min<std::size_t>(1, comment.size()), end - 1);
+}
+
+std::vector<Entry> entries_of(std::span<const ShippedFile> files) {
+  std::vector<Entry> entries;
+  for (const ShippedFile& file : files) {
+    entries.push_back({std::string(file.name), first_sentence(file.text)});
+  }
+  return entries;
+}
+
+std::vector<Entry> models() { return entries_of(shipped_networks()); }
+std::vector<Entry> devices() { return entries_of(shipped_devices()); }
+std::vector<Entry> presets() { return entries_of(shipped_clusters()); }
+
+std::vector<Entry> strategies() {
+  std::vector<Entry> entries;
+  for (const training::Strategy* one : training::strategies()) {
+    entries.push_back({std::string(one->name), std::string(one->summary)});
+  }
+  return entries;
+}
+
+std::vector<Entry> algorithms() {
+  std::vector<Entry> entries;
+  for (const collectives::Algorithm& row : collectives::algorithms()) {
+    entries.push_back(
+        {fmt::format("{} {}", to_text(row.collective), row.name), std::string(row.summary)});
+  }
+  return entries;
+}
+
+struct Kind {
+  std::string_view name, summary;
+  std::vector<Entry> (*entries)();
+};
+
+constexpr std::array kinds{
+    Kind{"models", "networks, for workload.model", models},
+    Kind{"devices", "GPUs, for workload.device", devices},
+    Kind{"presets", "clusters, for cluster.preset and paceline collective", presets},
+    Kind{"strategies", "how gradients are reduced, for training.strategy", strategies},
+    Kind{"algorithms", "of collectives, for collective.algorithm", algorithms},
+};
+
+void write(std::ostream& out, const Kind& kind) {
+  const std::vector<Entry> entries = kind.entries();
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  fmt::print(out, "{}: {}\n", kind.name, kind.summary);
+  for (const Entry& entry : entries) {
+    fmt::print(out, "  {:<{}}  {}\n", entry.name, width, entry.summary);
+  }
+}
+
+int run(const std::string& wanted) {
+  const auto found = std::ranges::find(kinds, wanted, &Kind::name);
+  if (!wanted.empty() && found == kinds.end()) {
+    std::string names;
+    for (const Kind& kind : kinds)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+    throw InputError({"list", 0, 0}, fmt::format("has no {}", wanted), "it has " + names);
+  }
+  write_to("-", [&](std::ostream& out) {
+    for (const Kind& kind : kinds) {
+      if (!wanted.empty() && kind.name != wanted) continue;
+      if (wanted.empty() && &kind != kinds.data()) fmt::print(out, "\n");
+      write(out, kind);
+    }
+  });
+  return exit_done;
+}
+
+}  // namespace list_command
+
+Action attach_list(CommandOptions& app) {
+  auto wanted = std::make_shared<std::string>();
+  app.add_option("kind", *wanted,
+                 "models, devices, presets, strategies or algorithms; all unless given");
+  return [wanted] { return list_command::run(*wanted); };
+}
+
+}  // namespace paceline::cli
