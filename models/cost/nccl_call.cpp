@@ -197,11 +197,9 @@ topology::Wire Chooser::wire_in_switches(const Choice& choice) const {
   const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
   const Cost cost = tuning_.cost(Collective::all_reduce, algorithm, protocol);
   const Cost ring = tuning_.cost(Collective::all_reduce, Algorithm::ring, Protocol::simple);
-  const double hops = 2 * (group().ranks.value() - 1.0);
-  const double remote = group().nodes == 1 ? 0 : 2 * (group().nodes - 1.0);
-  const Seconds around = local_latency_ * (hops - remote) + remote_latency_ * remote;
   topology::Wire wire;
-  wire.start = std::max(Seconds(0), cost.latency - around);
+  wire.start = cost.latency;
+  wire.has_no_hops = true;
   wire.bytes = ring.bandwidth / cost.bandwidth;
   return wire;
 }

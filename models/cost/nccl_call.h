@@ -58,9 +58,9 @@ struct Call {
 // so the plan gets a chunk that suits it.
 //
 // NVLS and NVLSTree are no plans of their own: a ring stands for them, whose links carry as few
-// bytes for each of the buffer as NCCL has bandwidth more, and which starts so late that its hops
-// and the start are NCCL's latency. On links that other traffic shares that is too even: a ring
-// loads all NICs of a node for twice the buffer, a tree over two nodes once.
+// bytes for each of the buffer as NCCL has bandwidth more, and whose latency, NCCL's, comes before
+// its first message. On links that other traffic shares that is too even: a ring loads all NICs of
+// a node for twice the buffer, a tree over two nodes once.
 class Chooser {
  public:
   // What the user fixed with NCCL_ALGO, NCCL_PROTO, NCCL_MAX_NCHANNELS and NCCL_NVLS_ENABLE; the

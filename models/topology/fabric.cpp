@@ -129,6 +129,7 @@ Path Fabric::path(Rank from, Rank to, const Wire& wire) const {
   Path path = this->path(from, to);
   const bool stays = machine_of(from.value()) == machine_of(to.value());
   path.timing.latency += stays ? wire.local_hop : wire.remote_hop;
+  if (wire.has_no_hops) path.timing.latency = Seconds(0);
   return path;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/cost/nccl_constants.h"
+#include "models/shipped_file.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/loader/data_files/data_files.h"
@@ -82,6 +83,7 @@ class ClusterText {
                               traces::shown(name), file_.format));
     keys_.add("schema: paceline.cluster/1");
     keys_.add("name: \"" + quotable(std::filesystem::path(file_.path).stem().string()) + "\"");
+    if (has_shipped_device()) keys_.add("gpu: " + options_.device->name);
     keys_.add(fmt::format("gpus_per_node: {}", node_.gpus.size()));
     keys_.add("intra_node:");
     std::visit([&](const auto& shape) { add_shape(shape); }, shape_);
@@ -93,6 +95,11 @@ class ClusterText {
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& hint) const {
     throw InputError({file_.path, 0, 0}, what, hint);
+  }
+
+  [[nodiscard]] bool has_shipped_device() const {
+    return options_.device && std::ranges::find(shipped_devices(), options_.device->name,
+                                                &ShippedFile::name) != shipped_devices().end();
   }
 
   static std::string quotable(std::string_view text) {

@@ -13,9 +13,9 @@ struct NvlinkGeneration {
   std::uint32_t links;
 };
 constexpr std::array nvlink_generations{
-    NvlinkGeneration{100, 1000, 40.1, 18}, NvlinkGeneration{90, 99, 20.6, 18},
-    NvlinkGeneration{86, 86, 12, 4},       NvlinkGeneration{80, 89, 20, 12},
-    NvlinkGeneration{70, 79, 20, 6},       NvlinkGeneration{60, 69, 18, 4}};
+    NvlinkGeneration{100, 119, 40.1, 18}, NvlinkGeneration{90, 99, 20.6, 18},
+    NvlinkGeneration{86, 86, 12, 4},      NvlinkGeneration{80, 85, 20, 12},
+    NvlinkGeneration{70, 79, 20, 6},      NvlinkGeneration{60, 69, 18, 4}};
 
 const NvlinkGeneration* nvlink_generation(std::uint32_t sm) {
   for (const NvlinkGeneration& one : nvlink_generations) {

@@ -4,7 +4,7 @@
 ABCI's logs: prints, by log, the geometric mean of max(predicted/measured, measured/predicted) - 1
 over sizes of 1 KiB and more, with NCCL's choice and as one ring; then quantiles of measured over
 predicted, from which the interval of calls that no calibration covers is taken
-(scenarios/run/resolve.cpp).
+(scenarios/run/library_calls.cpp).
 
 --presets: the table of models/topology/presets/README.md, for each public log of machines that a
 preset describes the geometric mean of predicted/measured time below 64 KiB and from there on (and

@@ -35,15 +35,18 @@ collectives::AlgorithmOptions decode_options(const json& in) {
 }
 
 json encode(const topology::Wire& wire) {
-  return {{"bytes", wire.bytes},
-          {"start_s", wire.start},
-          {"local_hop_s", wire.local_hop},
-          {"remote_hop_s", wire.remote_hop}};
+  json out{{"bytes", wire.bytes},
+           {"start_s", wire.start},
+           {"local_hop_s", wire.local_hop},
+           {"remote_hop_s", wire.remote_hop}};
+  if (wire.has_no_hops) out["has_no_hops"] = true;
+  return out;
 }
 
 topology::Wire decode_wire(const json& in) {
   return {member<double>(in, "bytes"), member<Seconds>(in, "start_s"),
-          member<Seconds>(in, "local_hop_s"), member<Seconds>(in, "remote_hop_s")};
+          member<Seconds>(in, "local_hop_s"), member<Seconds>(in, "remote_hop_s"),
+          in.contains("has_no_hops") && member<bool>(in, "has_no_hops")};
 }
 
 // How a call is carried out, beside what it does. Nothing for one that is unplanned.

@@ -38,8 +38,8 @@ using cost::nccl::Release;
 using cost::nccl::Tuning;
 
 struct Options {
-  std::string version = fmt::format("2.{}", Release::unless_said), gpu = "ampere",
-              processor = "intel", link = "nvlink";
+  std::string version = fmt::format("2.{}", Release::unless_said), gpu = "", processor = "intel",
+              link = "nvlink";
   std::string cluster, gpus, local, remote, network_latency = "0us";
   std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0, nvls_channels = 0, collnet_channels = 0;
   bool plain_tree = false, different_channels = false, no_ll128 = false;
@@ -91,10 +91,15 @@ Group group_on_cluster(const Options& options, Release release, Architecture gpu
   ScenarioValues values = small_values();
   values.set_given({{"cluster.preset", options.cluster}, {"gpus", options.gpus}});
   const topology::Cluster cluster = scenario_of_options(values, {}).cluster;
+  double capability = capability_of(gpu);
+  if (options.gpu.empty() && !cluster.gpu.empty()) {
+    values.set_given({{"workload.device", cluster.gpu}});
+    capability = scenario_of_options(values, {}).workload.device.compute_capability;
+  }
   if (cluster.ranks() < RankCount(2)) {
     throw InputError({"--gpus", 0, 0}, "one GPU sends nothing", "write 2 or more");
   }
-  return cost::nccl::group_of(cluster, release, capability_of(gpu));
+  return cost::nccl::group_of(cluster, release, capability);
 }
 
 // As the other options describe it.
@@ -139,7 +144,7 @@ Graph with_channels(Graph graph, std::uint32_t channels) {
 
 Group group_of(const Options& options) {
   const Release release = Release::nearest(minor_of(options.version));
-  const auto gpu = word("--gpu", options.gpu, architectures);
+  const auto gpu = word("--gpu", options.gpu.empty() ? "ampere" : options.gpu, architectures);
   Group group = options.cluster.empty() ? described_group(options, release, gpu)
                                         : group_on_cluster(options, release, gpu);
   group.processor = word("--processor", options.processor, processors);
@@ -150,9 +155,9 @@ Group group_of(const Options& options) {
   if (options.collnet_channels > channels_max) {
     refuse("--collnet-channels", options.collnet_channels, "write 1 to 64");
   }
-  group.nvls = with_channels(group.ring, options.nvls_channels);
+  if (options.nvls_channels > 0) group.nvls = with_channels(group.ring, options.nvls_channels);
   group.collnet = with_channels(group.ring, options.collnet_channels);
-  group.has_nvswitch = options.nvls_channels > 0 || options.collnet_channels > 0;
+  group.has_nvswitch = group.nvls.channels > 0 || options.collnet_channels > 0;
   if (options.no_ll128) group.has_ll128 = false;
   return group;
 }
@@ -210,7 +215,7 @@ constexpr AssumptionKind own_model{
     "long"};
 constexpr AssumptionKind one_graph{"one graph for {}; no SHARP, no NVLS"};
 constexpr AssumptionKind one_graph_for_all{
-    "one graph for {}, and its bandwidths for NVLS and SHARP"};
+    "one graph for {}, with --nvls-channels and --collnet-channels its bandwidths for those too"};
 constexpr AssumptionKind suggested_channels{"{} channels of {} as the cluster suggests"};
 
 Assumptions assumptions_of(const Options& options, const Group& group) {
@@ -346,11 +351,13 @@ Action attach_nccl(CommandOptions& app) {
   app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps")
       .excludes(cluster);
   app.add_option("--nvls-channels", options->nvls_channels,
-                 "where NVSwitches reduce (NVLS), with the rings' bandwidths; 0 by default");
+                 "where NVSwitches reduce (NVLS), with the rings' bandwidths; by default as the "
+                 "cluster and --gpu have it, or none");
   app.add_option("--collnet-channels", options->collnet_channels,
                  "where network switches reduce (SHARP), likewise");
   app.add_option("--remote", options->remote, "between nodes; default: the same").excludes(cluster);
-  app.add_option("--gpu", options->gpu, "volta, ampere, hopper or blackwell");
+  app.add_option("--gpu", options->gpu,
+                 "volta, ampere, hopper or blackwell; by default the cluster's, or ampere");
   app.add_option("--processor", options->processor, "intel (and others) or amd");
   app.add_option("--link", options->link, "inside a node: nvlink or pci").excludes(cluster);
   app.add_option("--network-latency", options->network_latency,

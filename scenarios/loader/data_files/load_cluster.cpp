@@ -128,7 +128,8 @@ constexpr std::array cluster_table{
         "dgx1-v100"},
     Key{"name", settings::Text{"text"}, "the preset's", "what the report calls it", "ours"},
     Key{"gpu", settings::Text{"a device"}, "the preset's",
-        "what `paceline collective` takes its GPUs for, where no --device says otherwise",
+        "the shipped one that `paceline collective` and `paceline nccl` take, where no option says "
+        "otherwise",
         "h100-sxm5-80gb"},
     Key{"nodes", Count{1, nodes_max}, Cluster{}.nodes, "how many, without `gpus`"},
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
@@ -253,7 +254,13 @@ topology::Cluster load_cluster(Section section) {
     cluster.name = preset->text();
   }
   if (const auto name = section.field("name")) cluster.name = name->text();
-  if (const auto gpu = section.field("gpu")) cluster.gpu = gpu->text();
+  if (const auto gpu = section.field("gpu")) {
+    cluster.gpu = gpu->text();
+    if (std::ranges::find(shipped_devices(), cluster.gpu, &ShippedFile::name) ==
+        shipped_devices().end()) {
+      gpu->fail("is no shipped device", "`paceline list devices` has them");
+    }
+  }
   cluster.nodes = section.get<std::uint32_t>("nodes");
   cluster.gpus_per_node = section.get<std::uint32_t>("gpus_per_node");
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {

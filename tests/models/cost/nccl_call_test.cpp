@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/topology/fabric.h"
+
 namespace paceline::cost::nccl {
 namespace {
 
@@ -229,13 +231,17 @@ TEST(NcclCall, IsReducedInSwitchesWhereThatIsFaster) {
             Algorithm::ring);
 }
 
-// Its latency is NCCL's, 25 us in a node: the ring's hops count towards it.
-TEST(NcclCall, InSwitchesStartsAsLateAsTheRingsHopsLeave) {
-  const Call one = on_hopper(of_hopper(1), Bytes(1 << 30));
-  const Group group = group_of(of_hopper(1), release, 9.0);
-  const Cost cost = Tuning(group).cost(Collective::all_reduce, Algorithm::nvls, Protocol::simple);
-  EXPECT_NEAR(one.wire.start.value(), cost.latency.value() - 14 * 1e-6, 1e-12);
-  EXPECT_EQ(one.wire.local_hop, Seconds(0));
+// NCCL's latency: 25 us in a node, and 2 x 14 for each doubling of nodes. The ring's hops add none.
+TEST(NcclCall, InSwitchesHasItsLatencyInFront) {
+  for (const auto& [nodes, latency] : {std::pair{1U, 25.0}, {2U, 53.0}, {16U, 137.0}}) {
+    const Call call =
+        on_hopper(of_hopper(nodes), Bytes(std::uint64_t{8} << 30),
+                  {nodes == 1 ? Algorithm::nvls : Algorithm::nvls_tree, std::nullopt});
+    EXPECT_NEAR(call.wire.start.value(), latency * 1e-6, 1e-12) << nodes;
+    EXPECT_TRUE(call.wire.has_no_hops);
+    EXPECT_EQ(topology::Fabric(of_hopper(nodes)).path(Rank(0), Rank(1), call.wire).timing.latency,
+              Seconds(0));
+  }
 }
 
 TEST(NcclCall, IsNotReducedInSwitchesWhereTheUserSaysSo) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/scenarios/process.h"
@@ -141,6 +142,22 @@ TEST(Nccl, SaysWhatIsWrong) {
     const Ended ended = paceline(arguments, folder.path());
     EXPECT_EQ(ended.exit_code, 2) << bad.line;
     EXPECT_EQ(ended.err, "paceline: " + bad.line + "\n");
+  }
+}
+
+// 25 us in a node and 2 x 14 for each doubling of nodes, on any way to the simulator, and a small
+// message beside it: the ring that stands for NVLSTree has no hops.
+TEST(Nccl, SimulatesNvlsTreeWithItsLatency) {
+  const Folder folder;
+  for (const auto& [gpus, latency] : {std::pair{"16", 53e-6}, {"128", 137e-6}}) {
+    const Ended ended =
+        paceline({"collective", "dgx-h100", "--gpus", gpus, "--algorithm", "nvls_tree", "--min",
+                  "4KiB", "--max", "4KiB", "--json", "-", "--quiet"},
+                 folder.path());
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const auto row = json::parse(ended.out).at("rows").at(0);
+    EXPECT_EQ(row.at("protocol"), "for NVLSTree Simple");
+    EXPECT_NEAR(row.at("time_s").get<double>(), latency, 1e-6) << gpus;
   }
 }
 

@@ -32,6 +32,7 @@ TEST(Topology, PrintsTheClusterWithoutAName) {
                                folder.path());
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(ended.err, "");
+  EXPECT_NE(ended.out.find("\ngpu: v100-sxm2-16gb\n"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\n  kind: nvlink_mesh\n"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\n    - [0, 1, 1, 2, 2, 0, 0, 0]\n"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\n  bandwidth: 25Gbps\n"), std::string::npos) << ended.out;
