@@ -45,8 +45,9 @@ void StepRun::start(Actor actor, OperationId id) {
     entry->second = {runs_.back().get(), static_cast<Actor>(actors_.size())};
   }
   CollectiveRun* run = entry->second.run;
-  if (table.start > Seconds(0)) {
-    network_.at(network_.now() + table.start, [run, actor] { run->join(actor); });
+  const Seconds before = table.start + call_of(operation)->held;
+  if (before > Seconds(0)) {
+    network_.at(network_.now() + before, [run, actor] { run->join(actor); });
   } else {
     run->join(actor);
   }

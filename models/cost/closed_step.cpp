@@ -86,7 +86,9 @@ class ClosedStep {
         schedulers_[r].finish(id, starts[r] + *time * part);
       }
     } else {
-      const auto ends = ends_of(operation, *call_of(operation), starts);
+      const CollectiveCall& call = *call_of(operation);
+      for (Seconds& start : starts) start += call.held;
+      const auto ends = ends_of(operation, call, starts);
       for (std::uint32_t r = 0; r < endpoints_; ++r) schedulers_[r].finish(id, ends[r]);
     }
   }

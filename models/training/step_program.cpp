@@ -107,6 +107,9 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   if (!operation.rank_parts.empty()) return "is a call that ranks have parts of";
   const auto& call = std::get<CollectiveCall>(operation.work);
   if (call.element_size == ElementSize(0)) return "has elements of no size";
+  if (!std::isfinite(call.held.value()) || call.held < Seconds(0)) {
+    return "is held for no possible time";
+  }
   if (call.count.value() > bytes_max / call.element_size.value()) {
     return "is of more bytes than can be counted";
   }

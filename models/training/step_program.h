@@ -103,6 +103,8 @@ struct CollectiveCall {
   // make: it keeps the time of the trace.
   bool is_untold = false;
   Group group = Group::all;
+  // How long compute beside it keeps each rank from its first message, once it has joined.
+  Seconds held = {};
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
   [[nodiscard]] const SimulatedCall* simulated() const { return std::get_if<SimulatedCall>(&how); }
@@ -110,7 +112,7 @@ struct CollectiveCall {
   // Of a call that is simulated, or will be; null of others.
   [[nodiscard]] const collectives::AlgorithmOptions* options() const;
 
-  // By what is simulated, whatever its range: tables of calls are keyed by it.
+  // By what is simulated, whatever its range and what holds it: tables of calls are keyed by it.
   friend std::partial_ordering operator<=>(const CollectiveCall& a, const CollectiveCall& b) {
     return std::tie(a.collective, a.count, a.element_size, a.root, a.group, a.how) <=>
            std::tie(b.collective, b.count, b.element_size, b.root, b.group, b.how);

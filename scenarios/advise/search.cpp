@@ -44,24 +44,48 @@ double Variants::throughput_of(const Choice& choice) {
   return made.outcome->predicted_throughput().value();
 }
 
+namespace {
+
+constexpr std::size_t kept_most = 4;
+
+// The quickest of them, quickest first; of those that differ by rounding the first.
+std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all) {
+  constexpr double rounding = 1e-6;
+  std::vector<Choice> kept;
+  std::vector<Choice> left;
+  for (const Choice& one : all) {
+    if (std::ranges::find(left, one) == left.end()) left.push_back(one);
+  }
+  while (!left.empty() && kept.size() < kept_most) {
+    double best = 0;
+    for (const Choice& one : left) best = std::max(best, variants.throughput_of(one));
+    const auto first = std::ranges::find_if(left, [&](const Choice& one) {
+      return variants.throughput_of(one) * (1 + rounding) >= best;
+    });
+    kept.push_back(*first);
+    left.erase(first);
+  }
+  return kept;
+}
+
+}  // namespace
+
 Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& along) {
-  constexpr double gain_least = 1e-6;  // less is rounding
-  double best = variants.throughput_of(start);
-  for (bool has_gained = true; has_gained;) {
-    has_gained = false;
+  std::vector<Choice> kept{std::move(start)};
+  std::vector<Choice> before;
+  while (kept != before) {
+    before = kept;
     for (const std::size_t axis : along) {
-      Choice tried = start;
-      for (std::size_t candidate = 0; candidate < variants.axes()[axis].size(); ++candidate) {
-        tried[axis] = candidate;
-        const double throughput = variants.throughput_of(tried);
-        if (throughput <= best * (1 + gain_least)) continue;
-        best = throughput;
-        start[axis] = candidate;
-        has_gained = true;
+      std::vector<Choice> tried = kept;
+      for (Choice choice : kept) {
+        for (choice[axis] = 0; choice[axis] < variants.axes()[axis].size(); ++choice[axis]) {
+          tried.push_back(choice);
+        }
       }
+      kept = quickest(variants, tried);
     }
   }
-  return start;
+  return kept.front();
 }
 
 }  // namespace paceline::advise

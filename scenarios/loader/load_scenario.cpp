@@ -53,12 +53,16 @@ constexpr std::array scenario_table{
     Key{"contention",
         settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100"},
         settings::automatic,
-        "how compute slows down beside collectives. auto: with `library: nccl` as assumed+0.1 "
-        "(scenarios/run/overheads.h), else off; assumed: by the multiprocessors that NCCL's "
+        "how compute slows down beside collectives. auto: with `library: nccl` as assumed, "
+        "else off; assumed: by the multiprocessors that NCCL's "
         "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
         "a factor that was fitted or measured; measured: a factor that is fitted to the points "
         "marked `fitted: true`",
         "1.3"},
+    Key{"call_contention", settings::Number{1, 100}, settings::automatic,
+        "how many times as long a collective takes while a rank computes beside it. auto: with "
+        "`library: nccl`, where `contention` is auto or assumed, what measured runs suggest "
+        "(scenarios/run/overheads.h), else 1"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
     Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},
@@ -182,6 +186,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const Section other_jobs = file.below("other_jobs");
   scenario.other_jobs = load_other_jobs(other_jobs);
   scenario.contention = load_contention(file);
+  scenario.contention.calls = file.find<double>("call_contention");
   if (scenario.traced && scenario.contention.assumed) {
     throw InputError(scenario.contention.where,
                      "contention is assumed by a device's memory, and a trace tells none",

@@ -57,13 +57,15 @@ struct RealSettings {
   Seconds timeout{30.0};  // of every wait of one rank for another
 };
 
-// How compute slows down beside collectives (scenarios/run/contention.h).
+// How compute and collectives slow each other down (scenarios/run/contention.h).
 struct Contention {
   bool automatic = true;  // as measured runs suggest, where they do (scenarios/run/overheads.h)
   bool assumed = false;   // by their channels and memory traffic
   double more = 0;        // than that assumes
   bool measured = false;  // fitted to measured points that are marked for it
-  double slowdown = 1;    // 1: it does not, or what is assumed or fitted
+  double slowdown = 1;    // of compute; 1: it does not, or what is assumed or fitted
+  // Of collectives. nullopt: as measured runs suggest (scenarios/run/overheads.h).
+  std::optional<double> calls = std::nullopt;
   Location where = {};    // the file says so
 };
 

@@ -133,7 +133,7 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
     } else {
       // What was measured is not this any more, whatever the value; but for how it is predicted.
       if (target.rfind("simulation.", 0) != 0 && target != "contention" &&
-          target != "ranks.spread") {
+          target != "call_contention" && target != "ranks.spread") {
         changes_the_measured = true;
       }
       settings.insert_or_assign(target, std::move(field));

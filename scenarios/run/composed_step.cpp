@@ -30,6 +30,7 @@ ResolvedPoint composed_step(const PreparedPoint& prepared, const Result& predict
     auto* call = call_of(operation);
     if (call == nullptr) continue;
     call->how = training::KnownCall{calls[next++].together(), "predicted"};
+    call->held = Seconds(0);  // in that time
     call->root = Rank(0);
   }
   return point;

@@ -1,5 +1,6 @@
 #include "scenarios/run/contention.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/contract.h"
@@ -12,6 +13,39 @@ namespace paceline {
 namespace {
 
 using Busy = stats::IntervalSet<Seconds>;
+
+// Of a host's thread, not of a GPU: neither slowed down by collectives nor in their way.
+bool is_of_host(training::OperationKind kind) {
+  return kind == training::OperationKind::launch || kind == training::OperationKind::wait;
+}
+
+// When a rank's GPU computes.
+Busy computing(const training::StepProgram& program, const std::vector<Span>& spans) {
+  std::vector<Busy::Interval> found;
+  for (std::size_t id = 0; id < spans.size(); ++id) {
+    if (spans[id].call() != nullptr || is_of_host(program.operations[id].kind)) continue;
+    found.push_back({spans[id].start(), spans[id].end()});
+  }
+  return Busy(std::move(found));
+}
+
+// How much later than after `alone` something ends that takes `slowdown` times as long in `busy`.
+Seconds held_up(const Busy& busy, Seconds start, Seconds alone, double slowdown) {
+  Seconds at = start;
+  Seconds left = alone;
+  for (const Busy::Interval& slow : busy.intervals()) {
+    if (slow.end <= at) continue;
+    const Seconds quick = std::max(slow.start - at, Seconds(0));
+    if (left <= quick) break;
+    left -= quick;
+    at += quick;
+    const Seconds done = std::min(left, (slow.end - at) / slowdown);
+    left -= done;
+    at += done * slowdown;
+    if (left <= Seconds(0)) break;
+  }
+  return at + left - start - alone;
+}
 
 // When any collective is under way for a rank.
 Busy communicating(const std::vector<Span>& spans) {
@@ -53,37 +87,67 @@ std::vector<Seconds> contended_times(const training::StepProgram& program, const
     const auto* alone = std::get_if<Seconds>(&program.operations[id].work);
     if (alone == nullptr) continue;
     times[id] = *alone;
-    const training::OperationKind kind = program.operations[id].kind;
-    // Of a host's thread, not of a GPU.
-    if (kind == training::OperationKind::launch || kind == training::OperationKind::wait) continue;
+    if (is_of_host(program.operations[id].kind)) continue;
     // Of the time beside collectives, 1 / slowdown would have been enough.
     times[id] = *alone + shared[id] * ((1 - 1 / slowdown) / ranks);
   }
   return times;
 }
 
-void set_compute_times(training::StepProgram& program, const std::vector<Seconds>& times) {
-  PACELINE_EXPECTS(times.size() == program.operations.size());
+std::vector<Seconds> held_calls(const training::StepProgram& program, const StepTrace& trace,
+                                const std::vector<Seconds>& alone, double slowdown) {
+  PACELINE_EXPECTS(slowdown >= 1);
+  std::vector<Seconds> held(program.operations.size());
+  std::vector<Seconds> joined(program.operations.size());
+  std::vector<Busy> compute;
+  for (const RankClass& members : trace.classes) {
+    const std::vector<Span> spans = spans_of(trace, members);
+    for (std::size_t id = 0; id < spans.size(); ++id) {
+      joined[id] = std::max(joined[id], spans[id].start());
+    }
+    compute.push_back(computing(program, spans));
+  }
+  std::size_t next = 0;
+  for (std::size_t id = 0; id < program.operations.size(); ++id) {
+    if (call_of(program.operations[id]) == nullptr) continue;
+    const Seconds time = alone[next++];
+    for (const Busy& busy : compute) {
+      held[id] = std::max(held[id], held_up(busy, joined[id], time, slowdown));
+    }
+  }
+  return held;
+}
+
+void ContendedStep::apply_to(training::StepProgram& program) const {
+  PACELINE_EXPECTS(times.size() == program.operations.size() && held.size() == times.size());
   for (std::size_t id = 0; id < times.size(); ++id) {
     if (auto* time = std::get_if<Seconds>(&program.operations[id].work)) *time = times[id];
+    if (auto* call = call_of(program.operations[id])) call->held = held[id];
   }
 }
 
-std::vector<Seconds> settled_times(const PreparedPoint& alone, const Result& predicted,
-                                   double slowdown) {
-  // Each pass changes the times by a fraction of what the one before did.
+ContendedStep settled_step(const PreparedPoint& alone, const Result& predicted,
+                           SideBySide slowdown) {
+  // Each pass changes the times by a fraction of what the one before did; the first counts calls
+  // as quick as alone.
   constexpr int passes = 4;
   const training::StepProgram& program = alone.point.program;
-  std::vector<Seconds> times = contended_times(program, predicted.trace, slowdown);
+  std::vector<Seconds> calls;
+  for (const CallTimes& call : calls_of(predicted.trace)) calls.push_back(call.together());
+  const auto step_of = [&](const StepTrace& trace) {
+    return ContendedStep{contended_times(program, trace, slowdown.compute),
+                         held_calls(program, trace, calls, slowdown.calls)};
+  };
+  ContendedStep step = step_of(predicted.trace);
   const ResolvedPoint composed = composed_step(alone, predicted);
   for (int pass = 1; pass < passes; ++pass) {
     ResolvedPoint point = composed;
-    set_compute_times(point.program, times);
+    step.apply_to(point.program);
     StepTrace trace = cost::predict_closed(std::move(point)).trace;
     for (RankClass& members : trace.classes) members.ranks = members_of(members, predicted.trace);
-    times = contended_times(program, trace, slowdown);
+    step = step_of(trace);
   }
-  return times;
+  return step;
 }
 
 double assumed_slowdown(const Result& predicted, RankCount ranks, const workload::Device& device,

@@ -19,14 +19,34 @@ namespace paceline {
 [[nodiscard]] std::vector<Seconds> contended_times(const training::StepProgram& program,
                                                    const StepTrace& trace, double slowdown);
 
-// The program with those times. Precondition: one for each operation.
-void set_compute_times(training::StepProgram& program, const std::vector<Seconds>& times);
+// By operation of a program, how long compute holds up each call (CollectiveCall::held) that takes
+// `alone` by itself, from when all ranks have joined it, and `slowdown` times as long while a rank
+// computes; of the rank that is held up the longest. (Measured: 1.2 to 2 beside matrix products on
+// V100s and others, nccl issues 205, 1433, coconet issue 6.) Compute has a time of 0 here.
+// Preconditions as above; a time for each call, in the program's order.
+[[nodiscard]] std::vector<Seconds> held_calls(const training::StepProgram& program,
+                                              const StepTrace& trace,
+                                              const std::vector<Seconds>& alone, double slowdown);
 
-// Those times when they are found anew from the step that they lead to, until that changes nothing:
+// How many times as long as alone each takes beside the other, 1 or more.
+struct SideBySide {
+  double compute = 1;
+  double calls = 1;
+};
+
+// What that makes of a program, by operation: compute's times, and how long its calls are held.
+struct ContendedStep {
+  std::vector<Seconds> times, held;
+
+  // Precondition: of this program.
+  void apply_to(training::StepProgram& program) const;
+};
+
+// Both when they are found anew from the step that they lead to, until that changes nothing:
 // compute that takes longer lies beside more of a collective. `predicted` is without contention;
 // the steps on the way are composed of its calls (composed_step.h), not simulated.
-[[nodiscard]] std::vector<Seconds> settled_times(const PreparedPoint& alone,
-                                                 const Result& predicted, double slowdown);
+[[nodiscard]] ContendedStep settled_step(const PreparedPoint& alone, const Result& predicted,
+                                         SideBySide slowdown);
 
 // The slowdown that channels and the memory traffic of its collectives suggest: 1 + c / m + 3 r /
 // b. Each of c channels holds one of the device's m multiprocessors, and each byte on the wire, r a

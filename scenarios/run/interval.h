@@ -28,7 +28,7 @@ struct IntervalWidths {
 
 // Chosen on all sources of scenarios/library (left_out_intervals.h).
 inline constexpr IntervalWidths interval_widths{
-    .faster = 0.01, .faster_by_share = 0.5, .slower = 0.06, .slower_by_share = 0.1, .calls = 0.4};
+    .faster = 0.02, .faster_by_share = 0.5, .slower = 0.04, .slower_by_share = 0.3, .calls = 0.1};
 
 // How far each part may move a predicted step, likewise: all compute, and then all calls, at the
 // ends of their intervals; and the step as a whole, at both ends. Scenarios that are compared share

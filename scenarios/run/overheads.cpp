@@ -24,7 +24,11 @@ Contention contention_of(const Scenario& scenario) {
   Contention contention = scenario.contention;
   if (contention.automatic && has_gpu_overheads(scenario)) {
     contention.assumed = true;
-    contention.more = gpu_contention;
+  }
+  // A factor that was fitted has the rest in it.
+  const bool is_open = contention.automatic || contention.assumed;
+  if (!contention.calls) {
+    contention.calls = is_open && has_gpu_overheads(scenario) ? gpu_call_contention : 1;
   }
   return contention;
 }

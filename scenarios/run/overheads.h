@@ -7,14 +7,12 @@
 namespace paceline {
 
 // What makes steps of several GPUs longer than their dependencies do, where the scenario leaves it
-// open. Both numbers are what all sources of scenarios/library choose, and each source's others as
+// open. These numbers are what all sources of scenarios/library choose, and each source's others as
 // well (tests/bench/left_out.sh); what they are worth is in scenarios/library/README.md.
 
-// How much longer, of what it takes alone, compute beside NCCL's collectives takes than their
-// channels and memory traffic tell (contention.h): on an H100 0.03 to 0.06 with one channel that
-// moves nothing (tests/gpu/RESULTS.md); and what else of hiding is not free, as calls that wait for
-// kernels under way, and that compute slows down.
-inline constexpr double gpu_contention = 0.1;
+// How many times as long NCCL's collectives take while a GPU computes: its kernels read and write
+// memory beside others', and start when those leave room (contention.h, held_calls).
+inline constexpr double gpu_call_contention = 1.2;
 
 // Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
 // deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
@@ -27,7 +25,7 @@ inline constexpr double gpu_spread = 0.032;
 // that of a trace of several ranks has both in it.
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
-// The scenario's contention, or that of channels and memory traffic (contention.h).
+// The scenario's contention, or that of channels and memory traffic (contention.h); with `calls`.
 [[nodiscard]] Contention contention_of(const Scenario& scenario);
 
 // Of NCCL, between all GPUs of the scenario's cluster, about; 0 with other libraries or one GPU.

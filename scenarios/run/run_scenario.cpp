@@ -20,14 +20,14 @@ namespace paceline {
 namespace {
 
 constexpr AssumptionKind slowed{"{}: compute beside a collective takes {} times as long"};
+constexpr AssumptionKind slowed_calls{"{}: a collective beside compute takes {} times as long"};
 constexpr AssumptionKind unsettled{
     "{}: what is reduced together depends on times that depend on it, and {} passes did not settle "
     "it: the step is of the last, its interval of all"};
 constexpr AssumptionKind settled_alone{
     "{}: what is reduced together is decided by compute that is not slowed"};
 constexpr AssumptionKind slowed_by_traffic{
-    "{}: compute beside a collective takes {} times as long, by channels and memory traffic, and "
-    "{} more"};
+    "{}: compute beside a collective takes {} times as long, by channels and memory traffic{}"};
 
 PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
   const std::size_t point = prepared.point.id;
@@ -128,11 +128,10 @@ class Run {
     const bool is_fitted = alone->contention.measured;
     if (state == nullptr && !is_fitted) return alone;
     auto made = std::make_shared<PreparedPoint>(*alone);
-    if (state != nullptr) set_compute_times(made->point.program, state->times);
-    if (is_fitted) {
-      if (fitted_assumption_) made->assumptions.add(*fitted_assumption_);
-    } else {
-      made->assumptions.add(state->assumption);
+    if (state != nullptr) state->step.apply_to(made->point.program);
+    if (is_fitted && fitted_assumption_) made->assumptions.add(*fitted_assumption_);
+    if (state != nullptr) {
+      for (const Assumption& said : state->assumptions) made->assumptions.add(said);
     }
     if (made->is_forecast) made->assumptions.add({settled_alone, "engine"});
     return made;
@@ -210,8 +209,8 @@ class Run {
   }
 
   struct Contended {
-    Assumption assumption;
-    std::vector<Seconds> times;
+    std::vector<Assumption> assumptions;
+    ContendedStep step;
   };
 
   // A point that is predicted again and again, until its strategy decides as before.
@@ -264,27 +263,44 @@ class Run {
     const double given = contention.measured ? fitted_slowdown_ : contention.slowdown;
     const Result& predicted = *outcomes_[point].predicted;
     if (outcomes_[point].calls_predicted.empty()) return false;
-    if (!contention.assumed && given <= 1) return false;
+    if (!contention.assumed && given <= 1 && *contention.calls <= 1) return false;
     if (contended_.erase(point) > 0) return false;  // this was with contention
     const RankCount ranks = job_cluster(alone->point).ranks();
     const double slowdown =
         contention.assumed
             ? assumed_slowdown(predicted, ranks, alone->device, alone->channels) + contention.more
             : given;
-    // A trace's device tells neither multiprocessors nor memory: then they are no reason.
-    const bool is_by_traffic = contention.assumed && slowdown > 1 + contention.more;
-    std::vector<std::string> figures{fmt::format("{:.2f}", slowdown)};
-    if (is_by_traffic) figures.push_back(fmt::format("{:.2g}", contention.more));
-    Assumption said(is_by_traffic ? slowed_by_traffic : slowed, "contention", std::move(figures));
     contended_.emplace(point,
-                       Contended{std::move(said), settled_times(*alone, predicted, slowdown)});
+                       Contended{sentences_of(contention, slowdown),
+                                 settled_step(*alone, predicted, {slowdown, *contention.calls})});
     return true;
+  }
+
+  static std::vector<Assumption> sentences_of(const Contention& contention, double slowdown) {
+    std::vector<Assumption> said;
+    const auto say = [&](const AssumptionKind& kind, std::vector<std::string> figures) {
+      said.emplace_back(kind, "contention", std::move(figures));
+    };
+    const std::string factor = fmt::format("{:.2f}", slowdown);
+    // A trace's device tells neither multiprocessors nor memory: then they are no reason.
+    if (contention.assumed && slowdown > 1 + contention.more) {
+      const std::string more =
+          contention.more > 0 ? fmt::format(", and {:.2g} more", contention.more) : "";
+      say(slowed_by_traffic, {factor, more});
+    } else if (slowdown > 1 && !contention.measured) {
+      say(slowed, {factor});
+    }
+    if (*contention.calls > 1) say(slowed_calls, {fmt::format("{:.2f}", *contention.calls)});
+    return said;
   }
 
   // Whether the point is to be predicted again.
   bool take(traces::Reply reply, std::size_t point) {
     PointOutcome& outcome = outcomes_[point];
     take_reply(std::move(reply), file_.path(), *contended(point), outcome);
+    if (outcome.predicted && !contended_.contains(point)) {
+      outcome.communication_alone = outcome.predicted->totals.communication;
+    }
     const bool again = outcome.predicted && (decide_again(point) || slow_down(point));
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
     if (again) return true;

@@ -24,6 +24,7 @@ struct PointOutcome {
   std::string failure;                   // why it failed
   std::optional<StepInterval> interval;  // of the predicted step, 90 %
   std::optional<IntervalParts> parts;    // that it is made of
+  Seconds communication_alone;           // predicted, as if compute beside it did not slow it down
   std::vector<CallTimes> calls_predicted;
   Seconds compute_spread_predicted;  // call_times.h
   std::optional<training::GpuMemory> memory;

@@ -20,16 +20,17 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONTENTION = ["off", "assumed", "assumed+0.1", "1.25"]
+CONTENTION = ["off", "assumed"]
+OF_CALLS = ["1", "1.2", "1.4"]
 SPREAD = ["0", "1.6%", "3.2%", "4.8%"]
 # Of the combinations, those that a form has left.
 FORMS = {
-    "all parts": lambda contention, spread: True,
-    "without contention": lambda contention, spread: contention == "off",
-    "contention by channels and traffic alone": lambda contention, spread: contention == "assumed",
-    "contention by one factor": lambda contention, spread: contention == "1.25",
-    "without the slowest rank": lambda contention, spread: spread == "0",
-    "without either": lambda contention, spread: contention == "off" and spread == "0",
+    "all parts": lambda compute, calls, spread: True,
+    "compute not slowed": lambda compute, calls, spread: compute == "off",
+    "calls not slowed": lambda compute, calls, spread: calls == "1",
+    "neither slowed": lambda compute, calls, spread: compute == "off" and calls == "1",
+    "without the slowest rank": lambda compute, calls, spread: spread == "0",
+    "without any": lambda compute, calls, spread: compute == "off" and calls == "1" and spread == "0",
 }
 PER_TENSOR = {"wait_free", "parameter_server"}
 BUCKETED = {"ddp", "merged_gradient", "horovod", "apex_ddp", "fsdp"}
@@ -52,12 +53,12 @@ def strategies(files):
     return found
 
 
-def rows_of(files, contention, spread, folder):
-    kept = folder / f"{contention}-{spread.strip('%')}.json"
+def rows_of(files, contention, of_calls, spread, folder):
+    kept = folder / f"{contention}-{of_calls}-{spread.strip('%')}.json"
     if not kept.exists():
         subprocess.run([ROOT / "paceline", "validate", *files, "--quiet", "--set",
-                        f"contention={contention}", "--set", f"ranks.spread={spread}", "--json",
-                        kept], check=True, stdout=subprocess.DEVNULL)
+                        f"contention={contention}", "--set", f"call_contention={of_calls}", "--set",
+                        f"ranks.spread={spread}", "--json", kept], check=True, stdout=subprocess.DEVNULL)
     return json.loads(kept.read_text())["rows"]
 
 
@@ -95,18 +96,18 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = {pair: rows_of(files, *pair, folder)
-                for pair in itertools.product(CONTENTION, SPREAD)}
+        rows = {one: rows_of(files, *one, folder)
+                for one in itertools.product(CONTENTION, OF_CALLS, SPREAD)}
     subsets = {"all": lambda row: True,
                "a call a gradient": lambda row: strategy(row) in PER_TENSOR,
                "buckets": lambda row: strategy(row) in BUCKETED}
     print(f"{'mean |error| left out':44}" + "".join(f"{name:>20}" for name in subsets))
     for form, has in FORMS.items():
-        pairs = [pair for pair in rows if has(*pair)]
-        everything = [errors_by_source(rows[pair], subsets["all"]) for pair in pairs]
+        left = [one for one in rows if has(*one)]
+        everything = [errors_by_source(rows[one], subsets["all"]) for one in left]
         line = f"{form:44}"
         for counts in subsets.values():
-            error = left_out(everything, [errors_by_source(rows[p], counts) for p in pairs])
+            error = left_out(everything, [errors_by_source(rows[one], counts) for one in left])
             line += f"{error:19.1f}%"
         print(line)
 

@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 mapfile -t scenarios < <(grep -l '^measured:' scenarios/library/*.yaml | grep -v quickstart)
 if (($# == 0)); then
-  set -- --choose contention=off,assumed,assumed+0.1,1.25 --choose ranks.spread=0,1.6%,3.2%,4.8%
+  set -- --choose contention=off,assumed --choose call_contention=1,1.2,1.4 \
+    --choose ranks.spread=0,1.6%,3.2%,4.8%
 fi
 exec ./paceline validate "${scenarios[@]}" --leave-out source "$@"

@@ -87,6 +87,7 @@ json encode(const CollectiveCall& call) {
            {"root", call.root}};
   if (call.is_untold) out["untold"] = true;
   if (call.group != training::Group::all) out["group"] = to_text(call.group);
+  if (call.held > Seconds(0)) out["held_s"] = call.held;
   add_how(call, out);
   return out;
 }
@@ -97,6 +98,7 @@ CollectiveCall decode_call(const json& in) {
                       member<ElementSize>(in, "element_size_bytes"), member<Rank>(in, "root")};
   if (in.contains("untold")) call.is_untold = member<bool>(in, "untold");
   if (in.contains("group")) call.group = member(in, "group", parse_word<training::Group>);
+  if (in.contains("held_s")) call.held = member<Seconds>(in, "held_s");
   decode_how(in, call);
   return call;
 }

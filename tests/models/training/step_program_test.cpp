@@ -89,6 +89,10 @@ TEST(StepProgram, FaultsNameTheOperationAndWhatIsWrong) {
         call(p).how = KnownCall{Seconds(nan), "traced"};
       },
       "operation 1 (bucket) has no possible time");
+  for (const double held : {nan, -1.0}) {
+    expect_fault([&](StepProgram& p) { call(p).held = Seconds(held); },
+                 "operation 1 (bucket) is held for no possible time");
+  }
   expect_fault([&](StepProgram& p) { call(p).is_untold = true; },
                "operation 1 (bucket) is a call of which too little is known to simulate it");
   expect_fault([&](StepProgram& p) { by(p).algorithm = "rings"; },

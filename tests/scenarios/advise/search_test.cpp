@@ -49,7 +49,7 @@ struct Shape {
 
 class SearchOf : public testing::TestWithParam<Shape> {};
 
-// Every choice of the whole grid against what coordinate descent finds.
+// Every choice of the whole grid against what the search finds.
 TEST_P(SearchOf, FindsTheBestOfTheGridWithinOnePercent) {
   const test::Folder folder;
   const auto& [cluster, training, collective] = GetParam();

@@ -68,7 +68,7 @@ const BadScenario algorithm_options[] = {
 const BadScenario keys[] = {
     {"UnknownKey", "", "@simulatoin: 3\n", "unknown key \"simulatoin\"; did you mean simulation?"},
     {"UnknownKeyLikeNone", "", "@zzzzzzzzzzzzzzzzzzzzzzzzzzz: 3\n",
-     "unknown key \"zzzzzzzzzzzzzzzzzzzzzzzzzzz\"; known keys: cluster,"},
+     "unknown key \"zzzzzzzzzzzzzzzzzzzzzzzzzzz\"; known keys: call_contention,"},
     {"UnknownKeyOfCluster", "  nodes: 2", "  @noeds: 2",
      "unknown key \"cluster.noeds\"; did you mean nodes?"},
     {"UnknownKeyInANestedMap", "latency: 5us", "@latnecy: 5us",
@@ -85,7 +85,7 @@ const BadScenario keys[] = {
     {"MisspeltSection",
      "workload:", "@wrokload:", "unknown key \"wrokload\"; did you mean workload?"},
     {"UnknownKeyBesideAMissingOne", "name: two nodes", "@zzzzzzzzzzzzzzzzz: two nodes",
-     "unknown key \"zzzzzzzzzzzzzzzzz\"; known keys: cluster,"},
+     "unknown key \"zzzzzzzzzzzzzzzzz\"; known keys: call_contention,"},
     {"MisspeltBatch", "batch_per_gpu:", "@batch_per_gpus:",
      "unknown key \"workload.batch_per_gpus\"; did you mean batch_per_gpu?"},
     {"MisspeltTimeOfALayer", "name: a, forward:", "name: a, @foward:",

@@ -142,12 +142,12 @@ TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
   EXPECT_GT(point.at("simgrid_solves"), 0);
 }
 
-// The slowest of four takes 1.029 spreads of 3.2 % more. Contention: a tenth, two channels of 80
+// The slowest of four takes 1.029 spreads of 3.2 % more. Contention: two channels of 80
 // multiprocessors, 0.025, and 3 x 1.25 of 900 GB/s at most, 0.004.
 TEST_F(ResultJson, ListsWhatWasAssumed) {
   const auto text = changed(small_scenario, "library: plan, algorithm: ring", "library: nccl");
   const json assumed = result(text).at("points").at(0).at("assumed");
-  ASSERT_EQ(assumed.size(), 4U);
+  ASSERT_EQ(assumed.size(), 5U);
   EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
   EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no CollNet");
   EXPECT_EQ(
@@ -155,8 +155,9 @@ TEST_F(ResultJson, ListsWhatWasAssumed) {
       "ranks: compute of the slowest takes 3.3 % longer, with a spread of 3.2 % between ranks "
       "and steps");
   EXPECT_EQ(assumed.at(3),
-            "contention: compute beside a collective takes 1.13 times as long, by channels and "
-            "memory traffic, and 0.1 more");
+            "contention: compute beside a collective takes 1.03 times as long, by channels and "
+            "memory traffic");
+  EXPECT_EQ(assumed.at(4), "contention: a collective beside compute takes 1.20 times as long");
 }
 
 }  // namespace

@@ -74,6 +74,61 @@ TEST(Contention, IsTheMeanOverRanks) {
   EXPECT_NEAR(times[0].value(), 110 * ms, 1e-12);
 }
 
+// The call of 30 ms begins at 60, and the second compute ends at 200.
+TEST(HeldCalls, TakeLongerWhileTheirRankComputes) {
+  const Beside beside;
+  const auto held = [&](double alone_ms, double slowdown) {
+    const auto all = held_calls(beside.program, beside.trace, {Seconds(alone_ms * ms)}, slowdown);
+    EXPECT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0], Seconds(0));
+    EXPECT_EQ(all[2], Seconds(0));
+    return all[1].value();
+  };
+  EXPECT_NEAR(held(30, 2), 30 * ms, 1e-12);
+  EXPECT_NEAR(held(30, 1.5), 15 * ms, 1e-12);
+  EXPECT_EQ(held(30, 1), 0);
+  // 70 of 100 ms are done in the 140 ms of compute that are left.
+  EXPECT_NEAR(held(100, 2), 70 * ms, 1e-12);
+}
+
+TEST(HeldCalls, AreQuickBeforeAndBetweenCompute) {
+  Beside beside;
+  beside.trace.classes.front().intervals = {Beside::interval(20, 30), Beside::interval(0, 60),
+                                            Beside::interval(40, 50)};
+  const auto held = [&](double alone_ms) {
+    const std::vector<Seconds> alone{Seconds(alone_ms * ms)};
+    return held_calls(beside.program, beside.trace, alone, 2)[1].value();
+  };
+  EXPECT_NEAR(held(20), 0, 1e-12);
+  EXPECT_NEAR(held(22), 2 * ms, 1e-12);
+  EXPECT_NEAR(held(35), 5 * ms, 1e-12);
+  EXPECT_NEAR(held(40), 10 * ms, 1e-12) << "5 ms of the second compute's 10";
+  EXPECT_NEAR(held(500), 10 * ms, 1e-12);
+}
+
+// A host's thread is not in the way of a call.
+TEST(HeldCalls, WaitForGpusOnly) {
+  for (const OperationKind kind : {OperationKind::launch, OperationKind::wait}) {
+    Beside beside;
+    beside.program.operations[0].kind = kind;
+    beside.trace.program = beside.program;
+    EXPECT_NEAR(held_calls(beside.program, beside.trace, {Seconds(50 * ms)}, 2)[1].value(), 10 * ms,
+                1e-12)
+        << "40 ms beside what does not count, the other 10 beside compute";
+  }
+}
+
+// A call begins with the last of its ranks, and is as slow as the one that computes the longest.
+TEST(HeldCalls, AreAsSlowAsTheSlowestRank) {
+  Beside beside;
+  beside.trace.classes.push_back(beside.trace.classes.front());
+  beside.trace.classes.back().ranks = {Rank(2), Rank(3)};
+  beside.trace.classes.back().intervals = {Beside::interval(0, 90), Beside::interval(150, 190),
+                                           Beside::interval(100, 170)};
+  EXPECT_NEAR(held_calls(beside.program, beside.trace, {Seconds(40 * ms)}, 2)[1].value(), 25 * ms,
+              1e-12);
+}
+
 // 25 MB over a link of 1 GB/s, beside a backward of 100 ms after the first layer's gradient.
 constexpr const char* overlapped = R"(schema: paceline/1
 name: overlapped
@@ -89,11 +144,13 @@ collective: {library: plan, algorithm: ring}
 gpus: 2
 )";
 
-PointOutcome outcome_of(const std::string& fidelity, const std::string& contention) {
+PointOutcome outcome_of(const std::string& fidelity, const std::string& contention,
+                        const std::string& of_calls = "1") {
   const test::Folder folder;
-  const auto file =
-      ScenarioFile::read(folder.write("scenario.yaml", overlapped),
-                         {{"simulation.fidelity", fidelity}, {"contention", contention}});
+  const auto file = ScenarioFile::read(folder.write("scenario.yaml", overlapped),
+                                       {{"simulation.fidelity", fidelity},
+                                        {"contention", contention},
+                                        {"call_contention", of_calls}});
   return run_scenario(file, {}).front();
 }
 
@@ -106,6 +163,27 @@ TEST(Contention, LengthensAStepInEveryFidelity) {
     EXPECT_EQ(std::count_if(slowed.assumptions.begin(), slowed.assumptions.end(),
                             [](const std::string& one) { return one.starts_with("contention: "); }),
               1);
+  }
+}
+
+// The call of 25 ms has 100 ms of backward beside it, in which it does 20: 5 ms are left after it.
+TEST(Contention, HoldsCallsUpInEveryFidelity) {
+  for (const char* fidelity : {"flow", "folded", "closed"}) {
+    const PointOutcome off = outcome_of(fidelity, "off");
+    const PointOutcome held = outcome_of(fidelity, "off", "5");
+    EXPECT_NEAR((held.predicted->totals.step - off.predicted->totals.step).value(), 5 * ms,
+                0.01 * ms)
+        << fidelity;
+    EXPECT_NEAR(held.predicted->totals.exposed_communication.value(), 5 * ms, 0.01 * ms);
+    EXPECT_EQ(held.communication_alone, off.predicted->totals.communication);
+    EXPECT_EQ(std::count(held.assumptions.begin(), held.assumptions.end(),
+                         "contention: a collective beside compute takes 5.00 times as long"),
+              1);
+    EXPECT_LT(held.interval->low, held.predicted->totals.step);
+    EXPECT_GT(held.interval->high, held.predicted->totals.step);
+    EXPECT_NEAR((held.interval->low + held.interval->high).value() /
+                    (off.interval->low + off.interval->high).value(),
+                held.predicted->totals.step / off.predicted->totals.step, 0.1);
   }
 }
 

@@ -61,24 +61,41 @@ TEST(Overheads, AreAssumedOnGpusAlone) {
     const std::string other = std::string("collective: {library: ") + library + "}\n";
     EXPECT_EQ(step_of(outcome_of(other)), step_of(outcome_of(other + "ranks: {spread: 0}\n")));
     EXPECT_EQ(step_of(outcome_of(other)), step_of(outcome_of(other, {{"contention", "off"}})));
+    EXPECT_EQ(step_of(outcome_of(other)), step_of(outcome_of(other, {{"call_contention", "1"}})));
   }
 }
 
+// The call begins with the last 10 ms of a backward, in which it does 10 / 1.2.
+TEST(Overheads, CallsAreHeldUpOnGpus) {
+  const auto step = [](const std::string& contention, const std::string& calls) {
+    return step_of(outcome_of("collective: {library: nccl}\nranks: {spread: 0}\n",
+                              {{"workload.layers",
+                                "[{name: first, forward: 10ms, backward: 10ms}, {name: last, "
+                                "forward: 10ms, backward: 10ms, parameters: [6250000]}]"},
+                               {"training.strategy", "wait_free"},
+                               {"contention", contention},
+                               {"call_contention", calls}}));
+  };
+  EXPECT_NEAR(step("off", "1.2") - step("off", "1"), 0.01 - 0.01 / gpu_call_contention, 1e-8);
+  EXPECT_EQ(step("auto", "auto"), step("auto", "1.2"));
+  EXPECT_EQ(step("assumed", "auto"), step("assumed", "1.2"));
+  for (const char* said : {"off", "1.3"}) EXPECT_EQ(step(said, "auto"), step(said, "1")) << said;
+}
+
 // 25 MB take 25 ms and more beside a backward of 100 ms. Two channels hold two of 80
-// multiprocessors, 0.025, a tenth is added, and 3 x 1 GB/s of 900 GB/s are 0.0033 at most: a ninth
-// of that time is lost, 1 - 1 / 1.125.
+// multiprocessors, 0.025, and 3 x 1 GB/s of 900 GB/s are 0.0033 at most: a 41st of that time is
+// lost, 1 - 1 / 1.025.
 TEST(Overheads, ContentionIsThatOfGpus) {
   const auto step = [](const char* contention) {
     const std::string more = "collective: {library: nccl}\nranks: {spread: 0}\n";
-    return step_of(
-        outcome_of(more, {{"training.strategy", "wait_free"}, {"contention", contention}}));
+    return step_of(outcome_of(more, {{"training.strategy", "wait_free"},
+                                     {"contention", contention},
+                                     {"call_contention", "1"}}));
   };
-  EXPECT_EQ(step("auto"), step("assumed+0.1"));
-  EXPECT_GT(step("auto"), step("1.125"));
-  EXPECT_LT(step("auto"), step("1.1284"));
-  EXPECT_GT(step("auto"), step("off") + 0.025 / 9);
-  EXPECT_GT(step("assumed"), step("1.025"));
-  EXPECT_LT(step("assumed"), step("1.0284"));
+  EXPECT_EQ(step("auto"), step("assumed"));
+  EXPECT_GT(step("auto"), step("1.025"));
+  EXPECT_LT(step("auto"), step("1.0284"));
+  EXPECT_GT(step("auto"), step("off") + 0.025 / 41);
 }
 
 // A cluster's settings and the channels that NCCL has between its GPUs.

@@ -39,6 +39,7 @@ StepTrace two_classes() {
   trace.program.add({"bucket 0", OperationKind::collective, 1, {0}, call});
   call.how = training::KnownCall{Seconds(0.1), "RING_LL"};
   call.is_untold = true;
+  call.held = Seconds(1e-3);
   trace.program.add({"of a group", OperationKind::collective, 1, {}, call});
   trace.classes = {{{Rank(0), Rank(2)},
                     {{Seconds(0.1), Seconds(1.0 / 3)},
@@ -77,6 +78,7 @@ void expect_equal(const StepTrace& a, const StepTrace& b) {
     if (call_of(one) == nullptr) continue;
     EXPECT_EQ(algorithm_of(*call_of(one)), algorithm_of(*call_of(other)));
     EXPECT_EQ(call_of(one)->is_untold, call_of(other)->is_untold);
+    EXPECT_EQ(call_of(one)->held, call_of(other)->held);
   }
   ASSERT_EQ(a.classes.size(), b.classes.size());
   for (std::size_t i = 0; i < a.classes.size(); ++i) {
