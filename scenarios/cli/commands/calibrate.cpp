@@ -13,6 +13,7 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -22,7 +23,7 @@ using P = cost::StructureParameters;
 
 struct Options {
   std::vector<std::string> logs;
-  std::string output, between;
+  std::string output, between, cluster;
   LogCommandOptions log;
 
   [[nodiscard]] LogOptions parsed() const {
@@ -31,6 +32,13 @@ struct Options {
     LogOptions all = log.parsed();
     if (!between.empty()) all.between = word("--between", between, known);
     return all;
+  }
+  // As `paceline collective` names clusters.
+  [[nodiscard]] std::optional<CalibratedMachine> machine() const {
+    if (cluster.empty()) return std::nullopt;
+    ScenarioValues values = small_values();
+    values.set_given({{"cluster.preset", cluster}});
+    return CalibratedMachine{cluster, cost::ring_parts_of(scenario_of_options(values, {}).cluster)};
   }
 };
 
@@ -139,7 +147,7 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
 int run(const Options& options) {
   const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
   const auto& tables = files.logs;
-  Calibration calibration = calibrate(tables);
+  Calibration calibration = calibrate(tables, options.machine());
   calibration.links = calibrate_links(files.links);
   if (options.output != "-") {
     write_sources(calibration);
@@ -176,6 +184,9 @@ Action attach_calibrate(CommandOptions& app) {
       .required();
   app.add_option("--between", options->between,
                  "nodes or gpus (of a node): of ping-pongs that do not say it");
+  app.add_option("--cluster", options->cluster,
+                 "the machine of the logs, a preset or a file: tells what groups carry that no log "
+                 "has");
   options->log.add_to(app);
   return [options] { return run(*options); };
 }
