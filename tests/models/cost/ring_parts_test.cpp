@@ -34,10 +34,10 @@ Cluster dgx1() {
   return cluster;
 }
 
-// Of 6 rings, 3 undirected cycles both ways: GPUs 0 and 1 have one lane, one ring; 0, 1 and 2 a
-// cycle over lanes of one, two rings; 0 to 3 a cycle 0-1-2-3 twice where lanes are double, but 0-1
-// and 1-3, 0-2 single: 0-1-2-3 and 0-2-1-3 take 0-3 twice, four rings. 7 GPUs have the measured
-// four (87 of 134 GB/s of busbw).
+// Each cycle of lanes is a ring each way. GPUs 0 and 1 have one lane, which is one ring (there and
+// back); 0, 1 and 2 one cycle, as 0 has single lanes to both: two rings; 0 to 3 the cycles 0-1-2-3
+// and 0-2-1-3, which share the double lanes 0-3 and 1-2: four; all eight three cycles, of six lanes
+// a GPU: six. Logs of 7 GPUs have 87 of the 134 GB/s of 8: four.
 TEST(RingParts, CountTheRingsOfAMesh) {
   const RingParts parts = ring_parts_of(dgx1());
   ASSERT_EQ(parts.by_ranks().size(), 8U);

@@ -24,6 +24,7 @@ CalibratedMachine small_machine() {
 LogTable measured_log(std::uint32_t ranks) {
   LogTable table;
   table.file = "log.csv";
+  table.sha256 = "0a";
   table.shape = {Collective::all_reduce, 1, ranks};
   for (std::uint64_t bytes = 1 << 12; bytes <= (1U << 26); bytes *= 2) {
     table.samples.push_back(
@@ -81,11 +82,13 @@ TEST(CalibratedMachine, IsAbsentWhereNoneWasDescribed) {
 TEST(CalibratedMachine, IsRefusedWithItsPlaceWhereItIsImpossible) {
   const std::string head = "schema: paceline.calibration/1\nmachine:\n  cluster: small\n  rings:\n";
   EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 0, remote: 1}\n"),
-            "c.yaml:5:33: local \"0\" is too small");
-  EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 2, local: 1, remote: 1}\n"),
-            "c.yaml:5:24: ranks_per_node \"2\" stands where 1 has to");
+            "c.yaml:5:34: local \"0\" is out of range; write a number from 1e-06 to 1000000");
+  EXPECT_EQ(
+      refusal_of(head + "    - {ranks_per_node: 2, local: 1, remote: 1}\n"),
+      "c.yaml:5:24: ranks_per_node \"2\" stands where 1 has to; list 1, 2, 3, ... ranks a node, "
+      "in this order");
   EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 1}\n"),
-            "c.yaml:5:7: machine.rings.remote is missing");
+            "c.yaml:5:7: machine.rings.remote is missing; write remote: 0.25");
   EXPECT_EQ(refusal_of("schema: paceline.calibration/1\nmachine: {rings: []}\n").substr(0, 10),
             "c.yaml:2:1");
 }
@@ -95,13 +98,16 @@ TEST(CalibratedMachine, RefusesLogsOfALargerOne) {
     (void)calibrate({measured_log(4)}, small_machine());
     FAIL() << "fitted";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "log.csv: has 4 ranks a node, and small 3");
+    EXPECT_STREQ(error.what(),
+                 "log.csv: has 4 ranks a node, and small 3; name the machine that the logs are of");
   }
   try {
     (void)validate_logs(calibrate({measured_log(3)}, small_machine()), {measured_log(4)});
     FAIL() << "validated";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "log.csv: has 4 ranks a node, and small 3");
+    EXPECT_STREQ(error.what(),
+                 "log.csv: has 4 ranks a node, and small 3; take a calibration of the machine that "
+                 "the log is of");
   }
   // The same of a file that was changed by hand.
   std::string text = yaml_of(calibrate({measured_log(3)}, small_machine()));
