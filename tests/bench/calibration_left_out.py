@@ -81,7 +81,8 @@ class Judged:
         if factor == 1:
             return "inside"
         below = self.left_out[0] * self.left_out[1] < min(n * g for n, g in self.fitted)
-        return f"x {factor:.3g}{' below' if below else ''}"
+        first = self.left_out[0] > 1 and all(nodes == 1 for nodes, _ in self.fitted)
+        return f"x {factor:.3g}{' below' if below else ''}{', no log between nodes' if first else ''}"
 
 
 def cases():
