@@ -66,6 +66,18 @@ void write_sources(const Calibration& calibration) {
   for (const auto& source : calibration.sources) write_skipped(source.file, source.skipped);
 }
 
+void write_machine_parts(const CalibratedMachine& machine) {
+  std::string parts;
+  for (const cost::RingPart& part : machine.rings.by_ranks()) {
+    parts += fmt::format("{}{:.3g} and {:.3g}", parts.empty() ? "" : ", ", part.local, part.remote);
+  }
+  fmt::print(
+      std::cout,
+      "{}: rings of 1, 2, ... ranks a node carry, in a node and between nodes, of what all do: "
+      "{}\n",
+      machine.cluster, parts);
+}
+
 // A bandwidth with its 90 % interval; a dash where no link of the kind was measured.
 std::string bandwidth(const cost::CollectiveFit& fit, std::size_t parameter, double unit) {
   const double deviation = std::sqrt(fit.covariance()[parameter][parameter]);
@@ -151,6 +163,7 @@ int run(const Options& options) {
   calibration.links = calibrate_links(files.links);
   if (options.output != "-") {
     write_sources(calibration);
+    if (calibration.machine) write_machine_parts(*calibration.machine);
     for (const LogTable& table : tables) {
       for (const std::string& note : table.notes) {
         fmt::print(std::cout, "{}: {}: {}\n", table.file, to_text(table.shape.collective), note);

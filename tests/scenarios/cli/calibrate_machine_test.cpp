@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // Four GPUs in a square whose sides have two lanes of 20 GB/s: two rings each way round all of it,
-// 80 GB/s, and two between two neighbours, 40 GB/s.
+// 80 GB/s, and two between two neighbours, 40 GB/s. Three have no way round but by a host: 10 GB/s.
 const std::string node =
     "gpus_per_node: 4\nintra_node: {kind: nvlink_mesh, bandwidth: 20GBps, latency: 1us, "
     "host_bandwidth: 10GBps,\n  lanes: [[0, 2, 0, 2], [2, 0, 2, 0], [0, 2, 0, 2], [2, 0, 2, 0]]}\n";
@@ -73,6 +73,11 @@ TEST_F(CalibrateMachine, TellsAGroupThatNoLogHas) {
   EXPECT_GT(two_gpus().at("geometric_mean_percent"), 30);
   const Ended made = calibrate({"--cluster", "square.yaml"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(
+      made.out.find("square.yaml: rings of 1, 2, ... ranks a node carry, in a node and between "
+                    "nodes, of what all do: 1 and 1, 0.5 and 1, 0.125 and 1, 1 and 1\n"),
+      std::string::npos)
+      << made.out;
   EXPECT_LT(two_gpus().at("geometric_mean_percent"), 15);
   EXPECT_EQ(step_on(2).exit_code, 0);
 }
