@@ -409,6 +409,12 @@ bool add_outlier_noise(std::span<const CollectiveSample> samples, const Residual
   return any;
 }
 
+void put_in(const RingParts& parts, std::vector<CollectiveSample>& samples) {
+  for (CollectiveSample& sample : samples) {
+    sample.shape.part = parts.of(sample.shape.ranks_per_node);
+  }
+}
+
 }  // namespace
 
 // A hypothesis with what predictions need of it.
@@ -458,11 +464,14 @@ struct CollectiveFit::Explanation {
 };
 
 CollectiveFit::CollectiveFit(std::vector<CollectiveSample> samples, std::vector<double> noise,
-                             ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses)
+                             ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses,
+                             RingParts parts)
     : samples_(std::move(samples)),
       noise_(std::move(noise)),
       scale_(scale),
-      hypotheses_(std::move(hypotheses)) {
+      hypotheses_(std::move(hypotheses)),
+      parts_(std::move(parts)) {
+  put_in(parts_, samples_);
   PACELINE_EXPECTS(!samples_.empty() && samples_.size() == noise_.size() && !hypotheses_.empty());
   for (const CollectiveHypothesis& hypothesis : hypotheses_) {
     explanations_.push_back(std::make_unique<Explanation>(samples_, noise_, scale_, hypothesis));
@@ -492,7 +501,9 @@ std::vector<double> CollectiveFit::residuals() const {
   return {residuals.begin(), residuals.end()};
 }
 
-Prediction CollectiveFit::predict(const CollectiveShape& shape, Bytes size) const {
+Prediction CollectiveFit::predict(const CollectiveShape& asked, Bytes size) const {
+  CollectiveShape shape = asked;
+  shape.part = parts_.of(asked.ranks_per_node);
   // The mixture of the hypotheses' normal distributions, taken as one of its mean and variance.
   double mean = 0, square = 0;
   for (const auto& explanation : explanations_) {
@@ -512,8 +523,9 @@ bool are_enough(std::span<const CollectiveSample> samples) {
          static_cast<double>(*sizes.rbegin()) >= span_least * static_cast<double>(*sizes.begin());
 }
 
-CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
+CollectiveFit fit_collectives(std::vector<CollectiveSample> samples, RingParts parts) {
   PACELINE_EXPECTS(are_enough(samples));
+  put_in(parts, samples);
   samples = thinned(std::move(samples));
   // Outliers are looked for twice: they distort the scale, and the scale decides what an outlier
   // is.
@@ -528,7 +540,7 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
   candidates = search();
   if (add_outlier_noise(samples, scale, candidates.front(), outlier_noise)) candidates = search();
   std::vector<double> noise = noise_of(samples, scale.own, outlier_noise);
-  return {std::move(samples), std::move(noise), scale, likely(candidates)};
+  return {std::move(samples), std::move(noise), scale, likely(candidates), std::move(parts)};
 }
 
 }  // namespace paceline::cost

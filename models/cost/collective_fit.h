@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cost/collective_structure.h"
+#include "models/cost/ring_parts.h"
 
 namespace paceline::cost {
 
@@ -49,9 +50,11 @@ struct Prediction {
 // explicit basis functions.)
 class CollectiveFit {
  public:
-  // As fit_collectives found it: `noise` is the relative deviation of each sample.
+  // As fit_collectives found it: `noise` is the relative deviation of each sample. All samples, and
+  // all groups that are predicted, get their part of the machine's rings from `parts`.
+  // Precondition: `parts` reach the samples' ranks a node.
   CollectiveFit(std::vector<CollectiveSample> samples, std::vector<double> noise,
-                ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses);
+                ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses, RingParts parts);
   ~CollectiveFit();
   CollectiveFit(CollectiveFit&&) noexcept;
   CollectiveFit& operator=(CollectiveFit&&) noexcept;
@@ -66,7 +69,8 @@ class CollectiveFit {
   // By sample: the logarithm of measured over structural time, of the likeliest hypothesis.
   [[nodiscard]] std::vector<double> residuals() const;
 
-  // Precondition: the samples' collective; two ranks or more; a size above 0.
+  // Precondition: the samples' collective; two ranks or more, no more on a node than the machine
+  // has; a size above 0.
   [[nodiscard]] Prediction predict(const CollectiveShape& shape, Bytes size) const;
 
  private:
@@ -75,6 +79,7 @@ class CollectiveFit {
   std::vector<double> noise_;
   ResidualScale scale_;
   std::vector<CollectiveHypothesis> hypotheses_;
+  RingParts parts_;
   std::vector<std::unique_ptr<Explanation>> explanations_;
 };
 
@@ -89,7 +94,8 @@ inline constexpr double span_least = 16;
 // for every place where rings may take over from trees; places that explain nearly as well are
 // kept, by weight. Outliers, samples more than four deviations off, count less.
 //
-// Of a densely measured group it takes eight samples an octave. Precondition: are_enough(samples).
-[[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
+// Of a densely measured group it takes eight samples an octave. Precondition: are_enough(samples);
+// `parts` reach their ranks a node.
+[[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples, RingParts parts);
 
 }  // namespace paceline::cost

@@ -87,6 +87,7 @@ StructurePrior structure_prior() {
 Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
                         const CollectiveShape& shape, Bytes size) {
   PACELINE_EXPECTS(shape.ranks() >= 2 && size.value() > 0);
+  PACELINE_EXPECTS(shape.part.local > 0 && shape.part.remote > 0);
   constexpr nccl::Release release{nccl::Release::newest};
   const bool is_tree = pattern == Pattern::tree && shape.collective == Collective::all_reduce;
   const auto algorithm = is_tree ? nccl::Algorithm::tree : nccl::Algorithm::ring;
@@ -99,11 +100,13 @@ Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
 
   double per_byte = 0;  // at full bandwidth
   if (shape.ranks_per_node > 1) {
-    per_byte = way.crossings / (local_unit * std::exp(parameters[P::local_bandwidth]));
+    per_byte =
+        way.crossings / (local_unit * std::exp(parameters[P::local_bandwidth]) * shape.part.local);
   }
   if (shape.nodes > 1) {
     per_byte = std::max(per_byte,
-                        way.crossings / (remote_unit * std::exp(parameters[P::remote_bandwidth])));
+                        way.crossings / (remote_unit * std::exp(parameters[P::remote_bandwidth]) *
+                                         shape.part.remote));
   }
   // Of the bandwidth: flags take half of LL's words and 8 of LL128's 128 bytes (B11).
   const std::array<double, 3> part{0.5 * std::exp(parameters[P::ll_part]),

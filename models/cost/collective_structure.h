@@ -1,23 +1,43 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
 
 namespace paceline::cost {
 
+// What the rings of a group carry in its nodes and between them, relative to what those of all GPUs
+// of a node do. Above 0.
+struct RingPart {
+  double local = 1, remote = 1;
+
+  friend bool operator==(const RingPart&, const RingPart&) = default;
+};
+
 // A collective of a group of ranks, the same number on each node.
 struct CollectiveShape {
   collectives::Collective collective;
   std::uint32_t nodes = 1;
   std::uint32_t ranks_per_node = 1;
+  // Of that many ranks on the group's machine; 1 where the machine is not known. A fit puts its own
+  // in (CollectiveFit).
+  RingPart part = {};
 
   [[nodiscard]] std::uint32_t ranks() const { return nodes * ranks_per_node; }
 
-  friend auto operator<=>(const CollectiveShape&, const CollectiveShape&) = default;
+  // Of one machine: there the part follows from the rest.
+  friend bool operator==(const CollectiveShape& a, const CollectiveShape& b) {
+    return (a <=> b) == 0;
+  }
+  friend std::strong_ordering operator<=>(const CollectiveShape& a, const CollectiveShape& b) {
+    return std::tie(a.collective, a.nodes, a.ranks_per_node) <=>
+           std::tie(b.collective, b.nodes, b.ranks_per_node);
+  }
 };
 
 enum class Pattern : std::uint8_t { tree, ring };
@@ -61,7 +81,8 @@ struct StructurePrior {
 // Seconds that a collective of `size` bytes takes (the whole buffer, as nccl-tests counts), by the
 // quickest protocol; where two are as quick, a little less than either, so that it is smooth.
 //
-// t = base + local hops x latency + remote hops x latency + bytes / bandwidth of the scarcer link:
+// t = base + local hops x latency + remote hops x latency + bytes / bandwidth of the scarcer link,
+// of which a group has its part (CollectiveShape::part):
 // - ring: 2 (p - 1) steps of an all-reduce, 2 (nodes - 1) of them remote, each of 1/p of the
 // buffer.
 //   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does

@@ -41,28 +41,6 @@ void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric,
   }
 }
 
-// What rings carry together: each its scarcest hop, where all of them share links.
-BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
-  const topology::Fabric fabric(cluster);
-  std::vector<double> flows(fabric.links().size());
-  for (const auto& ring : rings) {
-    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
-      for (const topology::LinkId link : links) ++flows[link];
-    });
-  }
-  double all = 0;
-  for (const auto& ring : rings) {
-    double least = std::numeric_limits<double>::infinity();
-    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
-      for (const topology::LinkId link : links) {
-        least = std::min(least, fabric.links()[link].bandwidth.value() / flows[link]);
-      }
-    });
-    all += least;
-  }
-  return BytesPerSecond(all);
-}
-
 std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_t rings) {
   if (cluster.nodes > 1) return 2 * cluster.network.nics_per_node;
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh) {
@@ -111,6 +89,27 @@ bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capa
   const bool nvlink = cluster.gpus_per_node == 1 || cluster.intra_node.kind != IntraNodeKind::pcie;
   const bool rdma = cluster.nodes == 1 || cluster.network.transport == topology::Transport::rdma;
   return gpu && nvlink && rdma;
+}
+
+BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
+  const topology::Fabric fabric(cluster);
+  std::vector<double> flows(fabric.links().size());
+  for (const auto& ring : rings) {
+    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
+      for (const topology::LinkId link : links) ++flows[link];
+    });
+  }
+  double all = 0;
+  for (const auto& ring : rings) {
+    double least = std::numeric_limits<double>::infinity();
+    for_each_hop(ring, fabric, [&](std::span<const topology::LinkId> links) {
+      for (const topology::LinkId link : links) {
+        least = std::min(least, fabric.links()[link].bandwidth.value() / flows[link]);
+      }
+    });
+    all += least;
+  }
+  return BytesPerSecond(all);
 }
 
 Group group_of(const Cluster& cluster, Release release, double compute_capability,

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "models/cost/nccl_tuning.h"
 #include "models/topology/cluster.h"
@@ -18,6 +19,11 @@ namespace paceline::cost::nccl {
 // RDMA.
 [[nodiscard]] bool has_safe_ll128(const topology::Cluster& cluster, Release release,
                                   double compute_capability);
+
+// What rings over a cluster's ranks carry together on its links, all at a time: each its scarcest
+// hop, where all of them share links. Precondition: two ranks or more in each.
+[[nodiscard]] BytesPerSecond carried_by(const std::vector<std::vector<Rank>>& rings,
+                                        const topology::Cluster& cluster);
 
 // A communicator of all GPUs of a cluster, about as NCCL's search would find it. Its channels share
 // what a plan's rings carry on the cluster's links, all at a time; `channels` rings of a plan where

@@ -24,6 +24,13 @@ bool Calibration::is_fitted(const cost::CollectiveShape& shape) const {
          });
 }
 
+bool Calibration::is_fitted(Collective collective, std::uint32_t ranks_per_node) const {
+  const cost::CollectiveFit* fit = find(collective);
+  return fit != nullptr && std::ranges::any_of(fit->samples(), [&](const auto& sample) {
+           return sample.shape.ranks_per_node == ranks_per_node;
+         });
+}
+
 namespace {
 
 void require_one_release(const std::vector<LogTable>& tables) {
@@ -40,6 +47,15 @@ void require_one_release(const std::vector<LogTable>& tables) {
   }
 }
 
+void require_reach(const std::vector<LogTable>& tables,
+                   const std::optional<CalibratedMachine>& machine) {
+  for (const LogTable& table : tables) {
+    const auto fault = fault_of(machine, table.shape.ranks_per_node);
+    if (!fault) continue;
+    throw InputError({table.file, 0, 0}, *fault, "name the machine that the logs are of");
+  }
+}
+
 std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
   std::string files;
   for (const LogTable& table : tables) {
@@ -50,9 +66,12 @@ std::string files_of(const std::vector<LogTable>& tables, Collective collective)
 
 }  // namespace
 
-Calibration calibrate(const std::vector<LogTable>& tables) {
+Calibration calibrate(const std::vector<LogTable>& tables,
+                      std::optional<CalibratedMachine> machine) {
   require_one_release(tables);
+  require_reach(tables, machine);
   Calibration calibration;
+  const cost::RingParts rings = machine ? machine->rings : cost::RingParts();
   std::map<Collective, std::vector<cost::CollectiveSample>> samples;
   for (const LogTable& table : tables) {
     const bool fits = cost::nccl::has_algorithms(table.shape.collective) && table.shape.ranks() > 1;
@@ -70,7 +89,7 @@ Calibration calibrate(const std::vector<LogTable>& tables) {
                        fmt::format("it takes at least {} sizes, the largest {} times the least",
                                    cost::samples_least, cost::span_least));
     }
-    auto fit = cost::fit_collectives(std::move(all));
+    auto fit = cost::fit_collectives(std::move(all), rings);
     if (fit.samples().size() > samples_most) {
       throw InputError({files_of(tables, collective), 0, 0},
                        fmt::format("{} has more than {} sizes", to_text(collective), samples_most),
@@ -78,6 +97,7 @@ Calibration calibrate(const std::vector<LogTable>& tables) {
     }
     calibration.fits.emplace(collective, std::move(fit));
   }
+  calibration.machine = std::move(machine);
   return calibration;
 }
 

@@ -2,11 +2,13 @@
 
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/cost/collective_fit.h"
 #include "scenarios/calibration/calibrated_link.h"
+#include "scenarios/calibration/calibrated_machine.h"
 #include "scenarios/calibration/log_file.h"
 
 namespace paceline {
@@ -30,20 +32,25 @@ struct Calibration {
   std::vector<Source> sources;
   std::map<collectives::Collective, cost::CollectiveFit> fits;
   std::map<cost::LinkPlace, CalibratedLink> links;
+  std::optional<CalibratedMachine> machine;  // that the fits know of; nullopt: not described
 
   [[nodiscard]] const cost::CollectiveFit* find(collectives::Collective collective) const;
   // Whether samples of this very group were fitted.
   [[nodiscard]] bool is_fitted(const cost::CollectiveShape& shape) const;
+  // Whether samples of the collective with that many ranks a node were, on any number of nodes.
+  [[nodiscard]] bool is_fitted(collectives::Collective collective,
+                               std::uint32_t ranks_per_node) const;
 };
 
 // Fits the tables, each collective by itself. All-to-alls and single GPUs are passed over
 // (Source::used is 0). Throws InputError where a collective has too few rows, saying how many it
-// takes.
-[[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables);
+// takes, and for a log with more ranks a node than the machine has.
+[[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables,
+                                    std::optional<CalibratedMachine> machine);
 
 // As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
-// their noise, hypotheses with parameters and weights, covariance of the likeliest; links
-// with their own sources.
+// their noise, hypotheses with parameters and weights, covariance of the likeliest; the machine;
+// links with their own sources.
 void write_calibration(std::ostream& out, const Calibration& calibration);
 
 // Reads what write_calibration wrote: the same predictions. Throws InputError, with file, line and

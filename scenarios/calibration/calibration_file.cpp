@@ -144,7 +144,8 @@ cost::CollectiveHypothesis read_hypothesis(Reader reader) {
   return hypothesis;
 }
 
-cost::CollectiveFit read_fit(Reader& reader, Collective collective) {
+cost::CollectiveFit read_fit(Reader& reader, Collective collective,
+                             const std::optional<CalibratedMachine>& machine) {
   static const Overrides none;
   Reader residual = reader.map("residual");
   cost::ResidualScale scale;
@@ -175,11 +176,15 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective) {
     (void)sample.find("residual");
     sample.finish();
     if (shape.ranks() < 2) list.fail("has a sample of one rank", "take that sample out");
+    if (const auto fault = fault_of(machine, shape.ranks_per_node)) {
+      entry.fail(*fault, "calibrate again with --cluster of that machine");
+    }
   }
   if (samples.size() > samples_most) {
     list.fail(fmt::format("has more than {} samples", samples_most), "");
   }
-  return {std::move(samples), std::move(noise), scale, std::move(hypotheses)};
+  return {std::move(samples), std::move(noise), scale, std::move(hypotheses),
+          machine ? machine->rings : cost::RingParts()};
 }
 
 void read_fits(const Field& list, Calibration& calibration) {
@@ -189,7 +194,7 @@ void read_fits(const Field& list, Calibration& calibration) {
     const Field name = fit.require("collective", "all_reduce");
     const Collective collective = collective_of(name);
     if (!cost::nccl::has_algorithms(collective)) name.fail("is not one that is fitted", "");
-    auto read = read_fit(fit, collective);
+    auto read = read_fit(fit, collective, calibration.machine);
     fit.finish();
     if (!calibration.fits.emplace(collective, std::move(read)).second) {
       name.fail("is there twice", "");
@@ -211,6 +216,7 @@ void write_calibration(std::ostream& out, const Calibration& calibration) {
   for (const auto& source : calibration.sources) write_source(out, source);
   if (!calibration.fits.empty()) out << "collectives:\n";
   for (const auto& [collective, fit] : calibration.fits) write_fit(out, collective, fit);
+  write_machine(out, calibration.machine);
   write_links(out, calibration.links);
 }
 
@@ -222,6 +228,7 @@ Calibration read_calibration(const std::string& path) {
   if (kind.text() != schema) kind.fail(fmt::format("is not {}", schema), "");
   Calibration calibration;
   calibration.links = read_links(reader);
+  calibration.machine = read_machine(reader);
   const bool links_only = !calibration.links.empty() && !reader.has("collectives");
   if (!links_only || reader.has("sources")) {
     for (const Field& source : reader.require("sources", "").list()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/errors.h"
+
 namespace paceline {
 namespace {
 
@@ -46,6 +48,10 @@ std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
   for (const LogTable& table : tables) {
     const cost::CollectiveFit* fit = calibration.find(table.shape.collective);
     if (fit == nullptr) continue;
+    if (const auto fault = fault_of(calibration.machine, table.shape.ranks_per_node)) {
+      throw InputError({table.file, 0, 0}, *fault,
+                       "take a calibration of the machine that the log is of");
+    }
     ValidatedLog& log = validated.emplace_back();
     log.file = table.file;
     log.shape = table.shape;

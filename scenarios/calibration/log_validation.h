@@ -29,7 +29,8 @@ struct ValidatedLog {
   std::vector<LogRow> rows;
 };
 
-// Tables whose collective the calibration has.
+// Tables whose collective the calibration has. Throws InputError for one of more ranks a node than
+// its machine has.
 [[nodiscard]] std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
                                                       const std::vector<LogTable>& tables);
 

@@ -30,6 +30,24 @@ bool is_beyond(const cost::CollectiveFit& fit, Bytes size) {
   return size < least->size || size > most->size;
 }
 
+// A mesh has other rings for every number of ranks, which neither a log nor the fit's form tells.
+void require_known(const Calibration& calibration, const topology::Cluster& nodes,
+                   const cost::CollectiveShape& shape) {
+  const Location where{"cluster.calibration", 0, 0};
+  if (const auto fault = fault_of(calibration.machine, shape.ranks_per_node)) {
+    throw InputError(where, "is of another machine: the cluster " + *fault,
+                     "calibrate again with --cluster of this machine");
+  }
+  const bool is_mesh = nodes.intra_node.kind == topology::IntraNodeKind::nvlink_mesh;
+  if (calibration.machine || !is_mesh || shape.ranks_per_node < 2) return;
+  if (calibration.is_fitted(shape.collective, shape.ranks_per_node)) return;
+  throw InputError(where,
+                   fmt::format("has no log of {} with {} ranks a node, and a mesh has other rings "
+                               "for each number",
+                               to_text(shape.collective), shape.ranks_per_node),
+                   "calibrate again with --cluster NAME, or with such a log");
+}
+
 Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
               PreparedPoint& prepared) {
   Applied applied;
@@ -44,6 +62,7 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
     }
     const topology::Cluster members = group_cluster(nodes, call->group);
     const cost::CollectiveShape shape{call->collective, members.nodes, members.gpus_per_node};
+    require_known(calibration, members, shape);
     const cost::Prediction predicted = fit->predict(shape, call->size());
     // Those of a calibration that calibrate wrote lie far inside; a file may be written by hand.
     constexpr Seconds least(1e-12), most(1e9);

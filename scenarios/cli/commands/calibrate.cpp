@@ -13,6 +13,7 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -22,7 +23,7 @@ using P = cost::StructureParameters;
 
 struct Options {
   std::vector<std::string> logs;
-  std::string output, between;
+  std::string output, between, cluster;
   LogCommandOptions log;
 
   [[nodiscard]] LogOptions parsed() const {
@@ -31,6 +32,13 @@ struct Options {
     LogOptions all = log.parsed();
     if (!between.empty()) all.between = word("--between", between, known);
     return all;
+  }
+  // As `paceline collective` names clusters.
+  [[nodiscard]] std::optional<CalibratedMachine> machine() const {
+    if (cluster.empty()) return std::nullopt;
+    ScenarioValues values = small_values();
+    values.set_given({{"cluster.preset", cluster}});
+    return CalibratedMachine{cluster, cost::ring_parts_of(scenario_of_options(values, {}).cluster)};
   }
 };
 
@@ -56,6 +64,18 @@ void write_sources(const Calibration& calibration) {
   }
   table.write(std::cout);
   for (const auto& source : calibration.sources) write_skipped(source.file, source.skipped);
+}
+
+void write_machine_parts(const CalibratedMachine& machine) {
+  std::string parts;
+  for (const cost::RingPart& part : machine.rings.by_ranks()) {
+    parts += fmt::format("{}{:.3g} and {:.3g}", parts.empty() ? "" : ", ", part.local, part.remote);
+  }
+  fmt::print(
+      std::cout,
+      "{}: rings of 1, 2, ... ranks a node carry, in a node and between nodes, of what all do: "
+      "{}\n",
+      machine.cluster, parts);
 }
 
 // A bandwidth with its 90 % interval; a dash where no link of the kind was measured.
@@ -139,10 +159,11 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
 int run(const Options& options) {
   const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
   const auto& tables = files.logs;
-  Calibration calibration = calibrate(tables);
+  Calibration calibration = calibrate(tables, options.machine());
   calibration.links = calibrate_links(files.links);
   if (options.output != "-") {
     write_sources(calibration);
+    if (calibration.machine) write_machine_parts(*calibration.machine);
     for (const LogTable& table : tables) {
       for (const std::string& note : table.notes) {
         fmt::print(std::cout, "{}: {}: {}\n", table.file, to_text(table.shape.collective), note);
@@ -176,6 +197,9 @@ Action attach_calibrate(CommandOptions& app) {
       .required();
   app.add_option("--between", options->between,
                  "nodes or gpus (of a node): of ping-pongs that do not say it");
+  app.add_option("--cluster", options->cluster,
+                 "the machine of the logs, a preset or a file: tells what groups carry that no log "
+                 "has");
   options->log.add_to(app);
   return [options] { return run(*options); };
 }

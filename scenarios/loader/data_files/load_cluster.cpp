@@ -143,7 +143,8 @@ constexpr std::array cluster_table{
         "and are not simulated. Others run on the links that it has from ping-pongs: latency and "
         "bandwidth of `network` and `intra_node` stand in for the file's (efficiency 1, no "
         "framing; the bandwidth of a mesh's lanes stays), except where a sweep or `--set` gives "
-        "them; the report says which"},
+        "them; the report says which. On an NVLink mesh, collectives of a number of ranks a node "
+        "that it has no log of take a calibration that was made with `--cluster`"},
 };
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {

@@ -66,7 +66,7 @@ double worst_error(const CollectiveFit& fit, const CollectiveShape& shape) {
 }
 
 TEST(CollectiveFit, MeetsWhatItWasFittedTo) {
-  const auto fit = fit_collectives(logs_of(few_nodes));
+  const auto fit = fit_collectives(logs_of(few_nodes), {});
   for (const CollectiveShape& shape : few_nodes) EXPECT_LT(worst_error(fit, shape), 0.04);
   double sum = 0;
   for (const auto& hypothesis : fit.hypotheses()) sum += hypothesis.weight;
@@ -74,14 +74,14 @@ TEST(CollectiveFit, MeetsWhatItWasFittedTo) {
 }
 
 TEST(CollectiveFit, ExtrapolatesByStructure) {
-  const auto fit = fit_collectives(logs_of(few_nodes));
+  const auto fit = fit_collectives(logs_of(few_nodes), {});
   EXPECT_LT(worst_error(fit, {Collective::all_reduce, 1, 2}), 0.20);
   EXPECT_LT(worst_error(fit, {Collective::all_reduce, 4, 8}), 0.20);
   EXPECT_LT(worst_error(fit, {Collective::all_reduce, 16, 8}), 0.35);
 }
 
 TEST(CollectiveFit, IsLessSureFartherAway) {
-  const auto fit = fit_collectives(logs_of(few_nodes));
+  const auto fit = fit_collectives(logs_of(few_nodes), {});
   double before = 1;
   for (const std::uint32_t nodes : {2U, 4U, 16U, 64U}) {
     const auto one = fit.predict({Collective::all_reduce, nodes, 8}, Bytes(1U << 24));
@@ -99,7 +99,7 @@ TEST(CollectiveFit, IsNotLedAstrayByOneOddSample) {
   auto samples = logs_of(few_nodes);
   CollectiveSample& odd = samples[10];
   odd.time = odd.time * 3.0;
-  const auto fit = fit_collectives(samples);
+  const auto fit = fit_collectives(samples, {});
   const auto at = fit.predict(odd.shape, odd.size);
   EXPECT_NEAR(at.time / true_time(odd.shape, odd.size.value()), 1, 0.1);
   double most = 0;
@@ -109,14 +109,14 @@ TEST(CollectiveFit, IsNotLedAstrayByOneOddSample) {
   }
   EXPECT_GT(most, 0.5);
   // Nor is anything else: not what the others are taken to be off by, nor where they lead.
-  const auto without = fit_collectives(logs_of(few_nodes));
+  const auto without = fit_collectives(logs_of(few_nodes), {});
   EXPECT_LE(fit.scale().shared, 2 * without.scale().shared);
   EXPECT_LT(worst_error(fit, {Collective::all_reduce, 4, 8}), 0.25);
 }
 
 // One node tells nothing of where rings take over between nodes: the structure's quicker one runs.
 TEST(CollectiveFit, DoesNotTakeRingsForGrantedWhereItKnowsNothing) {
-  const auto fit = fit_collectives(logs_of({{Collective::all_reduce, 1, 8}}));
+  const auto fit = fit_collectives(logs_of({{Collective::all_reduce, 1, 8}}), {});
   for (const auto& hypothesis : fit.hypotheses()) {
     EXPECT_EQ(hypothesis.remote_switch, the_quicker);
     EXPECT_NE(hypothesis.local_switch, the_quicker);
@@ -133,17 +133,17 @@ TEST(CollectiveFit, TakesRepetitionsForOneSample) {
   auto again = samples;
   for (CollectiveSample& sample : again) sample.time = sample.time * 1.1;
   samples.insert(samples.end(), again.begin(), again.end());
-  const auto fit = fit_collectives(samples);
+  const auto fit = fit_collectives(samples, {});
   ASSERT_EQ(fit.samples().size(), sizes);
   EXPECT_NEAR(fit.samples().front().spread, 0.05 / 1.05, 1e-9);
 }
 
 // What is saved and read again must predict the same.
 TEST(CollectiveFit, IsMadeAgainFromItsParts) {
-  const auto fit = fit_collectives(logs_of(few_nodes));
+  const auto fit = fit_collectives(logs_of(few_nodes), {});
   const CollectiveFit again({fit.samples().begin(), fit.samples().end()},
                             {fit.noise().begin(), fit.noise().end()}, fit.scale(),
-                            {fit.hypotheses().begin(), fit.hypotheses().end()});
+                            {fit.hypotheses().begin(), fit.hypotheses().end()}, {});
   const CollectiveShape shape{Collective::all_reduce, 4, 8};
   const auto one = fit.predict(shape, Bytes(12345678)),
              other = again.predict(shape, Bytes(12345678));
@@ -152,13 +152,32 @@ TEST(CollectiveFit, IsMadeAgainFromItsParts) {
   EXPECT_EQ(one.high, other.high);
 }
 
+// A machine whose rings carry a sixth, a third, ... of what those of four ranks do: what a log of
+// three ranks would be follows, whose like was never fitted.
+TEST(CollectiveFit, ExtrapolatesByWhatRingsCarry) {
+  const RingParts parts({{1, 1}, {1.0 / 6, 1}, {1.0 / 3, 1}, {1, 1}});
+  const auto log = [&](std::uint32_t ranks) {
+    CollectiveShape shape{Collective::all_reduce, 1, ranks};
+    shape.part = parts.of(ranks);
+    return log_of(shape, 0.01);
+  };
+  std::vector<CollectiveSample> samples = log(2);
+  for (const CollectiveSample& sample : log(4)) samples.push_back(sample);
+  const auto known = fit_collectives(samples, parts), unknown = fit_collectives(samples, {});
+  for (const CollectiveSample& sample : log(3)) {
+    if (sample.size < Bytes(1 << 26)) continue;  // where bandwidth is nearly all of the time
+    EXPECT_NEAR(known.predict(sample.shape, sample.size).time / sample.time, 1, 0.1);
+    EXPECT_GT(sample.time / unknown.predict(sample.shape, sample.size).time, 1.2);
+  }
+}
+
 TEST(CollectiveFit, TakesEightSamplesAnOctave) {
   std::vector<CollectiveSample> dense;
   const CollectiveShape shape{Collective::all_reduce, 1, 8};
   for (std::uint64_t mib = 1; mib <= 512; ++mib) {
     dense.push_back({shape, Bytes(mib << 20), true_time(shape, mib << 20)});
   }
-  EXPECT_LE(fit_collectives(dense).samples().size(), 9 * 8 + 1U);
+  EXPECT_LE(fit_collectives(dense, {}).samples().size(), 9 * 8 + 1U);
 }
 
 TEST(CollectiveFit, AsksForEnoughSizes) {
@@ -180,7 +199,7 @@ TEST(CollectiveFit, KnowsOtherCollectives) {
       const auto log = log_of({collective, nodes, 8}, 0.01);
       samples.insert(samples.end(), log.begin(), log.end());
     }
-    const auto fit = fit_collectives(samples);
+    const auto fit = fit_collectives(samples, {});
     EXPECT_LT(worst_error(fit, {collective, 4, 8}), 0.25) << to_text(collective);
   }
 }

@@ -50,6 +50,18 @@ TEST(CollectiveStructure, HasTheRingsBandwidth) {
   EXPECT_NEAR(seconds(Collective::broadcast, 8), 1.0, 0.04);
 }
 
+// A third of a machine's rings takes three times as long, in a node and between nodes.
+TEST(CollectiveStructure, HasItsPartOfTheRings) {
+  CollectiveShape three{Collective::all_reduce, 1, 3}, pair{Collective::all_reduce, 2, 1};
+  const double node = us(mean(), Pattern::ring, three, 4'000'000'000'000);
+  const double nodes = us(mean(), Pattern::ring, pair, 4'000'000'000'000);
+  three.part.local = pair.part.remote = 1.0 / 3;
+  EXPECT_NEAR(us(mean(), Pattern::ring, three, 4'000'000'000'000) / node, 3, 1e-3);
+  EXPECT_NEAR(us(mean(), Pattern::ring, pair, 4'000'000'000'000) / nodes, 3, 1e-3);
+  // What a log was fitted of is a question of ranks.
+  EXPECT_EQ(three, (CollectiveShape{Collective::all_reduce, 1, 3}));
+}
+
 TEST(CollectiveStructure, IsBoundByTheScarcerLink) {
   StructureParameters parameters = mean();
   const CollectiveShape two_nodes{Collective::all_reduce, 2, 8};

@@ -90,7 +90,7 @@ TEST(CalibratedLink, StandsBesideCollectives) {
   LogOptions options;
   options.between = LinkPlace::network;
   const MeasuredFiles files = read_measured_files({log, fixtures + "osu_latency.txt"}, options);
-  Calibration made = calibrate(files.logs);
+  Calibration made = calibrate(files.logs, {});
   made.links = calibrate_links(files.links);
   std::ostringstream text;
   write_calibration(text, made);

@@ -36,7 +36,7 @@ class PublishedLogs : public testing::TestWithParam<Published> {};
 TEST_P(PublishedLogs, ArePredictedWithinTheirLimits) {
   const Published& published = GetParam();
   const Calibration calibration =
-      calibrate(read_log_files(paths(published.of, published.fitted), {}));
+      calibrate(read_log_files(paths(published.of, published.fitted), {}), {});
   const auto logs =
       validate_logs(calibration, read_log_files(paths(published.of, published.predicted), {}));
   std::vector<const ValidatedLog*> all;
@@ -54,7 +54,7 @@ TEST_P(PublishedLogs, ArePredictedWithinTheirLimits) {
 // compilers round differently.
 TEST_P(PublishedLogs, HaveTheirCalibrationShipped) {
   const Published& published = GetParam();
-  const Calibration made = calibrate(read_log_files(paths(published.of, published.fitted), {}));
+  const Calibration made = calibrate(read_log_files(paths(published.of, published.fitted), {}), {});
   const Calibration shipped =
       read_calibration(library + "calibrations/" + published.name + ".yaml");
   const auto& tables = read_log_files(paths(published.of, published.predicted), {});
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(CalibrationFile, PredictsTheSameWhenReadAgain) {
-  const Calibration made = calibrate(read_log_files(paths("abci-v100-", {"4gpu", "8gpu"}), {}));
+  const Calibration made = calibrate(read_log_files(paths("abci-v100-", {"4gpu", "8gpu"}), {}), {});
   const std::string path = testing::TempDir() + "calibration.yaml";
   {
     std::ofstream out(path);

@@ -1,0 +1,121 @@
+#include "scenarios/calibration/calibrated_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "scenarios/calibration/log_validation.h"
+#include "scenarios/errors.h"
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+using collectives::Collective;
+
+// Three GPUs, of which two have half of the rings.
+CalibratedMachine small_machine() {
+  return {"small", cost::RingParts({{1, 0.5}, {0.5, 0.5}, {1, 1}})};
+}
+
+LogTable measured_log(std::uint32_t ranks) {
+  LogTable table;
+  table.file = "log.csv";
+  table.sha256 = "0a";
+  table.shape = {Collective::all_reduce, 1, ranks};
+  for (std::uint64_t bytes = 1 << 12; bytes <= (1U << 26); bytes *= 2) {
+    table.samples.push_back(
+        {table.shape, Bytes(bytes), Seconds(1e-5 + static_cast<double>(bytes) / 1e11), 0.01});
+  }
+  return table;
+}
+
+std::string refusal_of(const std::string& text) {
+  const test::Folder folder;
+  const std::string path = folder.write("c.yaml", text);
+  try {
+    (void)read_calibration(path);
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    const auto name = what.find("c.yaml");
+    return name == std::string::npos ? what : what.substr(name);
+  }
+  return "";
+}
+
+std::string yaml_of(const Calibration& calibration) {
+  std::ostringstream out;
+  write_calibration(out, calibration);
+  return out.str();
+}
+
+TEST(CalibratedMachine, PredictsTheSameWhenReadAgain) {
+  const Calibration made = calibrate({measured_log(3)}, small_machine());
+  const test::Folder folder;
+  const Calibration again = read_calibration(folder.write("c.yaml", yaml_of(made)));
+  ASSERT_TRUE(again.machine);
+  EXPECT_EQ(again.machine->cluster, "small");
+  EXPECT_EQ(again.machine->rings, small_machine().rings);
+  const Calibration plain = calibrate({measured_log(3)}, {});
+  const cost::CollectiveShape pair{Collective::all_reduce, 1, 2};
+  const auto time = [&](const Calibration& calibration) {
+    return calibration.find(Collective::all_reduce)->predict(pair, Bytes(1 << 26)).time;
+  };
+  EXPECT_EQ(time(made), time(again));
+  // Half of the rings: twice as long, but for the latency that a buffer of 64 MiB hardly has.
+  EXPECT_NEAR(time(made) / time(plain), 2, 0.1);
+  EXPECT_TRUE(again.is_fitted({Collective::all_reduce, 1, 3}));
+  EXPECT_TRUE(again.is_fitted(Collective::all_reduce, 3));
+  EXPECT_FALSE(again.is_fitted(Collective::all_reduce, 2));
+}
+
+TEST(CalibratedMachine, IsAbsentWhereNoneWasDescribed) {
+  const std::string text = yaml_of(calibrate({measured_log(3)}, {}));
+  EXPECT_EQ(text.find("machine:"), std::string::npos);
+  const test::Folder folder;
+  EXPECT_FALSE(read_calibration(folder.write("c.yaml", text)).machine);
+}
+
+TEST(CalibratedMachine, IsRefusedWithItsPlaceWhereItIsImpossible) {
+  const std::string head = "schema: paceline.calibration/1\nmachine:\n  cluster: small\n  rings:\n";
+  EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 0, remote: 1}\n"),
+            "c.yaml:5:34: local \"0\" is out of range; write a number from 1e-06 to 1000000");
+  EXPECT_EQ(
+      refusal_of(head + "    - {ranks_per_node: 2, local: 1, remote: 1}\n"),
+      "c.yaml:5:24: ranks_per_node \"2\" stands where 1 has to; list 1, 2, 3, ... ranks a node, "
+      "in this order");
+  EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 1}\n"),
+            "c.yaml:5:7: machine.rings.remote is missing; write remote: 0.25");
+  EXPECT_EQ(refusal_of("schema: paceline.calibration/1\nmachine: {rings: []}\n").substr(0, 10),
+            "c.yaml:2:1");
+}
+
+TEST(CalibratedMachine, RefusesLogsOfALargerOne) {
+  try {
+    (void)calibrate({measured_log(4)}, small_machine());
+    FAIL() << "fitted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "log.csv: has 4 ranks a node, and small 3; name the machine that the logs are of");
+  }
+  try {
+    (void)validate_logs(calibrate({measured_log(3)}, small_machine()), {measured_log(4)});
+    FAIL() << "validated";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "log.csv: has 4 ranks a node, and small 3; take a calibration of the machine that "
+                 "the log is of");
+  }
+  // The same of a file that was changed by hand.
+  std::string text = yaml_of(calibrate({measured_log(3)}, small_machine()));
+  const auto last = text.find("    - {ranks_per_node: 3");
+  text.erase(last, text.find('\n', last) + 1 - last);
+  EXPECT_NE(refusal_of(text).find("has 3 ranks a node, and small 2"), std::string::npos)
+      << refusal_of(text);
+}
+
+}  // namespace
+}  // namespace paceline
