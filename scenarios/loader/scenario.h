@@ -66,7 +66,7 @@ struct Contention {
   double slowdown = 1;    // of compute; 1: it does not, or what is assumed or fitted
   // Of collectives. nullopt: as measured runs suggest (scenarios/run/overheads.h).
   std::optional<double> calls = std::nullopt;
-  Location where = {};    // the file says so
+  Location where = {};  // the file says so
 };
 
 // What a prediction knows of the links between GPUs.
