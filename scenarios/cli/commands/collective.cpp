@@ -10,12 +10,14 @@
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/closed_step.h"
+#include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
+#include "scenarios/run/calibrated_calls.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
@@ -28,7 +30,7 @@ using collectives::Collective;
 
 struct Options {
   std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
-  std::string version, protocol, device;
+  std::string version, protocol, device, calibration;
   std::string channels, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB", json;
   std::uint64_t factor = 2;
@@ -44,6 +46,9 @@ struct Row {
   [[nodiscard]] const training::CollectiveCall& call() const {
     return *call_of(predicted.trace.program.operations.front());
   }
+  // Of the time, 90 %; of a call that a calibration knows.
+  [[nodiscard]] Seconds low() const { return time() * call().range.low; }
+  [[nodiscard]] Seconds high() const { return time() * call().range.high; }
 };
 
 Words<Collective> choices() {
@@ -100,6 +105,29 @@ std::vector<Bytes> sizes_of(const Options& options) {
   return sizes;
 }
 
+// As logs of the cluster say.
+PreparedCalls prepare_calibrated(const Options& options, const Scenario& scenario,
+                                 const std::vector<training::CollectiveCall>& calls) {
+  const Calibration calibration = read_calibration(options.calibration);
+  if (calibration.find(calls.front().collective) == nullptr) {
+    throw InputError({options.calibration, 0, 0},
+                     fmt::format("has no fit of {}", to_text(calls.front().collective)),
+                     "calibrate with logs of it, or leave --calibration out");
+  }
+  PreparedCalls prepared;
+  for (const training::CollectiveCall& call : calls) {
+    PreparedPoint one;
+    one.point.id = prepared.calls.size();
+    one.point.cluster = scenario.cluster;
+    one.point.fidelity = scenario.fidelity;
+    one.point.program = training::one_call_program(call);
+    plan_calibrated_calls(calibration, scenario, one);
+    prepared.calls.push_back({std::move(one.point), ""});
+    prepared.assumptions.add(one.assumptions);
+  }
+  return prepared;
+}
+
 // The scenario names the algorithm of all-reduces.
 PreparedCalls prepare(const Options& options, const Scenario& scenario, Collective collective,
                       const std::vector<Bytes>& sizes) {
@@ -107,6 +135,7 @@ PreparedCalls prepare(const Options& options, const Scenario& scenario, Collecti
   for (const Bytes size : sizes) {
     calls.push_back({collective, ElementCount(size.value() / float_size.value()), float_size});
   }
+  if (!options.calibration.empty()) return prepare_calibrated(options, scenario, calls);
   return prepare_calls(scenario, std::move(calls),
                        collective == Collective::all_reduce ? "" : options.algorithm);
 }
@@ -155,8 +184,9 @@ double bus_factor(Collective collective, double ranks) {
 void write_table(const Options& options, const Scenario& scenario, Collective collective,
                  const std::vector<Row>& rows, Assumptions assumptions) {
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
+  const bool is_calibrated = !options.calibration.empty();
   TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
-                   "busbw (GB/s)", "transfers"},
+                   "busbw (GB/s)", is_calibrated ? "90% interval (us)" : "transfers"},
                   0);
   for (const Row& row : rows) {
     const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
@@ -164,11 +194,15 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
         {std::to_string(row.size.value()), std::to_string(row.call().count.value()), "float",
          std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
          fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
-         fmt::format("{:.2f}", algbw * factor), std::to_string(row.predicted.transfers)});
+         fmt::format("{:.2f}", algbw * factor),
+         is_calibrated
+             ? fmt::format("{:.2f} to {:.2f}", row.low().value() * 1e6, row.high().value() * 1e6)
+             : std::to_string(row.predicted.transfers)});
   }
   fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
-             scenario.cluster.nodes == 1 ? "" : "s", to_text(scenario.fidelity));
+             scenario.cluster.nodes == 1 ? "" : "s",
+             is_calibrated ? "calibrated" : to_text(scenario.fidelity));
   table.write(std::cout);
   const bool by_nccl =
       std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
@@ -195,6 +229,9 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
                     {"transfers", row.predicted.transfers},
                     {"simgrid_solves", row.predicted.simgrid_solves},
                     {"fidelity", to_text(row.predicted.fidelity)}});
+    if (row.call().known() == nullptr) continue;
+    list.back()["time_s_low"] = row.low().value();
+    list.back()["time_s_high"] = row.high().value();
   }
   const nlohmann::ordered_json table{
       {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},
@@ -217,6 +254,10 @@ int run(const Options& options) {
   if (collective != Collective::all_reduce && !options.algorithm.empty() &&
       !options.protocol.empty()) {
     throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
+  }
+  if (!options.calibration.empty() && !(options.algorithm + options.protocol).empty()) {
+    throw InputError({"--calibration", 0, 0}, "has times of whatever the library took",
+                     "leave --algorithm and --protocol out");
   }
   const std::vector<Bytes> sizes = sizes_of(options);
   const PreparedCalls prepared = prepare(options, scenario, collective, sizes);
@@ -250,6 +291,8 @@ Action attach_collective(CommandOptions& app) {
   app.add_option("--protocol", options->protocol, "of NCCL: auto, ll, ll128 or simple");
   app.add_option("--device", options->device,
                  "the GPU, for NCCL's choice; a100-sxm4-40gb by default");
+  app.add_option("--calibration", options->calibration,
+                 "what paceline calibrate wrote: times and 90 % intervals by its logs");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
   app.add_option("--chunk-size", options->chunk_size, "of chains and double trees, as 512KiB");
   app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");
