@@ -58,9 +58,10 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                  "paceline: " + abci +
                      ": has no fit of all_gather; calibrate with logs of it, or leave "
                      "--calibration out");
-  for (const char* option : {"--algorithm", "--protocol"}) {
+  for (const auto& [option, value] :
+       {std::pair{"--algorithm", "ring"}, std::pair{"--protocol", "ll"}}) {
     expect_refused(
-        collective({option, "ring"}),
+        collective({option, value}),
         "paceline: --calibration: has times of whatever the library took; leave --algorithm and "
         "--protocol out");
   }
