@@ -69,6 +69,7 @@ training::StepProgram as_it_ran(const StepTrace& trace) {
     if (auto* call = call_of(operation)) {
       call->how =
           training::KnownCall{std::max(Seconds(0), calls[next_call++].together()), "traced"};
+      call->held = Seconds(0);  // in that time
     } else {
       take_times(operation, id, ranks);
     }

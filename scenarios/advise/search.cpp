@@ -1,5 +1,6 @@
 #include "scenarios/advise/search.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "scenarios/errors.h"
@@ -46,9 +47,12 @@ double Variants::throughput_of(const Choice& choice) {
 
 namespace {
 
+// One is not enough where a strategy and an algorithm gain together only; with more than four the
+// tests' grids have no better choice.
 constexpr std::size_t kept_most = 4;
 
-// The quickest of them, quickest first; of those that differ by rounding the first.
+// The quickest of them, quickest first; of those that are as quick but for rounding the first.
+// Always one, though none may run.
 std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all) {
   constexpr double rounding = 1e-6;
   std::vector<Choice> kept;
@@ -63,7 +67,11 @@ std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all)
       return variants.throughput_of(one) * (1 + rounding) >= best;
     });
     kept.push_back(*first);
-    left.erase(first);
+    std::erase_if(left, [&](const Choice& one) {
+      return variants.throughput_of(one) * (1 + rounding) >= best;
+    });
+    // What is refused or does not fit leads nowhere.
+    std::erase_if(left, [&](const Choice& one) { return variants.throughput_of(one) <= 0; });
   }
   return kept;
 }

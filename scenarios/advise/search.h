@@ -38,9 +38,9 @@ class Variants {
   std::map<Choice, Attempt> known_;
 };
 
-// The best choice along one axis after the other from `start`, until none gains any more. The four
-// best are gone on with, as what is best along one axis may be in the way along another. Of equal
-// ones the first, so that nothing is changed for nothing. Only axes in `along`.
+// The best choice along one axis after the other from `start`, until nothing changes any more. The
+// four best are gone on with, as what is best along one axis may be in the way along another; of
+// equal ones the first alone, so that nothing is changed for nothing. Only axes in `along`.
 [[nodiscard]] Choice search(Variants& variants, Choice start,
                             const std::vector<std::size_t>& along);
 

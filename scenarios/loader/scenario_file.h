@@ -54,7 +54,8 @@ class ScenarioFile {
   [[nodiscard]] NetworkKnowledge network() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
-  // what was measured (any but simulation.*, contention and ranks.spread).
+  // what was measured (any but simulation.*, contention, call_contention and
+  // ranks.spread).
   [[nodiscard]] const std::vector<Location>& unmatched() const;
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -30,18 +31,42 @@ bool is_beyond(const cost::CollectiveFit& fit, Bytes size) {
   return size < least->size || size > most->size;
 }
 
+const Location calibration_key{"cluster.calibration", 0, 0};
+
+bool has_mesh(const topology::Cluster& nodes) {
+  return nodes.intra_node.kind == topology::IntraNodeKind::nvlink_mesh;
+}
+
+// That a mesh is the one that was described.
+void require_same(const CalibratedMachine& machine, const topology::Cluster& nodes) {
+  constexpr double rounding = 1e-6;
+  const auto as_described = machine.rings.by_ranks();
+  const cost::RingParts parts = cost::ring_parts_of(nodes);
+  const auto here = parts.by_ranks();
+  const std::size_t most = std::min(here.size(), as_described.size());
+  for (std::size_t i = 1; i < most; ++i) {
+    // Of the most that both have: a description may be of the whole node, a job of a part of it.
+    const double local = here[i].local / here[most - 1].local;
+    const double described = as_described[i].local / as_described[most - 1].local;
+    if (std::abs(local / described - 1) < rounding) continue;
+    throw InputError(calibration_key,
+                     fmt::format("is of {}, whose rings of {} ranks a node carry another part of "
+                                 "its links than this cluster's",
+                                 machine.cluster, i + 1),
+                     "calibrate again with --cluster of this machine");
+  }
+}
+
 // A mesh has other rings for every number of ranks, which neither a log nor the fit's form tells.
 void require_known(const Calibration& calibration, const topology::Cluster& nodes,
                    const cost::CollectiveShape& shape) {
-  const Location where{"cluster.calibration", 0, 0};
   if (const auto fault = fault_of(calibration.machine, shape.ranks_per_node)) {
-    throw InputError(where, "is of another machine: the cluster " + *fault,
+    throw InputError(calibration_key, "is of another machine: the cluster " + *fault,
                      "calibrate again with --cluster of this machine");
   }
-  const bool is_mesh = nodes.intra_node.kind == topology::IntraNodeKind::nvlink_mesh;
-  if (calibration.machine || !is_mesh || shape.ranks_per_node < 2) return;
+  if (calibration.machine || !has_mesh(nodes) || shape.ranks_per_node < 2) return;
   if (calibration.is_fitted(shape.collective, shape.ranks_per_node)) return;
-  throw InputError(where,
+  throw InputError(calibration_key,
                    fmt::format("has no log of {} with {} ranks a node, and a mesh has other rings "
                                "for each number",
                                to_text(shape.collective), shape.ranks_per_node),
@@ -101,6 +126,7 @@ std::string beyond_logs(const Applied& applied) {
 void give_times(const Calibration& calibration, const topology::Cluster& nodes,
                 PreparedPoint& prepared) {
   const Applied applied = apply(calibration, nodes, prepared);
+  if (calibration.machine && has_mesh(nodes)) require_same(*calibration.machine, nodes);
   auto& said = prepared.assumptions;
   if (!applied.unknown.empty()) said.add({no_log, "calibrated", {names(applied.unknown)}});
   if (applied.known.empty()) return;

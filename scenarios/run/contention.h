@@ -42,9 +42,9 @@ struct ContendedStep {
   void apply_to(training::StepProgram& program) const;
 };
 
-// Both when they are found anew from the step that they lead to, until that changes nothing:
-// compute that takes longer lies beside more of a collective. `predicted` is without contention;
-// the steps on the way are composed of its calls (composed_step.h), not simulated.
+// Both when they are found anew from the step that they lead to, four times, after which they have
+// settled: compute that takes longer lies beside more of a collective. `predicted` is without
+// contention; the steps on the way are composed of its calls (composed_step.h), not simulated.
 [[nodiscard]] ContendedStep settled_step(const PreparedPoint& alone, const Result& predicted,
                                          SideBySide slowdown);
 

@@ -321,8 +321,8 @@ void expect_same_rows(const std::vector<ValidationRow>& rows,
       {"--choose", 0, 0},
       fmt::format("{}: {} measured points are left of {}", text_of(candidate), rows.size(),
                   first.size()),
-      "choose what is of the model, as contention, ranks.spread or simulation.*: others "
-      "describe a system that nobody measured");
+      "choose what is of the model, as contention, call_contention, ranks.spread or simulation.*: "
+      "others describe a system that nobody measured");
 }
 
 // Every choice made on all sources but one, and judged on that one.

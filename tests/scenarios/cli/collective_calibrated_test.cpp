@@ -67,5 +67,20 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
   }
 }
 
+// Parts of a switch's machine are all 1; two GPUs of a DGX-1 have one ring of its six.
+TEST(CollectiveCalibrated, RefusesAnotherMachinesMesh) {
+  const Folder folder;
+  const std::string log =
+      std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/abci-a100-8gpu.csv";
+  const Ended made =
+      paceline({"calibrate", log, "--cluster", "dgx-a100", "-o", "made.yaml"}, folder.path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  expect_refused(
+      paceline({"collective", "dgx1-v100", "--gpus", "3", "--calibration", "made.yaml"},
+               folder.path()),
+      "paceline: cluster.calibration: is of dgx-a100, whose rings of 2 ranks a node carry another "
+      "part of its links than this cluster's; calibrate again with --cluster of this machine");
+}
+
 }  // namespace
 }  // namespace paceline::test

@@ -211,7 +211,10 @@ TEST(MeasuredPoints, AreLeftOutWhenASettingChangesWhatWasMeasured) {
   const std::string end = "sweep: {gpus: [2, 4]}\n" + measured("{gpus: 4, step: 500ms}");
   EXPECT_FALSE(with_end(end, {{"training.gradient_accumulation", "3"}}).measured(1));
   EXPECT_TRUE(with_end(end, {{"simulation.fidelity", "closed"}}).measured(1));
-  EXPECT_TRUE(with_end(end, {{"contention", "1.3"}}).measured(1));
+  for (const char* of_the_model : {"contention", "call_contention"}) {
+    EXPECT_TRUE(with_end(end, {{of_the_model, "1.3"}}).measured(1)) << of_the_model;
+  }
+  EXPECT_TRUE(with_end(end, {{"ranks.spread", "1%"}}).measured(1));
 }
 
 TEST(MeasuredPoints, OutsideTheGridAreNamedAndLeftOut) {
