@@ -47,8 +47,8 @@ double Variants::throughput_of(const Choice& choice) {
 
 namespace {
 
-// One is not enough where a strategy and an algorithm gain together only; with more than four the
-// tests' grids have no better choice.
+// One is not enough where a strategy and an algorithm gain together only. Four is a judgement: each
+// more costs as many predictions again.
 constexpr std::size_t kept_most = 4;
 
 // The quickest of them, quickest first; of those that are as quick but for rounding the first.
