@@ -12,10 +12,12 @@ What they are predicted from, by `paceline run`, is measured apart from them in 
 - the same chains without the wrapper, both ranks computing at the same time;
 - `host.per_gradient` and `host.per_call`: chains of other lengths in a wrapper of one rank, which reduces
   with nobody, less the same chains without it;
-- the network: all-reduces with nothing beside them, right after a chain's step, which leaves caches as
-  training does; a straight line over sizes that are not the buckets';
-- `contention` and `call_contention`: the same all-reduces beside the step of a chain without the wrapper.
-  How much longer that step gets, and how long the all-reduce takes, are straight lines over sizes, too;
+- the network: all-reduces that nothing is beside, right after a chain's step, which leaves caches and
+  threads as training does: for a step of one bucket the only one of its step, for others one that follows
+  others. What counts is the rank that arrives last. A straight line over sizes that are not the buckets';
+- `contention` and `call_contention`: two all-reduces that begin during the backward pass of a chain without
+  the wrapper. How long they take, and how much longer that step gets than with the same calls to nobody
+  (which `host.per_call` has), are straight lines over sizes, too;
 - `ranks.spread`: by how much the slower rank's step without the wrapper is longer than the mean of both,
   and how much each all-reduce beside it adds to that. Both are random: their squares add up.
 
@@ -40,6 +42,7 @@ PYTHON = "/usr/bin/python3"  # the one that has Debian's torch
 MISSING = 77  # as other programs here say it
 FITTED = (40, 80, 120, 240)  # tensors
 CALL_BYTES = (256 << 10, 768 << 10, 2 << 20, 4 << 20, 8 << 20)
+CALLS_BESIDE = 2  # a step
 TRIMMED = 0.1  # of the rounds, at either end
 # Of two draws of a standard normal distribution, the expected maximum, by which `ranks.spread` counts.
 SLOWER_OF_TWO = 1 / math.sqrt(math.pi)
@@ -97,11 +100,11 @@ def rank_main(rank, port, case):
 
     x = torch.randn(case.batch, case.width)
 
-    def step(model, begin=dist.barrier):
+    def step(model):
         """Seconds of forward and of the rest."""
         for parameter in model.parameters():
             parameter.grad = None
-        begin()
+        dist.barrier()
         start = time.perf_counter()
         loss = model(x).sum()
         middle = time.perf_counter()
@@ -109,27 +112,31 @@ def rank_main(rank, port, case):
         return middle - start, time.perf_counter() - middle
 
     def alone_s(data):
-        """Seconds of an all-reduce."""
-        dist.barrier()
+        """Seconds of an all-reduce, with what this rank waits for the other."""
         start = time.perf_counter()
         dist.all_reduce(data)
         return time.perf_counter() - start
 
-    def side_by_side_s(data, model):
-        """Seconds of a step, and of an all-reduce that begins with it."""
+    def side_by_side_s(data, model, group):
+        """Seconds of a step; the mean of those of all-reduces in `group` that begin during its backward pass,
+        at its first gradient and half way; and those of one that follows when they are done."""
         started, ended, calls = [], [], []
 
-        def begin():
-            dist.barrier()
+        def launch(_):
             started.append(time.perf_counter())
-            calls.append(dist.all_reduce(data, async_op=True))
-            calls[0].get_future().then(lambda _: ended.append(time.perf_counter()))
+            calls.append(dist.all_reduce(data[len(calls)], group=group, async_op=True))
+            calls[-1].get_future().then(lambda _: ended.append(time.perf_counter()))
 
-        taken = sum(step(model, begin))
-        calls[0].wait()
-        while not ended:
+        weights = list(model.parameters())
+        hooks = [weights[at].register_hook(launch) for at in (-1, len(weights) // 2)]
+        taken = sum(step(model))
+        for call in calls:
+            call.wait()
+        while len(ended) < len(calls):
             time.sleep(0)
-        return taken, ended[0] - started[0]
+        for hook in hooks:
+            hook.remove()
+        return {"step": taken, "beside": (sum(ended) - sum(started)) / len(calls), "last": alone_s(data[0])}
 
     def wrapped(tensors, cap_mib, group):
         return torch.nn.parallel.DistributedDataParallel(
@@ -139,7 +146,7 @@ def rank_main(rank, port, case):
     for cap in case.caps_mib:
         cases.update({f"alone {n} {cap}": wrapped(n, cap, alone) for n in FITTED})
         cases.update({f"both {n} {cap}": wrapped(n, cap, None) for n in case.tensors})
-    calls = {size: torch.zeros(size // 4) for size in CALL_BYTES}
+    calls = {size: torch.zeros(CALLS_BESIDE, size // 4) for size in CALL_BYTES}
     times = {name: [] for name in cases}
     times.update({f"call {size}": [] for size in CALL_BYTES})
     longest = cases[f"plain {max(FITTED)}"]
@@ -149,7 +156,10 @@ def rank_main(rank, port, case):
             times[name].append(step(model))
         for size, data in calls.items():
             step(longest)
-            times[f"call {size}"].append((alone_s(data), *side_by_side_s(data, longest)))
+            with_nobody = side_by_side_s(data, longest, alone)["step"]
+            step(longest)
+            times[f"call {size}"].append({"only": alone_s(data[0]), "with nobody": with_nobody,
+                                          **side_by_side_s(data, longest, None)})
     buckets = {name: len(model._get_ddp_logging_data()["rebuilt_bucket_sizes"].split(","))
                for name, model in cases.items() if not name.startswith("plain")}
     print(json.dumps({"times": {name: of[WARM_UP:] for name, of in times.items()}, "buckets": buckets}))
@@ -193,14 +203,14 @@ def measure():
 
 def mean_of(said, name, what, of_ranks=max):
     """Over the rounds; of each by default that of its slower rank."""
-    values = sorted(of_ranks(what(*times) for times in of_round)
+    values = sorted(of_ranks(what(times) for times in of_round)
                     for of_round in zip(*(rank["times"][name] for rank in said)))
     trimmed = int(TRIMMED * len(values))
     return statistics.mean(values[trimmed:len(values) - trimmed])
 
 
 def step_s(said, name, of_ranks=statistics.mean):
-    return mean_of(said, name, lambda forward, rest: forward + rest, of_ranks)
+    return mean_of(said, name, sum, of_ranks)
 
 
 def hooks_s(said, tensors, cap_mib):
@@ -225,43 +235,44 @@ def least_squares(rows, values, relative=True):
 
 
 def fit(said, case):
-    """Costs of the wrapper; and of all-reduces alone, beside a step, and to that step: first and per byte.
-    `waited_s`: what one of those adds to the wait for the slower rank."""
+    """Costs of the wrapper; and of all-reduces, first and per byte: the only one of a step, one after others, one
+    beside a step, and what that takes of it. `waited_s`: what one adds to the wait for the slower rank."""
     names = [(n, cap) for n in FITTED for cap in case.caps_mib]
     hooks = [hooks_s(said, n, cap) for n, cap in names]
     per_gradient, per_call = least_squares(
         [(n, said[0]["buckets"][f"alone {n} {cap}"]) for n, cap in names], hooks)
-    longest = f"plain {max(FITTED)}"
-    plain = step_s(said, longest)
 
-    def line(what, of_ranks=max, relative=True):
+    def line(what, of_ranks, relative=True):
         return least_squares([(1, size) for size in CALL_BYTES],
                              [mean_of(said, f"call {size}", what, of_ranks) for size in CALL_BYTES], relative)
 
-    squares = [waited_s(said, f"call {size}", lambda alone, step, beside: step) ** 2 for size in CALL_BYTES]
-    alone = waited_s(said, longest, lambda forward, rest: forward + rest)
+    def of(key):
+        return lambda times: times[key]
+
+    squares = [waited_s(said, f"call {size}", of("step")) ** 2 for size in CALL_BYTES]
+    without = waited_s(said, f"plain {max(FITTED)}", sum)
     return {"per_gradient_s": max(per_gradient, 0), "per_call_s": max(per_call, 0),
-            "alone": line(lambda alone, step, beside: alone),
-            "beside": line(lambda alone, step, beside: beside),
-            "taken": line(lambda alone, step, beside: step - plain, statistics.mean, relative=False),
-            "waited_s": math.sqrt(max(statistics.mean(squares) - alone ** 2, 0))}
+            "only": line(of("only"), min), "last": line(of("last"), min), "beside": line(of("beside"), max),
+            "taken": line(lambda times: (times["step"] - times["with nobody"]) / CALLS_BESIDE,
+                          statistics.mean, relative=False),
+            "waited_s": math.sqrt(max(statistics.mean(squares) - without ** 2, 0) / CALLS_BESIDE)}
 
 
 def predict(said, found, case, tensors, cap_mib, contends, hooks):
     buckets = said[0]["buckets"][f"both {tensors} {cap_mib}"]
     size = tensors * case.width ** 2 * 4 / buckets
-    alone, beside, taken = (max(first + per_byte * size, 0) for first, per_byte in
-                            (found["alone"], found["beside"], found["taken"]))
-    first, per_byte = found["alone"]
+    first, per_byte = found["last" if buckets > 1 else "only"]
+    alone, beside, taken = (max(one + each * size, 0) for one, each in
+                            ((first, per_byte), found["beside"], found["taken"]))
     share = min(taken / beside, 0.99)
     plain = f"plain {tensors}"
-    waited = waited_s(said, plain, lambda forward, rest: forward + rest)
+    waited = waited_s(said, plain, sum)
     if contends:
         waited = math.hypot(waited, math.sqrt(buckets - 1) * found["waited_s"])  # the last is beside nothing
     text = SCENARIO.format(
         tensors=tensors, elements=case.width ** 2, cap_mib=cap_mib,
-        forward_s=mean_of(said, plain, lambda forward, rest: forward, statistics.mean) / tensors,
-        backward_s=mean_of(said, plain, lambda forward, rest: rest, statistics.mean) / tensors,
+        forward_s=mean_of(said, plain, lambda times: times[0], statistics.mean) / tensors,
+        backward_s=mean_of(said, plain, lambda times: times[1], statistics.mean) / tensors,
         spread=waited / SLOWER_OF_TWO / step_s(said, plain),
         # A ring of two ranks takes two latencies and sends each byte once.
         latency_s=max(first, 0) / 2, bandwidth_Bps=1 / per_byte,
@@ -278,11 +289,10 @@ def predict(said, found, case, tensors, cap_mib, contends, hooks):
 
 def report(said, case):
     found = fit(said, case)
+    lines = ", ".join(f"{what} {found[key][0] * 1e6:.0f} us + {found[key][1] * 1e9:.3f} s/GB" for key, what in (
+        ("only", "alone"), ("last", "after others"), ("beside", "beside compute"), ("taken", "takes of compute")))
     print(f"per gradient {found['per_gradient_s'] * 1e6:.1f} us, per call {found['per_call_s'] * 1e6:.0f} us; "
-          "an all-reduce " + ", ".join(
-              f"{what} {found[key][0] * 1e6:.0f} us + {found[key][1] * 1e9:.3f} s/GB"
-              for key, what in (("alone", "alone"), ("beside", "beside compute"), ("taken", "takes of compute")))
-          + f", and the slower rank waits {found['waited_s'] * 1e6:.0f} us longer")
+          f"an all-reduce {lines}, and the slower rank waits {found['waited_s'] * 1e6:.0f} us longer")
     print("| tensors | bucket cap, buckets | without wrapper, ms | measured, ms | predicted, ms | error "
           "| no contention | no hooks | neither |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -295,14 +305,18 @@ def report(said, case):
                      for form in ((True, 1), (False, 1), (True, 0), (False, 0))]
             errors = [100 * (form / measured - 1) for form in forms]
             bad = bad or abs(errors[0]) > case.bound
-            print(f"| {tensors} | {cap} MiB, {said[0]['buckets'][name]} "
+            print(f"| {tensors} | {cap:g} MiB, {said[0]['buckets'][name]} "
                   f"| {step_s(said, f'plain {tensors}', max) * 1e3:.2f} | {measured * 1e3:.2f} "
                   f"| {forms[0] * 1e3:.2f} | " + " | ".join(f"{e:+.1f} %" for e in errors) + " |")
     return 1 if bad else 0
 
 
-def numbers(text):
+def whole(text):
     return tuple(int(one) for one in text.split(","))
+
+
+def sizes(text):
+    return tuple(float(one) for one in text.split(","))
 
 
 def main():
@@ -310,8 +324,8 @@ def main():
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--rounds", type=int, default=150)
     parser.add_argument("--bound", type=float, default=5, help="percent")
-    parser.add_argument("--tensors", type=numbers, default=(161, 400))
-    parser.add_argument("--caps-mib", type=numbers, default=(1, 25))
+    parser.add_argument("--tensors", type=whole, default=(161, 400))
+    parser.add_argument("--caps-mib", type=sizes, default=(1.0, 25.0))
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
