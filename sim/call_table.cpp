@@ -44,6 +44,19 @@ std::uint64_t TransferSize::steady_until(std::uint64_t repeat) const {
   return repeat + static_cast<std::uint64_t>((left + stride - 1) / stride);
 }
 
+std::uint64_t TransferSize::absent_until(std::uint64_t repeat) const {
+  if (exists_at(repeat)) return repeat;
+  if (rule_.step == 0) return never;
+  const std::int64_t chunk = rule_.first + static_cast<std::int64_t>(repeat) * rule_.step;
+  const auto chunks = static_cast<std::int64_t>(rule_.partition.chunks());
+  // How far the walk is before its first chunk.
+  const std::int64_t before = rule_.step > 0 ? -chunk : chunk - (chunks - 1);
+  if (before <= 0) return never;
+  const std::int64_t stride = rule_.step > 0 ? rule_.step : -rule_.step;
+  const std::uint64_t first = repeat + static_cast<std::uint64_t>((before + stride - 1) / stride);
+  return exists_at(first) ? first : never;  // a long stride may pass all
+}
+
 std::uint64_t TransferSize::transfers(std::uint64_t repeats) const {
   std::uint64_t transfers = 0;
   for (std::uint64_t repeat = 0; repeat < repeats;) {

@@ -28,6 +28,8 @@ class TransferSize {
   [[nodiscard]] double bytes_at(std::uint64_t repeat) const;
   // The first repeat after this one at which the size may differ.
   [[nodiscard]] std::uint64_t steady_until(std::uint64_t repeat) const;
+  // The first repeat from this one on at which there is a chunk; `never` without one.
+  [[nodiscard]] std::uint64_t absent_until(std::uint64_t repeat) const;
   // Whether a chunk has one size wherever it exists.
   [[nodiscard]] bool is_even() const;
   // Of `repeats` many, those with at least a byte.

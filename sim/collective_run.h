@@ -113,6 +113,7 @@ class CollectiveRun {
                                            std::size_t number) const;
   static void leap(Progress& progress, std::uint64_t rounds, Seconds time);
   void advance(std::uint32_t channel, Actor actor);
+  [[nodiscard]] bool skip_idle(std::uint32_t channel, Actor actor);
   void post(std::uint32_t channel, Actor actor);
   [[nodiscard]] Sending sending_of(std::uint32_t channel, std::uint32_t shape, std::uint64_t repeat,
                                    std::uint32_t number, std::uint64_t round) const;

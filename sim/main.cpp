@@ -27,6 +27,7 @@
 #include "models/cost/auto_choice.h"
 #include "models/cost/calls_alone.h"
 #include "models/cost/closed_step.h"
+#include "models/cost/deep_trees.h"
 #include "models/cost/effort.h"
 #include "sim/flow_step.h"
 #include "sim/folded_step.h"
@@ -208,36 +209,77 @@ Outcome fold(const ResolvedPoint& point, double transfers) {
   return outcome;
 }
 
-// A step whose calls are too many to be followed through it, one at a time: each is simulated
-// alone, or where that cannot be folded is as formulas have it, and all ranks end it together.
-std::string run_calls_alone(ResolvedPoint point, double transfers) {
-  std::uint64_t solves = 0;
-  std::size_t by_formula = 0;
-  const std::size_t predicted = cost::time_calls_alone(point, [&](const ResolvedPoint& one) {
-    const Outcome outcome = fold(one, cost::transfers_about(one));
+// The times of calls alone, and how they were found.
+class CallsAlone {
+ public:
+  Seconds time(const ResolvedPoint& one) {
+    if (const auto trees = cost::shallow_trees(one)) {
+      deep_trees_ = true;
+      return trees->extrapolated(simulated(trees->fewer), simulated(trees->more));
+    }
+    return simulated(one);
+  }
+
+  [[nodiscard]] std::uint64_t solves() const { return solves_; }
+
+  [[nodiscard]] std::string note() const {
+    return fmt::format(
+        "folded: too many {} to follow; all ranks begin and end each together, as {} simulated "
+        "alone have it{}{}",
+        deep_trees_ ? "ranks of double trees" : "collectives", simulated_,
+        by_formula_ == 0 ? "" : fmt::format(", and {} by formulas", by_formula_),
+        deep_trees_ ? "; trees from those over up to 64 nodes, as much later for each further level"
+                    : "");
+  }
+
+ private:
+  // Transfers that flow simulates in some seconds.
+  static constexpr double seconds_of_flow = 1e6;
+
+  Seconds simulated(const ResolvedPoint& one) {
+    const double transfers = cost::transfers_about(one);
+    Outcome outcome = fold(one, transfers);
+    if (outcome.kind == Outcome::Kind::not_folded && transfers <= seconds_of_flow) {
+      outcome = run_in_child(one, Attempt::flow);
+    }
     if (outcome.kind == Outcome::Kind::done) {
       const Reply reply = traces::reply_from_line(outcome.text, one.program);
       if (const auto* result = std::get_if<Result>(&reply)) {
-        solves += result->simgrid_solves;
+        solves_ += result->simgrid_solves;
+        ++simulated_;
         return result->totals.step;
       }
     }
-    ++by_formula;
+    ++by_formula_;
     return cost::predict_closed(one).totals.step;
-  });
+  }
+
+  std::uint64_t solves_ = 0;
+  std::size_t simulated_ = 0, by_formula_ = 0;
+  bool deep_trees_ = false;
+};
+
+// A step whose calls cannot be followed through it, one at a time: each is simulated alone, or
+// where that cannot be folded is as formulas have it, and all ranks end it together.
+std::string run_calls_alone(ResolvedPoint point, double transfers) {
+  CallsAlone calls;
+  cost::time_calls_alone(point, [&](const ResolvedPoint& one) { return calls.time(one); });
   const Outcome outcome = run_in_child(point, Attempt::folded_even);
   if (outcome.kind != Outcome::Kind::done) return line_of(point, outcome);
   Reply reply = traces::reply_from_line(outcome.text, point.program);
   if (auto* result = std::get_if<Result>(&reply)) {
     result->transfers = static_cast<std::uint64_t>(transfers);
-    result->simgrid_solves = solves;
-    result->notes.push_back(fmt::format(
-        "folded: too many collectives to follow; all ranks begin and end each together, "
-        "as {} simulated alone have it{}",
-        predicted - by_formula,
-        by_formula == 0 ? "" : fmt::format(", and {} by formulas", by_formula)));
+    result->simgrid_solves = calls.solves();
+    result->notes.push_back(calls.note());
   }
   return to_line(reply);
+}
+
+bool has_deep_trees(const ResolvedPoint& point) {
+  return std::ranges::any_of(point.program.operations, [&](const training::Operation& operation) {
+    const auto* call = call_of(operation);
+    return call != nullptr && cost::shallow_trees(cost::alone(point, *call));
+  });
 }
 
 bool has_several_calls(const training::StepProgram& program) {
@@ -255,6 +297,9 @@ std::string run_folded(const ResolvedPoint& point) {
                       fmt::format("{} GPUs make rounds of more transfers than fit in memory",
                                   point.cluster.ranks().value()),
                       true}));
+  }
+  if (!point.force && one_call_at_a_time(point) && has_deep_trees(point)) {
+    return run_calls_alone(point, transfers);
   }
   const Outcome outcome = fold(point, transfers);
   if (outcome.kind != Outcome::Kind::not_folded) return line_of(point, outcome);

@@ -69,7 +69,9 @@ ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
   one.id = point.id;
   one.cluster = job_cluster(point);
   one.fidelity = point.fidelity;
-  one.program = training::one_call_program(call);
+  training::CollectiveCall nothing_beside = call;
+  nothing_beside.held = Seconds(0);
+  one.program = training::one_call_program(nothing_beside);
   return one;
 }
 

@@ -14,7 +14,8 @@ namespace paceline::cost {
 // Predicts the time of a point; nullopt when that would take too much effort.
 using PredictTime = std::function<std::optional<Seconds>(const ResolvedPoint&)>;
 
-// A point of one call and nothing else, on the nodes of the point's job, all ranks of one speed.
+// A point of one call and nothing else, on the nodes of the point's job, all ranks of one speed:
+// nothing holds it up.
 [[nodiscard]] ResolvedPoint alone(const ResolvedPoint& point, const training::CollectiveCall& call);
 
 struct AutomaticChoice {

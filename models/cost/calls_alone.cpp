@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "models/cost/auto_choice.h"
@@ -11,8 +12,35 @@
 namespace paceline::cost {
 using training::CollectiveCall;
 
+namespace {
+
+// The different counts of elements of the calls that differ in nothing else.
+class Sizes {
+ public:
+  explicit Sizes(const training::StepProgram& program) {
+    for (const training::Operation& operation : program.operations) {
+      const CollectiveCall* call = call_of(operation);
+      if (call != nullptr && call->simulated() != nullptr)
+        of_kind_[kind(*call)].insert(call->count);
+    }
+  }
+  [[nodiscard]] bool is_only(const CollectiveCall& call) const {
+    return of_kind_.at(kind(call)).size() == 1;
+  }
+
+ private:
+  static CollectiveCall kind(CollectiveCall call) {
+    call.count = ElementCount(0);
+    return call;
+  }
+  std::map<CollectiveCall, std::set<ElementCount>> of_kind_;
+};
+
+}  // namespace
+
 std::size_t time_calls_alone(ResolvedPoint& point,
                              const std::function<Seconds(const ResolvedPoint&)>& predict) {
+  const Sizes sizes(point.program);
   std::map<CollectiveCall, Seconds> known;
   const auto time_at = [&](CollectiveCall call, std::uint64_t count) {
     call.count = ElementCount(count);
@@ -20,17 +48,18 @@ std::size_t time_calls_alone(ResolvedPoint& point,
     if (is_new) entry->second = predict(alone(point, call));
     return entry->second;
   };
+  const auto time_of = [&](const CollectiveCall& call) {
+    const std::uint64_t count = std::max<std::uint64_t>(call.count.value(), 1);
+    const std::uint64_t below = std::bit_floor(count);
+    if (count == below || sizes.is_only(call)) return time_at(call, count);
+    const double part = static_cast<double>(count - below) / static_cast<double>(below);
+    const Seconds least = time_at(call, below);
+    return least + (time_at(call, 2 * below) - least) * part;
+  };
   for (training::Operation& operation : point.program.operations) {
     CollectiveCall* call = call_of(operation);
     if (call == nullptr || call->simulated() == nullptr) continue;
-    const std::uint64_t count = std::max<std::uint64_t>(call->count.value(), 1);
-    const std::uint64_t below = std::bit_floor(count);
-    Seconds time = time_at(*call, below);
-    if (count > below) {
-      const double part = static_cast<double>(count - below) / static_cast<double>(below);
-      time += (time_at(*call, 2 * below) - time) * part;
-    }
-    call->how = training::KnownCall{time, std::string(algorithm_of(*call))};
+    call->how = training::KnownCall{time_of(*call), std::string(algorithm_of(*call))};
   }
   return known.size();
 }

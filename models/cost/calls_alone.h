@@ -11,9 +11,9 @@ namespace paceline::cost {
 // nodes, from when all ranks begin it together until all are done.
 //
 // Calls that differ in their sizes only are predicted at the powers of two of elements around those
-// sizes; what lies between is on straight lines. For NCCL's double trees on 1,024 GPUs, 19 sizes of
-// 100 kB to 100 MB, that is mostly off by less than 1 %, by 5 % where chunks change. Returns the
-// number of predictions.
+// sizes, where there are several; what lies between is on straight lines. For NCCL's double trees
+// on 1,024 GPUs, 19 sizes of 100 kB to 100 MB, that is mostly off by less than 1 %, by 5 % where
+// chunks change. Returns the number of predictions.
 std::size_t time_calls_alone(ResolvedPoint& point,
                              const std::function<Seconds(const ResolvedPoint&)>& predict);
 

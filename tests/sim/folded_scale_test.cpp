@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/collectives/registry.h"
+#include "models/cost/deep_trees.h"
 #include "sim/flow_step.h"
 #include "sim/folded_calls.h"
 #include "sim/folded_step.h"
@@ -66,6 +67,19 @@ TEST(FoldedAtScale, TakesHalvingAndDoublingsDerivedTimeOn16384Ranks) {
   EXPECT_NEAR(got.step, expected, 1e-9 * expected);
   EXPECT_EQ(got.transfers, 2ULL * 14 * 16'384);
   EXPECT_EQ(got.solves, 1U);
+}
+
+// What trees over 32 and 64 nodes let expect of 256, beside those.
+TEST(FoldedAtScale, TreesGrowByTheSameForEachLevel) {
+  const auto point = one_call(flat(256), all_reduce("double_binary_tree", 1 << 22));
+  const auto trees = cost::shallow_trees(point);
+  ASSERT_TRUE(trees);
+  const double predicted = trees
+                               ->extrapolated(Seconds(folded(trees->fewer, Chunks::exact).step),
+                                              Seconds(folded(trees->more, Chunks::exact).step))
+                               .value();
+  const double followed = folded(point, Chunks::exact).step;
+  EXPECT_NEAR(predicted, followed, 0.01 * followed);
 }
 
 // Every rank sends S/p bytes to all others at once, twice: p-1 flows leave a link of B and as many

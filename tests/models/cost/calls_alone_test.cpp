@@ -41,6 +41,25 @@ TEST(CallsAlone, TakeTimesBetweenPowersOfTwo) {
   EXPECT_EQ(algorithm_of(*call_of(point.program.operations[0])), "ring");
 }
 
+// Of one size, it is predicted as it is; what holds it in its step is not counted twice.
+TEST(CallsAlone, AreNotInterpolatedWhereThereIsOneSize) {
+  ResolvedPoint point;
+  CollectiveCall held = ring(100);
+  held.held = Seconds(5);
+  point.program = training::one_call_program(held);
+  std::vector<std::uint64_t> asked;
+  EXPECT_EQ(time_calls_alone(point,
+                             [&](const ResolvedPoint& one) {
+                               const auto* call = call_of(one.program.operations[0]);
+                               EXPECT_EQ(call->held, Seconds(0));
+                               asked.push_back(call->count.value());
+                               return Seconds(2);
+                             }),
+            1U);
+  EXPECT_EQ(asked, std::vector<std::uint64_t>{100});
+  EXPECT_EQ(call_of(point.program.operations[0])->held, Seconds(5));
+}
+
 // Of no elements as of one.
 TEST(CallsAlone, MayBeEmpty) {
   ResolvedPoint point;
