@@ -135,6 +135,26 @@ TEST(TransferSize, IsSteadyForAsLongAsItSaysForAnyRule) {
   }
 }
 
+// Beside walking through the repeats of every rule of up to five chunks, with steps up to three
+// either way. An exact chunk of at least an element exists where it has bytes.
+TEST(TransferSize, IsAbsentForAsLongAsItSays) {
+  constexpr std::uint64_t repeats = 40;
+  for (std::uint64_t chunks = 1; chunks <= 5; ++chunks) {
+    for (std::int64_t first = -20; first <= 20; ++first) {
+      for (std::int64_t step = -3; step <= 3; ++step) {
+        const auto size =
+            TransferSize::exact(pipeline(4 * chunks + 1, chunks, first, step), element);
+        std::uint64_t expected = never;
+        for (std::uint64_t repeat = repeats; repeat-- > 0;) {
+          if (size.bytes_at(repeat) > 0) expected = repeat;
+          ASSERT_EQ(size.absent_until(repeat), expected) << chunks << ' ' << first << ' ' << step;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(TransferSize::exact({chunks_of(10, 3), 1, -1, true}, element).absent_until(7), 7U);
+}
+
 // Rounds are compared for leaping when there are some, and when no chunk differs from another.
 TEST(RoundShape, MayLeapWhenManyRepeatsMoveOneSize) {
   const auto shape = [](std::uint64_t repeats, const TransferSize& size) {
