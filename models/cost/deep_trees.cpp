@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint32_t followed_nodes_max = 64;
 constexpr std::uint32_t shallow_levels = 5;  // of the smaller trees
 
-// Edges from the root of a tree over that many nodes to its deepest one (ncclGetBtree's: a vertex's
-// depth is that of its lowest set bit below the highest). Precondition: above 0.
+// Edges from the root of a tree over that many nodes (ncclGetBtree's) to its deepest one.
+// Precondition: above 0.
 std::uint32_t levels_of(std::uint32_t nodes) {
   return static_cast<std::uint32_t>(std::bit_width(nodes - 1));
 }
@@ -39,7 +39,8 @@ const training::CollectiveCall* first_call(const ResolvedPoint& point) {
 }  // namespace
 
 Seconds ShallowTrees::extrapolated(Seconds with_fewer, Seconds with_more) const {
-  return with_more + (with_more - with_fewer) * static_cast<double>(levels_left);
+  const Seconds each = std::max(with_more - with_fewer, Seconds(0));
+  return with_more + each * static_cast<double>(levels_left);
 }
 
 std::optional<ShallowTrees> shallow_trees(const ResolvedPoint& point) {

@@ -14,7 +14,7 @@ struct ShallowTrees {
   ResolvedPoint fewer, more;  // the point on fewer nodes, whose trees are one level apart
   std::uint32_t levels_left;  // how many the point's trees have more than those of `more`
 
-  // What the point takes, from what those two take.
+  // What the point takes, from what those two take; not less than the second.
   [[nodiscard]] Seconds extrapolated(Seconds with_fewer, Seconds with_more) const;
 };
 

@@ -30,6 +30,7 @@ TEST(DeepTrees, ArePredictedFromTreesOver32And64Nodes) {
   EXPECT_EQ(trees->more.cluster.nodes, 64U);
   EXPECT_EQ(trees->levels_left, 7U);
   EXPECT_EQ(trees->extrapolated(Seconds(5), Seconds(7)), Seconds(7 + 7 * 2));
+  EXPECT_EQ(trees->extrapolated(Seconds(8), Seconds(7)), Seconds(7));
 }
 
 // In proportion, even or odd as the nodes are, and always one level apart: 17 to 32 nodes have five
