@@ -228,18 +228,18 @@ class CallsAlone {
         "alone have it{}{}",
         deep_trees_ ? "ranks of double trees" : "collectives", simulated_,
         by_formula_ == 0 ? "" : fmt::format(", and {} by formulas", by_formula_),
-        deep_trees_ ? "; trees from those over up to 64 nodes, as much later for each further level"
-                    : "");
+        deep_trees_ ? "; by their depth from trees over up to 64 nodes, up to 5 % off" : "");
   }
 
  private:
-  // Transfers that flow simulates in some seconds.
-  static constexpr double seconds_of_flow = 1e6;
+  // More transfers of a call are not simulated by flow, which takes 2 to 5 us each
+  // (cost::flow_time).
+  static constexpr double alone_by_flow_max = 1e6;
 
   Seconds simulated(const ResolvedPoint& one) {
     const double transfers = cost::transfers_about(one);
     Outcome outcome = fold(one, transfers);
-    if (outcome.kind == Outcome::Kind::not_folded && transfers <= seconds_of_flow) {
+    if (outcome.kind == Outcome::Kind::not_folded && transfers <= alone_by_flow_max) {
       outcome = run_in_child(one, Attempt::flow);
     }
     if (outcome.kind == Outcome::Kind::done) {
