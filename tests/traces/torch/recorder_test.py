@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -32,7 +31,9 @@ torch.set_num_threads(1)
 torch.manual_seed(7)
 rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 if ranks > 1:
-    dist.init_process_group("gloo", rank=rank, world_size=ranks)
+    # By a file: a port that was free a moment ago may be another program's by now.
+    dist.init_process_group("gloo", init_method="file://" + os.environ["RENDEZVOUS"], rank=rank,
+                            world_size=ranks)
 prefix, said = sys.argv[1], {{}}
 DDP = torch.nn.parallel.DistributedDataParallel
 
@@ -75,12 +76,6 @@ print(json.dumps(said))
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Recorder(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -93,25 +88,32 @@ class Recorder(unittest.TestCase):
     def run_ranks(self, ranks, script):
         """What each rank said, and its standard error."""
         program = BEGINNING.format(sources=SOURCES) + script + ENDING
-        everyone = dict(os.environ, WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1",
-                        MASTER_PORT=str(free_port()), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1",
-                        PYTHONDONTWRITEBYTECODE="1")
-        processes = [subprocess.Popen([PYTHON, "-c", program, self.folder], text=True,
-                                      env=dict(everyone, RANK=str(rank)), stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE)
-                     for rank in range(ranks)]
-        ends_at = time.monotonic() + LIMIT_S
-        try:
-            ended = [process.communicate(timeout=max(1, ends_at - time.monotonic()))
-                     for process in processes]
-        finally:
-            for process in processes:
-                if process.poll() is None:
-                    process.send_signal(signal.SIGKILL)
-                    process.wait()
-        for process, (_, error) in zip(processes, ended):
-            self.assertEqual(process.returncode, 0, error)
+        with tempfile.TemporaryDirectory() as apart:
+            everyone = dict(os.environ, WORLD_SIZE=str(ranks), GLOO_SOCKET_IFNAME="lo",
+                            RENDEZVOUS=os.path.join(apart, "rendezvous"), OMP_NUM_THREADS="1",
+                            PYTHONDONTWRITEBYTECODE="1")
+            processes = [subprocess.Popen([PYTHON, "-c", program, self.folder], text=True,
+                                          env=dict(everyone, RANK=str(rank)),
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                         for rank in range(ranks)]
+            self.wait_for(processes)
+            ended = [process.communicate() for process in processes]
+        told = "".join(error for _, error in ended)
+        self.assertEqual([process.returncode for process in processes], [0] * ranks, told)
         return [json.loads(out.splitlines()[-1]) for out, _ in ended], [error for _, error in ended]
+
+    @staticmethod
+    def wait_for(processes):
+        """Until all have ended. Where one fails or the time is over, the others are ended: they
+        would wait for it. What they print fits into their pipes."""
+        ends_at = time.monotonic() + LIMIT_S
+        while any(process.poll() is None for process in processes):
+            if time.monotonic() > ends_at or any(process.poll() for process in processes):
+                for process in processes:
+                    if process.poll() is None:
+                        process.send_signal(signal.SIGKILL)
+                        process.wait()
+            time.sleep(0.02)
 
     def imported(self, *names):
         done = subprocess.run([asked.paceline, "import", *map(self.path, names), "--json", "-"],
