@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/contract.h"
+
 namespace paceline::sim {
 
 using collectives::ChunkRule;
@@ -67,21 +69,21 @@ std::uint64_t TransferSize::transfers(std::uint64_t repeats) const {
   return transfers;
 }
 
-RoundShape::RoundShape(std::uint64_t repeats, Actor actors, std::vector<PlannedTransfer> transfers)
+RoundShape::RoundShape(std::uint64_t repeats, Part parts, std::vector<PlannedTransfer> transfers)
     : repeats_(repeats), transfers_(std::move(transfers)) {
   constexpr std::uint64_t worth_leaping = 4;  // fewer repeats are done sooner than compared
   may_leap_ = repeats_ >= worth_leaping &&
               std::all_of(transfers_.begin(), transfers_.end(),
                           [](const auto& transfer) { return transfer.size.is_even(); });
-  sent_ = rows(actors, [](const PlannedTransfer& transfer) { return transfer.from; });
-  received_ = rows(actors, [](const PlannedTransfer& transfer) { return transfer.to; });
+  sent_ = rows(parts, [](const PlannedTransfer& transfer) { return transfer.from; });
+  received_ = rows(parts, [](const PlannedTransfer& transfer) { return transfer.to; });
 }
 
 template <class End>
-RoundShape::Rows RoundShape::rows(Actor actors, End end) const {
-  Rows rows{std::vector<std::uint32_t>(transfers_.size()), std::vector<std::uint32_t>(actors + 1)};
+RoundShape::Rows RoundShape::rows(Part parts, End end) const {
+  Rows rows{std::vector<std::uint32_t>(transfers_.size()), std::vector<std::uint32_t>(parts + 1)};
   for (const PlannedTransfer& transfer : transfers_) ++rows.begin[end(transfer) + 1];
-  for (Actor a = 0; a < actors; ++a) rows.begin[a + 1] += rows.begin[a];
+  for (Part p = 0; p < parts; ++p) rows.begin[p + 1] += rows.begin[p];
   std::vector<std::uint32_t> next(rows.begin.begin(), rows.begin.end() - 1);
   for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
     rows.entries[next[end(transfers_[i])]++] = i;
@@ -89,8 +91,16 @@ RoundShape::Rows RoundShape::rows(Actor actors, End end) const {
   return rows;
 }
 
-void CallTable::add_channel(std::vector<RoundShape> shapes, std::uint32_t window) {
+std::pair<Part, Part> ChannelTable::parts_of(Actor actor) const {
+  const auto [first, last] = std::ranges::equal_range(actor_of, actor);
+  return {static_cast<Part>(first - actor_of.begin()), static_cast<Part>(last - actor_of.begin())};
+}
+
+void CallTable::add_channel(std::vector<Actor> actor_of, std::vector<RoundShape> shapes,
+                            std::uint32_t window) {
+  PACELINE_EXPECTS(std::ranges::is_sorted(actor_of));
   ChannelTable& channel = channels.emplace_back();
+  channel.actor_of = std::move(actor_of);
   channel.window = window;
   for (const RoundShape& shape : shapes) channel.rounds += shape.repeats();
   channel.shapes = std::move(shapes);

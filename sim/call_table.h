@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/plan.h"
@@ -15,6 +16,10 @@ namespace paceline::sim {
 
 // An actor of a simulation: an endpoint of a plan, or a symmetry class of endpoints.
 using Actor = std::uint32_t;
+
+// An actor's part in a channel: an endpoint of the channel, or a symmetry class of them. Each
+// channel numbers its own.
+using Part = std::uint32_t;
 
 // How many bytes a transfer has at each repeat of its round.
 class TransferSize {
@@ -50,8 +55,8 @@ class TransferSize {
 };
 
 struct PlannedTransfer {
-  Actor from;
-  Actor to;
+  Part from;
+  Part to;
   PathId path;
   std::uint64_t stands_for;  // transfers between the endpoints of the two classes
   TransferSize size;
@@ -68,32 +73,30 @@ struct PlannedTransfer {
   return *cluster.reduction_bandwidth * wire.bytes;
 }
 
-// One round written out for all actors, indexed from both ends.
+// One round written out for all parts of a channel, indexed from both ends.
 class RoundShape {
  public:
-  RoundShape(std::uint64_t repeats, Actor actors, std::vector<PlannedTransfer> transfers);
+  RoundShape(std::uint64_t repeats, Part parts, std::vector<PlannedTransfer> transfers);
 
   [[nodiscard]] std::uint64_t repeats() const { return repeats_; }
   // Whether many repeats may be alike.
   [[nodiscard]] bool may_leap() const { return may_leap_; }
   [[nodiscard]] std::span<const PlannedTransfer> transfers() const { return transfers_; }
   // Indices into transfers().
-  [[nodiscard]] std::span<const std::uint32_t> sent_by(Actor actor) const {
-    return sent_.of(actor);
-  }
-  [[nodiscard]] std::span<const std::uint32_t> received_by(Actor actor) const {
-    return received_.of(actor);
+  [[nodiscard]] std::span<const std::uint32_t> sent_by(Part part) const { return sent_.of(part); }
+  [[nodiscard]] std::span<const std::uint32_t> received_by(Part part) const {
+    return received_.of(part);
   }
 
  private:
   struct Rows {
     std::vector<std::uint32_t> entries, begin;
-    [[nodiscard]] std::span<const std::uint32_t> of(Actor actor) const {
-      return std::span(entries).subspan(begin[actor], begin[actor + 1] - begin[actor]);
+    [[nodiscard]] std::span<const std::uint32_t> of(Part part) const {
+      return std::span(entries).subspan(begin[part], begin[part + 1] - begin[part]);
     }
   };
   template <class End>
-  [[nodiscard]] Rows rows(Actor actors, End end) const;
+  [[nodiscard]] Rows rows(Part parts, End end) const;
 
   std::uint64_t repeats_;
   std::vector<PlannedTransfer> transfers_;
@@ -101,10 +104,16 @@ class RoundShape {
   Rows sent_, received_;
 };
 
+// A channel, or a symmetry class of channels.
 struct ChannelTable {
+  std::vector<Actor> actor_of;     // by part; ascending
   std::vector<RoundShape> shapes;  // those that repeat at least once
   std::uint64_t rounds = 0;
   std::uint32_t window = 1;
+
+  [[nodiscard]] Part parts() const { return static_cast<Part>(actor_of.size()); }
+  // From the first up to, and without, the second.
+  [[nodiscard]] std::pair<Part, Part> parts_of(Actor actor) const;
 };
 
 // A collective call as actors carry it out.
@@ -116,7 +125,9 @@ struct CallTable {
   std::optional<Seconds> together;
   Seconds start;  // of an actor, from joining to its first message
 
-  void add_channel(std::vector<RoundShape> shapes, std::uint32_t window);
+  // Precondition: actor_of is ascending. An actor may have any number of parts, or none.
+  void add_channel(std::vector<Actor> actor_of, std::vector<RoundShape> shapes,
+                   std::uint32_t window);
   // Transfers of at least a byte that the call stands for.
   [[nodiscard]] std::uint64_t transfers() const;
 };

@@ -12,7 +12,7 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
       wires_(wires),
       on_actor_done_(std::move(on_actor_done)),
       channels_(table.together ? 0 : table.channels.size()),
-      channels_left_(table.actors, static_cast<std::uint32_t>(table.channels.size())),
+      parts_left_(table.actors),
       to_join_(table.actors),
       joined_(table.actors) {
   if (table.together) return;
@@ -25,7 +25,9 @@ CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wi
     }
   }
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    channels_[c].progress.resize(table.actors);
+    for (const Actor actor : table.channels[c].actor_of) ++parts_left_[actor];
+    round_counters_ += table.channels[c].parts();
+    channels_[c].progress.resize(table.channels[c].parts());
     for (Progress& progress : channels_[c].progress) {
       progress.pending.resize(table.channels[c].window);
       progress.posted_at.resize(table.channels[c].window + topology::rounds_announced_ahead);
@@ -43,7 +45,7 @@ void CollectiveRun::join(Actor actor) {
     if (to_join_ == 0) network_.at(network_.now() + *table_.together, [this] { end_together(); });
     return;
   }
-  if (channels_.empty()) {
+  if (parts_left_[actor] == 0) {
     on_actor_done_(actor);
     return;
   }
@@ -52,10 +54,16 @@ void CollectiveRun::join(Actor actor) {
 
 // No channel's ready notifications queue behind another channel's data.
 void CollectiveRun::begin(Actor actor) {
-  for (std::uint32_t c = 0; notifications_queue() && c < channels_.size(); ++c) {
-    notify_senders(c, actor);
+  const auto for_each_part = [&](auto visit) {
+    for (std::uint32_t c = 0; c < channels_.size(); ++c) {
+      const auto [first, end] = table_.channels[c].parts_of(actor);
+      for (Part part = first; part < end; ++part) visit(c, part);
+    }
+  };
+  if (notifications_queue()) {
+    for_each_part([&](std::uint32_t channel, Part part) { notify_senders(channel, part); });
   }
-  for (std::uint32_t c = 0; c < channels_.size(); ++c) advance(c, actor);
+  for_each_part([&](std::uint32_t channel, Part part) { advance(channel, part); });
 }
 
 void CollectiveRun::end_together() {
@@ -65,9 +73,9 @@ void CollectiveRun::end_together() {
 }
 
 // Posts all rounds that may be posted, and counts those off that are done.
-void CollectiveRun::advance(std::uint32_t channel, Actor actor) {
+void CollectiveRun::advance(std::uint32_t channel, Part part) {
   const ChannelTable& table = table_.channels[channel];
-  Progress& progress = channels_[channel].progress[actor];
+  Progress& progress = channels_[channel].progress[part];
   while (true) {
     while (progress.done < progress.posted && progress.pending[progress.done % table.window] == 0) {
       ++progress.done;
@@ -75,24 +83,24 @@ void CollectiveRun::advance(std::uint32_t channel, Actor actor) {
     if (progress.posted == table.rounds || progress.posted == progress.done + table.window) break;
     // A shape begins when all before it is done.
     if (progress.repeat == 0 && progress.posted != progress.done) break;
-    if (!skip_idle(channel, actor)) post(channel, actor);
+    if (!skip_idle(channel, part)) post(channel, part);
   }
-  if (progress.done == table.rounds && --channels_left_[actor] == 0 && joined_[actor]) {
-    on_actor_done_(actor);
-  }
+  if (progress.done != table.rounds) return;
+  const Actor actor = actor_of(channel, part);
+  if (--parts_left_[actor] == 0 && joined_[actor]) on_actor_done_(actor);
 }
 
-// Posts the rounds in which an actor has no transfer, all at once: a pipeline over p ranks has p
+// Posts the rounds in which a part has no transfer, all at once: a pipeline over p ranks has p
 // such rounds for each. They are done when they are posted, as all before them are. False where
 // there are none, or something may depend on when each is posted. The regime counts the first
-// actor's rounds.
-bool CollectiveRun::skip_idle(std::uint32_t channel, Actor actor) {
-  Progress& progress = channels_[channel].progress[actor];
+// part's rounds.
+bool CollectiveRun::skip_idle(std::uint32_t channel, Part part) {
+  Progress& progress = channels_[channel].progress[part];
   if (notifications_queue() || progress.posted != progress.done) return false;
-  if (actor == 0 && channel == 0) return false;
+  if (part == 0 && channel == 0) return false;
   const RoundShape& shape = table_.channels[channel].shapes[progress.shape];
   std::uint64_t end = shape.repeats();
-  for (const auto& numbers : {shape.sent_by(actor), shape.received_by(actor)}) {
+  for (const auto& numbers : {shape.sent_by(part), shape.received_by(part)}) {
     for (const std::uint32_t number : numbers) {
       end = std::min(end, shape.transfers()[number].size.absent_until(progress.repeat));
     }
@@ -114,12 +122,12 @@ bool CollectiveRun::skip_idle(std::uint32_t channel, Actor actor) {
   return true;
 }
 
-void CollectiveRun::post(std::uint32_t channel, Actor actor) {
+void CollectiveRun::post(std::uint32_t channel, Part part) {
   ChannelState& state = channels_[channel];
-  Progress& progress = state.progress[actor];
+  Progress& progress = state.progress[part];
   const std::uint32_t shape_number = progress.shape;
   const RoundShape& shape = table_.channels[channel].shapes[shape_number];
-  if (notifications_queue() && progress.posted > 0) notify_senders(channel, actor);
+  if (notifications_queue() && progress.posted > 0) notify_senders(channel, part);
   const std::uint64_t round = progress.posted++;
   progress.posted_at[round % progress.posted_at.size()] = network_.now();
   if (round == 0) progress.first_posted_at = network_.now();
@@ -128,14 +136,14 @@ void CollectiveRun::post(std::uint32_t channel, Actor actor) {
     ++progress.shape;
     progress.repeat = 0;
   }
-  if (actor == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
-  start_held(channel, actor);
+  if (part == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
+  start_held(channel, part);
   const auto sending = [&](std::uint32_t number) {
     return sending_of(channel, shape_number, repeat, number, round);
   };
-  for (const std::uint32_t number : shape.sent_by(actor)) post_send(channel, sending(number));
-  for (const std::uint32_t number : shape.received_by(actor)) {
-    if (shape.transfers()[number].from != actor) post_receive(channel, sending(number));
+  for (const std::uint32_t number : shape.sent_by(part)) post_send(channel, sending(number));
+  for (const std::uint32_t number : shape.received_by(part)) {
+    if (shape.transfers()[number].from != part) post_receive(channel, sending(number));
   }
 }
 
@@ -149,15 +157,15 @@ CollectiveRun::Sending CollectiveRun::sending_of(std::uint32_t channel, std::uin
 
 // Sends the ready notifications due when a receiver posts its next round: those of that round, and
 // those of later rounds that are sent ahead.
-void CollectiveRun::notify_senders(std::uint32_t channel, Actor actor) {
+void CollectiveRun::notify_senders(std::uint32_t channel, Part part) {
   const ChannelTable& table = table_.channels[channel];
-  Progress& progress = channels_[channel].progress[actor];
+  Progress& progress = channels_[channel].progress[part];
   std::uint32_t shape = progress.shape;
   std::uint64_t repeat = progress.repeat;
   const std::uint64_t end =
       std::min(progress.posted + topology::rounds_announced_ahead + 1, table.rounds);
   for (std::uint64_t round = progress.posted; round < end; ++round) {
-    for (const std::uint32_t number : table.shapes[shape].received_by(actor)) {
+    for (const std::uint32_t number : table.shapes[shape].received_by(part)) {
       const Sending sending = sending_of(channel, shape, repeat, number, round);
       const bool ahead = network_.timing(planned(channel, shape, number).path)
                              .is_notified_ahead(sending.were_peers);
@@ -177,7 +185,8 @@ void CollectiveRun::notify(std::uint32_t channel, const Sending& sending) {
   if (sending.bytes <= 0 || !timing.needs_notification(sending.were_peers)) return;
   const NotificationKey key(sending.shape, sending.number, sending.round);
   const auto left = [this, channel, key] { notification_left(channel, key); };
-  if (!wires_->notify(transfer.to, transfer.from, network_.now(), left)) {
+  if (!wires_->notify(actor_of(channel, transfer.to), actor_of(channel, transfer.from),
+                      network_.now(), left)) {
     channels_[channel].queued_notifications[key] = {};
   }
 }
@@ -257,13 +266,13 @@ bool CollectiveRun::is_notified(std::uint64_t posted, std::uint64_t round) {
   return posted > 0 && round < posted + topology::rounds_announced_ahead;
 }
 
-// Starts the transfers held for notifications that an actor has now sent.
-void CollectiveRun::start_held(std::uint32_t channel, Actor actor) {
+// Starts the transfers held for notifications that a part has now sent.
+void CollectiveRun::start_held(std::uint32_t channel, Part part) {
   ChannelState& state = channels_[channel];
-  auto held = state.held.extract(actor);
+  auto held = state.held.extract(part);
   if (!held) return;
   std::vector<Sending>& all = held.mapped();
-  const std::uint64_t posted = state.progress[actor].posted;
+  const std::uint64_t posted = state.progress[part].posted;
   const auto still_held = std::ranges::stable_partition(
       all, [&](const Sending& sending) { return is_notified(posted, sending.round); });
   const std::vector<Sending> free(all.begin(), still_held.begin());
@@ -297,8 +306,9 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
     connection = &channels_[channel].connections[{transfer.from, transfer.to}];
   }
   if (notifications_queue()) {
-    wires_->write(transfer.from, transfer.to, network_.now() + notification, tag);
-    if (auto* shared = wires_->connection(transfer.from, transfer.to)) {
+    const Actor from = actor_of(channel, transfer.from), to = actor_of(channel, transfer.to);
+    wires_->write(from, to, network_.now() + notification, tag);
+    if (auto* shared = wires_->connection(from, to)) {
       return write_in_order(transfer.path, sending.bytes, notification, tag, shared);
     }
   }
@@ -321,14 +331,17 @@ void CollectiveRun::arrived(void* tag) {
 }
 
 // A sender is done when its bytes are through, a receiver when they are there and it has reduced
-// them. A class that sends to itself is both ends, and counted the transfer once: it is done as a
+// them. A part that sends to itself is both ends, and counted the transfer once: it is done as a
 // receiver is.
 void CollectiveRun::take(Transfer& transfer) {
   using Stage = Transfer::Stage;
   const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
   if (transfer.stage == Stage::leaving) {
     transfer.stage = Stage::arriving;
-    if (notifications_queue()) wires_->has_left(ends.from, ends.to, &transfer);
+    if (notifications_queue()) {
+      wires_->has_left(actor_of(transfer.channel, ends.from), actor_of(transfer.channel, ends.to),
+                       &transfer);
+    }
     const Seconds latency = network_.timing(ends.path).latency_after();
     if (latency > Seconds(0)) network_.hand_back_after(latency, &transfer);
     if (ends.from != ends.to) finish(transfer.channel, ends.from, transfer.round);
@@ -365,9 +378,9 @@ void CollectiveRun::reduce(Transfer& transfer, BytesPerSecond rate) {
   network_.hand_back_after(Seconds(transfer.bytes / rate.value()), &transfer);
 }
 
-void CollectiveRun::finish(std::uint32_t channel, Actor actor, std::uint64_t round) {
+void CollectiveRun::finish(std::uint32_t channel, Part part, std::uint64_t round) {
   const std::uint32_t window = table_.channels[channel].window;
-  if (--channels_[channel].progress[actor].pending[round % window] == 0) advance(channel, actor);
+  if (--channels_[channel].progress[part].pending[round % window] == 0) advance(channel, part);
 }
 
 void CollectiveRun::append_rounds(std::vector<std::uint64_t>& rounds) const {
@@ -379,9 +392,9 @@ void CollectiveRun::append_rounds(std::vector<std::uint64_t>& rounds) const {
 void CollectiveRun::append_state(std::vector<std::uint64_t>& state) const {
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     const std::uint32_t window = table_.channels[c].window;
-    for (Actor a = 0; a < table_.actors; ++a) {
-      const Progress& progress = channels_[c].progress[a];
-      state.push_back(joined_[a] ? 1 : 0);
+    for (Part part = 0; part < parts(c); ++part) {
+      const Progress& progress = channels_[c].progress[part];
+      state.push_back(joined_[table_.channels[c].actor_of[part]] ? 1 : 0);
       state.push_back(progress.posted - progress.done);
       state.push_back(progress.shape);
       for (std::uint64_t round = progress.done; round < progress.posted; ++round) {
@@ -403,7 +416,7 @@ void CollectiveRun::append_state(std::vector<std::uint64_t>& state) const {
 std::uint64_t CollectiveRun::rounds_early(std::size_t channel, std::size_t shape,
                                           std::size_t number) const {
   const ChannelState& state = channels_[channel];
-  const Actor to = table_.channels[channel].shapes[shape].transfers()[number].to;
+  const Part to = table_.channels[channel].shapes[shape].transfers()[number].to;
   const std::uint64_t arrived = state.arrived[shape][number];
   return arrived - std::min(arrived, state.progress[to].posted);
 }
@@ -423,15 +436,16 @@ void CollectiveRun::append_ages(std::vector<Seconds>& ages) const {
   }
 }
 
-// An actor that did not move waits for a round of a later shape, or has none left: nothing comes
+// A part that did not move waits for a round of a later shape, or has none left: nothing comes
 // to it while the others stay in their shapes.
 std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
   std::uint64_t leaps = TransferSize::never;
+  std::size_t counter = 0;
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    for (Actor a = 0; a < table_.actors; ++a) {
-      const std::uint64_t rounds = moved[c * table_.actors + a];
+    for (Part part = 0; part < parts(c); ++part) {
+      const std::uint64_t rounds = moved[counter++];
       if (rounds == 0) continue;
-      const Progress& progress = channels_[c].progress[a];
+      const Progress& progress = channels_[c].progress[part];
       if (progress.posted == table_.channels[c].rounds) return 0;
       const RoundShape& shape = table_.channels[c].shapes[progress.shape];
       // Rounds of this shape since the last leap's begin, with those that were in flight then.
@@ -439,7 +453,7 @@ std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
       if (progress.repeat < past) return 0;
       // One round is left to be posted as usual, which passes to the next shape.
       std::uint64_t until = shape.repeats() - 1;
-      for (const auto& numbers : {shape.sent_by(a), shape.received_by(a)}) {
+      for (const auto& numbers : {shape.sent_by(part), shape.received_by(part)}) {
         for (const std::uint32_t number : numbers) {
           const TransferSize& size = shape.transfers()[number].size;
           until = std::min(until, size.steady_until(progress.repeat - past));
@@ -453,22 +467,23 @@ std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
 }
 
 void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time) {
-  for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const auto of_channel = moved.subspan(c * table_.actors, table_.actors);
+  std::size_t counter = 0;
+  for (std::size_t c = 0; c < channels_.size(); counter += parts(c++)) {
+    const auto of_channel = moved.subspan(counter, parts(c));
     ChannelState& state = channels_[c];
     for (std::size_t shape = 0; came_early_ && shape < state.arrived.size(); ++shape) {
       for (std::size_t i = 0; i < state.arrived[shape].size(); ++i) {
         if (rounds_early(c, shape, i) == 0) continue;
-        const Actor to = table_.channels[c].shapes[shape].transfers()[i].to;
+        const Part to = table_.channels[c].shapes[shape].transfers()[i].to;
         state.arrived[shape][i] += of_channel[to] * times;
       }
     }
-    for (Actor a = 0; a < table_.actors; ++a) {
-      leap(state.progress[a], of_channel[a] * times, time);
+    for (Part part = 0; part < parts(c); ++part) {
+      leap(state.progress[part], of_channel[part] * times, time);
     }
     for (auto& [to, sendings] : state.held) {
       for (Sending& sending : sendings) {
-        const Actor from =
+        const Part from =
             planned(static_cast<std::uint32_t>(c), sending.shape, sending.number).from;
         sending.round += of_channel[from] * times;
       }

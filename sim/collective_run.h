@@ -16,9 +16,9 @@
 
 namespace paceline::sim {
 
-// One collective call in flight: follows every actor through the rounds of every channel. An actor
-// posts round i when its rounds up to i - window are done; a transfer starts when both its ends
-// have posted its round, or, over sockets, when its sender has. What then comes early to its
+// One collective call in flight: follows every actor's parts through the rounds of their channels.
+// A part posts round i when its rounds up to i - window are done; a transfer starts when both its
+// ends have posted its round, or, over sockets, when its sender has. What then comes early to its
 // receiver counts when that posts the round.
 class CollectiveRun {
  public:
@@ -51,23 +51,25 @@ class CollectiveRun {
 
   // For skipping rounds that repeat exactly (see Regime).
   //
-  // The rounds posted by each actor in each channel: channel by channel.
+  // The rounds posted by each part of each channel: channel by channel.
   void append_rounds(std::vector<std::uint64_t>& rounds) const;
   // Everything else that decides what happens next, apart from the transfers in flight.
   void append_state(std::vector<std::uint64_t>& state) const;
   // How long ago rounds were posted, up to the time a ready notification takes.
   void append_ages(std::vector<Seconds>& ages) const;
-  // How many times every actor can post as many rounds more as it just `moved` by (as
-  // append_rounds orders them; within a channel all the same or none) with nothing but the same
-  // happening.
+  // How many times every part can post as many rounds more as it just `moved` by (as append_rounds
+  // orders them; within a channel all the same or none) with nothing but the same happening.
   [[nodiscard]] std::uint64_t leaps(std::span<const std::uint64_t> moved) const;
   // The network's clock has been set forward by `time`.
   void leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time);
   [[nodiscard]] std::size_t channels() const { return channels_.size(); }
-  [[nodiscard]] std::size_t round_counters() const { return channels_.size() * table_.actors; }
+  [[nodiscard]] std::size_t parts(std::size_t channel) const {
+    return channels_[channel].progress.size();
+  }
+  [[nodiscard]] std::size_t round_counters() const { return round_counters_; }
 
  private:
-  // Where an actor stands in a channel.
+  // Where a part stands in its channel.
   struct Progress {
     std::uint64_t posted = 0;            // rounds posted
     std::uint64_t done = 0;              // rounds done without a gap
@@ -96,34 +98,37 @@ class CollectiveRun {
       std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // shape, number, round
 
   struct ChannelState {
-    std::vector<Progress> progress;  // by actor
-    // With a window above 1 the transfers from one actor to another go in order, as over one TCP
+    std::vector<Progress> progress;  // by part
+    // With a window above 1 the transfers from one part to another go in order, as over one TCP
     // connection.
-    std::map<std::pair<Actor, Actor>, Network::Connection> connections;
+    std::map<std::pair<Part, Part>, Network::Connection> connections;
     // The rounds up to which a transfer is at its receiver, or has been: by shape and number. Kept
     // for those that came early.
     std::vector<std::vector<std::uint64_t>> arrived;
-    std::map<Actor, std::vector<Sending>> held;  // by receivers that have not notified yet
+    std::map<Part, std::vector<Sending>> held;  // by receivers that have not notified yet
     std::map<NotificationKey, QueuedNotification> queued_notifications;
   };
 
   void begin(Actor actor);
+  [[nodiscard]] Actor actor_of(std::uint32_t channel, Part part) const {
+    return table_.channels[channel].actor_of[part];
+  }
   void end_together();
   [[nodiscard]] std::uint64_t rounds_early(std::size_t channel, std::size_t shape,
                                            std::size_t number) const;
   static void leap(Progress& progress, std::uint64_t rounds, Seconds time);
-  void advance(std::uint32_t channel, Actor actor);
-  [[nodiscard]] bool skip_idle(std::uint32_t channel, Actor actor);
-  void post(std::uint32_t channel, Actor actor);
+  void advance(std::uint32_t channel, Part part);
+  [[nodiscard]] bool skip_idle(std::uint32_t channel, Part part);
+  void post(std::uint32_t channel, Part part);
   [[nodiscard]] Sending sending_of(std::uint32_t channel, std::uint32_t shape, std::uint64_t repeat,
                                    std::uint32_t number, std::uint64_t round) const;
   [[nodiscard]] bool notifications_queue() const {
     return wires_ != nullptr && longest_notification_ > Seconds(0);
   }
-  void notify_senders(std::uint32_t channel, Actor actor);
+  void notify_senders(std::uint32_t channel, Part part);
   void notify(std::uint32_t channel, const Sending& sending);
   [[nodiscard]] static bool is_notified(std::uint64_t posted, std::uint64_t round);
-  void start_held(std::uint32_t channel, Actor actor);
+  void start_held(std::uint32_t channel, Part part);
   void notification_left(std::uint32_t channel, const NotificationKey& key);
   void post_send(std::uint32_t channel, const Sending& sending);
   void post_receive(std::uint32_t channel, const Sending& sending);
@@ -139,14 +144,15 @@ class CollectiveRun {
   void take(Transfer& transfer);
   void receive(Transfer& transfer);
   void reduce(Transfer& transfer, BytesPerSecond rate);
-  void finish(std::uint32_t channel, Actor actor, std::uint64_t round);
+  void finish(std::uint32_t channel, Part part, std::uint64_t round);
 
   const CallTable& table_;
   Network& network_;
   Wires* wires_;
   std::function<void(Actor)> on_actor_done_;
   std::vector<ChannelState> channels_;
-  std::vector<std::uint32_t> channels_left_;  // by actor
+  std::size_t round_counters_ = 0;
+  std::vector<std::uint32_t> parts_left_;  // by actor
   Actor to_join_;
   std::vector<bool> joined_;      // by actor
   Seconds longest_notification_;  // latency to any sender; 0 where none is waited for

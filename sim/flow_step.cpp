@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,8 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
   }
   const topology::Wire& wire = call.simulated()->wire;
   table.start = wire.start;
+  std::vector<Actor> everyone(table.actors);
+  std::iota(everyone.begin(), everyone.end(), 0U);
   for (const collectives::Channel& channel : plan.channels) {
     std::vector<RoundShape> shapes;
     collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
@@ -44,7 +47,7 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
       }
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
     });
-    table.add_channel(std::move(shapes), channel.window);
+    table.add_channel(everyone, std::move(shapes), channel.window);
   }
   return table;
 }

@@ -1,8 +1,10 @@
 #include "sim/folded_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -86,10 +88,12 @@ void for_each_round(const Plan& plan, Visit visit) {
   }
 }
 
-std::vector<double> means_of(const Plan& plan, std::span<const std::uint32_t> endpoints) {
+// Of some endpoints of each channel.
+std::vector<double> means_of(const Plan& plan,
+                             const std::vector<std::vector<std::uint32_t>>& endpoints) {
   std::vector<double> means;
-  for_each_round(plan, [&](std::size_t, std::size_t, const Round& round, const Round*) {
-    for (const std::uint32_t endpoint : endpoints) {
+  for_each_round(plan, [&](std::size_t channel, std::size_t, const Round& round, const Round*) {
+    for (const std::uint32_t endpoint : endpoints[channel]) {
       for (const Send& send : round.sends(Rank(endpoint))) {
         const double mean = send.chunk.partition.mean_elements();
         if (means.empty() || means.back() != mean) means.push_back(mean);
@@ -135,11 +139,6 @@ std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& si
   return combined({even_kind(rule), sizes.group_of(rule.partition.mean_elements())});
 }
 
-// Two plans of one structure differ in sizes only (see collectives::Round).
-using Structure =
-    std::tuple<collectives::Collective, training::Group, std::string, collectives::AlgorithmOptions,
-               topology::Wire, Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
-
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   const training::SimulatedCall& simulated = *call.simulated();
   std::vector<std::uint64_t> rounds;
@@ -176,9 +175,16 @@ bool were_peers_if_it_matters(const topology::Path& path, const Round* before, R
   return path.timing.depends_on_peers() && collectives::were_peers(before, from, send.to);
 }
 
+// Channels that may be alike.
+std::uint64_t colour_of(const collectives::Channel& channel, std::uint64_t structure) {
+  std::uint64_t colour = combined({structure, channel.window});
+  for (const Round& round : channel.rounds) colour = combined({colour, round.repeats});
+  return colour;
+}
+
 // Adds the sends of a plan, as one job's ranks are placed.
 void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fabric& fabric,
-               Chunks chunks, std::uint64_t structure, const std::vector<Rank>& places,
+               Chunks chunks, std::uint32_t first_channel, const std::vector<Rank>& places,
                std::vector<SendRow>& rows) {
   const std::uint32_t endpoints = plan.endpoints().value();
   const bool even = chunks == Chunks::even;
@@ -186,14 +192,14 @@ void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fab
   std::vector<double> means, different_means;  // of the rows; in the order of their coming
   for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round,
                            const Round* before) {
-    const std::uint64_t place = combined({structure, channel, shape});
     for (std::uint32_t from = 0; from < endpoints; ++from) {
       for (const Send& send : round.sends(Rank(from))) {
         const Rank sender = places[from], receiver = places[index(send.to)];
         const topology::Path path = fabric.path(sender, receiver, wire);
         const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-        rows.push_back({index(sender), index(receiver), path.out, path.in,
-                        combined({place, chunk,
+        rows.push_back({index(sender), index(receiver),
+                        first_channel + static_cast<std::uint32_t>(channel), path.out, path.in,
+                        combined({shape, chunk,
                                   kind_of(send, path.timing,
                                           were_peers_if_it_matters(path, before, Rank(from), send),
                                           fabric.cluster())})});
@@ -223,6 +229,7 @@ std::vector<Rank> places_of(const ResolvedPoint& point, const Job& job, RankCoun
 // With several rounds in flight the transfers between two endpoints go in order. A class can keep
 // that order when each member sends to one other only.
 void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endpoint) {
+  if (channel.window == 1) return;
   std::optional<Rank> receiver;
   for (const Round& round : channel.rounds) {
     for (const Send& send : round.sends(Rank(endpoint))) {
@@ -246,7 +253,14 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
     const Call* call = call_of(operation);
     if (call != nullptr && takes_part(*call)) calls.insert(*call);
   }
-  symmetry_ = find_symmetry(fabric_, colours(nodes.servers), sends_of(calls, planner));
+  symmetry_ = symmetry_of(calls, planner);
+  is_of_the_core_.resize(symmetry_.links.size());
+  for (std::size_t link = 0; link < fabric_.links().size(); ++link) {
+    const topology::LinkKind kind = fabric_.links()[link].kind;
+    if (kind == topology::LinkKind::leaf_uplink || kind == topology::LinkKind::leaf_downlink) {
+      is_of_the_core_[symmetry_.link_class[link]] = true;
+    }
+  }
   number_actors(RankCount(nodes.ranks().value() + nodes.servers));
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
     Tables& tables = tables_.emplace_back();
@@ -254,28 +268,29 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
   }
 }
 
-std::vector<SendRow> FoldedCalls::sends_of(const Calls& calls,
-                                           const training::Planner& planner) const {
+Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& planner) {
   std::vector<SendRow> rows;
-  std::map<Structure, std::uint64_t> structures;
+  std::vector<std::uint64_t> channel_colours;
   // Calls are ordered by count: the largest of a structure comes first, whose sizes are told apart
   // best.
   for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
     if (call->known() != nullptr) continue;
     const Plan plan = planner.plan_of(*call);
-    const auto [entry, is_new] =
-        structures.try_emplace(structure_of(*call, plan, chunks_), structures.size());
+    const auto [entry, is_new] = first_channels_.try_emplace(
+        structure_of(*call, plan, chunks_), static_cast<std::uint32_t>(channel_colours.size()));
     if (!is_new) continue;
     for (const Job& job : jobs_) {
-      add_sends(plan, call->simulated()->wire, fabric_, chunks_, entry->second,
+      const auto first_channel = static_cast<std::uint32_t>(channel_colours.size());
+      for (const collectives::Channel& channel : plan.channels) {
+        channel_colours.push_back(colour_of(channel, first_channels_.size()));
+      }
+      add_sends(plan, call->simulated()->wire, fabric_, chunks_, first_channel,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  return rows;
+  return find_symmetry(fabric_, colours(job_cluster(point_).servers), channel_colours, rows);
 }
 
-// Ranks of different jobs and of different places in their nodes are kept apart: they mostly
-// differ, and what differs from the start is found sooner.
 std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
   const std::uint32_t gpus = point_.cluster.gpus_per_node;
   const std::uint32_t ranks = point_.cluster.ranks().value();
@@ -284,7 +299,7 @@ std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
     const auto job_ranks = static_cast<std::uint32_t>(jobs_[job].nodes.size()) * gpus;
     for (std::uint32_t r = 0; r < job_ranks; ++r) {
       const double slowdown = job == 0 ? slowdown_of(point_, Rank(r)) : 1.0;
-      std::uint64_t colour = combined({job, r % gpus, std::bit_cast<std::uint64_t>(slowdown)});
+      std::uint64_t colour = combined({job, std::bit_cast<std::uint64_t>(slowdown)});
       for (const training::Operation& operation : point_.program.operations) {
         if (operation.rank_parts.empty()) continue;
         colour = combined({colour, std::bit_cast<std::uint64_t>(operation.part_of(Rank(r)))});
@@ -322,59 +337,109 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
     return table;
   }
   table.start = call.simulated()->wire.start;
-  std::vector<std::uint32_t> first_members, last_members;
-  for (const auto& members : actors.members) {
-    if (index(members.front()) < plan.endpoints().value()) {
-      first_members.push_back(index(members.front()));
-      last_members.push_back(std::min(index(members.back()), plan.endpoints().value() - 1));
-    }
+  std::vector<FoldedChannel> channels;
+  const std::uint32_t first_channel = first_channels_.at(structure_of(call, plan, chunks_)) +
+                                      static_cast<std::uint32_t>(job * plan.channels.size());
+  for (std::uint32_t c = 0; c < plan.channels.size(); ++c) {
+    channels.push_back(folded_channel(job, first_channel + c, plan.endpoints()));
   }
-  // Ranges cut in two again and again are smallest at one end of a class and largest at the other.
-  const bool even = chunks_ == Chunks::even;
-  const AlikeSizes sizes(means_of(plan, first_members), plan,
-                         even ? means_of(plan, last_members) : std::vector<double>());
-  for (const auto& channel : plan.channels) {
+  const AlikeSizes sizes = sizes_of(plan, channels);
+  std::set<std::uint32_t> classes;
+  for (std::uint32_t c = 0; c < plan.channels.size(); ++c) {
+    if (!classes.insert(symmetry_.channel_class[first_channel + c]).second) continue;
+    const FoldedChannel& folded = channels[c];
     std::vector<RoundShape> shapes;
-    collectives::for_each_round(channel, [&](const Round& round, const Round* before) {
+    collectives::for_each_round(plan.channels[c], [&](const Round& round, const Round* before) {
       std::vector<PlannedTransfer> transfers;
-      for (const std::uint32_t first : first_members) {
-        add_transfers(job, actors.actor_of[first], round.sends(Rank(first)), before, call, sizes,
-                      transfers);
+      for (Part part = 0; part < folded.first_members.size(); ++part) {
+        add_transfers(job, folded, part, round.sends(Rank(folded.first_members[part])), before,
+                      call, sizes, transfers);
       }
-      shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
+      shapes.emplace_back(round.repeats, static_cast<Part>(folded.actor_of.size()),
+                          std::move(transfers));
     });
-    if (channel.window > 1) {
-      for (const std::uint32_t first : first_members) expect_one_receiver(channel, first);
+    for (const std::uint32_t first : folded.first_members) {
+      expect_one_receiver(plan.channels[c], first);
     }
-    table.add_channel(std::move(shapes), channel.window);
+    table.add_channel(folded.actor_of, std::move(shapes), plan.channels[c].window);
   }
   return table;
 }
 
+// The parts of a channel in the order of their actors, and of their first members.
+FoldedCalls::FoldedChannel FoldedCalls::folded_channel(std::size_t job, std::uint32_t channel,
+                                                       RankCount endpoints) const {
+  struct Class {
+    Actor actor;
+    std::uint32_t first, last;
+    std::uint32_t number;
+  };
+  const auto class_of = [&](std::uint32_t endpoint) {
+    return symmetry_.part_class(channel, index(place_of(point_, jobs_[job], Rank(endpoint))));
+  };
+  std::map<std::uint32_t, Class> by_number;
+  for (std::uint32_t e = 0; e < endpoints.value(); ++e) {
+    if (const auto number = class_of(e)) {
+      const Class first{actors_[job].actor_of[e], e, e, *number};
+      by_number.try_emplace(*number, first).first->second.last = e;
+    }
+  }
+  std::vector<Class> classes;
+  for (const auto& [number, of_number] : by_number) classes.push_back(of_number);
+  std::ranges::sort(classes, {}, [](const Class& one) { return std::tuple(one.actor, one.first); });
+  FoldedChannel folded;
+  std::map<std::uint32_t, Part> parts;  // by class number
+  for (const Class& one : classes) {
+    parts.emplace(one.number, static_cast<Part>(parts.size()));
+    folded.actor_of.push_back(one.actor);
+    folded.first_members.push_back(one.first);
+    folded.last_members.push_back(one.last);
+    folded.members.push_back(symmetry_.parts[one.number]);
+  }
+  folded.part_of.resize(endpoints.value());
+  for (std::uint32_t e = 0; e < endpoints.value(); ++e) {
+    if (const auto number = class_of(e)) folded.part_of[e] = parts.at(*number);
+  }
+  return folded;
+}
+
+// Ranges cut in two again and again are smallest at one end of a class and largest at the other.
+AlikeSizes FoldedCalls::sizes_of(const Plan& plan,
+                                 const std::vector<FoldedChannel>& channels) const {
+  if (chunks_ == Chunks::exact) return {{}, plan};
+  std::vector<std::vector<std::uint32_t>> first, last;
+  for (const FoldedChannel& channel : channels) {
+    first.push_back(channel.first_members);
+    last.push_back(channel.last_members);
+  }
+  return {means_of(plan, first), plan, means_of(plan, last)};
+}
+
 // What a class sends when its first member sends this: transfers of one size to one class over the
 // same classes of links are one.
-void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::Sends& sends,
-                                const Round* before, const Call& call, const AlikeSizes& sizes,
+void FoldedCalls::add_transfers(std::size_t job, const FoldedChannel& channel, Part from,
+                                const collectives::Sends& sends, const Round* before,
+                                const Call& call, const AlikeSizes& sizes,
                                 std::vector<PlannedTransfer>& transfers) {
   const topology::Wire& wire = call.simulated()->wire;
+  const Rank sender(channel.first_members[from]);
   struct Bundle {
-    Actor to;
+    Part to;
     std::vector<std::uint32_t> link_classes;
     topology::Path path;
     const Send* send;
     bool were_peers;
     std::uint64_t sends;
   };
-  using Key = std::tuple<Actor, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
+  using Key = std::tuple<Part, std::vector<std::uint32_t>, std::uint64_t, std::uint64_t>;
   std::map<Key, std::size_t> numbers;
   std::vector<Bundle> bundles;  // as they come: hashes are in the keys, and one of an address
-  const std::vector<Rank>& members = actors_[job].members[from];
   for (const Send& send : sends) {
-    const topology::Path path = fabric_.path(place_of(point_, jobs_[job], members.front()),
+    const topology::Path path = fabric_.path(place_of(point_, jobs_[job], sender),
                                              place_of(point_, jobs_[job], send.to), wire);
-    const Actor to = actors_[job].actor_of[index(send.to)];
+    const Part to = channel.part_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
-    const bool were_peers = were_peers_if_it_matters(path, before, members.front(), send);
+    const bool were_peers = were_peers_if_it_matters(path, before, sender, send);
     const auto [entry, is_new] = numbers.try_emplace(
         {to, link_classes, kind_of(send, path.timing, were_peers, point_.cluster),
          kind_of(send.chunk, chunks_, sizes)},
@@ -383,7 +448,7 @@ void FoldedCalls::add_transfers(std::size_t job, Actor from, const collectives::
     ++bundles[entry->second].sends;
   }
   for (const auto& [to, link_classes, path_of_one, send, were_peers, sends_of_one] : bundles) {
-    const std::uint64_t flows = members.size() * sends_of_one;
+    const std::uint64_t flows = channel.members[from] * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
     TransferSize size = TransferSize::exact(rule, call.element_size, wire);
@@ -443,7 +508,8 @@ PathId FoldedCalls::path_of(FoldedPath path) {
   return entry->second;
 }
 
-bool FoldedCalls::pace_is_shared() const {
+SharedPace FoldedCalls::shared_pace() const {
+  SharedPace most = SharedPace::nowhere;
   for (const Tables& tables : tables_) {
     for (const auto& [call, table] : tables) {
       std::size_t shapes = 0;
@@ -451,15 +517,15 @@ bool FoldedCalls::pace_is_shared() const {
         shapes = std::max(shapes, channel.shapes.size());
       }
       for (std::size_t shape = 0; shape < shapes; ++shape) {
-        if (pace_is_shared(table, shape)) return true;
+        most = std::max(most, shared_pace(table, shape));
       }
     }
   }
-  return false;
+  return most;
 }
 
 // All channels' transfers of a shape are taken to run together, as they do when all is alike.
-bool FoldedCalls::pace_is_shared(const CallTable& table, std::size_t shape) const {
+SharedPace FoldedCalls::shared_pace(const CallTable& table, std::size_t shape) const {
   constexpr std::uint64_t repeats_to_drift = 16;
   std::vector<double> loads(symmetry_.links.size());  // flows on one link of each class
   const auto for_each_transfer = [&](auto visit) {
@@ -478,19 +544,25 @@ bool FoldedCalls::pace_is_shared(const CallTable& table, std::size_t shape) cons
           static_cast<double>(path.flows) / static_cast<double>(symmetry_.links[link].links);
     }
   });
-  double slowest_alone = 0, slowest_shared = 0;
+  std::array<double, 3> slowest{};  // by where they are held up
   for_each_transfer([&](const FoldedPath& path, double bytes) {
-    double rate = std::numeric_limits<double>::infinity(), load = 1;
+    double rate = std::numeric_limits<double>::infinity();
+    SharedPace held_up = SharedPace::nowhere;
     for (const std::uint32_t link : path.link_classes) {
       const double share = symmetry_.links[link].bandwidth.value() / loads[link];
-      if (share < rate) load = loads[link];
-      rate = std::min(rate, share);
+      if (share >= rate) continue;
+      rate = share;
+      held_up = loads[link] <= 1        ? SharedPace::nowhere
+                : is_of_the_core_[link] ? SharedPace::core
+                                        : SharedPace::ports;
     }
-    double& slowest = load > 1 ? slowest_shared : slowest_alone;
-    slowest = std::max(slowest, path.timing.latency_of(bytes).value() + bytes / rate);
+    double& most = slowest[static_cast<std::size_t>(held_up)];
+    most = std::max(most, path.timing.latency_of(bytes).value() + bytes / rate);
   });
-  constexpr double rounding = 1e-6;
-  return slowest_shared > slowest_alone * (1 + rounding);
+  constexpr double rounding = 1 + 1e-6;
+  const auto [alone, on_ports, in_core] = slowest;
+  if (in_core > std::max(alone, on_ports) * rounding) return SharedPace::core;
+  return on_ports > alone * rounding ? SharedPace::ports : SharedPace::nowhere;
 }
 
 }  // namespace paceline::sim

@@ -31,37 +31,14 @@ class Groups {
   std::vector<std::uint32_t> parent_;
 };
 
-// The links of a class together, in proportion to the flows of a path together: what keeps every
-// flow's share when classes differ in size.
-Island island_of(const std::vector<const FoldedPath*>& paths, std::span<const LinkClass> links) {
-  std::uint64_t flows = 0;
-  for (const FoldedPath* path : paths) flows = std::gcd(flows, path->flows);
-  Island island;
-  std::map<std::uint32_t, std::uint32_t> numbers;  // of the links, as they come
-  for (const FoldedPath* path : paths) {
-    Island::Path& added = island.paths.emplace_back();
-    added.flows = path->flows / flows;
-    for (const std::uint32_t link : path->link_classes) {
-      const auto [entry, is_new] =
-          numbers.try_emplace(link, static_cast<std::uint32_t>(numbers.size()));
-      if (is_new) {
-        island.links.push_back(links[link].bandwidth * (static_cast<double>(links[link].links) /
-                                                        static_cast<double>(flows)));
-      }
-      added.links.push_back(entry->second);
-    }
-  }
-  return island;
-}
-
 }  // namespace
 
 FoldedNetwork::FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
                              std::function<void(void*)> on_arrival, RateSolver& solver,
-                             std::uint64_t solves_max)
+                             std::uint64_t effort_max)
     : paths_(std::move(paths)),
       on_arrival_(std::move(on_arrival)),
-      solves_max_(solves_max),
+      effort_max_(effort_max),
       solver_(solver) {
   find_islands(links);
 }
@@ -77,15 +54,39 @@ void FoldedNetwork::find_islands(std::span<const LinkClass> links) {
     members[groups.find(paths_[path].link_classes[0])].push_back(path);
   }
   places_.resize(paths_.size());
-  for (const auto& [group, path_ids] : members) {
-    std::vector<const FoldedPath*> island_paths;
-    for (const PathId path : path_ids) island_paths.push_back(&paths_[path]);
-    const auto number = static_cast<std::uint32_t>(islands_.size());
-    IslandState& island = islands_.emplace_back();
-    island.shape = solver_.add(island_of(island_paths, links));
-    island.times.resize(path_ids.size());
-    for (std::uint32_t i = 0; i < path_ids.size(); ++i) places_[path_ids[i]] = {number, i};
+  for (const auto& [group, path_ids] : members) add_island(path_ids, links);
+}
+
+// The links of a class together, in proportion to the flows of a path together: what keeps every
+// flow's share when classes differ in size.
+void FoldedNetwork::add_island(const std::vector<PathId>& path_ids,
+                               std::span<const LinkClass> links) {
+  std::uint64_t unit = 0;  // flows that count as one
+  for (const PathId path : path_ids) unit = std::gcd(unit, paths_[path].flows);
+  Island shape;
+  std::map<std::uint32_t, std::uint32_t> link_numbers;       // in the island, as they come
+  std::map<std::vector<std::uint32_t>, std::uint32_t> ways;  // likewise, by link classes
+  for (const PathId id : path_ids) {
+    const FoldedPath& path = paths_[id];
+    const auto [way, is_new] =
+        ways.try_emplace(path.link_classes, static_cast<std::uint32_t>(shape.ways.size()));
+    places_[id] = {static_cast<std::uint32_t>(islands_.size()), way->second, path.flows / unit};
+    if (!is_new) continue;
+    Island::Way& added = shape.ways.emplace_back();
+    for (const std::uint32_t link : path.link_classes) {
+      const auto [number, is_new_link] =
+          link_numbers.try_emplace(link, static_cast<std::uint32_t>(shape.links.size()));
+      if (is_new_link) {
+        shape.links.push_back(links[link].bandwidth *
+                              (static_cast<double>(links[link].links) / static_cast<double>(unit)));
+      }
+      added.push_back(number->second);
+    }
   }
+  IslandState& island = islands_.emplace_back();
+  island.load.resize(shape.ways.size());
+  island.rates.resize(shape.ways.size());
+  island.shape = solver_.add(shape);
 }
 
 void FoldedNetwork::push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
@@ -143,9 +144,9 @@ void FoldedNetwork::move(Flow* flow) {
   IslandState& island = islands_[place.island];
   count_bytes(island);
   island.flows.push_back(flow);
-  ++island.times[place.path];
-  if (!island.changed) changed_.push_back(place.island);
-  island.changed = true;
+  island.load[place.way] += place.flows;
+  if (island.changed.empty()) changed_.push_back(place.island);
+  island.changed.push_back(place.way);
 }
 
 // Takes off what the flows have moved since the last time.
@@ -153,31 +154,32 @@ void FoldedNetwork::count_bytes(IslandState& island) {
   const double passed = now_ - island.updated;
   island.updated = now_;
   if (passed <= 0) return;
-  for (Flow* flow : island.flows) flow->left -= island.rates[places_[flow->path].path] * passed;
+  for (Flow* flow : island.flows) flow->left -= island.rates[places_[flow->path].way] * passed;
 }
 
 void FoldedNetwork::complete(std::uint32_t number) {
   IslandState& island = islands_[number];
   count_bytes(island);
   const auto time_left = [&](const Flow* flow) {
-    return flow->left / island.rates[places_[flow->path].path];
+    return flow->left / island.rates[places_[flow->path].way];
   };
   double soonest = std::numeric_limits<double>::infinity();
   for (const Flow* flow : island.flows) soonest = std::min(soonest, time_left(flow));
   std::vector<Flow*> arrivals = std::move(arrivals_);
   arrivals.clear();
+  if (island.changed.empty()) changed_.push_back(number);
   std::size_t kept = 0;
   for (Flow* flow : island.flows) {
     if (time_left(flow) > soonest + simultaneous_s) {
       island.flows[kept++] = flow;
     } else {
-      --island.times[places_[flow->path].path];
+      const Place& place = places_[flow->path];
+      island.load[place.way] -= place.flows;
+      island.changed.push_back(place.way);
       arrivals.push_back(flow);
     }
   }
   island.flows.resize(kept);
-  if (!island.changed) changed_.push_back(number);
-  island.changed = true;
   for (Flow* flow : arrivals) arrived(flow);
   arrivals_ = std::move(arrivals);
 }
@@ -204,17 +206,16 @@ void FoldedNetwork::hand_back(Flow* flow) {
 void FoldedNetwork::settle() {
   for (const std::uint32_t number : changed_) {
     IslandState& island = islands_[number];
-    island.changed = false;
     ++island.version;
+    solver_.find(island.shape, island.load, island.changed, island.rates);
+    island.changed.clear();
     if (island.flows.empty()) continue;
-    island.rates = solver_.rates(island.shape, island.times);
-    if (solver_.solves() > solves_max_) {
-      throw TooManySolves("flows share links in more than " + std::to_string(solves_max_) +
-                          " different ways");
+    if (solver_.effort() > effort_max_) {
+      throw TooMuchSharing("flows share links in too many different ways");
     }
     double soonest = std::numeric_limits<double>::infinity();
     for (const Flow* flow : island.flows) {
-      soonest = std::min(soonest, flow->left / island.rates[places_[flow->path].path]);
+      soonest = std::min(soonest, flow->left / island.rates[places_[flow->path].way]);
     }
     push(now_ + std::max(0.0, soonest), Event::Kind::completion, number, nullptr, island.version);
   }
@@ -267,7 +268,7 @@ void FoldedNetwork::append_flows(std::vector<FlowState>& flows) const {
     if (flow.phase == FlowState::Phase::moving) {
       const Place place = places_[flow.path];
       const IslandState& island = islands_[place.island];
-      left = flow.left / island.rates[place.path] - (now_ - island.updated);
+      left = flow.left / island.rates[place.way] - (now_ - island.updated);
     }
     flows.push_back({flow.tag, flow.phase, Seconds(left)});
   }

@@ -30,23 +30,22 @@ struct FoldedPath {
   friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
 };
 
-// Flows of classes instead of flows between endpoints: our own clock, and rates from SimGrid,
-// which solves each set of flows that are in flight together once.
+// Flows of classes instead of flows between endpoints: our own clock, and rates from a RateSolver.
 //
 // The rates stay what they are until a flow starts or ends, so the times are those that SimGrid
 // would find for all flows of all links, up to rounding.
 class FoldedNetwork final : public Network {
  public:
-  // Thrown by run() when too many sets of flows would have to be solved.
-  struct TooManySolves : std::runtime_error {
+  // Thrown by run() when sharing links between flows takes too long.
+  struct TooMuchSharing : std::runtime_error {
     using std::runtime_error::runtime_error;
   };
 
   // Registers its islands with the solver, which must not have solved anything yet and must outlive
-  // the network.
+  // the network. `effort_max` is of RateSolver::effort().
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
                 std::function<void(void* tag)> on_arrival, RateSolver& solver,
-                std::uint64_t solves_max);
+                std::uint64_t effort_max);
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;
@@ -87,19 +86,20 @@ class FoldedNetwork final : public Network {
   };
 
   struct Place {
-    IslandId island;
-    std::uint32_t path;  // in the island
+    std::uint32_t island;
+    std::uint32_t way;    // of the island
+    std::uint64_t flows;  // that the path stands for, in the island's unit
   };
 
   // An island of the cluster; many have the same shape, which the solver knows once.
   struct IslandState {
     IslandId shape;
-    std::vector<Flow*> flows;          // moving
-    std::vector<std::uint32_t> times;  // flows on each path
-    std::span<const double> rates;     // by path
-    double updated = 0;                // when the flows' bytes were counted
-    std::uint32_t version = 0;         // of the rates: older completions are void
-    bool changed = false;              // since the rates were looked up
+    std::vector<Flow*> flows;            // moving
+    std::vector<std::uint64_t> load;     // what they stand for, by way
+    std::vector<double> rates;           // by way
+    double updated = 0;                  // when the flows' bytes were counted
+    std::uint32_t version = 0;           // of the rates: older completions are void
+    std::vector<std::uint32_t> changed;  // ways, since the rates were found
   };
 
   struct Event {
@@ -118,6 +118,7 @@ class FoldedNetwork final : public Network {
   Flow* new_flow();
   void hand_back(Flow* flow);
   void find_islands(std::span<const LinkClass> links);
+  void add_island(const std::vector<PathId>& path_ids, std::span<const LinkClass> links);
   void push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
             std::uint32_t version);
   void handle(const Event& event);
@@ -130,7 +131,7 @@ class FoldedNetwork final : public Network {
 
   std::vector<FoldedPath> paths_;
   std::function<void(void*)> on_arrival_;
-  std::uint64_t solves_max_;
+  std::uint64_t effort_max_;
   std::vector<Place> places_;  // by path
   std::vector<IslandState> islands_;
   RateSolver& solver_;

@@ -15,7 +15,7 @@ namespace paceline::sim {
 // may be off.
 //
 // May be called once in a process (see RateSolver). Precondition: find_fault(point.program) returns
-// nullopt. Throws NotFolded, with Chunks::even also where FoldedCalls::pace_is_shared() would make
+// nullopt. Throws NotFolded, with Chunks::even also where FoldedCalls::shared_pace() would make
 // them wrong and flow is cheap enough; and std::logic_error when operations are left that
 // wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);

@@ -65,11 +65,9 @@ std::string read_all(int file) {
 // What is tried in turn until one of them can do the point.
 enum class Attempt { folded_exact, folded_even, flow };
 
-// A folded simulation to the element follows each rank where the ranks do not divide the count:
-// about a second for that many transfers. Above, or where flows share links in too many ways,
-// chunks are taken as even, unless simulating the few transfers there are is as fast, or evening
-// would change too much.
-constexpr double exact_transfers_max = 2e6;
+// To the element, ranks that do not divide the count are all different, and so are ranks that a
+// broadcast lets go one after another: each is followed, at about a microsecond a transfer. Above
+// this many, chunks are taken as even, unless that would change too much.
 constexpr double few_transfers_max = 2e5;
 std::string simulated(const ResolvedPoint& point, Attempt attempt) {
   switch (attempt) {
@@ -192,18 +190,11 @@ std::string fall_back(const ResolvedPoint& point, double transfers, const std::s
 Outcome fold(const ResolvedPoint& point, double transfers) {
   // Where equal chunks are no good approximation, every rank is followed as long as may be.
   const bool evens_out = one_call_at_a_time(point);
-  Outcome outcome{Outcome::Kind::not_folded, {}};
-  if (transfers <= (evens_out ? exact_transfers_max : cost::flow_transfers_max)) {
-    outcome = run_in_child(point, Attempt::folded_exact);
-    if (outcome.kind != Outcome::Kind::not_folded || transfers <= few_transfers_max || !evens_out) {
-      return outcome;
-    }
+  if (transfers <= (evens_out ? few_transfers_max : cost::flow_transfers_max)) {
+    return run_in_child(point, Attempt::folded_exact);
   }
-  const bool tried_exactly = !outcome.text.empty();
-  outcome = run_in_child(point, Attempt::folded_even);
-  // Following every rank is still ten times as fast as flow.
-  if (outcome.kind == Outcome::Kind::not_folded && !tried_exactly &&
-      transfers <= cost::flow_transfers_max) {
+  Outcome outcome = run_in_child(point, Attempt::folded_even);
+  if (outcome.kind == Outcome::Kind::not_folded && transfers <= cost::flow_transfers_max) {
     outcome = run_in_child(point, Attempt::folded_exact);
   }
   return outcome;

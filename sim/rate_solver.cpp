@@ -1,8 +1,13 @@
 #include "sim/rate_solver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <simgrid/kernel/Timer.hpp>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "models/contract.h"
 #include "sim/simgrid_settings.h"
@@ -14,21 +19,36 @@ namespace s4u = simgrid::s4u;
 IslandId RateSolver::add(const Island& island) {
   PACELINE_EXPECTS(!engine_);
   const auto [entry, is_new] = numbers_.try_emplace(island, static_cast<IslandId>(islands_.size()));
-  if (is_new) {
-    islands_.push_back(island);
-    known_.emplace_back();
-  }
+  if (is_new) islands_.push_back({island, FairRates(island), {}, {}});
   return entry->second;
 }
 
-std::span<const double> RateSolver::rates(IslandId island,
-                                          const std::vector<std::uint32_t>& times) {
-  const auto known = known_[island].find(times);
-  if (known != known_[island].end()) return known->second;
-  return known_[island].emplace(times, solve(island, times)).first->second;
+void RateSolver::find(IslandId number, std::span<const std::uint64_t> flows,
+                      std::span<const std::uint32_t> changed, std::vector<double>& rates) {
+  KnownIsland& known = islands_[number];
+  effort_ += known.fair_rates.find(flows, changed, rates);
+  if (solves_ < simgrid_solves_max) check(known, flows, rates);
 }
 
-// A star: each path is a host of its own whose only route are the path's links; all end in a host
+// What was looked at is a set of flows of its own.
+void RateSolver::check(KnownIsland& known, std::span<const std::uint64_t> flows,
+                       const std::vector<double>& rates) {
+  const auto& ways = known.fair_rates.looked_at();
+  if (ways.empty()) return;
+  Flows together(flows.size());
+  for (const std::uint32_t way : ways) together[way] = flows[way];
+  if (!known.checked.insert(together).second) return;
+  constexpr double rounding = 1e-6;
+  const std::vector<double> solved = solve(known, together);
+  for (const std::uint32_t way : ways) {
+    if (std::abs(rates[way] - solved[way]) > rounding * solved[way]) {
+      throw std::logic_error(
+          fmt::format("a flow has {} B/s, and {} B/s by SimGrid", rates[way], solved[way]));
+    }
+  }
+}
+
+// A star: each way is a host of its own whose only route are the way's links; all end in a host
 // without any.
 void RateSolver::build_engine() {
   engine_ = std::make_unique<s4u::Engine>("paceline-sim");
@@ -42,45 +62,44 @@ void RateSolver::build_engine() {
     star->add_route(nullptr, point, nullptr, nullptr, std::vector<s4u::LinkInRoute>{}, false);
     return host;
   };
-  for (const Island& island : islands_) {
+  for (KnownIsland& known : islands_) {
     std::vector<s4u::Link*> links;
-    for (const BytesPerSecond bandwidth : island.links) {
+    for (const BytesPerSecond bandwidth : known.island.links) {
       links.push_back(star->create_link("link" + std::to_string(links_made++), bandwidth.value()));
     }
-    auto& sources = sources_.emplace_back();
-    for (const Island::Path& path : island.paths) {
+    for (const Island::Way& way : known.island.ways) {
       std::vector<s4u::LinkInRoute> route;
-      for (const std::uint32_t link : path.links) route.emplace_back(links[link]);
-      sources.push_back(add_host(route));
+      for (const std::uint32_t link : way) route.emplace_back(links[link]);
+      known.sources.push_back(add_host(route));
     }
   }
   sink_ = add_host({});
   star->seal();
 }
 
-std::vector<double> RateSolver::solve(IslandId island, const std::vector<std::uint32_t>& times) {
+std::vector<double> RateSolver::solve(const KnownIsland& known, const Flows& flows) {
   if (!engine_) build_engine();
   ++solves_;
   // Large enough that no flow ends within the second in which its rate is read off.
-  const auto& links = islands_[island].links;
+  const auto& links = known.island.links;
   const double size = std::max(1e13, 2 * std::max_element(links.begin(), links.end())->value());
-  std::vector<double> rates(times.size());
-  std::vector<std::pair<std::size_t, s4u::CommPtr>> flows;
-  for (std::size_t path = 0; path < times.size(); ++path) {
-    for (std::uint64_t i = 0; i < times[path] * islands_[island].paths[path].flows; ++i) {
+  std::vector<double> rates(flows.size());
+  std::vector<std::pair<std::size_t, s4u::CommPtr>> started;
+  for (std::size_t way = 0; way < flows.size(); ++way) {
+    for (std::uint64_t i = 0; i < flows[way]; ++i) {
       auto flow = s4u::Comm::sendto_init();
       flow->set_payload_size(static_cast<std::uint64_t>(size));
-      flow->set_source(sources_[island][path]);
+      flow->set_source(known.sources[way]);
       flow->set_destination(sink_);  // completes the description, which starts it
-      flows.emplace_back(path, std::move(flow));
+      started.emplace_back(way, std::move(flow));
     }
   }
   simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + 1.0, [&] {
-    for (auto& [path, flow] : flows) {
-      rates[path] = size - flow->get_remaining();
-      PACELINE_EXPECTS(rates[path] > 0 && rates[path] < size);
+    for (auto& [way, flow] : started) {
+      rates[way] = size - flow->get_remaining();
+      PACELINE_EXPECTS(rates[way] > 0 && rates[way] < size);
     }
-    for (auto& [path, flow] : flows) flow->cancel();
+    for (auto& [way, flow] : started) flow->cancel();
   });
   engine_->run();
   return rates;

@@ -1,61 +1,65 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <simgrid/s4u.hpp>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "models/units/units.h"
+#include "sim/fair_rates.h"
 
 namespace paceline::sim {
 
-// Links that flows of some paths share, directly or through one another.
-struct Island {
-  // A path stands for `flows` equal flows, which cross each of its links together.
-  struct Path {
-    std::vector<std::uint32_t> links;  // indices into `links`, each once
-    std::uint64_t flows;               // at least 1
-
-    friend auto operator<=>(const Path&, const Path&) = default;
-  };
-  std::vector<BytesPerSecond> links;
-  std::vector<Path> paths;
-
-  friend auto operator<=>(const Island&, const Island&) = default;
-};
-
 using IslandId = std::uint32_t;
 
-// How SimGrid shares bandwidth: the rates of flows that are in flight together. Each set of them is
-// solved once, on the island's links and nothing else.
+// How flows that are in flight together share bandwidth, as SimGrid has it.
+//
+// A solve by SimGrid takes about 100 us, and trees over some tens of nodes have ten thousands of
+// sets of flows. So the rates are FairRates', and SimGrid solves the first sets of a process, to
+// find the same.
 //
 // There may be one in a process, because there may be one engine.
 class RateSolver {
  public:
+  // Sets that SimGrid solves. What a folded ring or exchange has is fewer.
+  static constexpr std::uint64_t simgrid_solves_max = 32;
+
   // Islands that are equal get one number. Precondition: nothing is solved yet.
   [[nodiscard]] IslandId add(const Island& island);
 
-  // The rate of each flow of path i when it is in flight `times[i]` times over; 0 where that is 0.
-  // The span is good as long as the solver.
-  [[nodiscard]] std::span<const double> rates(IslandId island,
-                                              const std::vector<std::uint32_t>& times);
+  // As FairRates::find(). Throws std::logic_error where SimGrid finds other rates.
+  void find(IslandId island, std::span<const std::uint64_t> flows,
+            std::span<const std::uint32_t> changed, std::vector<double>& rates);
 
+  // By SimGrid.
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
+  // Of all that was solved, in links looked at: one takes some nanoseconds.
+  [[nodiscard]] std::uint64_t effort() const { return effort_; }
 
  private:
-  std::vector<double> solve(IslandId island, const std::vector<std::uint32_t>& times);
+  using Flows = std::vector<std::uint64_t>;  // by way
+
+  struct KnownIsland {
+    Island island;
+    FairRates fair_rates;
+    std::set<Flows> checked;
+    std::vector<simgrid::s4u::Host*> sources;  // by way
+  };
+
+  void check(KnownIsland& known, std::span<const std::uint64_t> flows,
+             const std::vector<double>& rates);
+  std::vector<double> solve(const KnownIsland& known, const Flows& flows);
   void build_engine();
 
   std::map<Island, IslandId> numbers_;
-  std::vector<Island> islands_;
-  std::vector<std::map<std::vector<std::uint32_t>, std::vector<double>>> known_;  // by island
-  std::unique_ptr<simgrid::s4u::Engine> engine_;           // made for the first solve
-  std::vector<std::vector<simgrid::s4u::Host*>> sources_;  // by island and path
+  std::deque<KnownIsland> islands_;
+  std::unique_ptr<simgrid::s4u::Engine> engine_;  // made for the first solve
   simgrid::s4u::Host* sink_ = nullptr;
   std::uint64_t solves_ = 0;
+  std::uint64_t effort_ = 0;
 };
 
 }  // namespace paceline::sim

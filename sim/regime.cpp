@@ -80,10 +80,9 @@ std::vector<std::uint64_t> Regime::moved(std::span<CollectiveRun* const> calls,
   std::vector<std::uint64_t> by_channel;
   std::size_t counter = 0;
   for (const CollectiveRun* call : calls) {
-    const std::size_t actors = call->round_counters() / std::max<std::size_t>(1, call->channels());
     for (std::size_t c = 0; c < call->channels(); ++c) {
       std::uint64_t& of_channel = by_channel.emplace_back();
-      for (std::size_t a = 0; a < actors; ++a, ++counter) {
+      for (std::size_t part = 0; part < call->parts(c); ++part, ++counter) {
         moved[counter] = now.rounds[counter] - before.rounds[counter];
         if (moved[counter] == 0) continue;
         if (of_channel != 0 && moved[counter] != of_channel) return {};

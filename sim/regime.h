@@ -30,14 +30,14 @@ class Regime {
   struct Snapshot {
     Seconds time;
     std::vector<const CollectiveRun*> calls;  // that are in flight
-    std::vector<std::uint64_t> rounds;        // posted: by call, channel and actor
+    std::vector<std::uint64_t> rounds;        // posted: by call, channel and part
     std::vector<std::uint64_t> state;         // what must be the same
     std::vector<std::uint64_t> flow_rounds;   // of each flow in flight
     std::vector<std::size_t> flow_channels;   // likewise, counted over all calls
     std::vector<Seconds> left;                // ages of posted rounds, then of each flow
   };
 
-  // By how many rounds each actor moved on in each channel; empty when the two differ in more than
+  // By how many rounds each part of each channel moved on; empty when the two differ in more than
   // that.
   [[nodiscard]] static std::vector<std::uint64_t> moved(std::span<CollectiveRun* const> calls,
                                                         const Snapshot& before,

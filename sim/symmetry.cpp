@@ -42,11 +42,21 @@ std::uint32_t distinct(const std::vector<std::uint64_t>& colours) {
   return numbers.count();
 }
 
+}  // namespace
+
 class Refinement {
  public:
   Refinement(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
-             std::span<const SendRow> sends)
-      : fabric_(fabric), sends_(sends), endpoints_(colours.begin(), colours.end()) {
+             std::span<const std::uint64_t> channel_colours, std::span<const SendRow> sends)
+      : fabric_(fabric),
+        endpoints_(colours.begin(), colours.end()),
+        channels_(channel_colours.begin(), channel_colours.end()),
+        part_numbers_(endpoints_.size() * channels_.size(), Symmetry::no_part) {
+    for (const SendRow& send : sends) {
+      sends_.push_back({part_of(send.channel, send.from), part_of(send.channel, send.to), send.out,
+                        send.in, send.kind});
+    }
+    part_colours_.resize(parts_.size());
     // Links are kept apart by their places in ports, so that no path crosses two that are alike.
     for (const topology::Link& link : fabric.links()) {
       links_.push_back(std::bit_cast<std::uint64_t>(link.bandwidth.value()));
@@ -60,11 +70,11 @@ class Refinement {
   }
 
   void run() {
-    std::uint32_t before = 0, after = distinct(endpoints_) + distinct(links_);
+    std::uint32_t before = 0, after = classes();
     while (after != before) {
       before = after;
       pass();
-      after = distinct(endpoints_) + distinct(links_);
+      after = classes();
     }
   }
 
@@ -86,11 +96,41 @@ class Refinement {
       result.link_class.push_back(number);
       ++result.links[number].links;
     }
+    ColourNumbers channel_numbers(channels_.size());
+    for (const std::uint64_t colour : channels_) {
+      result.channel_class.push_back(channel_numbers.number_of(colour));
+    }
+    ColourNumbers part_classes(parts_.size());
+    result.part_class_ = part_numbers_;
+    for (std::uint32_t& part : result.part_class_) {
+      if (part == Symmetry::no_part) continue;
+      part = part_classes.number_of(part_colours_[part]);
+      result.parts.resize(part_classes.count());
+      ++result.parts[part];
+    }
     return result;
   }
 
  private:
   using Colours = std::vector<std::uint64_t>;
+
+  struct Part {
+    std::uint32_t channel, endpoint;
+  };
+  struct PartsSend {
+    std::uint32_t from, to;  // parts
+    topology::PortId out, in;
+    std::uint64_t kind;
+  };
+
+  std::uint32_t part_of(std::uint32_t channel, std::uint32_t endpoint) {
+    std::uint32_t& number = part_numbers_[channel * endpoints_.size() + endpoint];
+    if (number == Symmetry::no_part) {
+      number = static_cast<std::uint32_t>(parts_.size());
+      parts_.push_back({channel, endpoint});
+    }
+    return number;
+  }
 
   static void add_places(const std::vector<topology::Port>& ports, std::uint32_t first_bit,
                          std::vector<std::uint64_t>& places) {
@@ -99,6 +139,10 @@ class Refinement {
         places[port.links[i]] |= std::uint64_t{1} << (first_bit + i);
       }
     }
+  }
+
+  [[nodiscard]] std::uint32_t classes() const {
+    return distinct(endpoints_) + distinct(channels_) + distinct(part_colours_) + distinct(links_);
   }
 
   [[nodiscard]] Colours port_colours(const std::vector<topology::Port>& ports) const {
@@ -117,20 +161,30 @@ class Refinement {
   // Sums are used because they do not depend on the order of sends.
   void pass() {
     const Colours out = port_colours(fabric_.out_ports()), in = port_colours(fabric_.in_ports());
-    Colours sent(endpoints_.size()), received(endpoints_.size());
+    Colours sent(parts_.size()), received(parts_.size());
     Colours left_by(out.size()), entered_by(in.size());
-    for (const SendRow& send : sends_) {
-      const std::uint64_t ends = mixed(endpoints_[send.from] + stats::golden_step) +
-                                 3 * endpoints_[send.to] + 5 * out[send.out] + 7 * in[send.in];
+    for (const PartsSend& send : sends_) {
+      const std::uint64_t ends = mixed(part_colours_[send.from] + stats::golden_step) +
+                                 3 * part_colours_[send.to] + 5 * out[send.out] + 7 * in[send.in];
       const std::uint64_t colour = mixed(mixed(ends) + send.kind);
       sent[send.from] += colour;
       received[send.to] += colour;
       left_by[send.out] += colour;
       entered_by[send.in] += colour;
     }
-    for (std::size_t e = 0; e < endpoints_.size(); ++e) {
-      endpoints_[e] = mixed(mixed(endpoints_[e] + sent[e]) + received[e]);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const std::uint64_t of_both =
+          endpoints_[parts_[p].endpoint] + 3 * channels_[parts_[p].channel];
+      part_colours_[p] = mixed(mixed(mixed(part_colours_[p] + of_both) + sent[p]) + received[p]);
     }
+    Colours of_endpoint(endpoints_.size()), of_channel(channels_.size());
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const std::uint64_t colour = mixed(part_colours_[p]);
+      of_endpoint[parts_[p].endpoint] += colour;
+      of_channel[parts_[p].channel] += colour;
+    }
+    mix_in(of_endpoint, endpoints_);
+    mix_in(of_channel, channels_);
     Colours crossed(links_.size());
     const auto add = [&](const std::vector<topology::Port>& ports, const Colours& by_port) {
       for (std::size_t p = 0; p < ports.size(); ++p) {
@@ -141,21 +195,31 @@ class Refinement {
     };
     add(fabric_.out_ports(), left_by);
     add(fabric_.in_ports(), entered_by);
-    for (std::size_t link = 0; link < links_.size(); ++link) {
-      links_[link] = mixed(links_[link] + crossed[link]);
-    }
+    mix_in(crossed, links_);
+  }
+
+  static void mix_in(const Colours& added, Colours& colours) {
+    for (std::size_t i = 0; i < colours.size(); ++i) colours[i] = mixed(colours[i] + added[i]);
   }
 
   const topology::Fabric& fabric_;
-  std::span<const SendRow> sends_;
-  Colours endpoints_, links_;
+  Colours endpoints_, channels_, links_;
+  std::vector<std::uint32_t> part_numbers_;  // channel by channel, by endpoint
+  std::vector<Part> parts_;
+  Colours part_colours_;
+  std::vector<PartsSend> sends_;
 };
 
-}  // namespace
+std::optional<std::uint32_t> Symmetry::part_class(std::uint32_t channel,
+                                                  std::uint32_t endpoint) const {
+  const std::uint32_t part = part_class_[channel * endpoint_class.size() + endpoint];
+  return part == no_part ? std::nullopt : std::optional(part);
+}
 
 Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
+                       std::span<const std::uint64_t> channel_colours,
                        std::span<const SendRow> sends) {
-  Refinement refinement(fabric, colours, sends);
+  Refinement refinement(fabric, colours, channel_colours, sends);
   refinement.run();
   return refinement.symmetry();
 }

@@ -190,13 +190,26 @@ TEST(CallTable, CountsTheTransfersThatItStandsFor) {
   CallTable table;
   table.actors = 1;
   table.add_channel(
+      {0},
       {RoundShape(10, 1, {{0, 0, 0, 8, TransferSize::exact(pipeline(12, 4, -2, 1), element)}})}, 1);
   table.add_channel(
-      {RoundShape(2, 1, {{0, 0, 0, 3, size}}), RoundShape(3, 1, {{0, 0, 0, 3, size}})}, 2);
+      {0}, {RoundShape(2, 1, {{0, 0, 0, 3, size}}), RoundShape(3, 1, {{0, 0, 0, 3, size}})}, 2);
   EXPECT_EQ(table.transfers(), 8U * 4 + 3 * 5);
   EXPECT_EQ(table.channels[0].rounds, 10U);
   EXPECT_EQ(table.channels[1].rounds, 5U);
   EXPECT_EQ(table.channels[1].window, 2U);
+}
+
+// Three parts of the first actor, none of the second and one of the third.
+TEST(CallTable, KnowsTheActorsParts) {
+  CallTable table;
+  table.actors = 3;
+  table.add_channel({0, 0, 0, 2}, {}, 1);
+  const ChannelTable& channel = table.channels.front();
+  EXPECT_EQ(channel.parts(), 4U);
+  EXPECT_EQ(channel.parts_of(0), (std::pair<Part, Part>(0, 3)));
+  EXPECT_EQ(channel.parts_of(1).first, channel.parts_of(1).second);
+  EXPECT_EQ(channel.parts_of(2), (std::pair<Part, Part>(3, 4)));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST(EvenChunks, ChangeAnyAllReduceByNoMoreThanTheirUnevenness) {
                      std::to_string(count) + " floats");
         auto point = one_call(flat(ranks), all_reduce(std::string(row.name), count));
         point.cluster.network.latency = Seconds(0);
-        if (evened(point).pace_is_shared()) continue;  // not folded with even chunks
+        if (evened(point).shared_pace() != SharedPace::nowhere) continue;  // they drift apart
         ++cases;
         const auto exact = flow(point), even = folded(point, Chunks::even);
         const double above = unevenness(point);

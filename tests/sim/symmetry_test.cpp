@@ -49,11 +49,13 @@ std::vector<std::vector<Rank>> classes(const ResolvedPoint& point, Chunks chunks
   return folded(point, chunks).actors().front().members;
 }
 
-// Rings over nodes of eight, one a rail, turn onto themselves node by node, at any number of nodes:
-// a class for each place in the node, with a rank of every node.
+// A ring over nodes of eight turns onto itself node by node, at any number of nodes: a class for
+// each place in the node, with a rank of every node.
 TEST(Symmetry, LeavesAClassForEachPlaceInANodeOfARing) {
   for (const std::uint32_t nodes : {2U, 16U, 128U}) {
-    const auto point = one_call(eight_rails(nodes), all_reduce("ring", 8ULL * nodes * 1000));
+    CollectiveCall call = all_reduce("ring", 8ULL * nodes * 1000);
+    simulated(call).options.channels = 1;
+    const auto point = one_call(eight_rails(nodes), call);
     const auto members = classes(point, Chunks::exact);
     ASSERT_EQ(members.size(), 8U) << nodes << " nodes";
     for (std::uint32_t local = 0; local < 8; ++local) {
@@ -63,6 +65,40 @@ TEST(Symmetry, LeavesAClassForEachPlaceInANodeOfARing) {
       }
     }
   }
+}
+
+// With eight rings, each of which enters the nodes at another GPU, every rank is the first of one
+// ring in its node, the second of another, and so on: one class of ranks, which has eight parts in
+// one class of rings. With seven rings the ranks differ by the place that they have in none.
+TEST(Symmetry, MakesOneClassOfARingForEachGpuOfANode) {
+  CollectiveCall call = all_reduce("ring", 8 * 16 * 8000);
+  const FoldedCalls eight = folded(one_call(eight_rails(16), call), Chunks::exact);
+  EXPECT_EQ(eight.actors().front().members.size(), 1U);
+  const CallTable& table = eight.tables().front().at(call);
+  ASSERT_EQ(table.channels.size(), 1U);
+  EXPECT_EQ(table.channels.front().actor_of, std::vector<Actor>(8, 0));
+  EXPECT_EQ(table.transfers(), 8U * 16 * 8 * 2 * 127);
+  simulated(call).options.channels = 7;
+  call.count = ElementCount(7 * 16 * 8000);
+  const FoldedCalls seven = folded(one_call(eight_rails(16), call), Chunks::exact);
+  EXPECT_EQ(seven.actors().front().members.size(), 8U);
+  EXPECT_EQ(seven.tables().front().at(call).channels.size(), 7U);
+}
+
+// A double tree over four nodes of eight, for each of eight rings: tree 2 is tree 1 from the other
+// end. So nodes 0 and 3 are alike, and 1 and 2, and all trees: of 16 channels and 32 ranks one
+// channel of 32 parts is left.
+TEST(Symmetry, MakesOneClassOfTheTwoTreesAndOfTheRailsThatTheyAreOn) {
+  CollectiveCall call = all_reduce("double_binary_tree", 16 * 100'000);
+  const FoldedCalls calls = folded(one_call(eight_rails(4), call), Chunks::exact);
+  const auto& members = calls.actors().front().members;
+  ASSERT_EQ(members.size(), 2U);
+  EXPECT_EQ(members[0].size(), 16U);
+  EXPECT_EQ(members[0][8], Rank(24));
+  EXPECT_EQ(members[1][15], Rank(23));
+  const CallTable& table = calls.tables().front().at(call);
+  ASSERT_EQ(table.channels.size(), 1U);
+  EXPECT_EQ(table.channels.front().parts(), 32U);
 }
 
 // A ring whose ranks divide the count turns onto itself rank by rank. If they do not, chunk r has
@@ -192,18 +228,24 @@ TEST(Symmetry, KeepsTheSecondJobTogetherWhenTheFirstHasAStraggler) {
 
 // One ring on 16 nodes of eight has seven hops in each node and one from its last GPU to the first
 // of the next: eight ways of 16 flows each, and each way has 16 links of each of its classes. With
-// a ring a rail every GPU has a hop in the node and one from it.
+// a ring a rail every GPU has all hops: in the node all seven go the same way, over 128 links out
+// of GPUs and as many in.
 TEST(Symmetry, CountsTheFlowsOfAWayAndTheLinksOfAClass) {
   CollectiveCall call = all_reduce("ring", 8 * 128 * 1000);
-  for (const auto& [rings, ways] : {std::pair(1U, 8U), std::pair(8U, 16U)}) {
+  struct Case {
+    std::uint32_t rings;
+    std::size_t ways;
+    std::uint64_t each;
+  };
+  for (const auto& [rings, ways, each] : {Case{1, 8, 16}, Case{8, 2, 128}}) {
     simulated(call).options.channels = rings;
     const FoldedCalls calls = folded(one_call(eight_rails(16), call), Chunks::exact);
     EXPECT_EQ(calls.paths().size(), ways);
     for (const FoldedPath& path : calls.paths()) {
-      EXPECT_EQ(path.flows, 16U);
+      EXPECT_EQ(path.flows, each);
       EXPECT_EQ(path.link_classes.size(), 2U);
       for (const std::uint32_t link : path.link_classes) {
-        EXPECT_EQ(calls.links()[link].links, 16U);
+        EXPECT_EQ(calls.links()[link].links, each);
       }
     }
   }
