@@ -37,6 +37,10 @@ class TransferSize {
   [[nodiscard]] std::uint64_t absent_until(std::uint64_t repeat) const;
   // Whether a chunk has one size wherever it exists.
   [[nodiscard]] bool is_even() const;
+  // Of `repeats` many, those with a chunk, which may be empty.
+  [[nodiscard]] std::uint64_t chunks_in(std::uint64_t repeats) const {
+    return rule_.chunks_in(repeats);
+  }
   // Of `repeats` many, those with at least a byte.
   [[nodiscard]] std::uint64_t transfers(std::uint64_t repeats) const;
 

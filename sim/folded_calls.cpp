@@ -288,7 +288,8 @@ Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& p
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  return find_symmetry(fabric_, colours(job_cluster(point_).servers), channel_colours, rows);
+  return find_symmetry(fabric_, colours(job_cluster(point_).servers), channel_colours,
+                       std::move(rows));
 }
 
 std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {

@@ -28,8 +28,12 @@ namespace {
 
 using training::CollectiveCall;
 
-// A few seconds: above, following all flows on SimGrid takes not much longer.
-constexpr std::uint64_t sharing_effort_max = 1'000'000'000;
+// In links looked at, a few nanoseconds each: seconds where there is nothing but a refusal to fall
+// back to, else what following all flows on SimGrid takes at the least.
+std::uint64_t sharing_effort_max(const ResolvedPoint& point) {
+  const bool may_fall_back = cost::transfers_about(point) <= cost::flow_transfers_max;
+  return may_fall_back ? 2'000'000'000 : 300'000'000;
+}
 
 // About fifteen seconds, at 0.3 us a transfer that is followed (tests/bench/README.md).
 constexpr double work_max = 5e7;
@@ -119,9 +123,10 @@ double work_of(const CallTable& table) {
   double work = 0;
   for (const ChannelTable& channel : table.channels) {
     for (const RoundShape& shape : channel.shapes) {
-      const auto repeats =
-          shape.may_leap() ? std::min(shape.repeats(), until_alike) : shape.repeats();
-      work += static_cast<double>(shape.transfers().size()) * static_cast<double>(repeats);
+      for (const PlannedTransfer& transfer : shape.transfers()) {
+        const std::uint64_t times = transfer.size.chunks_in(shape.repeats());
+        work += static_cast<double>(shape.may_leap() ? std::min(times, until_alike) : times);
+      }
     }
   }
   return work;
@@ -185,7 +190,7 @@ class FoldedSimulation {
       : point_(point),
         calls_(point, chunks, takes_part),
         network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver,
-                 sharing_effort_max) {}
+                 sharing_effort_max(point)) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
 

@@ -68,7 +68,7 @@ enum class Attempt { folded_exact, folded_even, flow };
 // To the element, ranks that do not divide the count are all different, and so are ranks that a
 // broadcast lets go one after another: each is followed, at about a microsecond a transfer. Above
 // this many, chunks are taken as even, unless that would change too much.
-constexpr double few_transfers_max = 2e5;
+constexpr double few_transfers_max = 1e5;
 std::string simulated(const ResolvedPoint& point, Attempt attempt) {
   switch (attempt) {
     case Attempt::folded_exact: return to_line(Reply(simulate_folded(point, Chunks::exact)));

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <utility>
 
 #include "models/stats/mixed.h"
 
@@ -47,14 +48,15 @@ std::uint32_t distinct(const std::vector<std::uint64_t>& colours) {
 class Refinement {
  public:
   Refinement(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
-             std::span<const std::uint64_t> channel_colours, std::span<const SendRow> sends)
+             std::span<const std::uint64_t> channel_colours, std::vector<SendRow> sends)
       : fabric_(fabric),
         endpoints_(colours.begin(), colours.end()),
         channels_(channel_colours.begin(), channel_colours.end()),
-        part_numbers_(endpoints_.size() * channels_.size(), Symmetry::no_part) {
-    for (const SendRow& send : sends) {
-      sends_.push_back({part_of(send.channel, send.from), part_of(send.channel, send.to), send.out,
-                        send.in, send.kind});
+        part_numbers_(endpoints_.size() * channels_.size(), Symmetry::no_part),
+        sends_(std::move(sends)) {
+    for (SendRow& send : sends_) {
+      send.from = part_of(send.channel, send.from);
+      send.to = part_of(send.channel, send.to);
     }
     part_colours_.resize(parts_.size());
     // Links are kept apart by their places in ports, so that no path crosses two that are alike.
@@ -117,11 +119,6 @@ class Refinement {
   struct Part {
     std::uint32_t channel, endpoint;
   };
-  struct PartsSend {
-    std::uint32_t from, to;  // parts
-    topology::PortId out, in;
-    std::uint64_t kind;
-  };
 
   std::uint32_t part_of(std::uint32_t channel, std::uint32_t endpoint) {
     std::uint32_t& number = part_numbers_[channel * endpoints_.size() + endpoint];
@@ -163,7 +160,7 @@ class Refinement {
     const Colours out = port_colours(fabric_.out_ports()), in = port_colours(fabric_.in_ports());
     Colours sent(parts_.size()), received(parts_.size());
     Colours left_by(out.size()), entered_by(in.size());
-    for (const PartsSend& send : sends_) {
+    for (const SendRow& send : sends_) {
       const std::uint64_t ends = mixed(part_colours_[send.from] + stats::golden_step) +
                                  3 * part_colours_[send.to] + 5 * out[send.out] + 7 * in[send.in];
       const std::uint64_t colour = mixed(mixed(ends) + send.kind);
@@ -207,7 +204,7 @@ class Refinement {
   std::vector<std::uint32_t> part_numbers_;  // channel by channel, by endpoint
   std::vector<Part> parts_;
   Colours part_colours_;
-  std::vector<PartsSend> sends_;
+  std::vector<SendRow> sends_;  // from parts to parts
 };
 
 std::optional<std::uint32_t> Symmetry::part_class(std::uint32_t channel,
@@ -217,9 +214,8 @@ std::optional<std::uint32_t> Symmetry::part_class(std::uint32_t channel,
 }
 
 Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,
-                       std::span<const std::uint64_t> channel_colours,
-                       std::span<const SendRow> sends) {
-  Refinement refinement(fabric, colours, channel_colours, sends);
+                       std::span<const std::uint64_t> channel_colours, std::vector<SendRow> sends) {
+  Refinement refinement(fabric, colours, channel_colours, std::move(sends));
   refinement.run();
   return refinement.symmetry();
 }

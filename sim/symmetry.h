@@ -57,6 +57,6 @@ class Symmetry {
 [[nodiscard]] Symmetry find_symmetry(const topology::Fabric& fabric,
                                      std::span<const std::uint64_t> colours,
                                      std::span<const std::uint64_t> channel_colours,
-                                     std::span<const SendRow> sends);
+                                     std::vector<SendRow> sends);
 
 }  // namespace paceline::sim

@@ -86,6 +86,20 @@ ElementRange ChunkRule::at(std::uint64_t repeat) const {
   return partition.chunk(owners ? paceline::index((*owners)[number]) : number);
 }
 
+std::uint64_t ChunkRule::chunks_in(std::uint64_t repeats) const {
+  if (cyclic) return repeats;
+  const auto chunks = static_cast<std::int64_t>(partition.chunks());
+  if (step == 0) return first >= 0 && first < chunks ? repeats : 0;
+  // In the direction of the walk: where it begins, before the first chunk or in the range.
+  const std::int64_t begin = step > 0 ? first : chunks - 1 - first;
+  const std::int64_t stride = step > 0 ? step : -step;
+  // The first repeat that is at a place of the range or behind it.
+  const auto reaches = [&](std::int64_t place) {
+    return place <= begin ? 0 : static_cast<std::uint64_t>((place - begin + stride - 1) / stride);
+  };
+  return std::min(repeats, reaches(chunks)) - std::min(repeats, reaches(0));
+}
+
 ElementRange AllToAllBlocks::sent(Rank to) const {
   const ElementCount block(count.value() / ranks.value());
   return {block * index(to), block};

@@ -106,6 +106,8 @@ struct ChunkRule {
 
   // Empty when nothing moves at this repeat.
   [[nodiscard]] ElementRange at(std::uint64_t repeat) const;
+  // At how many of the first `repeats` there is a chunk, which may be empty. Constant time.
+  [[nodiscard]] std::uint64_t chunks_in(std::uint64_t repeats) const;
 };
 
 struct Send {

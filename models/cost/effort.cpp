@@ -32,17 +32,18 @@ double transfers_of(const collectives::Plan& plan) {
   double transfers = 0, written_out = 0;
   for (const auto& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
-      double sends = 0, with_elements = 0;
+      double sends = 0, transfers_of_asked = 0;
       for (std::uint32_t i = 0; i < count; ++i) {
         for (const collectives::Send& send : round.sends(Rank(asked(i, endpoints)))) {
           ++sends;
           // With fewer elements than chunks most chunks are empty, which is no transfer.
-          with_elements += std::min(1.0, send.chunk.partition.mean_elements());
+          transfers_of_asked += std::min(1.0, send.chunk.partition.mean_elements()) *
+                                static_cast<double>(send.chunk.chunks_in(round.repeats));
         }
       }
       written_out += sends / count * endpoints;
       if (written_out > written_out_max) return std::numeric_limits<double>::infinity();
-      transfers += with_elements / count * endpoints * static_cast<double>(round.repeats);
+      transfers += transfers_of_asked / count * endpoints;
     }
   }
   return transfers;

@@ -89,6 +89,16 @@ TEST_P(Shipped, ScenarioPredictsWhatItDid) {
   expect_same(now, ordered_json::parse(in), GetParam());
 }
 
+// Where ranks are taken as more alike than they are, an assumption says so.
+double tolerance_of(const ordered_json& folded) {
+  const auto& assumed = folded.at("assumed");
+  const bool is_approximate = std::any_of(assumed.begin(), assumed.end(), [](const auto& one) {
+    const auto sentence = one.template get<std::string>();
+    return sentence.starts_with("folded") && !sentence.starts_with("folded: fell back");
+  });
+  return is_approximate ? 1e-3 : 1e-6;
+}
+
 // What was folded is what every transfer simulated gives: where that takes a second or so.
 TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
   constexpr double transfers_max = 3e5;
@@ -104,7 +114,9 @@ TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
   ASSERT_EQ(folded.size(), flow.size());
   for (std::size_t i = 0; i < flow.size(); ++i) {
     const double expected = flow[i].at("predicted").at("step_s");
-    EXPECT_NEAR(folded[i].at("predicted").at("step_s"), expected, 1e-6 * expected) << i;
+    EXPECT_NEAR(folded[i].at("predicted").at("step_s"), expected,
+                tolerance_of(folded[i]) * expected)
+        << i;
   }
 }
 

@@ -139,6 +139,20 @@ TEST(ChunkRule, MovesNothingOutOfRangeWhenNotCyclic) {
 }
 
 // Positions 0, 1, 2 are owned by ranks 2, 0, 1.
+TEST(ChunkRule, CountsTheChunksOfItsWalk) {
+  for (const std::int64_t first : {-7, -2, 0, 1, 4, 5, 9}) {
+    for (const std::int64_t step : {-3, -1, 0, 1, 2}) {
+      for (const bool cyclic : {false, true}) {
+        const ChunkRule rule{Partition::even(range(0, 10), 5), first, step, cyclic};
+        for (std::uint64_t repeats = 0, counted = 0; repeats < 12; ++repeats) {
+          EXPECT_EQ(rule.chunks_in(repeats), counted) << first << " by " << step;
+          if (rule.at(repeats).count > ElementCount(0)) ++counted;
+        }
+      }
+    }
+  }
+}
+
 TEST(ChunkRule, GoesThroughTheChunksOfItsOwners) {
   const auto owners =
       std::make_shared<const std::vector<Rank>>(std::vector<Rank>{Rank(2), Rank(0), Rank(1)});
