@@ -488,6 +488,7 @@ void CollectiveRun::leap(std::span<const std::uint64_t> moved, std::uint64_t tim
         sending.round += of_channel[from] * times;
       }
     }
+    if (of_channel.empty()) continue;
     const std::uint64_t rounds = *std::ranges::max_element(of_channel) * times;
     for (Transfer& transfer : pool_) {
       if (transfer.run != nullptr && transfer.channel == c) transfer.round += rounds;

@@ -22,9 +22,9 @@ namespace paceline::sim {
 // receiver counts when that posts the round.
 class CollectiveRun {
  public:
-  // `on_actor_done` is called once for each actor when its part is done, possibly within join().
-  // Table and wires must outlive the run. Without wires a ready notification never queues behind
-  // data.
+  // `on_actor_done` is called once for each actor when all its parts are done, possibly within
+  // join(). Table and wires must outlive the run. Without wires a ready notification never queues
+  // behind data.
   CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                 std::function<void(Actor)> on_actor_done);
 

@@ -41,12 +41,15 @@ std::uint64_t FairRates::find(std::span<const std::uint64_t> flows,
   ++finds_;
   ways_.clear();
   links_to_fill_.clear();
+  std::uint64_t effort = 0;
   for (const std::uint32_t way : changed) {
     rates[way] = 0;
     add_links(way);
   }
   for (std::size_t next = 0; next < links_to_fill_.size(); ++next) {
-    for (const std::uint32_t way : links_[links_to_fill_[next]].ways) {
+    const auto& ways = links_[links_to_fill_[next]].ways;
+    effort += ways.size();
+    for (const std::uint32_t way : ways) {
       if (flows[way] == 0 || all_ways_[way].seen == finds_) continue;
       all_ways_[way].seen = finds_;
       ways_.push_back(way);
@@ -55,7 +58,6 @@ std::uint64_t FairRates::find(std::span<const std::uint64_t> flows,
       for (const std::uint32_t link : all_ways_[way].links) links_[link].flows += flows[way];
     }
   }
-  std::uint64_t effort = ways_.size();
   while (true) {
     std::erase_if(links_to_fill_, [&](std::uint32_t link) { return links_[link].flows == 0; });
     if (links_to_fill_.empty()) return effort;
@@ -87,6 +89,7 @@ void FairRates::fill(std::uint32_t number, std::span<const std::uint64_t> flows,
                      std::vector<double>& rates) {
   const Link& full = links_[number];
   const double rate = full.left / static_cast<double>(full.flows);
+  PACELINE_EXPECTS(rate > 0);  // 0 stands for none as yet
   for (const std::uint32_t way : full.ways) {
     if (flows[way] == 0 || rates[way] != 0) continue;
     rates[way] = rate;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,7 +31,7 @@ class FairRates {
   // The rate of each flow in bytes/s, by way, when there are `flows[i]` of way i; 0 where that is
   // 0. `rates` are those from before the flows of `changed` ways were others: only they and flows
   // that they share links with, directly or through one another, are looked at. Returns the effort,
-  // in links looked at.
+  // in links and ways looked at.
   std::uint64_t find(std::span<const std::uint64_t> flows, std::span<const std::uint32_t> changed,
                      std::vector<double>& rates);
   // The ways with flows that find() last looked at.

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -338,16 +337,20 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
     return table;
   }
   table.start = call.simulated()->wire.start;
-  std::vector<FoldedChannel> channels;
   const std::uint32_t first_channel = first_channels_.at(structure_of(call, plan, chunks_)) +
                                       static_cast<std::uint32_t>(job * plan.channels.size());
+  std::vector<FoldedChannel> channels(plan.channels.size());
+  std::map<std::uint32_t, std::uint32_t> representatives;  // channels, by class
   for (std::uint32_t c = 0; c < plan.channels.size(); ++c) {
-    channels.push_back(folded_channel(job, first_channel + c, plan.endpoints()));
+    const bool is_first =
+        representatives.try_emplace(symmetry_.channel_class[first_channel + c], c).second;
+    // The sizes of all others count where chunks are evened.
+    if (!is_first && chunks_ == Chunks::exact) continue;
+    channels[c] = folded_channel(job, first_channel + c, plan.endpoints());
   }
   const AlikeSizes sizes = sizes_of(plan, channels);
-  std::set<std::uint32_t> classes;
   for (std::uint32_t c = 0; c < plan.channels.size(); ++c) {
-    if (!classes.insert(symmetry_.channel_class[first_channel + c]).second) continue;
+    if (representatives.at(symmetry_.channel_class[first_channel + c]) != c) continue;
     const FoldedChannel& folded = channels[c];
     std::vector<RoundShape> shapes;
     collectives::for_each_round(plan.channels[c], [&](const Round& round, const Round* before) {
@@ -545,24 +548,25 @@ SharedPace FoldedCalls::shared_pace(const CallTable& table, std::size_t shape) c
           static_cast<double>(path.flows) / static_cast<double>(symmetry_.links[link].links);
     }
   });
+  constexpr double rounding = 1 + 1e-6;
   std::array<double, 3> slowest{};  // by where they are held up
   for_each_transfer([&](const FoldedPath& path, double bytes) {
     double rate = std::numeric_limits<double>::infinity();
     SharedPace held_up = SharedPace::nowhere;
     for (const std::uint32_t link : path.link_classes) {
       const double share = symmetry_.links[link].bandwidth.value() / loads[link];
-      if (share >= rate) continue;
-      rate = share;
-      held_up = loads[link] <= 1        ? SharedPace::nowhere
-                : is_of_the_core_[link] ? SharedPace::core
-                                        : SharedPace::ports;
+      if (share > rate * rounding) continue;
+      const SharedPace here = loads[link] <= 1        ? SharedPace::nowhere
+                              : is_of_the_core_[link] ? SharedPace::core
+                                                      : SharedPace::ports;
+      held_up = share * rounding < rate ? here : std::max(held_up, here);
+      rate = std::min(rate, share);
     }
     double& most = slowest[static_cast<std::size_t>(held_up)];
     most = std::max(most, path.timing.latency_of(bytes).value() + bytes / rate);
   });
-  constexpr double rounding = 1 + 1e-6;
   const auto [alone, on_ports, in_core] = slowest;
-  if (in_core > std::max(alone, on_ports) * rounding) return SharedPace::core;
+  if (in_core > alone * rounding && in_core * rounding >= on_ports) return SharedPace::core;
   return on_ports > alone * rounding ? SharedPace::ports : SharedPace::nowhere;
 }
 

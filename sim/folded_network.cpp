@@ -202,7 +202,7 @@ void FoldedNetwork::hand_back(Flow* flow) {
   on_arrival_(tag);
 }
 
-// Looks up the rates of what is in flight now, and says when the next flow ends.
+// Finds the rates of what is in flight now, and says when the next flow ends.
 void FoldedNetwork::settle() {
   for (const std::uint32_t number : changed_) {
     IslandState& island = islands_[number];

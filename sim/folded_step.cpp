@@ -28,11 +28,14 @@ namespace {
 
 using training::CollectiveCall;
 
-// In links looked at, a few nanoseconds each: seconds where there is nothing but a refusal to fall
-// back to, else what following all flows on SimGrid takes at the least.
-std::uint64_t sharing_effort_max(const ResolvedPoint& point) {
-  const bool may_fall_back = cost::transfers_about(point) <= cost::flow_transfers_max;
-  return may_fall_back ? 2'000'000'000 : 300'000'000;
+// Of RateSolver::effort(), of which each takes about 5 ns: a second where nothing but a refusal is
+// left to fall back to, else what following all flows on SimGrid takes (cost::flow_time).
+std::uint64_t sharing_effort_max(const ResolvedPoint& point, double transfers) {
+  constexpr double a_second = 2e8;
+  if (point.force) return std::numeric_limits<std::uint64_t>::max();
+  if (transfers > cost::flow_transfers_max) return static_cast<std::uint64_t>(a_second);
+  const double flow_s = cost::flow_time(point, transfers).value();
+  return static_cast<std::uint64_t>(a_second * std::max(1.0, flow_s));
 }
 
 // About fifteen seconds, at 0.3 us a transfer that is followed (tests/bench/README.md).
@@ -186,11 +189,10 @@ class FoldedSimulation {
 
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, RateSolver& solver,
-                   const TakesPart& takes_part)
+                   std::uint64_t sharing_effort, const TakesPart& takes_part)
       : point_(point),
         calls_(point, chunks, takes_part),
-        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver,
-                 sharing_effort_max(point)) {}
+        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver, sharing_effort) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
 
@@ -263,17 +265,42 @@ std::vector<CallTable> empty_tables(const std::vector<JobActors>& jobs) {
   return tables;
 }
 
-// What transfers that are taken to stay in step, and do not, may change.
-enum class Drift { none, small, large };
+// How ranks are taken as more alike than they are.
+struct Evened {
+  double unevenness = 0;                  // FoldedCalls::unevenness(), of all calls
+  SharedPace pace = SharedPace::nowhere;  // where transfers would drift apart that are not alike
+  bool calls_meet = false;                // several are in flight
 
-Drift drift_of(const ResolvedPoint& point, const FoldedCalls& calls) {
-  if (!one_call_at_a_time(point)) return Drift::large;
-  switch (calls.shared_pace()) {
-    case SharedPace::nowhere: return Drift::none;
-    case SharedPace::ports: return Drift::small;
-    case SharedPace::core: return Drift::large;
+  [[nodiscard]] bool drifts_far() const {
+    return pace == SharedPace::core || (calls_meet && pace != SharedPace::nowhere);
   }
-  PACELINE_UNREACHABLE("a pace outside the enumeration");
+};
+
+Evened evened(const ResolvedPoint& point, const FoldedCalls& calls,
+              const std::map<CollectiveCall, ApartCall>& apart) {
+  Evened all{calls.unevenness(), {}, !one_call_at_a_time(point)};
+  if (all.unevenness > 0 || !apart.empty()) all.pace = calls.shared_pace();
+  for (const auto& [call, one] : apart) {
+    const FoldedCalls& own = one.simulation->calls();
+    if (own.unevenness() > 0) all.pace = std::max(all.pace, own.shared_pace());
+    all.unevenness = std::max(all.unevenness, own.unevenness());
+  }
+  return all;
+}
+
+void add_notes(const ResolvedPoint& point, const Evened& evened, Result& result) {
+  if (evened.pace != SharedPace::nowhere || (evened.calls_meet && evened.unevenness > 0)) {
+    result.notes.push_back(
+        fmt::format("folded: transfers that share links are taken to stay in step; as ranks drift "
+                    "apart the step may be shorter, up to {} % seen",
+                    evened.drifts_far() || evened.calls_meet ? 16 : 2));
+  }
+  if (evened.unevenness > 0) {
+    result.notes.push_back(
+        fmt::format("folded, {} GPUs: chunks of a round taken as equal; some transfers last up to "
+                    "{:.2g} % longer",
+                    job_cluster(point).ranks().value(), 100 * evened.unevenness));
+  }
 }
 
 void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
@@ -297,21 +324,6 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     const CollectiveCall* call = call_of(operation);
     if (call != nullptr) result.transfers += transfers.at(*call);
   }
-  if (calls.unevenness() > 0 || !apart.empty()) {
-    const Drift drift = drift_of(point, calls);
-    if (drift != Drift::none) {
-      result.notes.push_back(
-          fmt::format("folded: transfers that share links are taken to stay in step; as ranks "
-                      "drift apart the step may be shorter, up to {} % seen",
-                      drift == Drift::small ? 2 : 16));
-    }
-  }
-  if (calls.unevenness() > 0) {
-    result.notes.push_back(
-        fmt::format("folded, {} GPUs: chunks of a round taken as equal; some transfers last up to "
-                    "{:.2g} % longer",
-                    job_cluster(point).ranks().value(), 100 * calls.unevenness()));
-  }
 }
 
 }  // namespace
@@ -331,7 +343,9 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   };
   if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   RateSolver solver;
-  FoldedSimulation step(point, chunks, solver, takes_part);
+  const double transfers = cost::transfers_about(point);
+  const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
+  FoldedSimulation step(point, chunks, solver, sharing_effort, takes_part);
   const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
@@ -340,13 +354,12 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
     const auto [entry, is_new] = apart.try_emplace(*call);
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(
-        point, chunks, solver, [&](const CollectiveCall& other) { return other == *call; });
+        point, chunks, solver, sharing_effort,
+        [&](const CollectiveCall& other) { return other == *call; });
     entry->second.tables = empty_tables(step.calls().actors());
   }
-  if ((step.calls().unevenness() > 0 || !apart.empty()) &&
-      step.calls().shared_pace() != SharedPace::nowhere &&
-      drift_of(point, step.calls()) == Drift::large &&
-      cost::transfers_about(point) <= cost::flow_transfers_max) {
+  const Evened alike = evened(point, step.calls(), apart);
+  if (alike.drifts_far() && transfers <= cost::flow_transfers_max) {
     throw NotFolded("transfers that set the pace share links, and drift apart");
   }
   for (auto& [call, one] : apart) one.run(call);
@@ -362,6 +375,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   result.totals = totals_of(result.trace);
   result.simgrid_solves = solver.solves();
   add_counts_and_notes(point, step.calls(), apart, result);
+  add_notes(point, alike, result);
   return result;
 }
 

@@ -6,8 +6,7 @@
 namespace paceline::sim {
 
 // Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
-// with the rates that SimGrid finds for each set of them that is in flight together, repeated
-// rounds skipped.
+// with the rates of a RateSolver, repeated rounds skipped.
 //
 // With Chunks::exact it equals simulate_flow but for rounding. With Chunks::even, and one call at a
 // time, also broadcasts and reductions to one rank, which make all ranks different, are simulated
@@ -27,7 +26,8 @@ namespace paceline::sim {
 // Whether transfers of one call only are in flight at any time: one job, and no lane that keeps
 // several calls in flight. Otherwise chunk sizes decide which flows run at the same time, and so
 // how they share bandwidth: taking chunks as even was seen to change steps by up to 4 %, against
-// 0.04 % (600 random steps of up to 40 ranks and a million elements or more, against flow).
+// 0.04 % (600 random steps of up to 40 ranks and a million elements or more that shared no links,
+// against flow).
 [[nodiscard]] bool one_call_at_a_time(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

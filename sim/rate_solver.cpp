@@ -27,7 +27,7 @@ void RateSolver::find(IslandId number, std::span<const std::uint64_t> flows,
                       std::span<const std::uint32_t> changed, std::vector<double>& rates) {
   KnownIsland& known = islands_[number];
   effort_ += known.fair_rates.find(flows, changed, rates);
-  if (solves_ < simgrid_solves_max) check(known, flows, rates);
+  if (solves_ < solves_max_) check(known, flows, rates);
 }
 
 // What was looked at is a set of flows of its own.

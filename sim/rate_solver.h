@@ -24,8 +24,10 @@ using IslandId = std::uint32_t;
 // There may be one in a process, because there may be one engine.
 class RateSolver {
  public:
-  // Sets that SimGrid solves. What a folded ring or exchange has is fewer.
+  // Sets that SimGrid solves: what a folded exchange has is fewer.
   static constexpr std::uint64_t simgrid_solves_max = 32;
+
+  explicit RateSolver(std::uint64_t solves_max = simgrid_solves_max) : solves_max_(solves_max) {}
 
   // Islands that are equal get one number. Precondition: nothing is solved yet.
   [[nodiscard]] IslandId add(const Island& island);
@@ -36,7 +38,7 @@ class RateSolver {
 
   // By SimGrid.
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
-  // Of all that was solved, in links looked at: one takes some nanoseconds.
+  // Of all that was solved, in links and ways looked at: one takes some nanoseconds.
   [[nodiscard]] std::uint64_t effort() const { return effort_; }
 
  private:
@@ -54,6 +56,7 @@ class RateSolver {
   std::vector<double> solve(const KnownIsland& known, const Flows& flows);
   void build_engine();
 
+  std::uint64_t solves_max_;
   std::map<Island, IslandId> numbers_;
   std::deque<KnownIsland> islands_;
   std::unique_ptr<simgrid::s4u::Engine> engine_;  // made for the first solve

@@ -1,9 +1,13 @@
 #include "sim/symmetry.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <limits>
+#include <numeric>
 #include <utility>
 
+#include "models/contract.h"
 #include "models/stats/mixed.h"
 
 namespace paceline::sim {
@@ -52,13 +56,9 @@ class Refinement {
       : fabric_(fabric),
         endpoints_(colours.begin(), colours.end()),
         channels_(channel_colours.begin(), channel_colours.end()),
-        part_numbers_(endpoints_.size() * channels_.size(), Symmetry::no_part),
         sends_(std::move(sends)) {
-    for (SendRow& send : sends_) {
-      send.from = part_of(send.channel, send.from);
-      send.to = part_of(send.channel, send.to);
-    }
-    part_colours_.resize(parts_.size());
+    number_parts();
+    part_colours_ = hops_behind_network();
     // Links are kept apart by their places in ports, so that no path crosses two that are alike.
     for (const topology::Link& link : fabric.links()) {
       links_.push_back(std::bit_cast<std::uint64_t>(link.bandwidth.value()));
@@ -103,13 +103,14 @@ class Refinement {
       result.channel_class.push_back(channel_numbers.number_of(colour));
     }
     ColourNumbers part_classes(parts_.size());
-    result.part_class_ = part_numbers_;
-    for (std::uint32_t& part : result.part_class_) {
-      if (part == Symmetry::no_part) continue;
-      part = part_classes.number_of(part_colours_[part]);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const std::uint32_t number = part_classes.number_of(part_colours_[p]);
+      result.part_endpoints_.push_back(parts_[p].endpoint);
+      result.part_classes_.push_back(number);
       result.parts.resize(part_classes.count());
-      ++result.parts[part];
+      ++result.parts[number];
     }
+    result.first_parts_ = first_parts_;
     return result;
   }
 
@@ -120,13 +121,73 @@ class Refinement {
     std::uint32_t channel, endpoint;
   };
 
-  std::uint32_t part_of(std::uint32_t channel, std::uint32_t endpoint) {
-    std::uint32_t& number = part_numbers_[channel * endpoints_.size() + endpoint];
-    if (number == Symmetry::no_part) {
-      number = static_cast<std::uint32_t>(parts_.size());
-      parts_.push_back({channel, endpoint});
+  // The endpoints of each channel are its parts, ascending.
+  void number_parts() {
+    constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> numbers(endpoints_.size(), none);  // in the channel at hand
+    std::vector<std::uint32_t> taking_part;
+    auto end = sends_.begin();
+    for (std::uint32_t channel = 0; channel < channels_.size(); ++channel) {
+      first_parts_.push_back(static_cast<std::uint32_t>(parts_.size()));
+      const auto begin = end;
+      for (; end != sends_.end() && end->channel == channel; ++end) {
+        for (const std::uint32_t endpoint : {end->from, end->to}) {
+          if (numbers[endpoint] != none) continue;
+          numbers[endpoint] = 0;
+          taking_part.push_back(endpoint);
+        }
+      }
+      std::ranges::sort(taking_part);
+      for (const std::uint32_t endpoint : taking_part) {
+        numbers[endpoint] = static_cast<std::uint32_t>(parts_.size());
+        parts_.push_back({channel, endpoint});
+      }
+      for (auto send = begin; send != end; ++send) {
+        send->from = numbers[send->from];
+        send->to = numbers[send->to];
+      }
+      for (const std::uint32_t endpoint : taking_part) numbers[endpoint] = none;
+      taking_part.clear();
     }
-    return number;
+    first_parts_.push_back(static_cast<std::uint32_t>(parts_.size()));
+    PACELINE_EXPECTS(end == sends_.end());
+  }
+
+  // How many hops within its node each part is behind one that receives from the network: rings
+  // through nodes of 72 GPUs would take as many passes to find that out.
+  [[nodiscard]] Colours hops_behind_network() const {
+    std::vector<std::uint32_t> begin(parts_.size() + 1), inside(sends_.size());
+    const auto crosses_network = [&](const SendRow& send) {
+      const topology::Port& port = fabric_.out_ports()[send.out];
+      return std::any_of(port.links.begin(), port.links.begin() + port.link_count,
+                         [&](topology::LinkId link) {
+                           return fabric_.links()[link].kind == topology::LinkKind::nic;
+                         });
+    };
+    Colours hops(parts_.size());
+    std::vector<std::uint32_t> reached;
+    for (const SendRow& send : sends_) {
+      if (!crosses_network(send)) {
+        ++begin[send.from + 1];
+      } else if (hops[send.to] == 0) {
+        hops[send.to] = 1;
+        reached.push_back(send.to);
+      }
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+    for (const SendRow& send : sends_) {
+      if (!crosses_network(send)) inside[next[send.from]++] = send.to;
+    }
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      const std::uint32_t part = reached[i];
+      for (std::uint32_t hop = begin[part]; hop < begin[part + 1]; ++hop) {
+        if (hops[inside[hop]] != 0) continue;
+        hops[inside[hop]] = hops[part] + 1;
+        reached.push_back(inside[hop]);
+      }
+    }
+    return hops;
   }
 
   static void add_places(const std::vector<topology::Port>& ports, std::uint32_t first_bit,
@@ -201,16 +262,19 @@ class Refinement {
 
   const topology::Fabric& fabric_;
   Colours endpoints_, channels_, links_;
-  std::vector<std::uint32_t> part_numbers_;  // channel by channel, by endpoint
   std::vector<Part> parts_;
+  std::vector<std::uint32_t> first_parts_;  // by channel, and the end
   Colours part_colours_;
   std::vector<SendRow> sends_;  // from parts to parts
 };
 
 std::optional<std::uint32_t> Symmetry::part_class(std::uint32_t channel,
                                                   std::uint32_t endpoint) const {
-  const std::uint32_t part = part_class_[channel * endpoint_class.size() + endpoint];
-  return part == no_part ? std::nullopt : std::optional(part);
+  const auto begin = part_endpoints_.begin() + first_parts_[channel];
+  const auto end = part_endpoints_.begin() + first_parts_[channel + 1];
+  const auto found = std::lower_bound(begin, end, endpoint);
+  if (found == end || *found != endpoint) return std::nullopt;
+  return part_classes_[static_cast<std::size_t>(found - part_endpoints_.begin())];
 }
 
 Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint64_t> colours,

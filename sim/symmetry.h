@@ -47,13 +47,14 @@ class Symmetry {
 
  private:
   friend class Refinement;
-  static constexpr std::uint32_t no_part = 0xffffffff;
-  std::vector<std::uint32_t> part_class_;  // channel by channel, by endpoint
+  // Channel by channel, by ascending endpoint.
+  std::vector<std::uint32_t> part_endpoints_, part_classes_;
+  std::vector<std::uint32_t> first_parts_;  // by channel, and the end
 };
 
 // The coarsest such partition that keeps endpoints and channels of different `colours` apart.
 // Colours are compared as 64-bit hashes: that two differ and look alike has odds of 1 in 10^8 for a
-// million of them.
+// million of them. Precondition: sends are by ascending channel.
 [[nodiscard]] Symmetry find_symmetry(const topology::Fabric& fabric,
                                      std::span<const std::uint64_t> colours,
                                      std::span<const std::uint64_t> channel_colours,

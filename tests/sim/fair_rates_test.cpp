@@ -56,6 +56,17 @@ TEST(FairRates, LookAtNoMoreThanWhatChanges) {
   EXPECT_EQ(fair.looked_at(), Ways{});
 }
 
+// A GPU's link to its host of 24 GB/s in front of its NIC of 12, and a second GPU's: only the NIC
+// is looked at, with its two ways, and filled.
+TEST(FairRates, LeaveOutLinksThatNeverFill) {
+  FairRates fair({{gigabytes(24), gigabytes(24), gigabytes(12)}, {{0, 2}, {1, 2}}});
+  std::vector<double> found(2);
+  const auto effort =
+      fair.find(std::vector<std::uint64_t>{1, 1}, std::vector<std::uint32_t>{0, 1}, found);
+  EXPECT_EQ(found, (std::vector<double>{6e9, 6e9}));
+  EXPECT_EQ(effort, 2U + 1U);
+}
+
 // What crosses the first link goes on through the second, which is as narrow: the second fills. The
 // third is wider, but has flows of its own.
 TEST(FairRates, DropNoLinkThatMayFill) {

@@ -149,7 +149,7 @@ TEST(RateSolver, FindsInSimGridWhatFillingFinds) {
     const auto below = [&random](std::uint32_t end) {
       return static_cast<std::uint32_t>(random() % end);
     };
-    RateSolver solver;
+    RateSolver solver(10'000);
     std::vector<IslandId> islands;
     std::vector<Island> shapes;
     for (std::size_t i = 0; i < 200; ++i) {
@@ -187,7 +187,7 @@ TEST(RateSolver, FindsInSimGridWhatFillingFinds) {
     }
     return std::pair(solver.solves(), others);
   });
-  EXPECT_EQ(sets, RateSolver::simgrid_solves_max);
+  EXPECT_GT(sets, 2000U);
   EXPECT_EQ(differ, 0U);
 }
 

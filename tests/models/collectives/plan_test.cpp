@@ -138,7 +138,6 @@ TEST(ChunkRule, MovesNothingOutOfRangeWhenNotCyclic) {
   EXPECT_EQ(rule.at(4).count, ElementCount(0));  // drain
 }
 
-// Positions 0, 1, 2 are owned by ranks 2, 0, 1.
 TEST(ChunkRule, CountsTheChunksOfItsWalk) {
   for (const std::int64_t first : {-7, -2, 0, 1, 4, 5, 9}) {
     for (const std::int64_t step : {-3, -1, 0, 1, 2}) {
@@ -153,6 +152,7 @@ TEST(ChunkRule, CountsTheChunksOfItsWalk) {
   }
 }
 
+// Positions 0, 1, 2 are owned by ranks 2, 0, 1.
 TEST(ChunkRule, GoesThroughTheChunksOfItsOwners) {
   const auto owners =
       std::make_shared<const std::vector<Rank>>(std::vector<Rank>{Rank(2), Rank(0), Rank(1)});

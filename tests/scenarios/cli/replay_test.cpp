@@ -153,7 +153,7 @@ TEST(Replay, TakesAStepOfUpToTenThousandCollectives) {
 
 // NCCL takes trees there, whose ranks are all different: following those over 128 nodes takes
 // minutes. The slowest of 512 ranks takes 3.04 spreads of 3.2 % more, of 1,024 3.25.
-TEST(Replay, SimulatesManyCallsAloneWhereTheyAreTooManyToFollow) {
+TEST(Replay, FoldsManyCallsOrSimulatesThemAloneWhereTheyAreTooManyToFollow) {
   const Folder folder;
   folder.write("many.trace", many_calls(400));
   const auto step_on = [&](int gpus, double spreads, const std::string& note) {
