@@ -181,20 +181,42 @@ double bus_factor(Collective collective, double ranks) {
   return 0;
 }
 
+// As nccl-tests has it, which sums by default.
+std::string_view reduction_of(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce: return "sum";
+    case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::broadcast: return "none";
+  }
+  PACELINE_UNREACHABLE("a collective outside the enumeration");
+}
+
+// Likewise: -1 where there is none.
+std::string root_of(const training::CollectiveCall& call) {
+  return collectives::has_root(call.collective) ? std::to_string(index(call.root)) : "-1";
+}
+
+// The columns of nccl-tests, out of place, and our own behind them.
 void write_table(const Options& options, const Scenario& scenario, Collective collective,
                  const std::vector<Row>& rows, Assumptions assumptions) {
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   const bool is_calibrated = !options.calibration.empty();
-  TextTable table({"size (B)", "count", "type", "algorithm", "time (us)", "algbw (GB/s)",
-                   "busbw (GB/s)", is_calibrated ? "90% interval (us)" : "transfers"},
+  TextTable table({"size (B)", "count", "type", "redop", "root", "time (us)", "algbw (GB/s)",
+                   "busbw (GB/s)", "algorithm", is_calibrated ? "90% interval (us)" : "transfers"},
                   0);
   for (const Row& row : rows) {
     const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
     table.add(
         {std::to_string(row.size.value()), std::to_string(row.call().count.value()), "float",
-         std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
+         std::string(reduction_of(collective)), root_of(row.call()),
          fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
          fmt::format("{:.2f}", algbw * factor),
+         std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
          is_calibrated
              ? fmt::format("{:.2f} to {:.2f}", row.low().value() * 1e6, row.high().value() * 1e6)
              : std::to_string(row.predicted.transfers)});

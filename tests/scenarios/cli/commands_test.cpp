@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -396,6 +397,29 @@ TEST(Collective, RunsTheAlgorithmsInsideAndAcrossNodesThatItIsTold) {
   constexpr double inside = 524288 / 100e9, across = 10e-6 + 2 * 262144 / 1e9;
   EXPECT_NEAR(row.at("time_s"), 2 * inside + 2 * across, 1e-12);
   EXPECT_EQ(row.at("transfers"), 4 + 8 + 4);
+}
+
+// The same eight columns, in the same order, as nccl-tests prints out of place.
+TEST(Collective, PrintsTheColumnsOfNcclTests) {
+  const Folder folder;
+  const auto printed = [&](const std::string& collective) {
+    const Ended ended = paceline({"collective", "dgx1-v100", "--collective", collective, "--min",
+                                  "1MiB", "--max", "1MiB", "--library", "plan"},
+                                 folder.path());
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    return ended.out;
+  };
+  const std::string all_reduce = printed("all_reduce"), reduce = printed("reduce");
+  const std::regex head(
+      "size \\(B\\) +count +type +redop +root +time \\(us\\) +algbw \\(GB/s\\) +busbw \\(GB/s\\) "
+      "+algorithm");
+  EXPECT_TRUE(std::regex_search(all_reduce, head)) << all_reduce;
+  EXPECT_TRUE(
+      std::regex_search(all_reduce, std::regex("1048576 +262144 +float +sum +-1 +[0-9.]+ ")))
+      << all_reduce;
+  EXPECT_TRUE(std::regex_search(reduce, std::regex("1048576 +262144 +float +sum +0 +[0-9.]+ ")))
+      << reduce;
+  EXPECT_TRUE(std::regex_search(printed("all_gather"), std::regex(" float +none +-1 ")));
 }
 
 TEST(Collective, GrowsByTheFactorUpToTheLargestSize) {
