@@ -57,7 +57,7 @@ struct Result {
   // By operation, the algorithm of each call that was automatic.
   std::map<training::OperationId, std::string> chosen;
   std::uint64_t transfers = 0;       // that the prediction stands for
-  std::uint64_t simgrid_solves = 0;  // times the engine shared out bandwidth; 0 when closed
+  std::uint64_t simgrid_solves = 0;  // flow: times it shared out bandwidth; folded: sets checked
   std::vector<std::string> notes;    // what was taken for granted on the way
   std::optional<Measurement> measurement = std::nullopt;  // of one that was run on hardware
 };

@@ -215,7 +215,7 @@ void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
   out << '\n';
 }
 
-// What the predictions stand for, and what was solved for them.
+// What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
 void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
   std::uint64_t solves = 0;
@@ -225,7 +225,7 @@ void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
     solves += outcome.predicted->simgrid_solves;
   }
   if (solves == 0) return;
-  fmt::print(out, "\n{:.3g} transfers, from {} solve{} of SimGrid\n", transfers, solves,
+  fmt::print(out, "\n{:.3g} transfers; {} solve{} by SimGrid\n", transfers, solves,
              solves == 1 ? "" : "s");
 }
 

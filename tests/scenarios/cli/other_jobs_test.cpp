@@ -54,15 +54,18 @@ json point_of(const Folder& folder, std::vector<std::string> settings) {
   return json::parse(ended.out).at("points").at(0);
 }
 
-// No two of the 48 nodes are alike, and their flows meet in ever new sets: each is followed.
-TEST(OtherJobs, AreFollowedWhereNothingIsAlike) {
+void expect_folded_as_flow(std::vector<std::string> settings) {
   const Folder folder;
   folder.write("jobs.yaml", drawn_jobs);
-  const json folded = point_of(folder, {}), flow = point_of(folder, {"simulation.fidelity=flow"});
+  const json folded = point_of(folder, settings);
+  settings.emplace_back("simulation.fidelity=flow");
+  const double expected = point_of(folder, settings).at("predicted").at("step_s");
   EXPECT_EQ(folded.at("fidelity"), "folded");
-  const double expected = flow.at("predicted").at("step_s");
   EXPECT_NEAR(folded.at("predicted").at("step_s").get<double>(), expected, 1e-6 * expected);
 }
+
+// No two of the 48 nodes are alike, and their flows meet in ever new sets: each is followed.
+TEST(OtherJobs, AreFollowedWhereNothingIsAlike) { expect_folded_as_flow({}); }
 
 // A fallback is nothing but flow: the same numbers to the last digit, and the result says which
 // fidelity they have and why.
@@ -89,14 +92,7 @@ TEST(OtherJobs, AreSimulatedByFlowWhereNotificationsQueue) {
 // In turn, on leaves of four, every leaf has two nodes of each job: as many hops of each ring stay
 // in each leaf, and nothing has to fall back.
 TEST(OtherJobs, AreFoldedWhereTheyLieAlike) {
-  const Folder folder;
-  folder.write("jobs.yaml", drawn_jobs);
-  const std::string alternate = "other_jobs.placement=alternate";
-  const json folded = point_of(folder, {alternate}),
-             flow = point_of(folder, {alternate, "simulation.fidelity=flow"});
-  EXPECT_EQ(folded.at("fidelity"), "folded");
-  const double expected = flow.at("predicted").at("step_s");
-  EXPECT_NEAR(folded.at("predicted").at("step_s").get<double>(), expected, 1e-6 * expected);
+  expect_folded_as_flow({"other_jobs.placement=alternate"});
 }
 
 // One flow of a ring leaves each leaf at the NIC's 1.25 GB/s, of the 5/3 GB/s of an uplink: so it
