@@ -126,6 +126,11 @@ std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& ca
   const CollectiveCall run = carried_out(call);
   if (is_native_) check_native(run, communicator_);
   const topology::Cluster cluster = job_cluster(point_);
+  if (!is_native_ && training::has_switches(cluster, run)) {
+    throw UsageError(
+        "plans whose sums switches make are for predictions; set real.mode: native, or "
+        "another collective.algorithm");
+  }
   const std::uint32_t servers = servers_of_root(cluster, run);
   if (servers > 0 && run.group != training::Group::all) {
     throw UsageError(

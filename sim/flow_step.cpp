@@ -18,11 +18,11 @@ namespace {
 
 using training::CollectiveCall;
 
-// Every endpoint of the plan an actor.
+// Every endpoint of the plan an actor, and those of other calls' plans.
 CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveCall& call,
-                   const collectives::Plan& plan, FlowNetwork& network) {
+                   const collectives::Plan& plan, Actor actors, FlowNetwork& network) {
   CallTable table;
-  table.actors = plan.ranks.value() + point.cluster.servers;
+  table.actors = actors;
   if (const auto* known = call.known()) {
     table.together = known->time;
     return table;
@@ -69,6 +69,7 @@ Result simulate_flow(const ResolvedPoint& point) {
   const topology::Cluster job_nodes = job_cluster(point);
   const training::Planner planner(job_nodes);
   const std::vector<Job> jobs = jobs_of(point);
+  const Actor beyond_ranks = point.cluster.servers + switches_of_job(point);
   std::map<std::pair<std::size_t, CollectiveCall>, CallTable> tables;
   std::vector<std::unique_ptr<StepRun>> steps;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -77,15 +78,15 @@ Result simulate_flow(const ResolvedPoint& point) {
       const auto known = tables.find({j, call});
       if (known != tables.end()) return known->second;
       return tables
-          .emplace(std::pair(j, call),
-                   unfolded(point, jobs[j], call, planner.plan_of(call), network))
+          .emplace(std::pair(j, call), unfolded(point, jobs[j], call, planner.plan_of(call),
+                                                job_nodes.ranks().value() + beyond_ranks, network))
           .first->second;
     };
     std::vector<StepActor> actors;
     for (std::uint32_t r = 0; r < job_nodes.ranks().value(); ++r) {
       actors.push_back({{Rank(r)}, j == 0 ? slowdown_of(point, Rank(r)) : 1.0});
     }
-    for (std::uint32_t s = 0; s < point.cluster.servers; ++s) actors.push_back({{}, 0});
+    actors.resize(actors.size() + beyond_ranks, {{}, 0});
     steps.push_back(std::make_unique<StepRun>(point.program, std::move(actors), network, table_of,
                                               wires_of(point)));
     network.at(jobs[j].start, [step = steps.back().get()] { step->start(); });

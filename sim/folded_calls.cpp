@@ -146,11 +146,13 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
     for (const Round& round : channel.rounds) rounds.push_back(round.repeats);
   }
   const bool exact = chunks == Chunks::exact;  // chunks may be cut by bytes
+  topology::Wire wire = simulated.wire;
+  wire.start = Seconds(0);  // the same for all ranks
   return {call.collective,
           call.group,
           simulated.algorithm,
           simulated.options,
-          simulated.wire,
+          wire,
           call.root,
           std::move(rounds),
           exact ? call.count : ElementCount(0),
@@ -260,7 +262,7 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
       is_of_the_core_[symmetry_.link_class[link]] = true;
     }
   }
-  number_actors(RankCount(nodes.ranks().value() + nodes.servers));
+  number_actors(RankCount(nodes.ranks().value() + nodes.servers + switches_of_job(point)));
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
     Tables& tables = tables_.emplace_back();
     for (const Call& call : calls) tables.emplace(call, folded(job, call, planner.plan_of(call)));
@@ -287,11 +289,10 @@ Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& p
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  return find_symmetry(fabric_, colours(job_cluster(point_).servers), channel_colours,
-                       std::move(rows));
+  return find_symmetry(fabric_, colours(), channel_colours, std::move(rows));
 }
 
-std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
+std::vector<std::uint64_t> FoldedCalls::colours() const {
   const std::uint32_t gpus = point_.cluster.gpus_per_node;
   const std::uint32_t ranks = point_.cluster.ranks().value();
   std::vector<std::uint64_t> colours(ranks, combined({0, 1}));
@@ -307,7 +308,14 @@ std::vector<std::uint64_t> FoldedCalls::colours(std::uint32_t servers) const {
       colours[index(place_of(point_, jobs_[job], Rank(r)))] = colour;
     }
   }
-  colours.resize(ranks + servers, combined({0, 1, 2}));
+  colours.resize(ranks + point_.cluster.servers, combined({0, 1, 2}));
+  if (switches_of_job(point_) == 0) return colours;
+  colours.resize(colours.size() + point_.cluster.nodes, combined({0, 1, 2, 3}));
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    for (const std::uint32_t node : jobs_[job].nodes) {
+      colours[ranks + point_.cluster.servers + node] = combined({job, 1, 2, 3});
+    }
+  }
   return colours;
 }
 

@@ -44,7 +44,7 @@ using Structure =
     std::tuple<collectives::Collective, training::Group, std::string, collectives::AlgorithmOptions,
                topology::Wire, Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
-// The classes of one job, as actors: those of ranks first, then those of servers.
+// The classes of one job, as actors: those of ranks first, then those of servers and switches.
 struct JobActors {
   std::vector<std::vector<Rank>> members;  // by actor: endpoints of the job's plans, ascending
   std::vector<Actor> actor_of;             // by endpoint
@@ -87,7 +87,7 @@ class FoldedCalls {
 
   // Plans are made when they are asked for, and not kept: those of many sizes fill the memory.
   [[nodiscard]] Symmetry symmetry_of(const Calls& calls, const training::Planner& planner);
-  [[nodiscard]] std::vector<std::uint64_t> colours(std::uint32_t servers) const;
+  [[nodiscard]] std::vector<std::uint64_t> colours() const;
   void number_actors(RankCount endpoints);
   CallTable folded(std::size_t job, const Call& call, const collectives::Plan& plan);
   [[nodiscard]] FoldedChannel folded_channel(std::size_t job, std::uint32_t channel,

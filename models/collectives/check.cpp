@@ -293,6 +293,9 @@ class Interpreter {
         if (index(send.to) >= endpoints_)
           fail(place, Rank(r), "sends to a rank that does not exist");
         if (index(send.to) == r) fail(place, Rank(r), "sends to itself");
+        if (!plan_.joins(Rank(r), send.to)) {
+          fail(place, Rank(r), "sends past a switch that is not its node's");
+        }
         sent.emplace(r, index(send.to));
       }
       for (const Rank source : round.sources(Rank(r))) {
@@ -338,6 +341,13 @@ class Interpreter {
       const ElementRange range = send.chunk.at(repeat);
       if (range.count == ElementCount(0)) continue;
       arrivals.push_back(take(place, from, send, range, under_way));
+    }
+    for (const auto& [from, send] : sends) {
+      if (index(from) < ranks_ + plan_.servers) continue;
+      const auto [first, end] = pieces_.of(send.chunk.at(repeat));
+      for (std::size_t piece = first; piece < end; ++piece) {
+        held_[index(from)][piece].of = Contributions(endpoints_);
+      }
     }
     return arrivals;
   }

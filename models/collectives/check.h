@@ -14,8 +14,9 @@ namespace paceline::collectives {
 // Right means: at the end every rank that should hold a result holds each due contribution exactly
 // once; no rank sends what it does not hold at that point (arrivals of the last window-1 rounds do
 // not count), nor elements that are still arriving; nothing is added twice; sends and sources
-// agree; endpoints and ranges exist; no element is moved by two channels. Servers hold nothing at
-// first, may add to that, and may end with anything.
+// agree; endpoints and ranges exist; no element is moved by two channels. Servers and switches hold
+// nothing at first, may add to that, and may end with anything; a switch has only ranks of its node
+// to send to and to hear from, and loses what it sends.
 // Cost: O(transfers * distinct ranges * ranks / 64); meant for tests and up to some hundred ranks.
 [[nodiscard]] std::optional<std::string> find_fault(const Plan& plan);
 

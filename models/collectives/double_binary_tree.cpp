@@ -1,68 +1,16 @@
 #include "models/collectives/double_binary_tree.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "models/collectives/node_tree.h"
 #include "models/collectives/pipeline.h"
 #include "models/collectives/ring_neighbours.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
 namespace {
-
-// ncclGetBtree's tree over 0..n-1: leaves and inner vertices alternate, the root is 0, and a vertex
-// with lowest set bit b has its children at b/2 before and behind it, or nearer where that is out
-// of bounds.
-struct BinaryTree {
-  std::uint32_t vertices;
-
-  [[nodiscard]] std::optional<std::uint32_t> parent(std::uint32_t v) const {
-    if (v == 0) return std::nullopt;
-    const std::uint32_t bit = v & (~v + 1);
-    const std::uint32_t up = (v ^ bit) | (bit << 1U);
-    return up < vertices ? up : v ^ bit;
-  }
-  [[nodiscard]] std::vector<std::uint32_t> children(std::uint32_t v) const {
-    std::vector<std::uint32_t> result;
-    std::uint32_t reach = v == 0 ? highest_bit() : (v & (~v + 1)) / 2;
-    if (v != 0 && reach > 0) result.push_back(v - reach);
-    while (reach > 0 && v + reach >= vertices) reach /= 2;
-    if (reach > 0) result.push_back(v + reach);
-    return result;
-  }
-  [[nodiscard]] std::uint32_t depth(std::uint32_t v) const {
-    std::uint32_t edges = 0;
-    for (auto up = parent(v); up; up = parent(*up)) ++edges;
-    return edges;
-  }
-
- private:
-  [[nodiscard]] std::uint32_t highest_bit() const {
-    std::uint32_t bit = 1;
-    while (2 * bit < vertices) bit *= 2;
-    return bit;
-  }
-};
-
-// ncclGetDtree: the first tree has node v at vertex v, the second is its mirror image or moved by
-// one.
-struct NodeTree {
-  BinaryTree tree;
-  bool second;
-
-  [[nodiscard]] std::uint32_t vertex_of(std::uint32_t node) const {
-    if (!second) return node;
-    if (tree.vertices % 2 == 0) return tree.vertices - 1 - node;
-    return (node + tree.vertices - 1) % tree.vertices;
-  }
-  [[nodiscard]] std::uint32_t node_at(std::uint32_t vertex) const {
-    if (!second) return vertex;
-    if (tree.vertices % 2 == 0) return tree.vertices - 1 - vertex;
-    return (vertex + 1) % tree.vertices;
-  }
-};
 
 // The ranks of each node in the order in which a ring visits them.
 struct NodeChains {
@@ -94,30 +42,22 @@ struct RankTree {
   [[nodiscard]] std::optional<Rank> parent(Rank rank) const {
     const std::uint32_t position = chains->position[index(rank)];
     if (position > 0) return at(node_of(rank), position - 1);
-    const auto up = nodes.tree.parent(nodes.vertex_of(node_of(rank)));
-    if (!up) return std::nullopt;
-    return at(nodes.node_at(*up), 0);
+    const auto up = nodes.parent(node_of(rank));
+    return up ? std::optional(at(*up, 0)) : std::nullopt;
   }
   [[nodiscard]] std::vector<Rank> children(Rank rank) const {
     std::vector<Rank> result;
     const std::uint32_t position = chains->position[index(rank)];
     if (position + 1 < chains->per_node) result.push_back(at(node_of(rank), position + 1));
     if (position > 0) return result;
-    for (const std::uint32_t v : nodes.tree.children(nodes.vertex_of(node_of(rank)))) {
-      result.push_back(at(nodes.node_at(v), 0));
-    }
+    for (const std::uint32_t node : nodes.children(node_of(rank))) result.push_back(at(node, 0));
     return result;
   }
   [[nodiscard]] std::int64_t depth(Rank rank) const {
-    return std::int64_t{nodes.tree.depth(nodes.vertex_of(node_of(rank)))} +
-           chains->position[index(rank)];
+    return std::int64_t{nodes.depth(node_of(rank))} + chains->position[index(rank)];
   }
   [[nodiscard]] std::int64_t deepest() const {
-    std::int64_t result = 0;
-    for (std::uint32_t v = 0; v < nodes.tree.vertices; ++v) {
-      result = std::max<std::int64_t>(result, nodes.tree.depth(v));
-    }
-    return result + chains->per_node - 1;
+    return std::int64_t{nodes.tree.deepest()} + chains->per_node - 1;
   }
 };
 

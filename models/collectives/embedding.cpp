@@ -35,7 +35,8 @@ Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, Ro
           }};
 }
 
-// A line's plan on all lines: the servers, numbered after all ranks, are those of every line.
+// A line's plan on all lines: the servers, numbered after all ranks, are those of every line; the
+// switches after them are each of one.
 class EveryLine {
  public:
   EveryLine(Axis axis, std::shared_ptr<const Plan> line, std::uint32_t ranks)
@@ -66,6 +67,9 @@ class EveryLine {
   // A rank of each line that the endpoint is on.
   [[nodiscard]] std::vector<Rank> lines_of(Rank endpoint) const {
     if (index(endpoint) < ranks_) return {endpoint};
+    if (index(endpoint) >= first_switch()) {
+      return {Rank((index(endpoint) - first_switch()) / line_->switches * axis_.size)};
+    }
     std::vector<Rank> first;
     for (std::uint32_t r = 0; r < ranks_; ++r) {
       if (axis_.coordinate(Rank(r)) == 0) first.push_back(Rank(r));
@@ -74,12 +78,18 @@ class EveryLine {
   }
   [[nodiscard]] Rank in_line(Rank endpoint) const {
     if (index(endpoint) < ranks_) return Rank(axis_.coordinate(endpoint));
-    return Rank(index(endpoint) - ranks_ + axis_.size);
+    if (index(endpoint) < first_switch()) return Rank(index(endpoint) - ranks_ + axis_.size);
+    const std::uint32_t among_own = (index(endpoint) - first_switch()) % line_->switches;
+    return Rank(axis_.size + line_->servers + among_own);
   }
   [[nodiscard]] Rank of_all(Rank on, Rank place) const {
     if (index(place) < axis_.size) return axis_.on_line(on, index(place));
-    return Rank(index(place) - axis_.size + ranks_);
+    const std::uint32_t beyond_ranks = index(place) - axis_.size;
+    if (beyond_ranks < line_->servers) return Rank(ranks_ + beyond_ranks);
+    const std::uint32_t among_own = beyond_ranks - line_->servers;
+    return Rank(first_switch() + index(on) / axis_.size * line_->switches + among_own);
   }
+  [[nodiscard]] std::uint32_t first_switch() const { return ranks_ + line_->servers; }
 
   Axis axis_;
   std::shared_ptr<const Plan> line_;
@@ -94,7 +104,8 @@ Rank Axis::on_line(Rank rank, std::uint32_t other) const {
 
 std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan_of) {
   const LinePlan first = plan_of(Rank(0));
-  PACELINE_EXPECTS(first.plan->ranks == RankCount(axis.size) && first.plan->servers == 0);
+  PACELINE_EXPECTS(first.plan->ranks == RankCount(axis.size) &&
+                   first.plan->endpoints() == first.plan->ranks);
   if (first.plan->channels.empty()) return {};
   PACELINE_EXPECTS(first.plan->channels.size() == 1 && first.plan->channels.front().window == 1);
   std::vector<Round> rounds;
@@ -106,9 +117,11 @@ std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan
 
 Plan on_every_line(Axis axis, Plan line, RankCount ranks) {
   PACELINE_EXPECTS(line.ranks == RankCount(axis.size));
+  PACELINE_EXPECTS(line.switches == 0 || axis.stride == 1);
   const auto shared = std::make_shared<const Plan>(std::move(line));
   const EveryLine lines(axis, shared, ranks.value());
   Plan whole{shared->collective, ranks, shared->count, shared->root, {}, shared->servers};
+  whole.switches = ranks.value() / axis.size * shared->switches;
   for (const Channel& channel : shared->channels) {
     Channel& made = whole.channels.emplace_back(Channel{{}, channel.window});
     for (const Round& round : channel.rounds) {

@@ -34,8 +34,9 @@ struct LinePlan {
 
 // What all lines of an axis do when each executes the plan of a line on a buffer of its own: a plan
 // of all `ranks`, with as many channels. It is no collective of all ranks: the checker does not
-// know what it promises. Every line has the same servers, which come after all ranks.
-// Precondition: `line` is a plan of as many ranks as the axis has.
+// know what it promises. Every line has the same servers, which come after all ranks, and switches
+// of its own. Precondition: `line` is a plan of as many ranks as the axis has; with switches its
+// lines are runs of ranks (stride 1).
 [[nodiscard]] Plan on_every_line(Axis axis, Plan line, RankCount ranks);
 
 }  // namespace paceline::collectives

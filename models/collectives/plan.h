@@ -154,10 +154,11 @@ struct Channel {
 // buffer is twice as long: it sends from the first half and receives into the second, in the blocks
 // of AllToAllBlocks.
 //
-// The plan's endpoints are its ranks and, numbered after them, servers, which contribute nothing
-// and need not keep anything (parameter servers, switches that reduce), unless one of them is the
-// root. A server's buffer starts empty: the first arrival there is copied, also where the plan says
-// reduce.
+// The plan's endpoints are its ranks and, numbered after them, others, which contribute nothing
+// and need not keep anything: servers, unless one of them is the root, and then the switches of the
+// ranks' nodes, in the nodes' order, which reduce and copy within their node. The buffer of such an
+// endpoint starts empty: the first arrival there is copied, also where the plan says reduce. A
+// switch keeps nothing: what it sends in a round it no longer has after it.
 struct Plan {
   Collective collective;
   RankCount ranks;
@@ -165,8 +166,13 @@ struct Plan {
   Rank root;  // 0 where there is none (has_root); of a reduce or broadcast it may be a server
   std::vector<Channel> channels;
   std::uint32_t servers = 0;
+  std::uint32_t switches = 0;
 
-  [[nodiscard]] RankCount endpoints() const { return RankCount(ranks.value() + servers); }
+  // False only where one of the two is a switch, and the other no rank of its node.
+  [[nodiscard]] bool joins(Rank from, Rank to) const;
+  [[nodiscard]] RankCount endpoints() const {
+    return RankCount(ranks.value() + servers + switches);
+  }
 };
 
 // An all-to-all moves p blocks of floor(count / p) elements a rank: block s of the first half is

@@ -11,6 +11,7 @@
 #include "models/collectives/halving_doubling.h"
 #include "models/collectives/hierarchical.h"
 #include "models/collectives/near_halving_doubling.h"
+#include "models/collectives/nvls.h"
 #include "models/collectives/pairwise.h"
 #include "models/collectives/parameter_server.h"
 #include "models/collectives/recursive_doubling.h"
@@ -48,6 +49,10 @@ constexpr std::array registered{
               "halving_doubling with the nearest partners first, as Open MPI's"},
     Algorithm{Collective::all_reduce, "binomial_fan_out", binomial_fan_out_all_reduce,
               "binomial tree up, and down to all children at once, as Open MPI's"},
+    Algorithm{Collective::all_reduce, "nvls", nvls_all_reduce,
+              "sums and copies by the nodes' switches, two trees across nodes, as NCCL's NVLS and "
+              "NVLSTree",
+              Reduces::switches},
     Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
               "first half of the ring; one channel an order"},
     Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,

@@ -22,13 +22,20 @@ struct PlanRequest {
   std::vector<RingOrder> orders;
   std::uint32_t ranks_per_node = 1;  // divides the ranks; rank r is in node r / ranks_per_node
   AlgorithmOptions options = {};
+  std::uint32_t idle_servers = 0;  // that take no part, numbered before a plan's switches
 };
+
+// Who adds, beside the ranks and servers.
+enum class Reduces { endpoints, switches };
 
 struct Algorithm {
   Collective collective;
   std::string_view name;
   Plan (*build)(const PlanRequest&);
   std::string_view summary;
+  // switches: those of nodes with several GPUs, where they can. Only the library itself reaches
+  // them: such a plan is predicted, and no backend carries it out.
+  Reduces reduces = Reduces::endpoints;
 };
 
 // In place of an algorithm's name: the one that is predicted to be the fastest.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "models/cost/auto_choice.h"
 
@@ -13,6 +14,14 @@ namespace paceline::cost {
 using training::CollectiveCall;
 
 namespace {
+
+// The time before a call's first messages is its own, whatever other calls of its kind have.
+CollectiveCall without_start(CollectiveCall call) {
+  training::SimulatedCall simulated = *call.simulated();
+  simulated.wire.start = Seconds(0);
+  call.how = std::move(simulated);
+  return call;
+}
 
 // The different counts of elements of the calls that differ in nothing else.
 class Sizes {
@@ -29,9 +38,10 @@ class Sizes {
   }
 
  private:
-  static CollectiveCall kind(CollectiveCall call) {
-    call.count = ElementCount(0);
-    return call;
+  static CollectiveCall kind(const CollectiveCall& call) {
+    CollectiveCall of_kind = without_start(call);
+    of_kind.count = ElementCount(0);
+    return of_kind;
   }
   std::map<CollectiveCall, std::set<ElementCount>> of_kind_;
 };
@@ -48,7 +58,7 @@ std::size_t time_calls_alone(ResolvedPoint& point,
     if (is_new) entry->second = predict(alone(point, call));
     return entry->second;
   };
-  const auto time_of = [&](const CollectiveCall& call) {
+  const auto time_after_start = [&](const CollectiveCall& call) {
     const std::uint64_t count = std::max<std::uint64_t>(call.count.value(), 1);
     const std::uint64_t below = std::bit_floor(count);
     if (count == below || sizes.is_only(call)) return time_at(call, count);
@@ -59,7 +69,8 @@ std::size_t time_calls_alone(ResolvedPoint& point,
   for (training::Operation& operation : point.program.operations) {
     CollectiveCall* call = call_of(operation);
     if (call == nullptr || call->simulated() == nullptr) continue;
-    call->how = training::KnownCall{time_of(*call), std::string(algorithm_of(*call))};
+    const Seconds time = call->simulated()->wire.start + time_after_start(without_start(*call));
+    call->how = training::KnownCall{time, std::string(algorithm_of(*call))};
   }
   return known.size();
 }

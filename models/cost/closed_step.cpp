@@ -44,7 +44,7 @@ struct BusyLink {
 };
 
 bool is_pipelined(const std::string& algorithm) {
-  return algorithm == "double_binary_tree" || algorithm == "chain";
+  return algorithm == "double_binary_tree" || algorithm == "chain" || algorithm == "nvls";
 }
 
 class ClosedStep {
@@ -52,7 +52,7 @@ class ClosedStep {
   explicit ClosedStep(const ResolvedPoint& point)
       : point_(point),
         ranks_(point.cluster.ranks().value()),
-        endpoints_(ranks_ + point.cluster.servers),
+        endpoints_(ranks_ + point.cluster.servers + switches_of_job(point)),
         planner_(point.cluster),
         fabric_(point.cluster),
         queues_(point.program),
@@ -74,7 +74,8 @@ class ClosedStep {
     std::uint64_t transfers = 0;
   };
 
-  // In the program's order, all ranks side by side, and servers, which compute nothing.
+  // In the program's order, all ranks side by side, and servers and switches, which compute
+  // nothing.
   void run_operation(OperationId id) {
     const Operation& operation = point_.program.operations[id];
     std::vector<Seconds> starts;
@@ -152,6 +153,9 @@ class ClosedStep {
     cost.transfers = transfer_count(plan);
     if (shares_links_) cost.links = link_times(plan, fabric_, call.element_size, simulated.wire);
     has_pipelines_ = has_pipelines_ || is_pipelined(simulated.algorithm);
+    has_drifting_rings_ =
+        has_drifting_rings_ || (simulated.wire.leaves_first && point_.cluster.nodes > 1 &&
+                                point_.cluster.gpus_per_node > 1);
     const auto without_latency =
         finish_times(plan, fabric_, call.element_size, together, Latency::none, simulated.wire);
     cost.bandwidth_time = *std::max_element(without_latency.begin(), without_latency.end());
@@ -171,6 +175,10 @@ class ClosedStep {
       result.notes.emplace_back(
           "closed: trees and chains are estimates, off by -15 to +50 % in the cases seen");
     }
+    if (has_drifting_rings_) {
+      result.notes.emplace_back(
+          "closed: rings over nodes are estimates, up to 20 % too long in the cases seen");
+    }
     return result;
   }
 
@@ -186,6 +194,8 @@ class ClosedStep {
   std::map<CollectiveCall, CallCost> costs_;
   std::uint64_t transfers_ = 0;
   bool has_pipelines_ = false;  // plans in whose rounds not every rank sends
+  // Whose ranks have fast and slow hops and do not wait for receivers.
+  bool has_drifting_rings_ = false;
 };
 
 }  // namespace

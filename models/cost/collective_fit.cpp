@@ -171,8 +171,8 @@ struct Explained {
 };
 
 // Damped Gauss-Newton (Levenberg, Marquardt) on the whitened residuals and the prior.
-Explained explain(const Regression& regression, const Parameters& from) {
-  static const StructurePrior prior = structure_prior();
+Explained explain(const Regression& regression, const StructurePrior& prior,
+                  const Parameters& from) {
   const VectorXd mean = vector_of(prior.mean);
   const VectorXd precision = vector_of(prior.deviation).array().square().inverse();
   const auto cost = [&](const VectorXd& x, VectorXd& white) {
@@ -223,9 +223,9 @@ struct Candidate {
 // between nodes, then the other way round, twice.
 class Search {
  public:
-  Search(std::span<const CollectiveSample> samples, std::vector<double> noise,
-         const ResidualScale& scale)
-      : samples_(samples), noise_(std::move(noise)), scale_(scale) {}
+  Search(std::span<const CollectiveSample> samples, const StructurePrior& prior,
+         std::vector<double> noise, const ResidualScale& scale)
+      : samples_(samples), prior_(prior), noise_(std::move(noise)), scale_(scale) {}
 
   // The likeliest first.
   std::vector<Candidate> run() {
@@ -260,8 +260,8 @@ class Search {
     }
     if (!seen_.insert(patterns).second) return;
     const Regression regression(samples_, noise_, scale_, switches);
-    const Parameters from = found_.empty() ? structure_prior().mean : nearest_;
-    const Explained explained = explain(regression, from);
+    const Parameters from = found_.empty() ? prior_.mean : nearest_;
+    const Explained explained = explain(regression, prior_, from);
     found_.push_back({switches, explained});
     if (explained.criterion < least_) {
       least_ = explained.criterion;
@@ -271,6 +271,7 @@ class Search {
   }
 
   std::span<const CollectiveSample> samples_;
+  const StructurePrior& prior_;
   std::vector<double> noise_;
   ResidualScale scale_;
   std::vector<Candidate> found_;
@@ -348,7 +349,7 @@ std::vector<double> noise_of(std::span<const CollectiveSample> samples, double o
 
 // The scale that explains the samples best, with the switches of one that was guessed. A few
 // samples say little of it: what is usual of logs is weighed in.
-ResidualScale scale_of(std::span<const CollectiveSample> samples,
+ResidualScale scale_of(std::span<const CollectiveSample> samples, const StructurePrior& prior,
                        std::span<const double> outlier_noise, const Candidate& guessed) {
   const ResidualScale usual;
   const bool one_group = std::all_of(samples.begin(), samples.end(), [&](const auto& sample) {
@@ -367,9 +368,10 @@ ResidualScale scale_of(std::span<const CollectiveSample> samples,
         const ResidualScale scale{shared, own, octaves};
         const Regression regression(samples, noise_of(samples, own, outlier_noise), scale,
                                     guessed.switches);
-        const double criterion = explain(regression, guessed.explained.parameters).criterion +
-                                 unusual(shared, usual.shared, 0.5) + unusual(own, usual.own, 1) +
-                                 unusual(octaves, usual.group_octaves, 1);
+        const double criterion =
+            explain(regression, prior, guessed.explained.parameters).criterion +
+            unusual(shared, usual.shared, 0.5) + unusual(own, usual.own, 1) +
+            unusual(octaves, usual.group_octaves, 1);
         if (criterion >= least) continue;
         least = criterion;
         best = scale;
@@ -415,12 +417,28 @@ void put_in(const RingParts& parts, std::vector<CollectiveSample>& samples) {
   }
 }
 
+// Of a collective without a log of several nodes, a description says what links between them carry.
+// (ABCI's machines over two and four times the nodes, fitted in one node only: on average 28 % off
+// without a description, 19 % with it, by deviations from 0.2 to 0.5 alike.)
+StructurePrior prior_of(std::span<const CollectiveSample> samples, const RingParts& parts) {
+  StructurePrior prior = structure_prior();
+  const bool has_remote = std::ranges::any_of(
+      samples, [](const CollectiveSample& sample) { return sample.shape.nodes > 1; });
+  if (parts.between_nodes() && !has_remote) {
+    using P = StructureParameters;
+    prior.mean[P::remote_bandwidth] = std::log(parts.between_nodes()->value() / remote_unit);
+    prior.deviation[P::remote_bandwidth] = 0.5;
+  }
+  return prior;
+}
+
 }  // namespace
 
 // A hypothesis with what predictions need of it.
 struct CollectiveFit::Explanation {
-  Explanation(std::span<const CollectiveSample> samples, std::span<const double> noise,
-              const ResidualScale& residual, const CollectiveHypothesis& explained)
+  Explanation(std::span<const CollectiveSample> samples, const StructurePrior& prior,
+              std::span<const double> noise, const ResidualScale& residual,
+              const CollectiveHypothesis& explained)
       : hypothesis(explained),
         scale(residual),
         switches{hypothesis.local_switch, hypothesis.remote_switch},
@@ -428,7 +446,7 @@ struct CollectiveFit::Explanation {
         pulled(regression.solve(regression.residuals(hypothesis.parameters))),
         white_slopes(regression.white(regression.slopes(hypothesis.parameters))) {
     MatrixXd normal = white_slopes.transpose() * white_slopes;
-    normal.diagonal() += vector_of(structure_prior().deviation).array().square().inverse().matrix();
+    normal.diagonal() += vector_of(prior.deviation).array().square().inverse().matrix();
     covariance = normal.ldlt().solve(MatrixXd::Identity(parameter_count, parameter_count));
   }
 
@@ -473,8 +491,10 @@ CollectiveFit::CollectiveFit(std::vector<CollectiveSample> samples, std::vector<
       parts_(std::move(parts)) {
   put_in(parts_, samples_);
   PACELINE_EXPECTS(!samples_.empty() && samples_.size() == noise_.size() && !hypotheses_.empty());
+  const StructurePrior prior = prior_of(samples_, parts_);
   for (const CollectiveHypothesis& hypothesis : hypotheses_) {
-    explanations_.push_back(std::make_unique<Explanation>(samples_, noise_, scale_, hypothesis));
+    explanations_.push_back(
+        std::make_unique<Explanation>(samples_, prior, noise_, scale_, hypothesis));
   }
 }
 
@@ -527,16 +547,17 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples, RingParts p
   PACELINE_EXPECTS(are_enough(samples));
   put_in(parts, samples);
   samples = thinned(std::move(samples));
+  const StructurePrior prior = prior_of(samples, parts);
   // Outliers are looked for twice: they distort the scale, and the scale decides what an outlier
   // is.
   ResidualScale scale;
   std::vector<double> outlier_noise(samples.size());
   const auto search = [&] {
-    return Search(samples, noise_of(samples, scale.own, outlier_noise), scale).run();
+    return Search(samples, prior, noise_of(samples, scale.own, outlier_noise), scale).run();
   };
   std::vector<Candidate> candidates = search();
   if (add_outlier_noise(samples, scale, candidates.front(), outlier_noise)) candidates = search();
-  scale = scale_of(samples, outlier_noise, candidates.front());
+  scale = scale_of(samples, prior, outlier_noise, candidates.front());
   candidates = search();
   if (add_outlier_noise(samples, scale, candidates.front(), outlier_noise)) candidates = search();
   std::vector<double> noise = noise_of(samples, scale.own, outlier_noise);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/collectives/plan.h"
+#include "models/cost/nccl_constants.h"
 #include "models/units/units.h"
 
 namespace paceline::cost {
@@ -62,6 +63,7 @@ struct StructureParameters {
     ll128_part,
     crossing_us,  // once, where a collective leaves its node; microseconds
     ring_stall,   // the part of a transfer that a ring stands still in each pass over its chunks
+    ramp,         // logarithm of a factor of ramp_unit
     count
   };
   std::array<double, count> values{};
@@ -70,6 +72,7 @@ struct StructureParameters {
   [[nodiscard]] double& operator[](std::size_t i) { return values[i]; }
 };
 
+inline constexpr double ramp_unit = nccl::usual_ramp.value();    // s
 inline constexpr double local_unit = 200e9, remote_unit = 20e9;  // B/s; only where a search begins
 
 // What is believed before anything is measured, as independent normal distributions.
@@ -81,8 +84,9 @@ struct StructurePrior {
 // Seconds that a collective of `size` bytes takes (the whole buffer, as nccl-tests counts), by the
 // quickest protocol; where two are as quick, a little less than either, so that it is smooth.
 //
-// t = base + local hops x latency + remote hops x latency + bytes / bandwidth of the scarcer link,
-// of which a group has its part (CollectiveShape::part):
+// t = base + local hops x latency + remote hops x latency + T + cbrt(ramp^2 T), where T is bytes /
+// bandwidth of the scarcer link (a tree's own: nccl::AbovePlan takes a ring's for all), of which a
+// group has its part (CollectiveShape::part):
 // - ring: 2 (p - 1) steps of an all-reduce, 2 (nodes - 1) of them remote, each of 1/p of the
 // buffer.
 //   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does

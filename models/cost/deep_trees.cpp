@@ -47,9 +47,12 @@ std::optional<ShallowTrees> shallow_trees(const ResolvedPoint& point) {
   const std::uint32_t nodes = point.cluster.nodes;
   const auto* const call = first_call(point);
   if (call == nullptr || call->simulated() == nullptr) return std::nullopt;
-  if (call->simulated()->algorithm != "double_binary_tree") return std::nullopt;
+  const training::SimulatedCall& simulated = *call->simulated();
+  const bool is_tree = simulated.algorithm == "double_binary_tree" || simulated.algorithm == "nvls";
+  if (!is_tree) return std::nullopt;
   if (nodes <= followed_nodes_max || call->group == training::Group::node) return std::nullopt;
-  if (point.cluster.network.fat_tree) return std::nullopt;
+  const auto& core = point.cluster.network.fat_tree;
+  if (core && (core->oversubscription > 1 || !simulated.wire.has_no_hops)) return std::nullopt;
   const std::uint32_t levels = levels_of(nodes);
   ShallowTrees trees{point, point, levels - shallow_levels - 1};
   trees.fewer.cluster.nodes = scaled_down(nodes, levels - shallow_levels);

@@ -18,8 +18,9 @@ struct ShallowTrees {
   [[nodiscard]] Seconds extrapolated(Seconds with_fewer, Seconds with_more) const;
 };
 
-// nullopt unless the point's first call is simulated by double binary trees over more than 64
-// nodes that one switch joins (in a fat tree hops differ by their level).
+// nullopt unless the point's first call is simulated by double binary trees, or by switches whose
+// heads they join (nvls), over more than 64 nodes that one switch joins; or a fat tree that holds
+// up nobody, for a call without hops (elsewhere they differ by their level).
 //
 // The trees simulated are over up to 32 and 64 nodes, in proportion to the point's and even or odd
 // as those are, as the second tree's shape depends on that. Beside simulations of 128 to 512 nodes:

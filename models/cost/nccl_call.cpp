@@ -87,8 +87,9 @@ bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capa
   const bool gpu = release.minor == 21 ? std::ranges::find(of_21, compute_capability) != of_21.end()
                                        : compute_capability >= 7;
   const bool nvlink = cluster.gpus_per_node == 1 || cluster.intra_node.kind != IntraNodeKind::pcie;
-  const bool rdma = cluster.nodes == 1 || cluster.network.transport == topology::Transport::rdma;
-  return gpu && nvlink && rdma;
+  const bool past_kernel =
+      cluster.nodes == 1 || cluster.network.transport != topology::Transport::tcp;
+  return gpu && nvlink && past_kernel;
 }
 
 BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
@@ -110,6 +111,20 @@ BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
     all += least;
   }
   return BytesPerSecond(all);
+}
+
+AbovePlan above_plan(const Cluster& cluster) {
+  using topology::Transport;
+  const bool has_network = cluster.nodes > 1;
+  const bool is_pcie = cluster.gpus_per_node > 1 && cluster.intra_node.kind == IntraNodeKind::pcie;
+  constexpr RatioRange of_links{0.70, 1.40};  // 0.72 to 1.39 of 15 machines, each by the others
+  if (!has_network)
+    return is_pcie ? AbovePlan{Seconds(0), {0.68, 1.30}} : AbovePlan{usual_ramp, of_links};
+  if (cluster.network.transport == Transport::efa) {
+    return {Seconds(440e-6), {0.34, 3.5}};  // of two kinds of machines, each by the other
+  }
+  const bool is_judged = is_pcie || cluster.network.transport == Transport::tcp;
+  return {usual_ramp, is_judged ? RatioRange{0.70, 2.0} : of_links};
 }
 
 Group group_of(const Cluster& cluster, Release release, double compute_capability,
@@ -146,7 +161,10 @@ Chooser::Chooser(const Cluster& cluster, Release release, double compute_capabil
       tuning_(with_fixed(group_of(cluster, release, compute_capability, fixed.channels), fixed)),
       plan_rings_(static_cast<std::uint32_t>(rings_of(cluster, fixed.channels).size())),
       local_latency_(cluster.intra_node.latency),
-      remote_latency_(cluster.network.latency) {}
+      remote_latency_(cluster.network.latency),
+      above_plan_(nccl::above_plan(cluster)) {
+  if (group().nvls.channels > 0) nvls_.emplace(cluster);
+}
 
 Call Chooser::choose(Collective collective, Bytes size) const {
   constexpr std::array all_built{Algorithm::tree, Algorithm::ring, Algorithm::nvls,
@@ -164,12 +182,23 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
   PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
   Call call{*choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0), {}};
-  call.wire = call.is_stand_in() ? wire_in_switches(*choice) : wire_of(collective, *choice);
+  if (choice->algorithm == Algorithm::nvls || choice->algorithm == Algorithm::nvls_tree) {
+    set_nvls(call, size);
+  } else {
+    call.wire = wire_of(collective, *choice);
+  }
+  call.wire.start += ramp_time(collective, size);
   if (choice->algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
     call.chunk_size = tree_chunk(size, call.wire);
   }
   return call;
+}
+
+Seconds Chooser::ramp_time(Collective collective, Bytes size) const {
+  const BytesPerSecond full = tuning_.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
+  const double ramp = above_plan_.ramp.value();
+  return Seconds(std::cbrt(ramp * ramp * (size / full).value()));
 }
 
 topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) const {
@@ -178,6 +207,7 @@ topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) con
   const bool lone = group().release.minor >= 23 && group().ranks_per_node() == 1;
   const Algorithm base = lone ? Algorithm::tree : Algorithm::ring;
   topology::Wire wire;
+  wire.leaves_first = algorithm != Algorithm::tree;
   wire.start =
       Seconds(base_latency(group().release, algorithm)[static_cast<std::size_t>(protocol)] * 1e-6);
   wire.local_hop = above_ll(group(), local_hop(group()), algorithm, Algorithm::ring, protocol);
@@ -192,15 +222,25 @@ topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) con
   return wire;
 }
 
-topology::Wire Chooser::wire_in_switches(const Choice& choice) const {
-  const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
-  const Cost cost = tuning_.cost(Collective::all_reduce, algorithm, protocol);
-  const Cost ring = tuning_.cost(Collective::all_reduce, Algorithm::ring, Protocol::simple);
-  topology::Wire wire;
-  wire.start = cost.latency;
-  wire.has_no_hops = true;
-  wire.bytes = ring.bandwidth / cost.bandwidth;
-  return wire;
+// Its links carry as many bytes more as NCCL has bandwidth less than they. The call takes NCCL's
+// time, of which the pipeline takes some more than the bandwidth says: the latency is what is left.
+void Chooser::set_nvls(Call& call, Bytes size) const {
+  const Cost cost =
+      tuning_.cost(Collective::all_reduce, call.choice.algorithm, call.choice.protocol);
+  const BytesPerSecond full = nvls_->bandwidth();
+  call.algorithm = "nvls";
+  call.wire.has_no_hops = true;
+  call.wire.bytes = std::max(1.0, full / cost.bandwidth);
+  const Seconds time = cost.latency + size / full * call.wire.bytes;
+  const auto bytes = static_cast<double>(size.value());
+  constexpr Bytes least(16 << 10), most(256 << 10);
+  for (Bytes chunk = most; chunk >= least; chunk = Bytes(chunk.value() / 2)) {
+    const Seconds in_plan =
+        nvls_->time_of(bytes, static_cast<double>(chunk.value())) * call.wire.bytes;
+    call.chunk_size = chunk;
+    call.wire.start = std::max(Seconds(0), time - in_plan);
+    if (in_plan <= time) return;
+  }
 }
 
 // In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes

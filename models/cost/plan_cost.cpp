@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "models/collectives/round_table.h"
@@ -28,16 +29,20 @@ void for_each_link(const Fabric& fabric, const topology::Path& path, Visit visit
   visit_port(fabric.in_ports()[path.in]);
 }
 
+// What one rank sends another in several ranges, which stand together, goes in turn; not what is of
+// several steps of a pipeline.
+bool goes_in_turn(const RoundTable::Transfer& last, const RoundTable::Transfer& transfer) {
+  return last.from == transfer.from && last.to == transfer.to && transfer.chunk.cyclic;
+}
+
 void add_load(const RoundTable& shape, std::uint64_t repeat, const Fabric& fabric,
               LinkLoads& loads) {
   const RoundTable::Transfer* last = nullptr;
   for (const auto& transfer : shape.transfers()) {
     if (transfer.chunk.at(repeat).count == ElementCount(0)) continue;
-    // What one rank sends another in several ranges, which stand together, goes in turn.
-    const bool is_same_pair =
-        last != nullptr && last->from == transfer.from && last->to == transfer.to;
+    const bool is_in_turn = last != nullptr && goes_in_turn(*last, transfer);
     last = &transfer;
-    if (is_same_pair) continue;
+    if (is_in_turn) continue;
     for_each_link(fabric, fabric.path(transfer.from, transfer.to),
                   [&](topology::LinkId link) { ++loads[link]; });
   }
@@ -97,7 +102,7 @@ class ChannelCost {
     double reduction_per_byte;  // s, of what is reduced
     bool were_peers;            // in the round before
     // When the transfer before it between the same two ranks ended: they go in order, one at a
-    // time. (With a window of 1 that is so anyway.)
+    // time, but for the steps of a pipeline. (With a window of 1 that is so anyway.)
     Seconds* last_end;
   };
 
@@ -125,7 +130,8 @@ class ChannelCost {
             1 / rate,
             reduces ? 1 / reduction->value() : 0,
             shape > 0 && were_peers(shapes_[shape - 1], transfer.from, transfer.to),
-            &last_ends_[{transfer.from, transfer.to}]};
+            &last_ends_[{transfer.from, transfer.to,
+                         transfer.chunk.cyclic ? 0 : transfer.chunk.first}]};
   }
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
@@ -205,7 +211,8 @@ class ChannelCost {
   std::vector<Seconds> starts_;
   std::deque<std::vector<Seconds>> notified_ahead_;  // when the last rounds before this were posted
   std::vector<std::vector<Seconds>> done_;           // [i % window][r]: rank r with rounds up to i
-  std::map<std::pair<Rank, Rank>, Seconds> last_ends_;
+  // By sender, receiver and step of a pipeline.
+  std::map<std::tuple<Rank, Rank, std::int64_t>, Seconds> last_ends_;
 };
 
 }  // namespace

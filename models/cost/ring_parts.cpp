@@ -32,7 +32,9 @@ double carried_by_rings_of(const topology::Cluster& group) {
 
 }  // namespace
 
-RingParts::RingParts(std::vector<RingPart> by_ranks) : by_ranks_(std::move(by_ranks)) {
+RingParts::RingParts(std::vector<RingPart> by_ranks, std::optional<BytesPerSecond> between_nodes)
+    : by_ranks_(std::move(by_ranks)), between_nodes_(between_nodes) {
+  PACELINE_EXPECTS(!between_nodes_ || between_nodes_->value() > 0);
   PACELINE_EXPECTS(std::ranges::all_of(
       by_ranks_, [](const RingPart& part) { return part.local > 0 && part.remote > 0; }));
 }
@@ -56,7 +58,8 @@ RingParts ring_parts_of(const topology::Cluster& cluster) {
     if (gpus > 1) part.local = carried_by_rings_of(first_of(cluster, 1, gpus)) / all_local;
     part.remote = carried_by_rings_of(first_of(cluster, 2, gpus)) / all_remote;
   }
-  return RingParts(std::move(parts));
+  if (cluster.network.bandwidth.value() <= 0) return RingParts(std::move(parts));
+  return RingParts(std::move(parts), BytesPerSecond(all_remote));
 }
 
 }  // namespace paceline::cost

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/cost/collective_structure.h"
@@ -14,11 +15,14 @@ class RingParts {
  public:
   // Of a machine that nobody described: 1 for all numbers of ranks.
   RingParts() = default;
-  // Of 1, 2, ... ranks a node, all above 0.
-  explicit RingParts(std::vector<RingPart> by_ranks);
+  // Of 1, 2, ... ranks a node, all above 0; and what rings of all GPUs carry together between two
+  // nodes, above 0, where a network was described.
+  explicit RingParts(std::vector<RingPart> by_ranks,
+                     std::optional<BytesPerSecond> between_nodes = std::nullopt);
 
   [[nodiscard]] bool is_described() const { return !by_ranks_.empty(); }
   [[nodiscard]] const std::vector<RingPart>& by_ranks() const { return by_ranks_; }
+  [[nodiscard]] std::optional<BytesPerSecond> between_nodes() const { return between_nodes_; }
   // Whether a group may have that many ranks on a node: any, where nothing is described.
   [[nodiscard]] bool reach(std::uint32_t ranks_per_node) const;
   // Precondition: reach(ranks_per_node).
@@ -28,6 +32,7 @@ class RingParts {
 
  private:
   std::vector<RingPart> by_ranks_;
+  std::optional<BytesPerSecond> between_nodes_;
 };
 
 // Of groups of the first 1, 2, ... GPUs of a cluster's nodes, with the NICs that these use: what

@@ -80,6 +80,10 @@ std::string calls_fault(const ResolvedPoint& point) {
     if (options != nullptr && options->channels > channels_max) {
       return "a call has more than " + std::to_string(channels_max) + " channels";
     }
+    if (training::has_switches(cluster, *call) &&
+        cluster.intra_node.kind != topology::IntraNodeKind::nvswitch) {
+      return "a call is to be summed by switches that the nodes do not have";
+    }
     const auto* simulated = call->simulated();
     if (simulated == nullptr || !simulated->options.separate_servers) continue;
     if (call->group != training::Group::all) return "a call of a part of the ranks has servers";
@@ -121,12 +125,23 @@ topology::Cluster job_cluster(const ResolvedPoint& point) {
   return cluster;
 }
 
+std::uint32_t switches_of_job(const ResolvedPoint& point) {
+  const topology::Cluster cluster = job_cluster(point);
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = call_of(operation);
+    if (call != nullptr && training::has_switches(cluster, *call)) return cluster.nodes;
+  }
+  return 0;
+}
+
 Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint) {
   const std::uint32_t gpus = point.cluster.gpus_per_node;
   const std::uint32_t node = index(endpoint) / gpus;
   if (node < job.nodes.size()) return Rank(job.nodes[node] * gpus + index(endpoint) % gpus);
-  const auto server = index(endpoint) - static_cast<std::uint32_t>(job.nodes.size()) * gpus;
-  return Rank(point.cluster.ranks().value() + server);
+  const std::uint32_t ranks = point.cluster.ranks().value(), servers = point.cluster.servers;
+  const auto beyond_ranks = index(endpoint) - static_cast<std::uint32_t>(job.nodes.size()) * gpus;
+  return Rank(ranks + (beyond_ranks < servers ? beyond_ranks
+                                              : servers + job.nodes.at(beyond_ranks - servers)));
 }
 
 }  // namespace paceline

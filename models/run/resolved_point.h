@@ -80,7 +80,12 @@ struct Result {
 // The nodes of one job as a cluster of their own, whose ranks are the job's.
 [[nodiscard]] topology::Cluster job_cluster(const ResolvedPoint& point);
 
-// Where an endpoint of a job's plan is on the point's cluster. Servers serve all jobs.
+// How many switches are endpoints beside ranks and servers of each job: of every node one, where
+// any call has them (training::has_switches), else none.
+[[nodiscard]] std::uint32_t switches_of_job(const ResolvedPoint& point);
+
+// Where an endpoint of a job's plan is on the point's cluster. Servers serve all jobs; switches are
+// those of the job's nodes.
 [[nodiscard]] Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint);
 
 }  // namespace paceline

@@ -65,11 +65,13 @@ struct IntraNode {
   std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
 };
 
-enum class Transport { rdma, tcp };
+// efa: AWS's Elastic Fabric Adapter. Messages are as with rdma; NCCL's calls are slower to reach
+// its bandwidth (cost/nccl_call.h).
+enum class Transport { rdma, tcp, efa };
 
 constexpr auto words_of(Transport) {
   using enum Transport;
-  return std::array{Word{rdma, "rdma"}, Word{tcp, "tcp"}};
+  return std::array{Word{rdma, "rdma"}, Word{tcp, "tcp"}, Word{efa, "efa"}};
 }
 
 // What packets add to the bytes of a network: nothing, or the headers of TCP over IPv4, in Ethernet
@@ -140,7 +142,7 @@ struct Network {
   std::uint32_t nics_per_node = 1;  // 1..gpus_per_node; local rank l uses NIC l*nics/gpus_per_node
   double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
   // tcp: a sender is done with a message when its bytes have left, as the kernel has them then; the
-  // receiver a latency later. rdma: both when it has arrived.
+  // receiver a latency later. rdma, efa: both when it has arrived, but for NCCL's messages (Wire).
   Transport transport = Transport::rdma;
   Framing framing = Framing::none;
   Bytes mtu{1500};  // of an IP packet, with its headers; mtu_min..mtu_max; counts with a framing

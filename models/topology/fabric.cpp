@@ -117,8 +117,9 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
 
 Path Fabric::path(Rank from, Rank to) const {
   PACELINE_EXPECTS(from != to);
-  const std::uint32_t endpoints = cluster_.ranks().value() + cluster_.servers;
+  const std::uint32_t endpoints = cluster_.ranks().value() + cluster_.servers + cluster_.nodes;
   PACELINE_EXPECTS(from.value() < endpoints && to.value() < endpoints);
+  if (is_switch(from) || is_switch(to)) return switch_path(from.value(), to.value());
   if (machine_of(from.value()) == machine_of(to.value())) {
     return node_path(from.value(), to.value());
   }
@@ -128,15 +129,30 @@ Path Fabric::path(Rank from, Rank to) const {
 Path Fabric::path(Rank from, Rank to, const Wire& wire) const {
   Path path = this->path(from, to);
   const bool stays = machine_of(from.value()) == machine_of(to.value());
-  path.timing.latency += stays ? wire.local_hop : wire.remote_hop;
+  const Seconds local = wire.local_hop * (is_switch(from) || is_switch(to) ? 0.5 : 1.0);
+  path.timing.latency += stays ? local : wire.remote_hop;
   if (wire.has_no_hops) path.timing.latency = Seconds(0);
+  if (wire.leaves_first) path.timing = {.latency = path.timing.latency, .leaves_first = true};
   return path;
 }
 
-// The node of a rank; servers follow the nodes.
+bool Fabric::is_switch(Rank endpoint) const {
+  return endpoint.value() >= cluster_.ranks().value() + cluster_.servers;
+}
+
+// The node of a rank or switch; servers follow the nodes.
 std::uint32_t Fabric::machine_of(std::uint32_t endpoint) const {
   const std::uint32_t ranks = cluster_.ranks().value();
+  if (is_switch(Rank(endpoint))) return endpoint - ranks - cluster_.servers;
   return endpoint < ranks ? endpoint / cluster_.gpus_per_node : cluster_.nodes + (endpoint - ranks);
+}
+
+Path Fabric::switch_path(std::uint32_t from, std::uint32_t to) const {
+  PACELINE_EXPECTS(cluster_.intra_node.kind == IntraNodeKind::nvswitch && !node_ports_.empty());
+  PACELINE_EXPECTS(machine_of(from) == machine_of(to));
+  const MessageTiming timing{cluster_.intra_node.latency * 0.5};
+  if (is_switch(Rank(to))) return {node_ports_[from].out, switch_ports_of_no_links_.in, timing};
+  return {switch_ports_of_no_links_.out, node_ports_[to].in, timing};
 }
 
 Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
@@ -212,6 +228,7 @@ void Fabric::add_gpu_links() {
       node_ports_.push_back(add_ports({host_links_[r]}));
     }
   }
+  if (node.kind == IntraNodeKind::nvswitch) switch_ports_of_no_links_ = add_ports({});
 }
 
 // All lanes of a pair in one direction are one link of their joint bandwidth.

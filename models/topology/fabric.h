@@ -48,15 +48,18 @@ struct Path {
   MessageTiming timing;
 };
 
-// A cluster's links, and which of them a transfer between two endpoints crosses: ranks, and
-// servers from number ranks() on.
+// A cluster's links, and which of them a transfer between two endpoints crosses: ranks, servers
+// from number ranks() on, and behind them the NVSwitches of the nodes, in whose place each node has
+// one. Those have no links of their own: what a GPU and its switch send each other crosses the
+// GPU's, in half the time of a message from GPU to GPU.
 //
 // Size: O(ranks + servers) links and ports, and O(ranks * gpus_per_node) for a mesh.
 class Fabric {
  public:
   explicit Fabric(const Cluster& cluster);
 
-  // Constant time. Precondition: the endpoints differ and exist.
+  // Constant time. Precondition: the endpoints differ and exist; a switch is asked for with a GPU
+  // of its node, where these are several on NVSwitch.
   [[nodiscard]] Path path(Rank from, Rank to) const;
   // The same for a message of a call that a protocol makes slower.
   [[nodiscard]] Path path(Rank from, Rank to, const Wire& wire) const;
@@ -89,6 +92,8 @@ class Fabric {
   [[nodiscard]] std::uint32_t socket_of(std::uint32_t rank) const;       // over all nodes
   [[nodiscard]] std::vector<Links> way_to_nic(std::uint32_t rank) const;
   [[nodiscard]] std::uint32_t machine_of(std::uint32_t endpoint) const;
+  [[nodiscard]] bool is_switch(Rank endpoint) const;
+  [[nodiscard]] Path switch_path(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Path node_path(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Path network_path(std::uint32_t from, std::uint32_t to) const;
 
@@ -107,7 +112,8 @@ class Fabric {
   std::vector<PortId> socket_out_;
   // Mesh: [rank][peer's local rank]; no_port without a lane.
   std::vector<std::vector<PortId>> lane_out_;
-  PortId lane_in_ = 0;  // lanes end at the GPU: no further link
+  PortId lane_in_ = 0;                // lanes end at the GPU: no further link
+  Ports switch_ports_of_no_links_{};  // of NVSwitches
   // By endpoint: the ports into the network, and with several leaf switches which it is on and the
   // ports that lead past that one.
   std::vector<Ports> network_ports_, core_ports_;

@@ -32,6 +32,13 @@ std::uint32_t servers_of_root(const topology::Cluster& cluster, const Collective
   return index(call.root) < members ? 0 : index(call.root) - members + 1;
 }
 
+bool has_switches(const topology::Cluster& cluster, const CollectiveCall& call) {
+  const SimulatedCall* simulated = call.simulated();
+  if (simulated == nullptr || group_cluster(cluster, call.group).gpus_per_node == 1) return false;
+  const auto* algorithm = collectives::find_algorithm(call.collective, simulated->algorithm);
+  return algorithm != nullptr && algorithm->reduces == collectives::Reduces::switches;
+}
+
 Planner::Planner(const topology::Cluster& cluster) : cluster_(cluster) {}
 
 const Planner::Members& Planner::members_of(Group group) const {
@@ -56,8 +63,9 @@ collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
   const std::size_t channels = options.channels == 0 ? rings.size() : options.channels;
   std::vector<collectives::RingOrder> orders;
   for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings[c % rings.size()]);
-  auto plan = algorithm->build({members.ranks(), call.count, call.element_size, call.root,
-                                std::move(orders), members.gpus_per_node, options});
+  auto plan =
+      algorithm->build({members.ranks(), call.count, call.element_size, call.root,
+                        std::move(orders), members.gpus_per_node, options, cluster_.servers});
   if (call.group == Group::all) return plan;
   return on_every_line(axis_of(cluster_, call.group), std::move(plan), cluster_.ranks());
 }

@@ -22,6 +22,9 @@ namespace paceline::training {
 [[nodiscard]] std::uint32_t servers_of_root(const topology::Cluster& cluster,
                                             const CollectiveCall& call);
 
+// Whether a call's plan has the nodes' switches among its endpoints.
+[[nodiscard]] bool has_switches(const topology::Cluster& cluster, const CollectiveCall& call);
+
 // Makes the plans of a program's calls on one cluster: the algorithm each names, with the rings of
 // its group, which are searched for once.
 class Planner {

@@ -70,7 +70,8 @@ SearchAxis collective_axis(const Scenario& scenario) {
   };
   if (scenario.collective.library == cost::Library::plan) {
     for (const auto& row : collectives::algorithms()) {
-      if (row.collective == collectives::Collective::all_reduce) add("plan", row.name);
+      if (row.collective != collectives::Collective::all_reduce) continue;
+      if (row.reduces == collectives::Reduces::endpoints) add("plan", row.name);
     }
     return axis;
   }

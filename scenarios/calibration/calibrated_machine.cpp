@@ -48,11 +48,17 @@ void write_machine(std::ostream& out, const std::optional<CalibratedMachine>& ma
   fmt::print(out,
              "  # what rings of so many ranks carry in a node and between nodes, over what those "
              "of all its GPUs do\n  rings:\n");
+  const auto between_nodes = machine->rings.between_nodes();
   std::size_t ranks = 0;
   for (const cost::RingPart& part : machine->rings.by_ranks()) {
     fmt::print(out, "    - {{ranks_per_node: {}, local: {}, remote: {}}}\n", ++ranks,
                exact(part.local), exact(part.remote));
   }
+  if (!between_nodes) return;
+  fmt::print(out,
+             "  # what rings of all GPUs carry between two nodes, as described: for collectives "
+             "without a log of several\n  between_nodes: {}Bps\n",
+             exact(between_nodes->value()));
 }
 
 std::optional<CalibratedMachine> read_machine(Reader& calibration) {
@@ -64,8 +70,12 @@ std::optional<CalibratedMachine> read_machine(Reader& calibration) {
   for (const Field& entry : reader.require("rings", "").list()) {
     parts.push_back(read_part(entry, parts.size() + 1));
   }
+  std::optional<BytesPerSecond> between_nodes;
+  if (reader.has("between_nodes")) {
+    between_nodes = reader.require("between_nodes", "92GBps").bandwidth();
+  }
   reader.finish();
-  machine.rings = cost::RingParts(std::move(parts));
+  machine.rings = cost::RingParts(std::move(parts), between_nodes);
   return machine;
 }
 

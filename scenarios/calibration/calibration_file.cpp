@@ -24,9 +24,10 @@ constexpr std::string_view schema = "paceline.calibration/1";
 
 // In the order of StructureParameters::Index.
 constexpr std::array<std::string_view, cost::StructureParameters::count> parameter_names{
-    "base_ll",          "base_ll128", "base_simple",  "local_ll",      "local_ll128",
-    "local_simple",     "remote_ll",  "remote_ll128", "remote_simple", "local_bandwidth",
-    "remote_bandwidth", "ll_part",    "ll128_part",   "crossing_us",   "ring_stall"};
+    "base_ll",       "base_ll128",      "base_simple",      "local_ll",
+    "local_ll128",   "local_simple",    "remote_ll",        "remote_ll128",
+    "remote_simple", "local_bandwidth", "remote_bandwidth", "ll_part",
+    "ll128_part",    "crossing_us",     "ring_stall",       "ramp"};
 
 std::string switch_text(double bytes) {
   if (bytes == cost::the_quicker) return "the_quicker";
@@ -136,8 +137,11 @@ cost::CollectiveHypothesis read_hypothesis(Reader reader) {
   Reader parameters = reader.map("parameters");
   for (std::size_t i = 0; i < parameter_names.size(); ++i) {
     constexpr double most = 30;  // e to that is beyond every machine
+    const std::string name(parameter_names[i]);
+    const bool is_missing = i == cost::StructureParameters::ramp && !parameters.has(name);
+    // Files of before there was a ramp have none.
     hypothesis.parameters[i] =
-        parameters.require(std::string(parameter_names[i]), "0").number(-most, most);
+        is_missing ? -most : parameters.require(name, "0").number(-most, most);
   }
   parameters.finish();
   reader.finish();

@@ -21,7 +21,7 @@ using settings::OneOf;
 constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
 constexpr std::string_view nccl_tree = "tree", nccl_nvls = "nvls", nccl_nvls_tree = "nvls_tree";
-constexpr std::array of_nccl_only{nccl_tree, nccl_nvls, nccl_nvls_tree};
+constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree};
 
 // What all-reduces may be named.
 std::vector<std::string_view> algorithm_names() {
@@ -81,15 +81,18 @@ std::span<const Key> collective_keys() {
           "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
           "each call), and for `plan` what is predicted to be the fastest, which the report names. "
           "With `library: nccl` ring, tree (or double_binary_tree), nvls and nvls_tree are NCCL's, "
-          "with its protocols; others are plans as they are"},
+          "with its protocols; others are plans as they are. nvls is for NVSwitch, and no plan "
+          "that "
+          "is measured"},
       Key{"nvls", settings::Flag{}, true,
           "whether NCCL may reduce in NVSwitches (NCCL_NVLS_ENABLE), from Hopper on", "", of_nccl},
       Key{"channels", Count{1, 64}, settings::automatic,
           "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
           "it chooses by"},
       Key{"chunk_size", settings::Size{}, settings::automatic,
-          "of chains and double trees; auto: 512KiB, and for NCCL's trees a power of two that "
-          "suits size and hops"},
+          "of chains, double trees and nvls; auto: 512KiB, and for NCCL's trees and NVLS a power "
+          "of "
+          "two that suits size and hops"},
       Key{"inner", OneOf{collectives::inner_algorithms()}, "ring",
           "of hierarchical, inside a node"},
       Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes"},
@@ -112,7 +115,7 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
     if (std::ranges::find(of_nccl_only, *algorithm) != of_nccl_only.end()) {
       section.require("algorithm")
           .fail("belongs to library: nccl",
-                algorithm == nccl_tree ? "write double_binary_tree" : "name another algorithm");
+                algorithm == nccl_tree ? "write double_binary_tree" : "write nvls");
     }
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {

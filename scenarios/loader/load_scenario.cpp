@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/collectives/registry.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_collective.h"
@@ -156,6 +157,18 @@ void size_cluster(Section& file, Scenario& scenario) {
   }
 }
 
+// Switches that add are NVSwitches, of nodes with several GPUs.
+void check_switches(Section& file, const Scenario& scenario) {
+  const topology::Cluster& cluster = scenario.cluster;
+  const auto* row = collectives::find_algorithm(collectives::Collective::all_reduce,
+                                                scenario.collective.algorithm);
+  if (row == nullptr || row->reduces == collectives::Reduces::endpoints) return;
+  if (cluster.gpus_per_node == 1 || cluster.intra_node.kind == topology::IntraNodeKind::nvswitch) {
+    return;
+  }
+  file.below("collective").require("algorithm").fail("is for nodes on NVSwitch", "name another");
+}
+
 }  // namespace
 
 std::span<const Key> measured_keys() { return measured_table; }
@@ -194,6 +207,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   }
   load_simulation(file.below("simulation"), scenario);
   size_cluster(file, scenario);
+  check_switches(file, scenario);
   limit_by_sockets(file, scenario);
   assume_unmeasured_speed(workload, scenario);
   check_strategy(training, scenario);

@@ -36,13 +36,6 @@ const cost::nccl::Chooser* LibraryCalls::chooser_of(training::Group group) {
 
 namespace {
 
-// Of calls that NCCL chose: where nine tenths of 112 all-reduces of 1 KiB to 32 MiB lie, measured
-// over predicted, on two machines that were only described (tests/bench/uncalibrated_calls.py).
-// None of them was by NVLS.
-constexpr RatioRange nccl_range{0.99, 2.04};
-
-constexpr AssumptionKind summed_in_switches{
-    "{}: NVLS as rings whose links carry less, at the bandwidth that NCCL counts on"};
 constexpr AssumptionKind not_to_be_had{"{}: {} is not to be had for some calls; what is stands in"};
 
 }  // namespace
@@ -79,17 +72,15 @@ std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, Collecti
                                     made.wire};
   if (simulated.options.chunk_size == Bytes(0)) simulated.options.chunk_size = made.chunk_size;
   call.how = std::move(simulated);
-  call.range = nccl_range;
+  call.range = chooser.range();
   const auto& fixed = scenario_.collective.nccl.algorithm;
   if (fixed && call.collective == Collective::all_reduce && *fixed != made.choice.algorithm) {
     stand_ins_.add({not_to_be_had, "nccl", {std::string(to_text(*fixed))}});
   }
   const std::string_view protocol = to_text(made.choice.protocol);
-  const std::string way = fmt::format("{} {}", to_text(made.choice.algorithm), protocol);
-  nccl_ways_[call.collective].insert(way);
-  if (!made.is_stand_in()) return std::string(protocol);
-  stand_ins_.add({summed_in_switches, "nccl"});
-  return "for " + way;
+  nccl_ways_[call.collective].insert(
+      fmt::format("{} {}", to_text(made.choice.algorithm), protocol));
+  return std::string(protocol);
 }
 
 namespace {

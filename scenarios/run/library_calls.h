@@ -20,8 +20,7 @@ class LibraryCalls {
   explicit LibraryCalls(const Scenario& scenario);
 
   // Says how a call is carried out, and how sure its time is. Returns the protocol that stands
-  // behind its wire, as its library spells it, with the algorithm where the plan stands in for one
-  // ("for NVLS Simple"); empty without one.
+  // behind its wire, as its library spells it; empty without one.
   std::string plan(training::CollectiveCall& call);
 
   // The same by an algorithm of the registry, or the one that is predicted to be the fastest

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "scenarios/errors.h"
 #include "scenarios/run/calibrated_cluster.h"
 
 namespace paceline {
@@ -108,6 +109,12 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   made.point.measure = scenario.real.measure;
   give_links(scenario, made.point.cluster, made.assumptions);
   choose_automatic_calls(made);
+  if (scenario.real.measure.mode == CollectiveMode::plan && switches_of_job(made.point) > 0) {
+    throw InputError(
+        {"collective.algorithm", 0, 0},
+        "switches make the sums of some plans, which only NCCL itself can have them do",
+        "set real.mode: native, another algorithm, or collective.nvls: false");
+  }
   made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
   return made;
 }

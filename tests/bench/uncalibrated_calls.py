@@ -3,13 +3,12 @@
 
 ABCI's logs: prints, by log, the geometric mean of max(predicted/measured, measured/predicted) - 1
 over sizes of 1 KiB and more, with NCCL's choice and as one ring; then quantiles of measured over
-predicted, from which the interval of calls that no calibration covers is taken
-(scenarios/run/library_calls.cpp).
+predicted.
 
 --presets: the table of models/topology/presets/README.md, for each public log of machines that a
 preset describes the geometric mean of predicted/measured time below 64 KiB and from there on (and
-how many sizes), then of each preset the geometric mean over its logs, the least and the most. The
-logs may stand beside the checkout, in shared/data/nccl-tests, or where --logs says.
+how many sizes) and how many lie in the 90 % interval, then of each preset the geometric mean over
+its logs, the least and the most, and of max(predicted/measured, measured/predicted). The logs may stand beside the checkout, in shared/data/nccl-tests, or where --logs says.
 
 Usage: tests/bench/uncalibrated_calls.py [--presets [--logs FOLDER]] [--paceline build/release/bin/paceline]
 """
@@ -154,11 +153,16 @@ def measured(log):
 
 
 def predicted(paceline, cluster, gpus, sizes, options):
+    """Seconds by size."""
+    return {size: row["time_s"] for size, row in predicted_rows(paceline, cluster, gpus, sizes, options).items()}
+
+
+def predicted_rows(paceline, cluster, gpus, sizes, options):
     # One run of doubling sizes covers those of a log.
     command = [paceline, "collective", cluster, "--gpus", str(gpus), "--min", f"{min(sizes)}B",
                "--max", f"{max(sizes)}B", "--quiet", "--json", "-", *options]
     rows = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["rows"]
-    return {row["size_bytes"]: row["time_s"] for row in rows}
+    return {row["size_bytes"]: row for row in rows}
 
 
 def mean_error(ratios):
@@ -184,26 +188,41 @@ def compare_presets(paceline, folder):
     if not folder.is_dir():
         sys.exit(f"no logs at {folder}: --logs FOLDER")
     limit = 64 << 10
-    presets = {}  # of each the logs, and the means of those that have sizes below and from there on
+    presets = {}  # of each the logs, the means of those that have sizes below and from there on, factors, coverage
     for log in LOGS:
         times = log.measured(folder)
         assert times, log.file
         cluster = str(ROOT / f"models/topology/presets/{log.preset}.yaml")
-        of = predicted(paceline, cluster, log.gpus, times, log.options)
-        parts = [], []
+        rows = predicted_rows(paceline, cluster, log.gpus, times, log.options)
+        parts, inside = ([], []), []
         for size, time in times.items():
-            parts[size >= limit].append(of[size] / time)
-        logs, *means = presets.setdefault(log.preset, ([], [], []))
+            row = rows[size]
+            parts[size >= limit].append(row["time_s"] / time)
+            inside.append(row["time_s_low"] <= time <= row["time_s_high"])
+        held = sum(inside) / len(inside)
+        logs, means, factors, coverage = presets.setdefault(log.preset, ([], ([], []), ([], []), []))
         logs.append(log)
-        for of_preset, of_log in zip(means, parts):
-            of_preset += [mean(of_log)] if of_log else []
+        for part, ratios in enumerate(parts):
+            means[part].extend([mean(ratios)] if ratios else [])
+            factors[part].extend([1 + mean_error(ratios)] if ratios else [])
+        coverage.append(held)
         print(f"{log.preset:18} {log.gpus:4} GPUs",
-              *(f"{mean(p):5.2f} ({len(p):2})" if p else " " * 10 for p in parts), log.file)
-    print("\n| preset | GPUs, logs | below 64 KiB | from 64 KiB |\n|---|---|---|---|")
-    for preset, (logs, below, above) in presets.items():
+              *(f"{mean(p):5.2f} ({len(p):2})" if p else " " * 10 for p in parts), f"{held:5.0%}", log.file)
+    print("\n| preset | GPUs, logs | below 64 KiB | mean factor | from 64 KiB | mean factor | in the 90 % interval |\n"
+          "|---|---|---|---|---|---|---|")
+    for preset, (logs, means, factors, coverage) in presets.items():
         gpus = ", ".join(map(str, sorted({log.gpus for log in logs})))
         count = f"{len(logs)} log{'s' if len(logs) > 1 else ''}"
-        print(f"| {preset} | {gpus}; {count} | {told(below)} | {told(above)} |")
+        cells = [cell for part in (0, 1) for cell in (told(means[part]), factor_of(factors[part]))]
+        print(f"| {preset} | {gpus}; {count} | {' | '.join(cells)} | {sum(coverage) / len(coverage):.0%} |")
+    every = [of for _, _, *of in presets.values()]
+    cells = [cell for part in (0, 1) for cell in ("", factor_of([mean(f[part]) for f, _ in every if f[part]]))]
+    held = sum(sum(c) / len(c) for _, c in every) / len(every)
+    print(f"| mean of presets | | {' | '.join(cells)} | {held:.0%} |")
+
+
+def factor_of(factors):
+    return f"{mean(factors):.2f}" if factors else ""
 
 
 def main():

@@ -180,7 +180,10 @@ ResolvedPoint random_point(std::uint64_t seed) {
                                            compute,
                                            {},
                                            Seconds(random.one_of({0.0, 1e-5, 1e-3}))});
-    const auto& row = rows[random.below(rows.size())];
+    const auto& drawn = rows[random.below(rows.size())];
+    const bool has_switches = point.cluster.intra_node.kind == IntraNodeKind::nvswitch;
+    const bool can_be = has_switches || drawn.reduces == collectives::Reduces::endpoints;
+    const auto& row = can_be ? drawn : rows.front();
     const auto count =
         random.one_of<std::uint64_t>({ranks * 1000ULL, 4096ULL, 100'003ULL, 1'000'000ULL, 7ULL});
     auto options = random_options(random);

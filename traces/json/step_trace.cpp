@@ -39,13 +39,17 @@ json encode(const topology::Wire& wire) {
            {"start_s", wire.start},
            {"local_hop_s", wire.local_hop},
            {"remote_hop_s", wire.remote_hop}};
+  if (wire.leaves_first) out["leaves_first"] = true;
   if (wire.has_no_hops) out["has_no_hops"] = true;
   return out;
 }
 
 topology::Wire decode_wire(const json& in) {
-  return {member<double>(in, "bytes"), member<Seconds>(in, "start_s"),
-          member<Seconds>(in, "local_hop_s"), member<Seconds>(in, "remote_hop_s"),
+  return {member<double>(in, "bytes"),
+          member<Seconds>(in, "start_s"),
+          member<Seconds>(in, "local_hop_s"),
+          member<Seconds>(in, "remote_hop_s"),
+          in.contains("leaves_first") && member<bool>(in, "leaves_first"),
           in.contains("has_no_hops") && member<bool>(in, "has_no_hops")};
 }
 

@@ -46,7 +46,7 @@ struct Row {
   [[nodiscard]] const training::CollectiveCall& call() const {
     return *call_of(predicted.trace.program.operations.front());
   }
-  // Of the time, 90 %; of a call that a calibration knows.
+  // Of the time, 90 %.
   [[nodiscard]] Seconds low() const { return time() * call().range.low; }
   [[nodiscard]] Seconds high() const { return time() * call().range.high; }
 };
@@ -207,7 +207,7 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
   const double factor = bus_factor(collective, scenario.cluster.ranks().value());
   const bool is_calibrated = !options.calibration.empty();
   TextTable table({"size (B)", "count", "type", "redop", "root", "time (us)", "algbw (GB/s)",
-                   "busbw (GB/s)", "algorithm", is_calibrated ? "90% interval (us)" : "transfers"},
+                   "busbw (GB/s)", "algorithm", "90% interval (us)"},
                   0);
   for (const Row& row : rows) {
     const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
@@ -217,9 +217,7 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
          fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
          fmt::format("{:.2f}", algbw * factor),
          std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
-         is_calibrated
-             ? fmt::format("{:.2f} to {:.2f}", row.low().value() * 1e6, row.high().value() * 1e6)
-             : std::to_string(row.predicted.transfers)});
+         fmt::format("{:.2f} to {:.2f}", row.low().value() * 1e6, row.high().value() * 1e6)});
   }
   fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
              scenario.cluster.ranks().value(), scenario.cluster.nodes,
@@ -246,14 +244,13 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
                     {"algorithm", algorithm_of(row.call())},
                     {"protocol", row.protocol},
                     {"time_s", row.time().value()},
+                    {"time_s_low", row.low().value()},
+                    {"time_s_high", row.high().value()},
                     {"algbw_bytes_per_s", algbw},
                     {"busbw_bytes_per_s", algbw * factor},
                     {"transfers", row.predicted.transfers},
                     {"simgrid_solves", row.predicted.simgrid_solves},
                     {"fidelity", to_text(row.predicted.fidelity)}});
-    if (row.call().known() == nullptr) continue;
-    list.back()["time_s_low"] = row.low().value();
-    list.back()["time_s_high"] = row.high().value();
   }
   const nlohmann::ordered_json table{
       {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},

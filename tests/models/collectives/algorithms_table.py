@@ -302,16 +302,46 @@ def btree_parents(n):
     return parents
 
 
-def double_binary_tree(p, count, orders, options):
-    if p == 1:
-        return 0, [0]
-    per_node = int(options.get("node", 1))
-    n = p // per_node
+def two_trees(n):
+    """The parents of nodes in each."""
     first = btree_parents(n)
     if n % 2 == 0:  # mirror image
         second = [None if first[n - 1 - v] is None else n - 1 - first[n - 1 - v] for v in range(n)]
     else:  # moved by one
         second = [None if first[(v - 1) % n] is None else (first[(v - 1) % n] + 1) % n for v in range(n)]
+    return first, second
+
+
+def edges_to_root(parents, v):
+    return 0 if parents[v] is None else 1 + edges_to_root(parents, parents[v])
+
+
+def nvls(p, count, orders, options):
+    """The switches of the nodes are numbered after the ranks."""
+    per_node = int(options.get("node", 1))
+    if per_node == 1:
+        return double_binary_tree(p, count, orders, options)
+    n, steps = p // per_node, 0
+    sent = [count] * p + [per_node * count] * n
+    for head, share in enumerate(even(count, per_node)):
+        for part, parents in zip(even(share, min(n, 2)), two_trees(n)):
+            most = max(1, int(options.get("chunk", 512 << 10)) // ELEMENT_SIZE)
+            depth = max(edges_to_root(parents, v) for v in range(n))
+            steps = max(steps, max(1, ceil_div(part, most)) + 2 * depth + 3)
+            for node, parent in enumerate(parents):
+                sent[node * per_node + head] += part  # back to the switch
+                if parent is not None:
+                    sent[node * per_node + head] += part  # up
+                    sent[parent * per_node + head] += part  # down
+    return steps, sent
+
+
+def double_binary_tree(p, count, orders, options):
+    if p == 1:
+        return 0, [0]
+    per_node = int(options.get("node", 1))
+    n = p // per_node
+    first, second = two_trees(n)
     sent, steps = [0] * p, 0
     for c, part in enumerate(even(count, 2 * len(orders))):
         chains = [[r for r in orders[c // 2] if r // per_node == node] for node in range(n)]
@@ -439,6 +469,7 @@ RULES = {
     ("all_reduce", "binomial_tree"): tree_all_reduce,
     ("all_reduce", "binomial_fan_out"): fan_out_all_reduce,
     ("all_reduce", "double_binary_tree"): double_binary_tree,
+    ("all_reduce", "nvls"): nvls,
     ("all_reduce", "hierarchical"): hierarchical,
     ("all_reduce", "ring_2d"): ring_2d,
     ("all_reduce", "parameter_server"): parameter_server,
@@ -501,6 +532,11 @@ CASES = {
         (13, 5, None, "chunk 4"), (6, 100, None, "node 6"), (8, 100, None, "node 2 chunk 40"),
         (12, 101, [[1, 0, 2, 4, 5, 3, 7, 8, 6, 10, 9, 11], list(range(12))], "node 3 chunk 16"),
         (3, 600000, None),
+    ],
+    ("all_reduce", "nvls"): [
+        (1, 10, None), (3, 11, None), (2, 10, None, "node 2"), (4, 10, None, "node 4 chunk 4"), (8, 3, None, "node 8"),
+        (8, 1000, None, "node 8 chunk 200"), (8, 101, None, "node 4 chunk 16"), (9, 1000, None, "node 3"),
+        (12, 5, None, "node 2"), (14, 100, None, "node 2 chunk 40"), (4, 700000, None, "node 4"),
     ],
     ("all_reduce", "hierarchical"): [
         (1, 10, None), (3, 10, None), (4, 11, None, "node 4"), (8, 1000, None, "node 4"), (6, 101, None, "node 3"),

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace paceline::cost {
@@ -202,6 +205,25 @@ TEST(CollectiveFit, KnowsOtherCollectives) {
     const auto fit = fit_collectives(samples, {});
     EXPECT_LT(worst_error(fit, {collective, 4, 8}), 0.25) << to_text(collective);
   }
+}
+
+// Logs of one node say nothing of links between nodes: a description does, and no more than that.
+TEST(CollectiveFit, TakesLinksBetweenNodesFromADescriptionWhereNoLogHasThem) {
+  const CollectiveShape node{Collective::all_reduce, 1, 4}, nodes{Collective::all_reduce, 2, 4};
+  const Bytes large(1U << 28);
+  const auto predicted = [&](std::vector<CollectiveSample> log, double bandwidth) {
+    const RingParts parts({4, RingPart{}}, BytesPerSecond(bandwidth));
+    return fit_collectives(std::move(log), parts).predict(nodes, large);
+  };
+  const Prediction slow = predicted(log_of(node), 2.5e9);
+  const double bytes_time = 1.75 * static_cast<double>(large.value()) / 2.5e9;  // 2 (p - 1) / p
+  EXPECT_NEAR(slow.time.value() / bytes_time, 1, 0.1);
+  EXPECT_LT(slow.low.value(), bytes_time / 1.5);  // known as roughly as descriptions are
+  EXPECT_GT(slow.high.value(), bytes_time * 1.5);
+  EXPECT_LT(predicted(log_of(node), 10e9).time.value(), slow.time.value() / 3);
+  auto both = log_of(node);
+  std::ranges::copy(log_of(nodes), std::back_inserter(both));
+  EXPECT_EQ(predicted(both, 2.5e9).time, predicted(both, 10e9).time);
 }
 
 }  // namespace

@@ -56,6 +56,16 @@ TEST(DeepTrees, AreOnlyThoseThatCannotBeFollowed) {
   auto uneven = one_call("double_binary_tree", 8192);
   uneven.cluster.network.fat_tree = topology::FatTree{};
   EXPECT_FALSE(shallow_trees(uneven));
+  // A call without hops does not see how far apart leaves are, but how little joins them.
+  auto by_switches = one_call("nvls", 8192);
+  EXPECT_TRUE(shallow_trees(by_switches));
+  by_switches.cluster.network.fat_tree = topology::FatTree{};
+  EXPECT_FALSE(shallow_trees(by_switches));
+  auto& call = *call_of(by_switches.program.operations.front());
+  std::get<training::SimulatedCall>(call.how).wire.has_no_hops = true;
+  EXPECT_TRUE(shallow_trees(by_switches));
+  by_switches.cluster.network.fat_tree->oversubscription = 2;
+  EXPECT_FALSE(shallow_trees(by_switches));
   EXPECT_FALSE(shallow_trees(ResolvedPoint{}));
 }
 

@@ -125,6 +125,36 @@ TEST(NcclGroup, KnowsGpusByTheirComputeCapability) {
   }
 }
 
+// Seconds, of an all-reduce.
+double ramp_of(const Cluster& cluster, Bytes size, double capability = 8.0) {
+  const Tuning tuning(group_of(cluster, release, capability));
+  const BytesPerSecond full =
+      tuning.cost(Collective::all_reduce, Algorithm::ring, Protocol::simple).bandwidth;
+  const double ramp = above_plan(cluster).ramp.value();
+  return std::cbrt(ramp * ramp * (size / full).value());
+}
+
+TEST(NcclCall, TakesWhatItsMediumHasAboveThePlan) {
+  EXPECT_EQ(above_plan(switched(1)).ramp, above_plan(switched(8)).ramp);
+  Cluster efa = switched(8), pcie = switched(1), slow = lone(4);
+  efa.network.transport = topology::Transport::efa;
+  pcie.intra_node.kind = slow.intra_node.kind = IntraNodeKind::pcie;
+  EXPECT_GT(above_plan(efa).ramp, above_plan(switched(8)).ramp);
+  EXPECT_GT(above_plan(efa).range.high, above_plan(switched(8)).range.high);
+  EXPECT_EQ(above_plan(pcie).ramp, Seconds(0));
+  EXPECT_EQ(above_plan(slow).ramp, above_plan(switched(8)).ramp);  // one GPU a node: a network's
+  efa.nodes = 1;
+  EXPECT_EQ(above_plan(efa).ramp, above_plan(switched(1)).ramp);
+  // Two ranks at 24 GB/s, and 58 us of bytes: 8.4 us of NCCL's and 58 more.
+  const Fixed simple{Algorithm::ring, Protocol::simple};
+  EXPECT_NEAR(call_on(lone(2), Bytes(1'392'000), simple).wire.start.value(), 66.4e-6, 1e-9);
+  // Eight times the bytes: twice as much more.
+  const auto above = [&](Bytes size) {
+    return call_on(switched(2), size, simple).wire.start.value() - 8.4e-6;
+  };
+  EXPECT_NEAR(above(Bytes(8 << 20)) / above(Bytes(1 << 20)), 2, 1e-9);
+}
+
 TEST(NcclCall, IsATreeForSmallBuffersOfManyAndARingForLargeOnes) {
   const Call small = call_on(switched(8), Bytes(1 << 12));
   EXPECT_EQ(small.algorithm, "double_binary_tree");
@@ -139,7 +169,8 @@ TEST(NcclCall, IsATreeForSmallBuffersOfManyAndARingForLargeOnes) {
 // LL has 0.6 and 2.7. All of the bandwidth.
 TEST(NcclCall, OfSimpleHasItsHops) {
   const Call call = call_on(switched(8), Bytes(1 << 30), {Algorithm::ring, Protocol::simple});
-  EXPECT_NEAR(call.wire.start.value(), 8.4e-6, 1e-12);
+  EXPECT_NEAR(call.wire.start.value(), 8.4e-6 + ramp_of(switched(8), Bytes(1 << 30)), 1e-12);
+  EXPECT_TRUE(call.wire.leaves_first);
   EXPECT_NEAR(call.wire.local_hop.value(), 2.8e-6, 1e-12);
   EXPECT_NEAR(call.wire.remote_hop.value(), 11.3e-6, 1e-12);
   EXPECT_DOUBLE_EQ(call.wire.bytes, 1);
@@ -152,7 +183,7 @@ TEST(NcclCall, OfFlagsSendsThemToo) {
   const Cluster slow = lone(4);
   const Call ll = call_on(slow, size, {Algorithm::ring, Protocol::ll});
   EXPECT_NEAR(ll.wire.bytes, 2, 1e-12);
-  EXPECT_NEAR(ll.wire.start.value(), 6.6e-6, 1e-12);
+  EXPECT_NEAR(ll.wire.start.value(), 6.6e-6 + ramp_of(slow, size), 1e-12);
   EXPECT_NEAR(ll.wire.remote_hop.value(), 0, 1e-12);
   EXPECT_NEAR(call_on(slow, size, {Algorithm::ring, Protocol::ll128}).wire.bytes, 1 / 0.92, 1e-12);
   // 192 GB/s of NICs: LL gets 20.4 at most of three nodes and more.
@@ -213,33 +244,59 @@ TEST(NcclGroup, HasAHeadAGpuWhereSwitchesReduce) {
   EXPECT_EQ(group_of(pcie, release, 9.0).nvls.channels, 0U);
 }
 
-// In one node 8 x 41.2 x 0.85 x 7 / 8 x 2 GB/s of bus bandwidth where a ring has 370.8; over two,
-// 8 x 57.7 at most, where rings have what NVLink carries of those of 16 ranks.
+// In one node 8 x 41.2 x 0.85 x 7 / 8 x 2 GB/s of bus bandwidth, 8 / 14 of it for a buffer, where
+// NVLinks let 8 / 9 of 370.8 through; over two 8 x 57.7 and 16 / 30, where NICs let 384 through and
+// NVLinks less.
 TEST(NcclCall, IsReducedInSwitchesWhereThatIsFaster) {
   const Bytes large(1 << 30);
   const Call one = on_hopper(of_hopper(1), large);
   EXPECT_EQ(one.choice.algorithm, Algorithm::nvls);
-  EXPECT_TRUE(one.is_stand_in());
-  EXPECT_EQ(one.algorithm, "ring");
-  EXPECT_NEAR(one.wire.bytes, 370.8 / (8 * 370.8 / 9 * 0.85 * 7 / 8 * 2), 1e-9);
+  EXPECT_EQ(one.algorithm, "nvls");
+  EXPECT_NEAR(one.wire.bytes, 329.6 / (329.6 * 0.85 * 7 / 8 * 2 * 8 / 14), 1e-9);
   const Call two = on_hopper(of_hopper(2), large);
   EXPECT_EQ(two.choice.algorithm, Algorithm::nvls_tree);
-  const Group group = group_of(of_hopper(2), release, 9.0);
-  EXPECT_NEAR(two.wire.bytes, group.ring.local.value() * group.ring.channels / (8 * 57.7e9), 1e-9);
+  EXPECT_EQ(two.algorithm, "nvls");
+  EXPECT_NEAR(two.wire.bytes, 329.6 / (8 * 57.7 * 16 / 30), 1e-9);
   EXPECT_EQ(on_hopper(of_hopper(1), Bytes(4096)).choice.algorithm, Algorithm::ring);
   EXPECT_EQ(on_hopper(of_hopper(1), large, {}, Collective::all_gather).choice.algorithm,
             Algorithm::ring);
 }
 
-// NCCL's latency: 25 us in a node, and 2 x 14 for each doubling of nodes. The ring's hops add none.
-TEST(NcclCall, InSwitchesHasItsLatencyInFront) {
-  for (const auto& [nodes, latency] : {std::pair{1U, 25.0}, {2U, 53.0}, {16U, 137.0}}) {
-    const Call call =
-        on_hopper(of_hopper(nodes), Bytes(std::uint64_t{8} << 30),
-                  {nodes == 1 ? Algorithm::nvls : Algorithm::nvls_tree, std::nullopt});
-    EXPECT_NEAR(call.wire.start.value(), latency * 1e-6, 1e-12) << nodes;
-    EXPECT_TRUE(call.wire.has_no_hops);
-    EXPECT_EQ(topology::Fabric(of_hopper(nodes)).path(Rank(0), Rank(1), call.wire).timing.latency,
+// Over sixteen nodes NICs let half of 384 GB/s through: trees cross them twice. NCCL counts on 8 x
+// 45.5 x 128 / 254. With a NIC a node it counts on 48 x 128 / 254, more than a tree leaves of it.
+TEST(NcclCall, InSwitchesTakesNoMoreThanLinksHave) {
+  const Bytes large(1 << 30);
+  EXPECT_NEAR(on_hopper(of_hopper(16), large).wire.bytes, 192 / (8 * 45.5 * 128 / 254), 1e-9);
+  Cluster one_nic = of_hopper(16);
+  one_nic.network.nics_per_node = 1;
+  EXPECT_EQ(on_hopper(one_nic, large, {Algorithm::nvls_tree, std::nullopt}).wire.bytes, 1);
+}
+
+// NCCL's latency, 25 us in a node and 2 x 14 for each doubling of nodes, is all that the pipeline's
+// first and last rounds and the start take together, whatever the size; the start beside what calls
+// take above their plan.
+TEST(NcclCall, InSwitchesHasItsLatency) {
+  for (const auto& [nodes, latency] : {std::pair{1U, 25e-6}, {2U, 53e-6}, {16U, 137e-6}}) {
+    const Algorithm algorithm = nodes == 1 ? Algorithm::nvls : Algorithm::nvls_tree;
+    const Tuning tuning(group_of(of_hopper(nodes), release, 9.0));
+    const auto bandwidth_of = [&](Algorithm one) {
+      return tuning.cost(Collective::all_reduce, one, Protocol::simple).bandwidth.value();
+    };
+    for (const double size : {1e4, 1e6, 1e8, 1e10}) {
+      const Call call = on_hopper(of_hopper(nodes), Bytes(static_cast<std::uint64_t>(size)),
+                                  {algorithm, std::nullopt});
+      const double in_plan = NvlsRounds(of_hopper(nodes))
+                                 .time_of(size, static_cast<double>(call.chunk_size.value()))
+                                 .value();
+      const double above = ramp_of(of_hopper(nodes), Bytes(static_cast<std::uint64_t>(size)), 9.0);
+      EXPECT_GE(call.wire.start.value(), above) << nodes;
+      EXPECT_NEAR(call.wire.start.value() - above + in_plan * call.wire.bytes,
+                  latency + size / bandwidth_of(algorithm), 1e-9)
+          << nodes << " nodes, " << size;
+      EXPECT_TRUE(call.wire.has_no_hops);
+    }
+    const Call any = on_hopper(of_hopper(nodes), Bytes(1 << 20), {algorithm, std::nullopt});
+    EXPECT_EQ(topology::Fabric(of_hopper(nodes)).path(Rank(0), Rank(1), any.wire).timing.latency,
               Seconds(0));
   }
 }
@@ -252,7 +309,7 @@ TEST(NcclCall, IsNotReducedInSwitchesWhereTheUserSaysSo) {
   const Fixed nvls{Algorithm::nvls, std::nullopt};
   EXPECT_EQ(on_hopper(of_hopper(1), Bytes(1 << 12), nvls).choice.algorithm, Algorithm::nvls);
   EXPECT_EQ(call_on(switched(1), large, nvls).choice.algorithm, Algorithm::ring);  // not to be had
-  EXPECT_FALSE(on_hopper(of_hopper(1), large, nvls, Collective::all_gather).is_stand_in());
+  EXPECT_EQ(on_hopper(of_hopper(1), large, nvls, Collective::all_gather).algorithm, "ring");
 }
 
 // On PCIe LL128 is not taken for safe, unless the user asks for it.

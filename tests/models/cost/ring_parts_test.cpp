@@ -96,5 +96,15 @@ TEST(RingParts, ReachAnyGroupWhereNothingIsDescribed) {
   EXPECT_FALSE(four.reach(5));
 }
 
+// Four NICs of 12 GB/s, as the rings of eight GPUs use all of them.
+TEST(RingParts, KnowWhatADescribedNetworkCarries) {
+  const auto between = ring_parts_of(dgx1()).between_nodes();
+  ASSERT_TRUE(between);
+  EXPECT_NEAR(between->value(), 48e9, 1e-3);
+  Cluster node = dgx1();
+  node.network.bandwidth = BytesPerSecond(0);
+  EXPECT_FALSE(ring_parts_of(node).between_nodes());
+}
+
 }  // namespace
 }  // namespace paceline::cost

@@ -180,6 +180,23 @@ TEST(Fabric, JoinsServersToASingleNode) {
   EXPECT_EQ(fabric.path(Rank(3), Rank(4)).timing.latency, network_latency);
 }
 
+// NCCL's messages: eager, whatever the network's messages wait for, and their sender is done a
+// latency earlier.
+TEST(Fabric, HasMessagesThatLeaveFirstOnAWireThatSaysSo) {
+  Cluster cluster = cluster_of(IntraNodeKind::nvswitch);
+  cluster.network.rendezvous_above = Bytes(1);
+  cluster.network.receives = Receives::announced;
+  const Fabric fabric(cluster);
+  Wire wire;
+  EXPECT_EQ(fabric.path(Rank(0), Rank(4), wire).timing, fabric.path(Rank(0), Rank(4)).timing);
+  wire.leaves_first = true;
+  for (const Rank to : {Rank(1), Rank(4)}) {
+    const MessageTiming timing = fabric.path(Rank(0), to, wire).timing;
+    EXPECT_EQ(timing.latency_after(), fabric.path(Rank(0), to).timing.latency);
+    EXPECT_TRUE(timing.starts_early(1e6, false));
+  }
+}
+
 TEST(Fabric, NamesTheKindOfEachLink) {
   const Fabric mesh(mesh_of_two_pairs());
   EXPECT_EQ(kinds(mesh, all_links(mesh, 0, 1)), (Kinds{LinkKind::lane}));
@@ -188,10 +205,29 @@ TEST(Fabric, NamesTheKindOfEachLink) {
   EXPECT_EQ(kinds(pcie, in_links(pcie, 0, 5)), (Kinds{LinkKind::gpu_port, LinkKind::nic}));
 }
 
+// Two nodes of four: switches are endpoints 8 and 9. A GPU's way to its own is the half of that to
+// another GPU.
+TEST(Fabric, LeadsToTheSwitchOfANodeByItsGpusLinks) {
+  const Fabric fabric(cluster_of(IntraNodeKind::nvswitch));
+  EXPECT_EQ(out_links(fabric, 5, 9), out_links(fabric, 5, 6));
+  EXPECT_TRUE(in_links(fabric, 5, 9).empty());
+  EXPECT_TRUE(out_links(fabric, 9, 6).empty());
+  EXPECT_EQ(in_links(fabric, 9, 6), in_links(fabric, 5, 6));
+  const Seconds whole = fabric.path(Rank(0), Rank(1)).timing.latency;
+  EXPECT_EQ(fabric.path(Rank(0), Rank(8)).timing.latency, whole * 0.5);
+  EXPECT_EQ(fabric.path(Rank(8), Rank(1)).timing.latency, whole * 0.5);
+  const Wire slower{1, Seconds(0), Seconds(4e-6), Seconds(0)};
+  EXPECT_EQ(fabric.path(Rank(8), Rank(1), slower).timing.latency, whole * 0.5 + Seconds(2e-6));
+}
+
 TEST(FabricDeathTest, BreaksItsContractForPathsThatAreNone) {
   const Fabric fabric(cluster_of(IntraNodeKind::nvswitch));
   EXPECT_DEATH((void)fabric.path(Rank(1), Rank(1)), "contract broken");
-  EXPECT_DEATH((void)fabric.path(Rank(0), Rank(8)), "contract broken");
+  EXPECT_DEATH((void)fabric.path(Rank(0), Rank(9)), "contract broken");   // node 1's switch
+  EXPECT_DEATH((void)fabric.path(Rank(8), Rank(9)), "contract broken");   // two switches
+  EXPECT_DEATH((void)fabric.path(Rank(0), Rank(10)), "contract broken");  // nothing
+  const Fabric pcie(cluster_of(IntraNodeKind::pcie));
+  EXPECT_DEATH((void)pcie.path(Rank(0), Rank(8)), "contract broken");
 }
 
 TEST(UnjoinedPair, IsTheFirstPairOfAMeshWithoutALaneOrHosts) {

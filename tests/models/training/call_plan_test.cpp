@@ -70,12 +70,20 @@ TEST(CallPlan, OfGroupsIsThePlanOfOneAtAllPlaces) {
       call.group = group;
       const auto plan = Planner(cluster).plan_of(call);
       const auto sent = elements_sent(plan);
-      ASSERT_EQ(sent.size(), 8U) << row.name;
+      ASSERT_EQ(sent.size(), plan.endpoints().value()) << row.name;
+      EXPECT_EQ(plan.switches, has_switches(cluster, call) ? 2 : 0) << row.name;
+      for (std::uint32_t node = 0; node < plan.switches; ++node) {
+        EXPECT_EQ(sent[8 + node], alone.back()) << row.name;
+      }
       for (std::uint32_t r = 0; r < 8; ++r) {
         EXPECT_EQ(sent[r], alone[axis.coordinate(Rank(r))]) << row.name << ", rank " << r;
         for (const auto& channel : plan.channels) {
           for (const auto& round : channel.rounds) {
             for (const auto& send : round.sends(Rank(r))) {
+              if (index(send.to) >= 8) {
+                EXPECT_TRUE(plan.joins(Rank(r), send.to)) << row.name;
+                continue;
+              }
               EXPECT_EQ(axis.on_line(Rank(r), 0), axis.on_line(send.to, 0)) << row.name;
             }
           }

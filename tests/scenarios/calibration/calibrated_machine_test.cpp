@@ -18,7 +18,7 @@ using collectives::Collective;
 
 // Three GPUs, of which two have half of the rings.
 CalibratedMachine small_machine() {
-  return {"small", cost::RingParts({{1, 0.5}, {0.5, 0.5}, {1, 1}})};
+  return {"small", cost::RingParts({{1, 0.5}, {0.5, 0.5}, {1, 1}}, BytesPerSecond(12.3e9))};
 }
 
 LogTable measured_log(std::uint32_t ranks) {
@@ -65,8 +65,9 @@ TEST(CalibratedMachine, PredictsTheSameWhenReadAgain) {
     return calibration.find(Collective::all_reduce)->predict(pair, Bytes(1 << 26)).time;
   };
   EXPECT_EQ(time(made), time(again));
-  // Half of the rings: twice as long, but for the latency that a buffer of 64 MiB hardly has.
-  EXPECT_NEAR(time(made) / time(plain), 2, 0.1);
+  // Half of the rings: twice as long, but for what is not of its bytes (the ramp).
+  EXPECT_GT(time(made) / time(plain), 1.8);
+  EXPECT_LT(time(made) / time(plain), 2);
   EXPECT_TRUE(again.is_fitted({Collective::all_reduce, 1, 3}));
   EXPECT_TRUE(again.is_fitted(Collective::all_reduce, 3));
   EXPECT_FALSE(again.is_fitted(Collective::all_reduce, 2));

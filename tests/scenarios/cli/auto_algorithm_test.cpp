@@ -29,7 +29,8 @@ std::string to_be_chosen(const std::string& fidelity) {
 std::vector<std::string> all_reduces() {
   std::vector<std::string> names;
   for (const auto& row : collectives::algorithms()) {
-    if (row.collective == Collective::all_reduce) names.emplace_back(row.name);
+    if (row.collective != Collective::all_reduce) continue;
+    if (row.reduces == collectives::Reduces::endpoints) names.emplace_back(row.name);
   }
   return names;
 }

@@ -94,6 +94,22 @@ TEST(Measure, PredictsNothing) {
   }
 }
 
+// What switches add no backend's messages can; what else a plan takes is carried out.
+TEST(Measure, RefusesPlansThatSwitchesSum) {
+  const Folder folder;
+  folder.write("scenario.yaml", two_ranks);
+  const Ended ended = paceline(
+      {"measure", "scenario.yaml", "--set", "cluster.nodes=1", "--set", "cluster.gpus_per_node=2",
+       "--set", "cluster.intra_node={kind: nvswitch, bandwidth: 100GBps}", "--set",
+       "collective.algorithm=nvls", "--set", "gpus=[2]"},
+      folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.err,
+            "paceline: collective.algorithm: switches make the sums of some plans, which only NCCL "
+            "itself can have them do; set real.mode: native, another algorithm, or "
+            "collective.nvls: false\n");
+}
+
 TEST(Measure, HasShortFormsOfSettings) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo";
   const json result = json_of({"measure", "scenario.yaml", "--backend", "gloo", "--mode", "native",

@@ -77,5 +77,13 @@ TEST(NcclSettings, AreRefusedWhereTheyMeanNothing) {
             std::string::npos);
 }
 
+// A DGX-1's GPUs are joined without switches.
+TEST(CollectiveSettings, RefuseSwitchesThatAreNotThere) {
+  EXPECT_NE(refused({"", "nvls", "", "plan"})
+                .find("algorithm \"nvls\" is for nodes on NVSwitch; name another"),
+            std::string::npos)
+      << refused({"", "nvls", "", "plan"});
+}
+
 }  // namespace
 }  // namespace paceline

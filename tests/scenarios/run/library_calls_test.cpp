@@ -57,19 +57,16 @@ TEST(LibraryCalls, AreWhatTheScenarioFixes) {
   EXPECT_EQ(library.assumptions().sentences()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
 }
 
-// NVLS has no plan of its own, and the report says so.
-TEST(LibraryCalls, NameWhatARingStandsFor) {
+// One plan for NVLS and NVLSTree; the report says which of them it is.
+TEST(LibraryCalls, NameWhatSwitchesReduce) {
   const Scenario scenario =
       scenario_of({{"cluster.preset", "dgx-h100"}, {"workload.device", "h100-sxm5-80gb"}});
   LibraryCalls library(scenario);
   CollectiveCall call = call_of(Collective::all_reduce, 1 << 30);
-  EXPECT_EQ(library.plan(call), "for NVLSTree Simple");
-  EXPECT_EQ(algorithm_of(call), "ring");
+  EXPECT_EQ(library.plan(call), "Simple");
+  EXPECT_EQ(algorithm_of(call), "nvls");
   const auto sentences = library.assumptions().sentences();
-  EXPECT_EQ(std::ranges::count(sentences,
-                               "nccl: NVLS as rings whose links carry less, at the bandwidth that "
-                               "NCCL counts on"),
-            1);
+  EXPECT_EQ(std::ranges::count(sentences, "nccl 2.28, assumed: all_reduce by NVLSTree Simple"), 1);
   const Scenario off = scenario_of({{"cluster.preset", "dgx-h100"},
                                     {"workload.device", "h100-sxm5-80gb"},
                                     {"collective.nvls", "false"}});

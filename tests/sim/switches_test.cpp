@@ -1,0 +1,154 @@
+// Calls that the nodes' switches sum, in every executor.
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "tests/sim/executors.h"
+#include "tests/sim/points.h"
+
+namespace paceline::sim {
+namespace {
+
+constexpr double bandwidth = 1e9, latency = 1e-5;
+
+topology::Cluster switched(std::uint32_t nodes, std::uint32_t gpus, double network = bandwidth) {
+  topology::Cluster cluster = flat(nodes, network, 2 * latency);
+  cluster.gpus_per_node = gpus;
+  cluster.intra_node.bandwidth = BytesPerSecond(bandwidth);
+  cluster.intra_node.latency = Seconds(latency);
+  cluster.network.nics_per_node = gpus;
+  return cluster;
+}
+
+training::CollectiveCall nvls(std::uint64_t count, std::uint64_t chunk) {
+  auto call = all_reduce("nvls", count);
+  simulated(call).options.chunk_size = Bytes(4 * chunk);
+  return call;
+}
+
+// Flow against folded with either kind of chunks.
+void expect_folded_as_flow(const ResolvedPoint& point, double even = 1e-6) {
+  const auto [flow, exact, alike, closed] = steps_of(point);
+  EXPECT_NEAR(exact, flow, 1e-6 * flow);
+  EXPECT_NEAR(alike, flow, even * flow);
+}
+
+// Four GPUs, heads of 6 chunks of 100 kB each. In a round a GPU sends its chunk for every head, and
+// from the third on its own head's sum: 5 chunks, 4 in the first two; then 4 arrive (a sum and
+// three results), then three results, twice. Each round has half of a hop.
+TEST(Switches, TakeFiveChunksARoundOnALinkOfFour) {
+  const auto point = one_call(switched(1, 4), nvls(4 * 6 * 25'000, 25'000));
+  const double expected = 9 * latency / 2 + (4 + 4 + 4 * 5 + 4 + 3 + 3) * 1e5 / bandwidth;
+  const auto [flow, exact, alike, closed] = steps_of(point);
+  for (const double step : {flow, exact, alike}) EXPECT_NEAR(step, expected, 1e-9 * expected);
+  EXPECT_GE(closed, expected);  // takes the most that share a link for all rounds
+  EXPECT_LE(closed, 9 * latency / 2 + 9 * 5 * 1e5 / bandwidth + 1e-12);
+}
+
+// Two nodes whose NICs are four times as slow: of a head's chunk in each tree one goes up and the
+// other's comes down, two chunks on a NIC each way. 50 rounds of 8 + 2 chunks are less than 2 of a
+// slow NIC only if that is five times as slow: NVLinks set the pace, then NICs.
+TEST(Switches, TakeWhatTheScarcestLinkTakes) {
+  const std::uint64_t chunks = 200, chunk = 2500;  // of each of 8 channels
+  const double bytes = 4.0 * chunk;
+  for (const auto& [slower, links] : {std::pair{4.0, 10.0}, {10.0, 2 * 10.0}}) {
+    auto call = nvls(8 * chunks * chunk, chunk);
+    simulated(call).wire.has_no_hops = true;
+    const auto point = one_call(switched(2, 4, bandwidth / slower), call);
+    const double round = links * bytes / bandwidth;
+    const auto [flow, exact, alike, closed] = steps_of(point);
+    EXPECT_GE(flow, (chunks - 5) * round);
+    EXPECT_LE(flow, (chunks + 5) * round);
+    EXPECT_NEAR(exact, flow, 1e-6 * flow);
+    EXPECT_NEAR(alike, flow, 1e-6 * flow);
+    EXPECT_NEAR(closed, flow, 0.03 * flow);
+  }
+}
+
+TEST(Switches, AreFoldedAsFlowsWhateverTheShape) {
+  for (const std::uint32_t nodes : {1U, 2U, 3U, 4U, 6U}) {
+    for (const std::uint32_t gpus : {1U, 2U, 3U, 8U}) {
+      if (nodes * gpus == 1) continue;
+      SCOPED_TRACE(std::to_string(nodes) + " nodes of " + std::to_string(gpus));
+      auto call = nvls(1'000'003, 20'000);
+      expect_folded_as_flow(one_call(switched(nodes, gpus, bandwidth / 3), call), 2e-2);
+      simulated(call).wire = {1.25, Seconds(7e-6), {}, {}, false, true};
+      expect_folded_as_flow(one_call(switched(nodes, gpus, bandwidth / 3), call), 2e-2);
+    }
+  }
+}
+
+// A late rank, and another call at the same time.
+TEST(Switches, AreFoldedAsFlowsInAStep) {
+  ResolvedPoint point;
+  point.cluster = switched(3, 4);
+  const auto compute = point.program.add_lane({"compute", training::LaneKind::compute});
+  const auto one = point.program.add_lane({"one", training::LaneKind::communication});
+  const auto other = point.program.add_lane({"other", training::LaneKind::communication});
+  const auto work =
+      point.program.add({"work", training::OperationKind::backward, compute, {}, Seconds(1e-3)});
+  const auto add = [&](training::LaneId lane, const training::CollectiveCall& call) {
+    return point.program.add({"call", training::OperationKind::collective, lane, {work}, call});
+  };
+  (void)add(one, nvls(240'000, 5'000));
+  (void)add(one, nvls(48'000, 5'000));
+  (void)add(other, all_reduce("ring", 120'000));
+  expect_folded_as_flow(point, 2e-2);
+  point.slowdown.assign(12, 1);
+  point.slowdown[5] = 1.3;
+  expect_folded_as_flow(point, 2e-2);
+}
+
+// Each node for itself takes what one alone takes; two jobs on nodes of their own take it each.
+TEST(Switches, AreThoseOfAGroupsOrAJobsNodes) {
+  auto call = nvls(240'000, 5'000);
+  const double alone = steps_of(one_call(switched(1, 4), call))[0];
+  call.group = training::Group::node;
+  for (const double step : steps_of(one_call(switched(3, 4), call))) {
+    EXPECT_NEAR(step, alone, step == 0 ? 0 : 0.3 * alone);
+  }
+  const auto of_nodes = steps_of(one_call(switched(3, 4), call));
+  EXPECT_NEAR(of_nodes[0], alone, 1e-9 * alone);
+  EXPECT_NEAR(of_nodes[1], alone, 1e-9 * alone);
+  call.group = training::Group::all;
+  const double two_nodes = steps_of(one_call(switched(2, 4), call))[0];
+  ResolvedPoint jobs = one_call(switched(4, 4), call);
+  jobs.jobs = {{{3, 1}, Seconds(0)}, {{0, 2}, Seconds(1e-4)}};
+  EXPECT_EQ(find_fault(jobs), std::nullopt);
+  const auto of_jobs = isolated([&] { return simulate_flow(jobs).totals.step.value(); });
+  EXPECT_NEAR(of_jobs, two_nodes, 1e-9 * two_nodes);
+  const auto folded_jobs =
+      isolated([&] { return simulate_folded(jobs, Chunks::exact).totals.step.value(); });
+  EXPECT_NEAR(folded_jobs, two_nodes, 1e-9 * two_nodes);
+}
+
+// A call whose root is a server beside one that switches sum.
+TEST(Switches, AreNumberedBehindServers) {
+  ResolvedPoint point;
+  point.cluster = switched(2, 4);
+  point.cluster.servers = 2;
+  const auto network = point.program.add_lane({"network", training::LaneKind::communication});
+  const auto add = [&](const training::CollectiveCall& call) {
+    (void)point.program.add({"call", training::OperationKind::collective, network, {}, call});
+  };
+  add(nvls(240'000, 5'000));
+  training::CollectiveCall pushed = all_reduce("direct", 10'000);
+  pushed.collective = collectives::Collective::reduce;
+  pushed.root = Rank(9);
+  add(pushed);
+  EXPECT_EQ(find_fault(point), std::nullopt);
+  expect_folded_as_flow(point);
+}
+
+TEST(Switches, AreNeededByTheirCalls) {
+  ResolvedPoint point = one_call(switched(2, 4), nvls(1000, 100));
+  point.cluster.intra_node.kind = topology::IntraNodeKind::pcie;
+  EXPECT_EQ(find_fault(point), "a call is to be summed by switches that the nodes do not have");
+  point.cluster.gpus_per_node = point.cluster.network.nics_per_node = 1;
+  EXPECT_EQ(find_fault(point), std::nullopt);
+}
+
+}  // namespace
+}  // namespace paceline::sim
