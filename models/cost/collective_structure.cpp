@@ -52,6 +52,14 @@ Way way_of(Pattern pattern, const CollectiveShape& shape, double stall) {
   PACELINE_UNREACHABLE("groups of sends and receives have no structure here");
 }
 
+// What a tree's hops wait for beyond its crossings: each passes a chunk on only once it has all of
+// it. Seconds, at full bandwidth.
+double fill_of_tree(const Way& way, double bytes, double local_byte, double remote_byte) {
+  const double all = way.local_hops * local_byte + way.remote_hops * remote_byte;
+  const double of_crossings = 2 * std::max(local_byte, remote_byte);
+  return std::min(bytes, tree_window) * std::max(0.0, all - of_crossings);
+}
+
 // The smallest of three, rounded off where they are near one another: a norm of high order.
 double smooth_least(const std::array<double, 3>& times) {
   constexpr double order = 12;  // 6 % below two that are equal
@@ -101,22 +109,24 @@ Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
   const auto remote = nccl::hop_latency(release, nccl::Hop::net, remote_like);
   const Way way = way_of(pattern, shape, parameters[P::ring_stall]);
 
-  double per_byte = 0;  // at full bandwidth
-  if (shape.ranks_per_node > 1) {
-    per_byte =
-        way.crossings / (local_unit * std::exp(parameters[P::local_bandwidth]) * shape.part.local);
-  }
-  if (shape.nodes > 1) {
-    per_byte = std::max(per_byte,
-                        way.crossings / (remote_unit * std::exp(parameters[P::remote_bandwidth]) *
-                                         shape.part.remote));
-  }
+  // Seconds a byte at full bandwidth, of each kind of link.
+  const double local_byte =
+      shape.ranks_per_node > 1
+          ? 1 / (local_unit * std::exp(parameters[P::local_bandwidth]) * shape.part.local)
+          : 0;
+  const double remote_byte =
+      shape.nodes > 1
+          ? 1 / (remote_unit * std::exp(parameters[P::remote_bandwidth]) * shape.part.remote)
+          : 0;
+  const double per_byte = way.crossings * std::max(local_byte, remote_byte);
+  const double bytes = static_cast<double>(size.value());
+  const double fill = is_tree ? fill_of_tree(way, bytes, local_byte, remote_byte) : 0;
   // Of the bandwidth: flags take half of LL's words and 8 of LL128's 128 bytes (B11).
   const std::array<double, 3> part{0.5 * std::exp(parameters[P::ll_part]),
                                    120.0 / 128 * std::exp(parameters[P::ll128_part]), 1.0};
   const double crossing = shape.nodes > 1 ? parameters[P::crossing_us] : 0;
   const double ramp = ramp_unit * std::exp(parameters[P::ramp]);
-  const double above = std::cbrt(ramp * ramp * static_cast<double>(size.value()) * per_byte);
+  const double above = std::cbrt(ramp * ramp * bytes * per_byte);
   std::array<double, 3> times{};
   for (std::size_t p = 0; p < times.size(); ++p) {
     const double latency_us = base[p] * std::exp(parameters[P::base_ll + p]) +
@@ -124,8 +134,7 @@ Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
                               way.remote_hops * remote[p] * std::exp(parameters[P::remote_ll + p]) +
                               crossing;
     constexpr double least_us = 0.5;  // where a search has gone astray
-    times[p] = std::max(latency_us, least_us) * 1e-6 + above +
-               static_cast<double>(size.value()) * per_byte / part[p];
+    times[p] = std::max(latency_us, least_us) * 1e-6 + above + (fill + bytes * per_byte) / part[p];
   }
   return Seconds(smooth_least(times));
 }

@@ -75,6 +75,11 @@ struct StructureParameters {
 inline constexpr double ramp_unit = nccl::usual_ramp.value();    // s
 inline constexpr double local_unit = 200e9, remote_unit = 20e9;  // B/s; only where a search begins
 
+// Bytes that a hop of a tree has whole before it passes them on: a chunk of 32 KiB on each of four
+// channels. (Chunks: facts B10. Half and twice as many channels do about as well on the groups that
+// tests/bench/calibration_left_out.py leaves out.)
+inline constexpr double tree_window = 4 * (32 << 10);
+
 // What is believed before anything is measured, as independent normal distributions.
 struct StructurePrior {
   StructureParameters mean, deviation;
@@ -92,7 +97,8 @@ struct StructurePrior {
 //   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does
 //   one thing more than there are transfers: (1 + ring_stall / steps).
 // - tree (all-reduce only): up and down a chain in the node and a tree of depth log2(nodes); each
-//   link carries the buffer twice. (Between two nodes it could carry it once; NCCL counts twice.)
+//   link carries the buffer twice, and each hop waits for tree_window bytes, or for the buffer if
+//   that is less. (Between two nodes it could carry it once; NCCL counts twice.)
 // - broadcast and reduce: a chain of p - 1 hops, the whole buffer over each link.
 // Sources: NCCL src/graph/tuning.cc and src/device/all_reduce.h, 2.23 to 2.30; reference facts B1
 // to B6, B13. Precondition: two ranks or more, a size above 0, nccl::has_algorithms(collective).
