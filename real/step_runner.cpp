@@ -88,6 +88,7 @@ StepRunner::StepRunner(const ResolvedPoint& point, Communicator& communicator)
       plans_(communicator),
       queues_(point.program) {
   check_servers();
+  check_switches();
   const training::Planner planner(job_cluster(point));
   std::size_t number = 0;
   for (const Operation& operation : point.program.operations) {
@@ -120,17 +121,19 @@ void StepRunner::check_servers() const {
   }
 }
 
+void StepRunner::check_switches() const {
+  if (is_native_ || switches_of_job(point_) == 0) return;
+  throw UsageError(
+      "plans whose sums switches make are for predictions; set real.mode: native, or another "
+      "collective.algorithm");
+}
+
 std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& call,
                                                         const training::Planner& planner,
                                                         std::size_t number) const {
   const CollectiveCall run = carried_out(call);
   if (is_native_) check_native(run, communicator_);
   const topology::Cluster cluster = job_cluster(point_);
-  if (!is_native_ && training::has_switches(cluster, run)) {
-    throw UsageError(
-        "plans whose sums switches make are for predictions; set real.mode: native, or "
-        "another collective.algorithm");
-  }
   const std::uint32_t servers = servers_of_root(cluster, run);
   if (servers > 0 && run.group != training::Group::all) {
     throw UsageError(

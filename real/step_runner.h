@@ -27,7 +27,7 @@ class StepRunner {
  public:
   // Makes plans and buffers. The point must outlive the runner. Throws UsageError when the backend
   // cannot do it: another number of ranks and servers, servers on devices or in native mode, a type
-  // it does not add, no collective of its own.
+  // it does not add, no collective of its own, plans through switches.
   StepRunner(const ResolvedPoint& point, Communicator& communicator);
   ~StepRunner();
 
@@ -49,6 +49,8 @@ class StepRunner {
                                                 std::size_t number) const;
   // Throws UsageError when the communicator cannot run the point's servers.
   void check_servers() const;
+  // Throws UsageError for plans, the engine's too, that no messages carry out.
+  void check_switches() const;
 
   const ResolvedPoint& point_;
   Communicator& communicator_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/collectives/plan.h"
-#include "models/topology/cluster.h"
+#include "models/topology/fabric.h"
 #include "models/topology/wire.h"
 #include "sim/network.h"
 
@@ -69,12 +69,15 @@ struct PlannedTransfer {
   bool were_peers = false;  // peers in the round before; may be false where timing ignores it
 };
 
-// How fast what arrives so is reduced, in bytes that links carried: flags are not reduced.
+// How fast what arrives so at an endpoint is reduced, in bytes that links carried: flags are not
+// reduced.
 [[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
-                                                                const topology::Cluster& cluster,
+                                                                Rank receiver,
+                                                                const topology::Fabric& fabric,
                                                                 const topology::Wire& wire) {
-  if (arrival != collectives::Arrival::reduce || !cluster.reduction_bandwidth) return std::nullopt;
-  return *cluster.reduction_bandwidth * wire.bytes;
+  const auto reduction = fabric.reduction_at(receiver);
+  if (arrival != collectives::Arrival::reduce || !reduction) return std::nullopt;
+  return *reduction * wire.bytes;
 }
 
 // One round written out for all parts of a channel, indexed from both ends.

@@ -39,6 +39,7 @@ class FlowNetwork final : public Network {
   // Runs until nothing is left to do.
   void run();
 
+  [[nodiscard]] const topology::Fabric& fabric() const { return fabric_; }
   [[nodiscard]] std::uint64_t flows() const { return flows_; }
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
 

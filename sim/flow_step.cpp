@@ -37,11 +37,11 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
       std::vector<PlannedTransfer> transfers;
       for (Actor a = 0; a < plan.endpoints().value(); ++a) {
         for (const collectives::Send& send : round.sends(Rank(a))) {
-          const PathId path =
-              network.path(place_of(point, job, Rank(a)), place_of(point, job, send.to), wire);
+          const Rank receiver = place_of(point, job, send.to);
+          const PathId path = network.path(place_of(point, job, Rank(a)), receiver, wire);
           transfers.push_back({a, index(send.to), path, 1,
                                TransferSize::exact(send.chunk, call.element_size, wire),
-                               reduction_of(send.arrival, point.cluster, wire),
+                               reduction_of(send.arrival, receiver, network.fabric(), wire),
                                collectives::were_peers(before, Rank(a), send.to)});
         }
       }

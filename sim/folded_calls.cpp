@@ -160,11 +160,11 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }
 
 // What else sets two messages of a round apart, whatever their size.
-std::uint64_t kind_of(const Send& send, const topology::MessageTiming& timing, bool were_peers,
-                      const topology::Cluster& cluster) {
+std::uint64_t kind_of(const Send& send, Rank receiver, const topology::MessageTiming& timing,
+                      bool were_peers, const topology::Fabric& fabric) {
   const auto bits = [](auto quantity) { return std::bit_cast<std::uint64_t>(quantity.value()); };
   const Seconds with_rendezvous = timing.latency_of(std::numeric_limits<double>::infinity());
-  const auto reduction = reduction_of(send.arrival, cluster, {});
+  const auto reduction = reduction_of(send.arrival, receiver, fabric, {});
   return combined({bits(timing.latency), bits(with_rendezvous), timing.leaves_first ? 1U : 0U,
                    static_cast<std::uint64_t>(timing.receives), were_peers ? 1U : 0U,
                    reduction ? 1U : 0U});
@@ -201,9 +201,9 @@ void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fab
         rows.push_back({index(sender), index(receiver),
                         first_channel + static_cast<std::uint32_t>(channel), path.out, path.in,
                         combined({shape, chunk,
-                                  kind_of(send, path.timing,
+                                  kind_of(send, receiver, path.timing,
                                           were_peers_if_it_matters(path, before, Rank(from), send),
-                                          fabric.cluster())})});
+                                          fabric)})});
         if (!even) continue;
         means.push_back(send.chunk.partition.mean_elements());
         if (different_means.empty() || different_means.back() != means.back()) {
@@ -311,6 +311,7 @@ std::vector<std::uint64_t> FoldedCalls::colours() const {
   colours.resize(ranks + point_.cluster.servers, combined({0, 1, 2}));
   if (switches_of_job(point_) == 0) return colours;
   colours.resize(colours.size() + point_.cluster.nodes, combined({0, 1, 2, 3}));
+  colours.push_back(combined({0, 1, 2, 3, 4}));  // the network's
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
     for (const std::uint32_t node : jobs_[job].nodes) {
       colours[ranks + point_.cluster.servers + node] = combined({job, 1, 2, 3});
@@ -440,6 +441,7 @@ void FoldedCalls::add_transfers(std::size_t job, const FoldedChannel& channel, P
     std::vector<std::uint32_t> link_classes;
     topology::Path path;
     const Send* send;
+    std::optional<BytesPerSecond> reduction;
     bool were_peers;
     std::uint64_t sends;
   };
@@ -447,19 +449,23 @@ void FoldedCalls::add_transfers(std::size_t job, const FoldedChannel& channel, P
   std::map<Key, std::size_t> numbers;
   std::vector<Bundle> bundles;  // as they come: hashes are in the keys, and one of an address
   for (const Send& send : sends) {
-    const topology::Path path = fabric_.path(place_of(point_, jobs_[job], sender),
-                                             place_of(point_, jobs_[job], send.to), wire);
+    const Rank receiver = place_of(point_, jobs_[job], send.to);
+    const topology::Path path = fabric_.path(place_of(point_, jobs_[job], sender), receiver, wire);
     const Part to = channel.part_of[index(send.to)];
     const auto link_classes = link_classes_of(path);
     const bool were_peers = were_peers_if_it_matters(path, before, sender, send);
     const auto [entry, is_new] = numbers.try_emplace(
-        {to, link_classes, kind_of(send, path.timing, were_peers, point_.cluster),
+        {to, link_classes, kind_of(send, receiver, path.timing, were_peers, fabric_),
          kind_of(send.chunk, chunks_, sizes)},
         bundles.size());
-    if (is_new) bundles.push_back({to, link_classes, path, &send, were_peers, 0});
+    if (is_new) {
+      bundles.push_back({to, link_classes, path, &send,
+                         reduction_of(send.arrival, receiver, fabric_, wire), were_peers, 0});
+    }
     ++bundles[entry->second].sends;
   }
-  for (const auto& [to, link_classes, path_of_one, send, were_peers, sends_of_one] : bundles) {
+  for (const auto& [to, link_classes, path_of_one, send, reduction, were_peers, sends_of_one] :
+       bundles) {
     const std::uint64_t flows = channel.members[from] * sends_of_one;
     const ChunkRule& rule = send->chunk;
     const PathId path = path_of({path_of_one.timing, link_classes, flows});
@@ -472,8 +478,7 @@ void FoldedCalls::add_transfers(std::size_t job, const FoldedChannel& channel, P
                        element * wire.bytes);
       size = TransferSize::even(rule, wire.carried(elements * element));
     }
-    transfers.push_back({from, to, path, flows, size,
-                         reduction_of(send->arrival, point_.cluster, wire), were_peers});
+    transfers.push_back({from, to, path, flows, size, reduction, were_peers});
   }
 }
 

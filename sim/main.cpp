@@ -217,7 +217,7 @@ class CallsAlone {
     return fmt::format(
         "folded: too many {} to follow; all ranks begin and end each together, as {} simulated "
         "alone have it{}{}",
-        deep_trees_ ? "ranks of double trees" : "collectives", simulated_,
+        deep_trees_ ? "ranks of trees over nodes" : "collectives", simulated_,
         by_formula_ == 0 ? "" : fmt::format(", and {} by formulas", by_formula_),
         deep_trees_ ? "; by their depth from trees over up to 64 nodes, up to 5 % off" : "");
   }

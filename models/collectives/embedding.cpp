@@ -118,6 +118,7 @@ std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan
 Plan on_every_line(Axis axis, Plan line, RankCount ranks) {
   PACELINE_EXPECTS(line.ranks == RankCount(axis.size));
   PACELINE_EXPECTS(line.switches == 0 || axis.stride == 1);
+  PACELINE_EXPECTS(!line.has_network_switch);
   const auto shared = std::make_shared<const Plan>(std::move(line));
   const EveryLine lines(axis, shared, ranks.value());
   Plan whole{shared->collective, ranks, shared->count, shared->root, {}, shared->servers};

@@ -36,7 +36,7 @@ struct LinePlan {
 // of all `ranks`, with as many channels. It is no collective of all ranks: the checker does not
 // know what it promises. Every line has the same servers, which come after all ranks, and switches
 // of its own. Precondition: `line` is a plan of as many ranks as the axis has; with switches its
-// lines are runs of ranks (stride 1).
+// lines are runs of ranks (stride 1), and never with the network's.
 [[nodiscard]] Plan on_every_line(Axis axis, Plan line, RankCount ranks);
 
 }  // namespace paceline::collectives

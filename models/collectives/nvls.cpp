@@ -1,8 +1,12 @@
 #include "models/collectives/nvls.h"
 
+#include <functional>
+#include <utility>
+
 #include "models/collectives/double_binary_tree.h"
 #include "models/collectives/node_tree.h"
 #include "models/collectives/pipeline.h"
+#include "models/collectives/ring.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -96,7 +100,89 @@ Round through_switches(const Steps& steps) {
           }};
 }
 
+// One rank's chunk on its way through the switch of a lone node, in parts: in the repeat of its
+// number each goes to the switch, and in the next from there.
+struct ThroughSwitch {
+  std::uint32_t ranks;
+  Rank owner, node_switch;
+  Partition parts;
+
+  [[nodiscard]] ChunkRule first() const { return {parts, 0, 1, false}; }
+  [[nodiscard]] ChunkRule second() const { return {parts, -1, 1, false}; }
+  [[nodiscard]] bool is_rank(Rank endpoint) const { return index(endpoint) < ranks; }
+  [[nodiscard]] std::vector<Rank> all_ranks() const {
+    std::vector<Rank> all;
+    for (std::uint32_t r = 0; r < ranks; ++r) all.push_back(Rank(r));
+    return all;
+  }
+  [[nodiscard]] Round round(std::function<Sends(Rank)> sends,
+                            std::function<std::vector<Rank>(Rank)> sources) const {
+    return {parts.chunks() + 1, std::move(sends), std::move(sources)};
+  }
+};
+
+// To the owner.
+Round summed(const ThroughSwitch& way) {
+  return way.round(
+      [way](Rank endpoint) {
+        if (way.is_rank(endpoint)) return Sends{{way.node_switch, way.first(), Arrival::reduce}};
+        if (endpoint != way.node_switch) return Sends{};
+        return Sends{{way.owner, way.second(), Arrival::copy}};
+      },
+      [way](Rank endpoint) {
+        if (endpoint == way.node_switch) return way.all_ranks();
+        return endpoint == way.owner ? std::vector{way.node_switch} : std::vector<Rank>{};
+      });
+}
+
+// From the owner.
+Round copied(const ThroughSwitch& way) {
+  return way.round(
+      [way](Rank endpoint) {
+        Sends sends;
+        if (endpoint == way.owner) sends.push_back({way.node_switch, way.first(), Arrival::copy});
+        if (endpoint != way.node_switch) return sends;
+        for (const Rank rank : way.all_ranks()) {
+          if (rank != way.owner) sends.push_back({rank, way.second(), Arrival::copy});
+        }
+        return sends;
+      },
+      [way](Rank endpoint) {
+        if (endpoint == way.node_switch) return std::vector{way.owner};
+        const bool gets = way.is_rank(endpoint) && endpoint != way.owner;
+        return gets ? std::vector{way.node_switch} : std::vector<Rank>{};
+      });
+}
+
+bool is_lone_node(const PlanRequest& request) {
+  return request.ranks_per_node > 1 && request.ranks.value() == request.ranks_per_node;
+}
+
+Plan of_a_lone_node(const PlanRequest& request, Collective collective,
+                    Round (*round)(const ThroughSwitch&)) {
+  const std::uint32_t ranks = request.ranks.value();
+  Plan plan{collective, request.ranks, request.count, Rank(0), {}};
+  plan.servers = request.idle_servers;
+  plan.switches = 1;
+  const Partition chunks = Partition::even({ElementCount(0), request.count}, ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const Partition parts = pipeline_chunks(chunks.chunk(r), request);
+    plan.channels.push_back({{round({ranks, Rank(r), Rank(ranks + plan.servers), parts})}});
+  }
+  return plan;
+}
+
 }  // namespace
+
+Plan nvls_reduce_scatter(const PlanRequest& request) {
+  if (!is_lone_node(request)) return ring_reduce_scatter(request);
+  return of_a_lone_node(request, Collective::reduce_scatter, summed);
+}
+
+Plan nvls_all_gather(const PlanRequest& request) {
+  if (!is_lone_node(request)) return ring_all_gather(request);
+  return of_a_lone_node(request, Collective::all_gather, copied);
+}
 
 Plan nvls_all_reduce(const PlanRequest& request) {
   const std::uint32_t ranks = request.ranks.value(), heads = request.ranks_per_node;

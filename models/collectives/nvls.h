@@ -32,4 +32,30 @@ namespace paceline::collectives {
 // in the tree. Precondition: ranks_per_node divides the ranks.
 [[nodiscard]] Plan nvls_all_reduce(const PlanRequest& request);
 
+// NCCL's NVLS of one node: every GPU sends its switch all it has, and the switch gives each the sum
+// of its chunk. A GPU's link carries n elements towards the switch, where a ring has n (p-1)/p both
+// ways.
+//
+// Endpoints: behind the ranks and request.idle_servers the switch. Channels: one a rank, for its
+// chunk, cut as in nvls_all_reduce: part k reaches the switch in repeat k and its rank in k+1.
+// Steps K + 1 with K parts. Sent: n by every rank and by the switch. Request's orders make no
+// difference.
+//
+// Over several nodes NCCL takes it only where the network reduces too (CollNet), which is not
+// modelled: there, and of one rank, it is ring_reduce_scatter.
+//
+// Source: NCCL 2.28, src/device/reduce_scatter.h (NCCL_ALGO_NVLS). Reduction order: the ranks by
+// number.
+[[nodiscard]] Plan nvls_reduce_scatter(const PlanRequest& request);
+
+// The same the other way round: every rank sends its chunk to the switch, which copies it to the
+// others (in NCCL to the rank as well, which has it). A GPU's link carries n (p-1)/p elements from
+// the switch, as in a ring, and its own chunk towards it.
+//
+// Endpoints, channels, steps and several nodes as above, where it is ring_all_gather. Sent: its
+// chunk by every rank, n (p-1) by the switch.
+//
+// Source: NCCL 2.28, src/device/all_gather.h (NCCL_ALGO_NVLS). Nothing is reduced.
+[[nodiscard]] Plan nvls_all_gather(const PlanRequest& request);
+
 }  // namespace paceline::collectives

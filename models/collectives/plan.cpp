@@ -115,8 +115,9 @@ bool Plan::joins(Rank from, Rank to) const {
   const std::uint32_t first_switch = ranks.value() + servers;
   if (index(from) > index(to)) std::swap(from, to);
   if (index(to) < first_switch) return true;
-  return index(from) < ranks.value() &&
-         index(from) / (ranks.value() / switches) == index(to) - first_switch;
+  if (index(from) >= ranks.value()) return false;
+  const bool is_network = index(to) == first_switch + switches;
+  return is_network || index(from) / (ranks.value() / switches) == index(to) - first_switch;
 }
 
 ElementCount buffer_size(const Plan& plan) {

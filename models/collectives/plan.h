@@ -156,9 +156,10 @@ struct Channel {
 //
 // The plan's endpoints are its ranks and, numbered after them, others, which contribute nothing
 // and need not keep anything: servers, unless one of them is the root, and then the switches of the
-// ranks' nodes, in the nodes' order, which reduce and copy within their node. The buffer of such an
-// endpoint starts empty: the first arrival there is copied, also where the plan says reduce. A
-// switch keeps nothing: what it sends in a round it no longer has after it.
+// ranks' nodes, in the nodes' order, which reduce and copy within their node, and behind those the
+// switches of the network, as one. The buffer of such an endpoint starts empty: the first arrival
+// there is copied, also where the plan says reduce. A switch keeps nothing: what it sends in a
+// round it no longer has after it.
 struct Plan {
   Collective collective;
   RankCount ranks;
@@ -166,12 +167,13 @@ struct Plan {
   Rank root;  // 0 where there is none (has_root); of a reduce or broadcast it may be a server
   std::vector<Channel> channels;
   std::uint32_t servers = 0;
-  std::uint32_t switches = 0;
+  std::uint32_t switches = 0;       // of the nodes
+  bool has_network_switch = false;  // only behind one a node, used or not
 
-  // False only where one of the two is a switch, and the other no rank of its node.
+  // False only where one of the two is a switch, and the other no rank, or none of its node.
   [[nodiscard]] bool joins(Rank from, Rank to) const;
   [[nodiscard]] RankCount endpoints() const {
-    return RankCount(ranks.value() + servers + switches);
+    return RankCount(ranks.value() + servers + switches + (has_network_switch ? 1 : 0));
   }
 };
 

@@ -6,6 +6,7 @@
 #include "models/collectives/binomial_tree.h"
 #include "models/collectives/bruck.h"
 #include "models/collectives/chain.h"
+#include "models/collectives/collnet.h"
 #include "models/collectives/direct.h"
 #include "models/collectives/double_binary_tree.h"
 #include "models/collectives/halving_doubling.h"
@@ -14,6 +15,7 @@
 #include "models/collectives/nvls.h"
 #include "models/collectives/pairwise.h"
 #include "models/collectives/parameter_server.h"
+#include "models/collectives/pat.h"
 #include "models/collectives/recursive_doubling.h"
 #include "models/collectives/recursive_halving.h"
 #include "models/collectives/ring.h"
@@ -53,20 +55,37 @@ constexpr std::array registered{
               "sums and copies by the nodes' switches, two trees across nodes, as NCCL's NVLS and "
               "NVLSTree",
               Reduces::switches},
+    Algorithm{Collective::all_reduce, "collnet_direct", collnet_direct_all_reduce,
+              "sums over nodes by the network's switches, within by heads, as NCCL's CollNetDirect",
+              Reduces::network},
+    Algorithm{Collective::all_reduce, "collnet_chain", collnet_chain_all_reduce,
+              "sums over nodes by the network's switches, within along chains, as NCCL's "
+              "CollNetChain",
+              Reduces::network},
     Algorithm{Collective::reduce_scatter, "ring", ring_reduce_scatter,
               "first half of the ring; one channel an order"},
     Algorithm{Collective::reduce_scatter, "recursive_halving", recursive_halving_reduce_scatter,
               "halves between partners at halving distances; any rank count"},
+    Algorithm{Collective::reduce_scatter, "pat", pat_reduce_scatter,
+              "up a binomial tree for each chunk, all at a time, as NCCL's PAT"},
     Algorithm{Collective::reduce_scatter, "direct", direct_reduce_scatter,
               "every chunk to its owner at once"},
+    Algorithm{Collective::reduce_scatter, "nvls", nvls_reduce_scatter,
+              "chunks summed by a lone node's switch, as NCCL's NVLS; over nodes a ring",
+              Reduces::switch_of_one_node},
     Algorithm{Collective::all_gather, "ring", ring_all_gather,
               "second half of the ring; one channel an order"},
     Algorithm{Collective::all_gather, "recursive_doubling", recursive_doubling_all_gather,
               "all one has, between partners at doubling distances; any rank count"},
     Algorithm{Collective::all_gather, "bruck", bruck_all_gather,
               "chunks round the ranks in ceil(log2 p) steps"},
+    Algorithm{Collective::all_gather, "pat", pat_all_gather,
+              "down a binomial tree for each chunk, all at a time, as NCCL's PAT"},
     Algorithm{Collective::all_gather, "direct", direct_all_gather,
               "every chunk to every rank at once"},
+    Algorithm{Collective::all_gather, "nvls", nvls_all_gather,
+              "chunks copied by a lone node's switch, as NCCL's NVLS; over nodes a ring",
+              Reduces::switch_of_one_node},
     Algorithm{Collective::broadcast, "binomial_tree", binomial_tree_broadcast,
               "whole buffers down a binomial tree"},
     Algorithm{Collective::broadcast, "chain", chain_broadcast,

@@ -25,16 +25,17 @@ struct PlanRequest {
   std::uint32_t idle_servers = 0;  // that take no part, numbered before a plan's switches
 };
 
-// Who adds, beside the ranks and servers.
-enum class Reduces { endpoints, switches };
+// Who adds and copies, beside the ranks and servers: the switches of nodes with several GPUs, or
+// those only where all ranks are in one such node; or the network's, where there are several nodes.
+enum class Reduces { endpoints, switches, switch_of_one_node, network };
 
 struct Algorithm {
   Collective collective;
   std::string_view name;
   Plan (*build)(const PlanRequest&);
   std::string_view summary;
-  // switches: those of nodes with several GPUs, where they can. Only the library itself reaches
-  // them: such a plan is predicted, and no backend carries it out.
+  // Only the library itself reaches switches: a plan through them is predicted, and no backend
+  // carries it out.
   Reduces reduces = Reduces::endpoints;
 };
 

@@ -36,7 +36,7 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
   for (const auto& row : collectives::algorithms()) {
     if (row.collective != call.collective) continue;
     // What the switches can is not said by a cluster.
-    if (row.reduces == collectives::Reduces::switches) continue;
+    if (row.reduces != collectives::Reduces::endpoints) continue;
     call.how = training::SimulatedCall{std::string(row.name), options};
     if (const auto time = predict(alone(point, call))) ranking.add({row.name, *time});
   }

@@ -44,7 +44,8 @@ struct BusyLink {
 };
 
 bool is_pipelined(const std::string& algorithm) {
-  return algorithm == "double_binary_tree" || algorithm == "chain" || algorithm == "nvls";
+  return algorithm == "double_binary_tree" || algorithm == "chain" || algorithm == "nvls" ||
+         algorithm.starts_with("collnet_");
 }
 
 class ClosedStep {
@@ -95,11 +96,13 @@ class ClosedStep {
   }
 
   // When endpoints start together for all that matters: servers that are there before the ranks
-  // gain nothing by it, where nobody waits for their ready notifications.
+  // gain nothing by it, where nobody waits for their ready notifications. Nobody waits for those of
+  // switches.
   [[nodiscard]] std::optional<Seconds> common_start(const std::vector<Seconds>& starts) const {
-    const bool early_servers = point_.cluster.network.receives == topology::Receives::ready;
+    const bool is_ready = point_.cluster.network.receives == topology::Receives::ready;
+    const std::uint32_t first_idle = is_ready ? ranks_ : ranks_ + point_.cluster.servers;
     for (std::uint32_t r = 1; r < endpoints_; ++r) {
-      const bool is_early = r >= ranks_ && early_servers && starts[r] < starts.front();
+      const bool is_early = r >= first_idle && starts[r] < starts.front();
       if (starts[r] != starts.front() && !is_early) return std::nullopt;
     }
     return starts.front();
@@ -173,7 +176,8 @@ class ClosedStep {
     result.transfers = transfers_;
     if (has_pipelines_) {
       result.notes.emplace_back(
-          "closed: trees and chains are estimates, off by -15 to +50 % in the cases seen");
+          "closed: trees, chains, NVLS and CollNet are estimates, off by -15 to +50 % in the cases "
+          "seen");
     }
     if (has_drifting_rings_) {
       result.notes.emplace_back(

@@ -22,14 +22,21 @@ using topology::Cluster;
 using topology::IntraNodeKind;
 using Rings = std::vector<std::vector<Rank>>;
 
-// As a plan of that many channels has them (training::Planner).
-Rings rings_of(const Cluster& cluster, std::uint32_t channels) {
-  const Rings offered = topology::ring_orders(cluster);
+// As a plan of that many channels has them (training::Planner); 0: those that are offered.
+Rings rings_of(const Rings& offered, std::uint32_t channels) {
   if (channels == 0) return offered;
   Rings rings;
   for (std::size_t c = 0; c < channels; ++c) rings.push_back(offered[c % offered.size()]);
   return rings;
 }
+
+// Of a plan whose calls have such channels: copies of rings change nothing in it.
+std::uint32_t plan_channels(const Rings& offered, const Channels& channels) {
+  if (channels.exactly > 0) return channels.exactly;
+  return channels.most < offered.size() ? channels.most : 0;
+}
+
+constexpr double channel_speed = 20e9;  // NCCL's on NVLink of Volta and Ampere (facts B12)
 
 template <class Visit>
 void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric, Visit visit) {
@@ -46,7 +53,7 @@ std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh) {
     return static_cast<std::uint32_t>(rings);
   }
-  constexpr double channel_speed = 20e9, most = 64;  // NCCL's on NVLink of Volta and Ampere (B12)
+  constexpr double most = 64;
   return static_cast<std::uint32_t>(std::clamp(std::floor(all.value() / channel_speed), 2.0, most));
 }
 
@@ -54,15 +61,17 @@ Hop local_hop(const Group& group) {
   return group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
 }
 
-// Of all heads together, of NCCL's count of a head's: one for each GPU of a node.
-Graph nvls_of(const Cluster& cluster, Release release, Architecture gpu) {
+// Of all heads together, of NCCL's count of a head's: one for each GPU of a node. Fewer channels
+// carry as many heads' part.
+Graph nvls_of(const Cluster& cluster, Release release, Architecture gpu, std::uint32_t most) {
   const std::uint32_t heads = std::min(cluster.gpus_per_node, release.channels_max());
   const bool has_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   if (gpu < Architecture::hopper || !has_switch || heads <= 2) return {};
   const topology::Network& network = cluster.network;
-  return {heads, cluster.intra_node.bandwidth / (heads + 1.0),
+  const double part = std::min(1.0, 1.0 * most / heads);
+  return {heads, cluster.intra_node.bandwidth * (part / (heads + 1.0)),
           cluster.nodes == 1 ? BytesPerSecond(0)
-                             : network.usable_bandwidth() * (1.0 * network.nics_per_node / heads)};
+                             : network.usable_bandwidth() * (part * network.nics_per_node / heads)};
 }
 
 // How much longer than with LL, along a ring, or a tree where it makes rings no cheaper.
@@ -128,24 +137,37 @@ AbovePlan above_plan(const Cluster& cluster) {
 }
 
 Group group_of(const Cluster& cluster, Release release, double compute_capability,
-               std::uint32_t channels) {
-  const Rings rings = rings_of(cluster, channels);
-  const BytesPerSecond all = carried_by(rings, cluster);
-  if (channels == 0) channels = channels_of(cluster, all, rings.size());
-  channels = std::min(channels, release.channels_max());
+               const Channels& channels) {
+  const Rings offered = topology::ring_orders(cluster), rings = rings_of(offered, channels.exactly);
+  BytesPerSecond all = carried_by(rings, cluster);
+  std::uint32_t found = channels.exactly;
+  if (found == 0) found = channels_of(cluster, all, rings.size());
+  found = std::min(found, release.channels_max());
+  if (channels.most < found) {
+    const BytesPerSecond each = std::max(all / found, BytesPerSecond(channel_speed));
+    const Rings left = rings_of(offered, plan_channels(offered, channels));
+    all = std::min(each * channels.most, carried_by(left, cluster));
+  }
+  const std::uint32_t count = std::min(channels.within(found), release.channels_max());
   Group group;
   group.release = release;
   group.ranks = cluster.ranks();
   group.nodes = cluster.nodes;
   group.gpu = architecture_of(compute_capability);
   group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
-  group.ring = group.tree = {channels, all / channels, all / channels};
-  group.nvls = nvls_of(cluster, release, group.gpu);
+  group.ring = group.tree = {count, all / count, all / count};
+  group.nvls = nvls_of(cluster, release, group.gpu, channels.most);
+  const bool is_switched = cluster.intra_node.kind == IntraNodeKind::nvswitch;
+  group.has_nvswitch = is_switched && cluster.gpus_per_node > 1;
+  const bool can_add = cluster.network.sharp && cluster.nodes > 1;
+  if (can_add && (is_switched || cluster.gpus_per_node == 1)) group.collnet = group.ring;
   group.has_ll128 = has_safe_ll128(cluster, release, compute_capability);
   return group;
 }
 
 namespace {
+
+BytesPerSecond all_of(const Graph& graph) { return graph.remote * graph.channels; }
 
 Group with_fixed(Group group, const Chooser::Fixed& fixed) {
   if (fixed.protocol == Protocol::ll128) group.has_ll128 = true;
@@ -158,43 +180,93 @@ Group with_fixed(Group group, const Chooser::Fixed& fixed) {
 Chooser::Chooser(const Cluster& cluster, Release release, double compute_capability,
                  const Fixed& fixed)
     : fixed_(fixed),
-      tuning_(with_fixed(group_of(cluster, release, compute_capability, fixed.channels), fixed)),
-      plan_rings_(static_cast<std::uint32_t>(rings_of(cluster, fixed.channels).size())),
+      tuning_(with_fixed(
+          group_of(cluster, release, compute_capability, {.exactly = fixed.channels.exactly}),
+          fixed)),
+      carried_(tuning_),
       local_latency_(cluster.intra_node.latency),
       remote_latency_(cluster.network.latency),
       above_plan_(nccl::above_plan(cluster)) {
-  if (group().nvls.channels > 0) nvls_.emplace(cluster);
+  const auto add = [&](Collective collective, Algorithm algorithm, SwitchRounds rounds) {
+    rounds_.emplace(std::pair(collective, algorithm), std::move(rounds));
+  };
+  if (group().nvls.channels > 0) {
+    const bool is_alone = cluster.nodes == 1;
+    add(Collective::all_reduce, is_alone ? Algorithm::nvls : Algorithm::nvls_tree,
+        SwitchRounds::of_nvls(Collective::all_reduce, cluster));
+    for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather}) {
+      if (is_alone) add(collective, Algorithm::nvls, SwitchRounds::of_nvls(collective, cluster));
+    }
+  }
+  if (group().collnet.channels > 0) {
+    add(Collective::all_reduce, Algorithm::collnet_direct,
+        SwitchRounds::of_collnet_direct(cluster));
+    add(Collective::all_reduce, Algorithm::collnet_chain, SwitchRounds::of_collnet_chain(cluster));
+  }
+  const Rings offered = topology::ring_orders(cluster);
+  plan_channels_ = plan_channels(offered, fixed.channels);
+  const Rings rings = rings_of(offered, plan_channels_);
+  plan_rings_ = static_cast<std::uint32_t>(rings.size());
+  if (!fixed.channels.has_limits()) return;
+  carried_ =
+      Tuning(with_fixed(group_of(cluster, release, compute_capability, fixed.channels), fixed));
+  links_have_ = carried_by(rings, cluster) / all_of(carried_.group().ring);
+}
+
+namespace {
+
+std::string_view plan_of(Algorithm algorithm) {
+  if (algorithm == Algorithm::collnet_direct) return "collnet_direct";
+  return algorithm == Algorithm::collnet_chain ? "collnet_chain" : "nvls";
+}
+
+}  // namespace
+
+// In NCCL's order.
+std::vector<Algorithm> Chooser::built_for(Collective collective) const {
+  const bool is_of_parts =
+      collective == Collective::reduce_scatter || collective == Collective::all_gather;
+  std::vector<Algorithm> built;
+  for (const Algorithm algorithm : algorithms_all) {
+    const bool is_plain = algorithm == Algorithm::tree || algorithm == Algorithm::ring;
+    const bool has_plan = is_plain || (algorithm == Algorithm::pat && is_of_parts);
+    if (has_plan || rounds_.contains({collective, algorithm})) built.push_back(algorithm);
+  }
+  return built;
 }
 
 Call Chooser::choose(Collective collective, Bytes size) const {
-  constexpr std::array all_built{Algorithm::tree, Algorithm::ring, Algorithm::nvls,
-                                 Algorithm::nvls_tree};
-  const auto built = std::span<const Algorithm>(all_built).first(
-      collective == Collective::all_reduce ? all_built.size() : 2);
+  const std::vector<Algorithm> built = built_for(collective);
   const std::array one_algorithm{fixed_.algorithm.value_or(Algorithm::ring)};
   const std::array one_protocol{fixed_.protocol.value_or(Protocol::simple)};
   const bool can_be_fixed =
       fixed_.algorithm && std::ranges::find(built, *fixed_.algorithm) != built.end();
-  const auto algorithms = can_be_fixed ? std::span<const Algorithm>(one_algorithm) : built;
+  const auto algorithms =
+      can_be_fixed ? std::span<const Algorithm>(one_algorithm) : std::span(built);
   const auto protocols =
       fixed_.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
   auto choice = tuning_.choose_of(collective, size, algorithms, protocols);
   if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
   PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
-  Call call{*choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0), {}};
-  if (choice->algorithm == Algorithm::nvls || choice->algorithm == Algorithm::nvls_tree) {
-    set_nvls(call, size);
-  } else {
+  Call call{
+      *choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0), plan_channels_, {}};
+  const auto rounds = rounds_.find({collective, choice->algorithm});
+  if (rounds == rounds_.end()) {
     call.wire = wire_of(collective, *choice);
+  } else {
+    const Cost cost = carried_.cost(collective, choice->algorithm, choice->protocol);
+    set_through_switches(call, rounds->second, cost, size);
   }
   call.wire.start += ramp_time(collective, size);
   if (choice->algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
     call.chunk_size = tree_chunk(size, call.wire);
   }
+  if (choice->algorithm == Algorithm::pat) call.algorithm = "pat";
   return call;
 }
 
+// Of all channels that are found: small calls, to which it matters, use few of them anyway.
 Seconds Chooser::ramp_time(Collective collective, Bytes size) const {
   const BytesPerSecond full = tuning_.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
   const double ramp = above_plan_.ramp.value();
@@ -212,31 +284,34 @@ topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) con
       Seconds(base_latency(group().release, algorithm)[static_cast<std::size_t>(protocol)] * 1e-6);
   wire.local_hop = above_ll(group(), local_hop(group()), algorithm, Algorithm::ring, protocol);
   wire.remote_hop = above_ll(group(), Hop::net, lone ? base : algorithm, base, protocol);
-  // What links would give: a ring has all of it with Simple, a tree crosses them twice.
-  BytesPerSecond full = tuning_.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
-  if (algorithm == Algorithm::tree) {
-    const Graph& ring = group().ring;
-    full = (group().nodes <= 2 ? ring.local : ring.remote) * (ring.channels * 0.5);
+  if (algorithm == Algorithm::pat) {
+    wire.remote_hop = Seconds(0);  // 14 us / 3.5 are less than LL's 5
+    wire.start += Seconds(pat_rank_latency * 1e-6 * group().ranks.value());
   }
-  wire.bytes = std::max(1.0, full / tuning_.cost(collective, algorithm, protocol).bandwidth);
+  // What links would give: a ring has all of it with Simple, a tree crosses them twice.
+  BytesPerSecond full = carried_.cost(collective, Algorithm::ring, Protocol::simple).bandwidth;
+  if (algorithm == Algorithm::tree) full = all_of(carried_.group().ring) * 0.5;
+  const BytesPerSecond taken = carried_.cost(collective, algorithm, protocol).bandwidth;
+  wire.bytes = std::max(1.0, full * links_have_ / taken);
   return wire;
 }
 
 // Its links carry as many bytes more as NCCL has bandwidth less than they. The call takes NCCL's
 // time, of which the pipeline takes some more than the bandwidth says: the latency is what is left.
-void Chooser::set_nvls(Call& call, Bytes size) const {
-  const Cost cost =
-      tuning_.cost(Collective::all_reduce, call.choice.algorithm, call.choice.protocol);
-  const BytesPerSecond full = nvls_->bandwidth();
-  call.algorithm = "nvls";
+void Chooser::set_through_switches(Call& call, const SwitchRounds& rounds, const Cost& cost,
+                                   Bytes size) const {
+  const BytesPerSecond full = rounds.bandwidth();
+  call.algorithm = plan_of(call.choice.algorithm);
   call.wire.has_no_hops = true;
   call.wire.bytes = std::max(1.0, full / cost.bandwidth);
   const Seconds time = cost.latency + size / full * call.wire.bytes;
   const auto bytes = static_cast<double>(size.value());
-  constexpr Bytes least(16 << 10), most(256 << 10);
+  const bool is_fixed = fixed_.chunk_size > Bytes(0);
+  const Bytes least = is_fixed ? fixed_.chunk_size : Bytes(16 << 10);
+  const Bytes most = is_fixed ? fixed_.chunk_size : Bytes(256 << 10);
   for (Bytes chunk = most; chunk >= least; chunk = Bytes(chunk.value() / 2)) {
     const Seconds in_plan =
-        nvls_->time_of(bytes, static_cast<double>(chunk.value())) * call.wire.bytes;
+        rounds.time_of(bytes, static_cast<double>(chunk.value())) * call.wire.bytes;
     call.chunk_size = chunk;
     call.wire.start = std::max(Seconds(0), time - in_plan);
     if (in_plan <= time) return;
@@ -248,6 +323,7 @@ void Chooser::set_nvls(Call& call, Bytes size) const {
 // power of two below it, so that buffers of usual sizes have equal chunks, which are followed
 // faster; from 32 KiB, NCCL's least, to 4 MiB, its buffer.
 Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
+  if (fixed_.chunk_size > Bytes(0)) return fixed_.chunk_size;
   constexpr double least = 32 << 10, most = 4 << 20;
   const double depth =
       group().ranks_per_node() - 1 + (group().nodes > 1 ? std::ceil(std::log2(group().nodes)) : 0);
@@ -255,7 +331,7 @@ Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
       group().nodes > 1 ? remote_latency_ + wire.remote_hop : local_latency_ + wire.local_hop;
   const double channels = 2.0 * plan_rings_;
   const double share = static_cast<double>(size.value()) / channels;
-  const double all = (group().ring.remote * group().ring.channels).value();
+  const double all = (all_of(carried_.group().ring) * links_have_).value();
   const double best =
       std::sqrt(share * all / channels / wire.bytes * hop.value() / (2 * depth - 1));
   return Bytes(std::bit_floor(static_cast<std::uint64_t>(std::clamp(best, least, most))));

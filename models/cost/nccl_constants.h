@@ -22,6 +22,8 @@ enum class Hop : std::uint8_t { nvlink, pci, net };
 [[nodiscard]] ByProtocol base_latency(Release release, Algorithm algorithm);
 // Of one hop, us.
 [[nodiscard]] ByProtocol hop_latency(Release release, Hop hop, Algorithm algorithm);
+// PAT's latency after its base: for each doubling of nodes a hop over this, and for each rank, us.
+inline constexpr double pat_hops_at_a_time = 3.5, pat_rank_latency = 2.8;
 // What posting a send to the network takes, us.
 [[nodiscard]] double network_overhead(Processor processor);
 

@@ -258,7 +258,8 @@ double Tuning::latency_us(Collective collective, Algorithm algorithm, Protocol p
     case Algorithm::nvls: return base + local + (one_node ? 0 : remote);
     case Algorithm::nvls_tree:
       return base + local + 2 * (release.minor <= 18 ? nodes - 1 : depth) * remote;
-    case Algorithm::pat: return base + depth * remote / 3.5 + 2.8 * ranks;
+    case Algorithm::pat:
+      return base + depth * remote / pat_hops_at_a_time + pat_rank_latency * ranks;
   }
   PACELINE_UNREACHABLE("an algorithm outside the enumeration");
 }

@@ -122,7 +122,7 @@ class ChannelCost {
     for_each_link(fabric_, path, [&](topology::LinkId link) {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
     });
-    const auto& reduction = fabric_.cluster().reduction_bandwidth;
+    const auto reduction = fabric_.reduction_at(transfer.to);
     const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction &&
                          latency_ == Latency::counted;
     return {&transfer,

@@ -80,9 +80,13 @@ std::string calls_fault(const ResolvedPoint& point) {
     if (options != nullptr && options->channels > channels_max) {
       return "a call has more than " + std::to_string(channels_max) + " channels";
     }
-    if (training::has_switches(cluster, *call) &&
+    const auto reduces = training::reduces_in(cluster, *call);
+    if (reduces == collectives::Reduces::switches &&
         cluster.intra_node.kind != topology::IntraNodeKind::nvswitch) {
       return "a call is to be summed by switches that the nodes do not have";
+    }
+    if (reduces == collectives::Reduces::network && !cluster.network.sharp) {
+      return "a call is to be summed by a network that does not add";
     }
     const auto* simulated = call->simulated();
     if (simulated == nullptr || !simulated->options.separate_servers) continue;
@@ -127,11 +131,15 @@ topology::Cluster job_cluster(const ResolvedPoint& point) {
 
 std::uint32_t switches_of_job(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
+  std::uint32_t switches = 0;
   for (const training::Operation& operation : point.program.operations) {
     const auto* call = call_of(operation);
-    if (call != nullptr && training::has_switches(cluster, *call)) return cluster.nodes;
+    if (call == nullptr) continue;
+    const auto reduces = training::reduces_in(cluster, *call);
+    if (reduces == collectives::Reduces::network) return cluster.nodes + 1;
+    if (reduces != collectives::Reduces::endpoints) switches = cluster.nodes;
   }
-  return 0;
+  return switches;
 }
 
 Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint) {
@@ -139,9 +147,12 @@ Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint) {
   const std::uint32_t node = index(endpoint) / gpus;
   if (node < job.nodes.size()) return Rank(job.nodes[node] * gpus + index(endpoint) % gpus);
   const std::uint32_t ranks = point.cluster.ranks().value(), servers = point.cluster.servers;
-  const auto beyond_ranks = index(endpoint) - static_cast<std::uint32_t>(job.nodes.size()) * gpus;
-  return Rank(ranks + (beyond_ranks < servers ? beyond_ranks
-                                              : servers + job.nodes.at(beyond_ranks - servers)));
+  const auto job_nodes = static_cast<std::uint32_t>(job.nodes.size());
+  const std::uint32_t beyond_ranks = index(endpoint) - job_nodes * gpus;
+  if (beyond_ranks < servers) return Rank(ranks + beyond_ranks);
+  const std::uint32_t place = beyond_ranks - servers;
+  const std::uint32_t network = point.cluster.nodes;
+  return Rank(ranks + servers + (place == job_nodes ? network : job.nodes.at(place)));
 }
 
 }  // namespace paceline

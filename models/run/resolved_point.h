@@ -81,11 +81,11 @@ struct Result {
 [[nodiscard]] topology::Cluster job_cluster(const ResolvedPoint& point);
 
 // How many switches are endpoints beside ranks and servers of each job: of every node one, where
-// any call has them (training::has_switches), else none.
+// any call has some (training::reduces_in), and one more where any has the network's.
 [[nodiscard]] std::uint32_t switches_of_job(const ResolvedPoint& point);
 
-// Where an endpoint of a job's plan is on the point's cluster. Servers serve all jobs; switches are
-// those of the job's nodes.
+// Where an endpoint of a job's plan is on the point's cluster. Servers and the network's switches
+// serve all jobs; the others are those of the job's nodes.
 [[nodiscard]] Rank place_of(const ResolvedPoint& point, const Job& job, Rank endpoint);
 
 }  // namespace paceline

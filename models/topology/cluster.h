@@ -152,6 +152,7 @@ struct Network {
   std::optional<Bytes> rendezvous_above;
   Receives receives = Receives::ready;
   std::optional<FatTree> fat_tree;
+  bool sharp = false;  // its switches add what they are sent (SHARP); over rdma
 
   // What a flow can get through one NIC.
   [[nodiscard]] BytesPerSecond usable_bandwidth() const;

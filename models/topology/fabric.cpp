@@ -117,8 +117,11 @@ Fabric::Fabric(const Cluster& cluster) : cluster_(cluster) {
 
 Path Fabric::path(Rank from, Rank to) const {
   PACELINE_EXPECTS(from != to);
-  const std::uint32_t endpoints = cluster_.ranks().value() + cluster_.servers + cluster_.nodes;
+  const std::uint32_t endpoints = cluster_.ranks().value() + cluster_.servers + cluster_.nodes + 1;
   PACELINE_EXPECTS(from.value() < endpoints && to.value() < endpoints);
+  if (is_network_switch(from) || is_network_switch(to)) {
+    return network_switch_path(from.value(), to.value());
+  }
   if (is_switch(from) || is_switch(to)) return switch_path(from.value(), to.value());
   if (machine_of(from.value()) == machine_of(to.value())) {
     return node_path(from.value(), to.value());
@@ -128,9 +131,10 @@ Path Fabric::path(Rank from, Rank to) const {
 
 Path Fabric::path(Rank from, Rank to, const Wire& wire) const {
   Path path = this->path(from, to);
-  const bool stays = machine_of(from.value()) == machine_of(to.value());
-  const Seconds local = wire.local_hop * (is_switch(from) || is_switch(to) ? 0.5 : 1.0);
-  path.timing.latency += stays ? local : wire.remote_hop;
+  const bool leaves = is_network_switch(from) || is_network_switch(to) ||
+                      machine_of(from.value()) != machine_of(to.value());
+  const double hops = is_switch(from) || is_switch(to) ? 0.5 : 1.0;
+  path.timing.latency += (leaves ? wire.remote_hop : wire.local_hop) * hops;
   if (wire.has_no_hops) path.timing.latency = Seconds(0);
   if (wire.leaves_first) path.timing = {.latency = path.timing.latency, .leaves_first = true};
   return path;
@@ -140,7 +144,11 @@ bool Fabric::is_switch(Rank endpoint) const {
   return endpoint.value() >= cluster_.ranks().value() + cluster_.servers;
 }
 
-// The node of a rank or switch; servers follow the nodes.
+bool Fabric::is_network_switch(Rank endpoint) const {
+  return endpoint.value() == cluster_.ranks().value() + cluster_.servers + cluster_.nodes;
+}
+
+// The node of a rank or of a node's switch; servers follow the nodes.
 std::uint32_t Fabric::machine_of(std::uint32_t endpoint) const {
   const std::uint32_t ranks = cluster_.ranks().value();
   if (is_switch(Rank(endpoint))) return endpoint - ranks - cluster_.servers;
@@ -153,6 +161,16 @@ Path Fabric::switch_path(std::uint32_t from, std::uint32_t to) const {
   const MessageTiming timing{cluster_.intra_node.latency * 0.5};
   if (is_switch(Rank(to))) return {node_ports_[from].out, switch_ports_of_no_links_.in, timing};
   return {switch_ports_of_no_links_.out, node_ports_[to].in, timing};
+}
+
+Path Fabric::network_switch_path(std::uint32_t from, std::uint32_t to) const {
+  const std::uint32_t rank = std::min(from, to);
+  PACELINE_EXPECTS(rank < cluster_.ranks().value() && cluster_.nodes > 1);
+  Seconds latency = cluster_.network.latency;
+  if (!core_ports_.empty()) latency += cluster_.network.fat_tree->core_latency;
+  const MessageTiming timing{latency * 0.5};
+  if (rank == from) return {network_ports_[rank].out, switch_ports_of_no_links_.in, timing};
+  return {switch_ports_of_no_links_.out, network_ports_[rank].in, timing};
 }
 
 Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
@@ -228,7 +246,7 @@ void Fabric::add_gpu_links() {
       node_ports_.push_back(add_ports({host_links_[r]}));
     }
   }
-  if (node.kind == IntraNodeKind::nvswitch) switch_ports_of_no_links_ = add_ports({});
+  switch_ports_of_no_links_ = add_ports({});
 }
 
 // All lanes of a pair in one direction are one link of their joint bandwidth.

@@ -49,20 +49,32 @@ struct Path {
 };
 
 // A cluster's links, and which of them a transfer between two endpoints crosses: ranks, servers
-// from number ranks() on, and behind them the NVSwitches of the nodes, in whose place each node has
-// one. Those have no links of their own: what a GPU and its switch send each other crosses the
-// GPU's, in half the time of a message from GPU to GPU.
+// from number ranks() on, behind them the NVSwitches of the nodes, in whose place each node has
+// one, and at last the network's switches, as one. Those have no links of their own: what a GPU and
+// its switch send each other crosses the GPU's, in half the time of a message from GPU to GPU.
+//
+// The network's switches stand at its core, half the time of a message between the nodes farthest
+// apart away. What they send and get crosses the GPU's way to its NIC, and that: what a leaf
+// switch sends the core is one sum of all nodes below it, which its uplink carries in less time
+// than their NICs do, unless its oversubscription is above its number of nodes.
 //
 // Size: O(ranks + servers) links and ports, and O(ranks * gpus_per_node) for a mesh.
 class Fabric {
  public:
   explicit Fabric(const Cluster& cluster);
 
-  // Constant time. Precondition: the endpoints differ and exist; a switch is asked for with a GPU
-  // of its node, where these are several on NVSwitch.
+  // Constant time. Precondition: the endpoints differ and exist; a node's switch is asked for with
+  // a GPU of its node, where these are several on NVSwitch, and the network's with any GPU of
+  // several nodes.
   [[nodiscard]] Path path(Rank from, Rank to) const;
   // The same for a message of a call that a protocol makes slower.
   [[nodiscard]] Path path(Rank from, Rank to, const Wire& wire) const;
+
+  // How fast an endpoint adds what arrives: as the cluster says of ranks and servers. nullopt: it
+  // takes no time, as nowhere in a switch.
+  [[nodiscard]] std::optional<BytesPerSecond> reduction_at(Rank endpoint) const {
+    return is_switch(endpoint) ? std::nullopt : cluster_.reduction_bandwidth;
+  }
 
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
@@ -93,7 +105,9 @@ class Fabric {
   [[nodiscard]] std::vector<Links> way_to_nic(std::uint32_t rank) const;
   [[nodiscard]] std::uint32_t machine_of(std::uint32_t endpoint) const;
   [[nodiscard]] bool is_switch(Rank endpoint) const;
+  [[nodiscard]] bool is_network_switch(Rank endpoint) const;
   [[nodiscard]] Path switch_path(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] Path network_switch_path(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Path node_path(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Path network_path(std::uint32_t from, std::uint32_t to) const;
 
@@ -112,8 +126,8 @@ class Fabric {
   std::vector<PortId> socket_out_;
   // Mesh: [rank][peer's local rank]; no_port without a lane.
   std::vector<std::vector<PortId>> lane_out_;
-  PortId lane_in_ = 0;                // lanes end at the GPU: no further link
-  Ports switch_ports_of_no_links_{};  // of NVSwitches
+  PortId lane_in_ = 0;  // lanes end at the GPU: no further link
+  Ports switch_ports_of_no_links_{};
   // By endpoint: the ports into the network, and with several leaf switches which it is on and the
   // ports that lead past that one.
   std::vector<Ports> network_ports_, core_ports_;

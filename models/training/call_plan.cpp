@@ -1,5 +1,7 @@
 #include "models/training/call_plan.h"
 
+#include <string_view>
+
 #include "models/contract.h"
 #include "models/topology/ring_orders.h"
 
@@ -12,6 +14,7 @@ topology::Cluster group_cluster(const topology::Cluster& cluster, Group group) {
     members.gpus_per_node = 1;
     members.intra_node.kind = topology::IntraNodeKind::nvswitch;  // of one GPU: no links
     members.network.nics_per_node = 1;
+    members.network.sharp = false;  // of groups beside one another
     members.intra_node.lanes.clear();
     members.intra_node.pcie_tree.reset();
   }
@@ -32,11 +35,36 @@ std::uint32_t servers_of_root(const topology::Cluster& cluster, const Collective
   return index(call.root) < members ? 0 : index(call.root) - members + 1;
 }
 
-bool has_switches(const topology::Cluster& cluster, const CollectiveCall& call) {
+namespace {
+
+using collectives::Reduces;
+
+// Precondition: the call is simulated, by an algorithm of the registry.
+const collectives::Algorithm& row_of(const CollectiveCall& call) {
+  const std::string_view name = call.simulated()->algorithm;
+  const auto* row = collectives::find_algorithm(call.collective, name);
+  if (row != nullptr && row->reduces == Reduces::network && call.group != Group::all) {
+    row = collectives::find_algorithm(call.collective, "ring");
+  }
+  PACELINE_EXPECTS(row != nullptr);
+  return *row;
+}
+
+}  // namespace
+
+Reduces reduces_in(const topology::Cluster& cluster, const CollectiveCall& call) {
   const SimulatedCall* simulated = call.simulated();
-  if (simulated == nullptr || group_cluster(cluster, call.group).gpus_per_node == 1) return false;
-  const auto* algorithm = collectives::find_algorithm(call.collective, simulated->algorithm);
-  return algorithm != nullptr && algorithm->reduces == collectives::Reduces::switches;
+  if (simulated == nullptr) return Reduces::endpoints;
+  if (!collectives::find_algorithm(call.collective, simulated->algorithm)) {
+    return Reduces::endpoints;
+  }
+  const Reduces by_row = row_of(call).reduces;
+  if (by_row == Reduces::endpoints) return by_row;
+  const topology::Cluster members = group_cluster(cluster, call.group);
+  if (by_row == Reduces::network) return members.nodes > 1 ? by_row : Reduces::endpoints;
+  const bool has_switches =
+      members.gpus_per_node > 1 && (members.nodes == 1 || by_row == Reduces::switches);
+  return has_switches ? Reduces::switches : Reduces::endpoints;
 }
 
 Planner::Planner(const topology::Cluster& cluster) : cluster_(cluster) {}
@@ -56,16 +84,14 @@ collectives::Plan Planner::plan_of(const CollectiveCall& call) const {
   }
   const SimulatedCall* simulated = call.simulated();
   PACELINE_EXPECTS(simulated != nullptr);
-  const auto* algorithm = collectives::find_algorithm(call.collective, simulated->algorithm);
-  PACELINE_EXPECTS(algorithm != nullptr);
   const collectives::AlgorithmOptions& options = simulated->options;
   const auto& [members, rings] = members_of(call.group);
   const std::size_t channels = options.channels == 0 ? rings.size() : options.channels;
   std::vector<collectives::RingOrder> orders;
   for (std::size_t c = 0; c < channels; ++c) orders.push_back(rings[c % rings.size()]);
   auto plan =
-      algorithm->build({members.ranks(), call.count, call.element_size, call.root,
-                        std::move(orders), members.gpus_per_node, options, cluster_.servers});
+      row_of(call).build({members.ranks(), call.count, call.element_size, call.root,
+                          std::move(orders), members.gpus_per_node, options, cluster_.servers});
   if (call.group == Group::all) return plan;
   return on_every_line(axis_of(cluster_, call.group), std::move(plan), cluster_.ranks());
 }

@@ -22,8 +22,11 @@ namespace paceline::training {
 [[nodiscard]] std::uint32_t servers_of_root(const topology::Cluster& cluster,
                                             const CollectiveCall& call);
 
-// Whether a call's plan has the nodes' switches among its endpoints.
-[[nodiscard]] bool has_switches(const topology::Cluster& cluster, const CollectiveCall& call);
+// Who reduces in a call's plan: endpoints, or on the nodes of its group switches or the network. Of
+// groups beside one another none has the network's switches: what is made for those is a ring
+// there.
+[[nodiscard]] collectives::Reduces reduces_in(const topology::Cluster& cluster,
+                                              const CollectiveCall& call);
 
 // Makes the plans of a program's calls on one cluster: the algorithm each names, with the rings of
 // its group, which are searched for once.

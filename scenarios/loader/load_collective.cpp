@@ -1,11 +1,14 @@
 #include "scenarios/loader/load_collective.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/hierarchical.h"
@@ -20,25 +23,59 @@ using settings::OneOf;
 
 constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
-constexpr std::string_view nccl_tree = "tree", nccl_nvls = "nvls", nccl_nvls_tree = "nvls_tree";
-constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree};
+constexpr std::string_view nccl_tree = "tree", nccl_nvls = "nvls", nccl_nvls_tree = "nvls_tree",
+                           nccl_collnet_direct = "collnet_direct",
+                           nccl_collnet_chain = "collnet_chain";
+constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree, nccl_collnet_direct,
+                                  nccl_collnet_chain};
+constexpr std::string_view pat = "pat";
 
-// What all-reduces may be named.
+// What all-reduces may be named, and all-gathers and reduce-scatters by NCCL.
 std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;
   for (const auto& row : collectives::algorithms()) {
-    if (row.collective == collectives::Collective::all_reduce) names.push_back(row.name);
+    const bool is_named = row.reduces != collectives::Reduces::network;  // below
+    if (row.collective == collectives::Collective::all_reduce && is_named) {
+      names.push_back(row.name);
+    }
   }
   names.insert(names.end(), of_nccl_only.begin(), of_nccl_only.end());
+  names.push_back(pat);
   return names;
 }
 
 constexpr settings::Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
 
+using cost::nccl::Channels;
+using cost::nccl::Release;
+
+// How many, or the limits of that, none above what a release has.
+Channels read_channels(Section& section, Release release) {
+  Channels channels{.exactly = section.find<std::uint32_t>("channels").value_or(0)};
+  for (const auto& [key, value] :
+       {std::pair("min_ctas", &channels.least), std::pair("max_ctas", &channels.most)}) {
+    const auto given = section.find<std::uint32_t>(key);
+    if (!given) continue;
+    if (channels.exactly > 0) {
+      section.require(key).fail("is beside channels, which says how many there are",
+                                "leave one of the two out");
+    }
+    if (*given > release.channels_max()) {
+      section.require(key).fail(fmt::format("is more channels than NCCL 2.{} has", release.minor),
+                                fmt::format("write 1 to {}", release.channels_max()));
+    }
+    *value = *given;
+  }
+  if (channels.least > channels.most) {
+    section.require("min_ctas").fail("is above max_ctas", "write no more than that");
+  }
+  return channels;
+}
+
 // What of NCCL's choice is fixed. Precondition: the library is NCCL.
 void read_nccl(Section& section, CollectiveSettings& collective) {
   if (const auto version = section.field("version")) {
-    collective.nccl_minor = cost::nccl::Release::minor_of(version->text());
+    collective.nccl_minor = Release::minor_of(version->text());
     if (!collective.nccl_minor) version->fail("is no version of NCCL", "write \"2.18\"");
   }
   if (const auto protocol = section.find<std::uint64_t>("protocol")) {
@@ -49,9 +86,15 @@ void read_nccl(Section& section, CollectiveSettings& collective) {
   if (algorithm == nccl_tree || algorithm == "double_binary_tree") {
     collective.nccl.algorithm = cost::nccl::Algorithm::tree;
   }
-  if (algorithm == nccl_nvls) collective.nccl.algorithm = cost::nccl::Algorithm::nvls;
-  if (algorithm == nccl_nvls_tree) collective.nccl.algorithm = cost::nccl::Algorithm::nvls_tree;
+  using cost::nccl::Algorithm;
+  if (algorithm == nccl_nvls) collective.nccl.algorithm = Algorithm::nvls;
+  if (algorithm == nccl_nvls_tree) collective.nccl.algorithm = Algorithm::nvls_tree;
+  if (algorithm == nccl_collnet_direct) collective.nccl.algorithm = Algorithm::collnet_direct;
+  if (algorithm == nccl_collnet_chain) collective.nccl.algorithm = Algorithm::collnet_chain;
+  if (algorithm == pat) collective.nccl.algorithm = Algorithm::pat;
   collective.nccl.has_nvls = section.find<bool>("nvls").value_or(true);
+  collective.nccl.channels = read_channels(
+      section, Release::nearest(collective.nccl_minor.value_or(Release::unless_said)));
 }
 
 collectives::AlgorithmOptions read_options(const Section& section) {
@@ -81,18 +124,25 @@ std::span<const Key> collective_keys() {
           "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
           "each call), and for `plan` what is predicted to be the fastest, which the report names. "
           "With `library: nccl` ring, tree (or double_binary_tree), nvls and nvls_tree are NCCL's, "
-          "with its protocols; others are plans as they are. nvls is for NVSwitch, and no plan "
-          "that "
-          "is measured"},
+          "with its protocols, and collnet_direct and collnet_chain, where `network.sharp` is "
+          "true; others are plans as they are. nvls is for NVSwitch, and no plan that is "
+          "measured. pat is for all-gathers and reduce-scatters; NCCL has it from 2.23 on, with "
+          "one GPU a node"},
       Key{"nvls", settings::Flag{}, true,
           "whether NCCL may reduce in NVSwitches (NCCL_NVLS_ENABLE), from Hopper on", "", of_nccl},
       Key{"channels", Count{1, 64}, settings::automatic,
           "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
           "it chooses by"},
+      Key{"min_ctas", Count{1, 64}, settings::automatic,
+          "channels that NCCL has at least (NCCL_MIN_CTAS); more than it finds take more of a GPU, "
+          "and links carry no more for them",
+          "", of_nccl},
+      Key{"max_ctas", Count{1, 64}, settings::automatic,
+          "channels that NCCL has at most (NCCL_MAX_CTAS); fewer than it finds carry less", "",
+          of_nccl},
       Key{"chunk_size", settings::Size{}, settings::automatic,
-          "of chains, double trees and nvls; auto: 512KiB, and for NCCL's trees and NVLS a power "
-          "of "
-          "two that suits size and hops"},
+          "of chains, double trees, nvls and CollNet; auto: 512KiB, and for NCCL's trees, NVLS and "
+          "CollNet a power of two that suits size and hops"},
       Key{"inner", OneOf{collectives::inner_algorithms()}, "ring",
           "of hierarchical, inside a node"},
       Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes"},
@@ -114,8 +164,9 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
   if (algorithm && !collective.nccl.algorithm) {
     if (std::ranges::find(of_nccl_only, *algorithm) != of_nccl_only.end()) {
       section.require("algorithm")
-          .fail("belongs to library: nccl",
-                algorithm == nccl_tree ? "write double_binary_tree" : "write nvls");
+          .fail("belongs to library: nccl", algorithm == nccl_tree ? "write double_binary_tree"
+                                            : algorithm == nccl_nvls_tree ? "write nvls"
+                                                                          : "name another");
     }
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {

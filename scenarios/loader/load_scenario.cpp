@@ -157,8 +157,10 @@ void size_cluster(Section& file, Scenario& scenario) {
   }
 }
 
-// Switches that add are NVSwitches, of nodes with several GPUs.
+// Switches that add are NVSwitches, of nodes with several GPUs. Calls that logs give their times
+// have no plans; those that they do not are refused when they are planned.
 void check_switches(Section& file, const Scenario& scenario) {
+  if (!scenario.calibration.empty()) return;
   const topology::Cluster& cluster = scenario.cluster;
   const auto* row = collectives::find_algorithm(collectives::Collective::all_reduce,
                                                 scenario.collective.algorithm);

@@ -25,7 +25,9 @@ namespace paceline {
 
 struct CollectiveSettings {
   cost::Library library = cost::Library::nccl;
-  std::string algorithm;  // for all-reduce; empty: what the library does
+  // For all-reduces, or, where they have none of that name, for the collectives that have. Empty:
+  // what the library does.
+  std::string algorithm;
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
   cost::nccl::Chooser::Fixed nccl = {};

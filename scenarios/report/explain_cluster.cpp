@@ -90,8 +90,9 @@ std::string in_node(const Cluster& cluster) {
 std::string between_nodes(const Cluster& cluster) {
   const auto& tree = cluster.network.fat_tree;
   const std::string nics = counted(cluster.network.nics_per_node, "NIC") + " a node into ";
-  if (!tree) return nics + "one switch";
-  return fmt::format("{}a fat tree\n  {} of up to {}{}, uplinks {}:1, {}", nics,
+  const std::string adding = cluster.network.sharp ? " that adds" : "";
+  if (!tree) return nics + "one switch" + adding;
+  return fmt::format("{}a fat tree{}\n  {} of up to {}{}, uplinks {}:1, {}", nics, adding,
                      counted(cluster.leaves(), "leaf group"), counted(tree->nodes_per_leaf, "node"),
                      tree->rails ? ", a switch a rail" : "", tree->oversubscription,
                      to_text(tree->placement));

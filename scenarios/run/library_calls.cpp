@@ -9,6 +9,7 @@
 #include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/training/call_plan.h"
+#include "scenarios/errors.h"
 
 namespace paceline {
 
@@ -27,7 +28,7 @@ const cost::nccl::Chooser* LibraryCalls::chooser_of(training::Group group) {
   const topology::Cluster members = group_cluster(scenario_.cluster, group);
   if (members.ranks() == RankCount(1)) return nullptr;
   auto fixed = scenario_.collective.nccl;
-  fixed.channels = scenario_.collective.options.channels;
+  fixed.chunk_size = scenario_.collective.options.chunk_size;
   return &nccl_
               .try_emplace(group, members, Release::nearest(nccl_minor_),
                            scenario_.workload.device.compute_capability, fixed)
@@ -38,11 +39,25 @@ namespace {
 
 constexpr AssumptionKind not_to_be_had{"{}: {} is not to be had for some calls; what is stands in"};
 
+// Whether a scenario that fixes it means such calls.
+bool is_for(cost::nccl::Algorithm algorithm, Collective collective) {
+  if (algorithm != cost::nccl::Algorithm::pat) return collective == Collective::all_reduce;
+  return collective == Collective::all_gather || collective == Collective::reduce_scatter;
+}
+
 }  // namespace
+
+bool LibraryCalls::is_named(Collective collective) const {
+  const std::string& name = scenario_.collective.algorithm;
+  const bool is_of_all_reduce =
+      collectives::find_algorithm(Collective::all_reduce, name) != nullptr;
+  if (is_of_all_reduce) return collective == Collective::all_reduce;
+  return collectives::find_algorithm(collective, name) != nullptr;
+}
 
 std::string LibraryCalls::plan(CollectiveCall& call) {
   const CollectiveSettings& settings = scenario_.collective;
-  if (call.collective == Collective::all_reduce && !settings.algorithm.empty()) {
+  if (is_named(call.collective)) {
     plan_by(settings.algorithm, call);
     return "";
   }
@@ -64,17 +79,23 @@ void LibraryCalls::plan_by(const std::string& algorithm, CollectiveCall& call) c
   } else {
     call.how = training::SimulatedCall{algorithm, options};
   }
+  if (training::reduces_in(scenario_.cluster, call) == collectives::Reduces::switches &&
+      scenario_.cluster.intra_node.kind != topology::IntraNodeKind::nvswitch) {
+    throw InputError({"collective.algorithm", 0, 0},
+                     "\"" + algorithm + "\" is for nodes on NVSwitch", "name another");
+  }
 }
 
 std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, CollectiveCall& call) {
   const auto made = chooser.choose(call.collective, call.size());
   training::SimulatedCall simulated{std::string(made.algorithm), scenario_.collective.options,
                                     made.wire};
-  if (simulated.options.chunk_size == Bytes(0)) simulated.options.chunk_size = made.chunk_size;
+  simulated.options.channels = made.channels;
+  if (made.chunk_size > Bytes(0)) simulated.options.chunk_size = made.chunk_size;
   call.how = std::move(simulated);
   call.range = chooser.range();
   const auto& fixed = scenario_.collective.nccl.algorithm;
-  if (fixed && call.collective == Collective::all_reduce && *fixed != made.choice.algorithm) {
+  if (fixed && is_for(*fixed, call.collective) && *fixed != made.choice.algorithm) {
     stand_ins_.add({not_to_be_had, "nccl", {std::string(to_text(*fixed))}});
   }
   const std::string_view protocol = to_text(made.choice.protocol);
@@ -88,6 +109,8 @@ namespace {
 constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
 constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
 constexpr AssumptionKind suggested_channels{"{}: channels as the cluster suggests; no CollNet"};
+constexpr AssumptionKind suggested_with_collnet{
+    "{}: channels as the cluster suggests; CollNet for all-reduces, but not NVLS's over nodes"};
 
 }  // namespace
 
@@ -108,7 +131,8 @@ Assumptions LibraryCalls::assumptions() const {
              fmt::format("nccl 2.{}", nccl_minor_),
              {fmt::format("2.{}", release.minor)}});
   }
-  all.add({suggested_channels, "nccl"});
+  const bool adds = scenario_.cluster.network.sharp;
+  all.add({adds ? suggested_with_collnet : suggested_channels, "nccl"});
   return all;
 }
 

@@ -33,6 +33,8 @@ class LibraryCalls {
  private:
   // Null where another library runs the calls, or a group has one GPU.
   const cost::nccl::Chooser* chooser_of(training::Group group);
+  // Whether the scenario names an algorithm for such calls.
+  [[nodiscard]] bool is_named(collectives::Collective collective) const;
   std::string plan_nccl(const cost::nccl::Chooser& chooser, training::CollectiveCall& call);
 
   const Scenario& scenario_;

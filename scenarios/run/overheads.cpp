@@ -39,14 +39,17 @@ double channels_of(const Scenario& scenario) {
     return 0;
   }
   using cost::nccl::Release;
+  const auto& channels = scenario.collective.nccl.channels;
   const auto group = cost::nccl::group_of(
       cluster, Release::nearest(scenario.collective.nccl_minor.value_or(Release::unless_said)),
-      scenario.workload.device.compute_capability, scenario.collective.options.channels);
+      scenario.workload.device.compute_capability, {.exactly = channels.exactly});
   // NCCL doubles what its search found (facts B9); group_of leaves that out in a node. What the
   // user fixed it takes as it is.
-  const bool is_doubled = cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink &&
-                          scenario.collective.options.channels == 0;
-  return std::min(group.ring.channels * (is_doubled ? 2 : 1), group.release.channels_max());
+  const bool is_doubled =
+      cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink && channels.exactly == 0;
+  const std::uint32_t found =
+      std::min(group.ring.channels * (is_doubled ? 2 : 1), group.release.channels_max());
+  return channels.within(found);
 }
 
 double slowest_rank(const Scenario& scenario, Assumptions& assumptions) {

@@ -28,6 +28,19 @@ std::size_t operations_of(const Scenario& scenario) {
          (scenario.traced ? operations_of(scenario.traced->program) : 0);
 }
 
+// Says so where the user can change it: at what NCCL may choose, or at the algorithm's name.
+[[noreturn]] void refuse_switches(const CollectiveSettings& settings) {
+  using cost::nccl::Algorithm;
+  const auto fixed = settings.nccl.algorithm;
+  const bool leaves_choice =
+      !fixed || *fixed == Algorithm::ring || *fixed == Algorithm::tree;  // of others' collectives
+  const bool is_named = settings.library != cost::Library::nccl || !leaves_choice;
+  throw InputError({is_named ? "collective.algorithm" : "collective.nvls", 0, 0},
+                   "switches make the sums of some plans, which only NCCL itself can have them do",
+                   is_named ? "name another, or set real.mode: native"
+                            : "set it to false, or real.mode: native");
+}
+
 }  // namespace
 
 std::shared_ptr<const Scenario> Preparer::scenario(std::size_t point) {
@@ -110,10 +123,7 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   give_links(scenario, made.point.cluster, made.assumptions);
   choose_automatic_calls(made);
   if (scenario.real.measure.mode == CollectiveMode::plan && switches_of_job(made.point) > 0) {
-    throw InputError(
-        {"collective.algorithm", 0, 0},
-        "switches make the sums of some plans, which only NCCL itself can have them do",
-        "set real.mode: native, another algorithm, or collective.nvls: false");
+    refuse_switches(scenario.collective);
   }
   made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
   return made;

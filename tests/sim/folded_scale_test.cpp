@@ -69,6 +69,31 @@ TEST(FoldedAtScale, TakesHalvingAndDoublingsDerivedTimeOn16384Ranks) {
   EXPECT_EQ(got.solves, 1U);
 }
 
+// p-1 chunks over each link, at twelve distances: 2048, 1024, ... 1 of them, 32 at a time, so in 64
+// + 32 + 16 + 8 + 4 + 2 + 1 + 5 rounds.
+TEST(FoldedAtScale, TakesPatsDerivedTimeOn4096Ranks) {
+  constexpr double p = 4096, bytes = 4 * p * 1000;
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    CollectiveCall call = all_reduce("pat", 4096 * 1000);
+    call.collective = collective;
+    const auto got = folded(one_call(flat(4096), call), Chunks::exact);
+    const double expected = 132 * latency + (p - 1) * bytes / p / bandwidth;
+    EXPECT_NEAR(got.step, expected, 1e-9 * expected);
+    EXPECT_EQ(got.transfers, 4095ULL * 4096);
+    EXPECT_EQ(got.notes, 0U);
+  }
+}
+
+// With chunks that differ, some of them in turns.
+TEST(FoldedAtScale, EqualsFlowForPatOn77Ranks) {
+  CollectiveCall call = all_reduce("pat", 100'003);
+  call.collective = Collective::all_gather;
+  const auto point = one_call(flat(77), call);
+  const auto expected = flow(point), got = folded(point, Chunks::exact);
+  EXPECT_NEAR(got.step, expected.step, 1e-6 * expected.step);
+  EXPECT_EQ(got.transfers, expected.transfers);
+}
+
 // What trees over 32 and 64 nodes let expect of 256, beside those.
 TEST(FoldedAtScale, TreesGrowByTheSameForEachLevel) {
   const auto point = one_call(flat(256), all_reduce("double_binary_tree", 1 << 22));

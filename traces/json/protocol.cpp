@@ -85,6 +85,7 @@ json encode(const topology::Cluster& cluster) {
   }
   if (node.pcie_tree) out["intra_node"]["pcie_tree"] = encode(*node.pcie_tree);
   if (network.fat_tree) out["network"]["fat_tree"] = encode(*network.fat_tree);
+  if (network.sharp) out["network"]["sharp"] = true;
   return out;
 }
 
@@ -120,6 +121,7 @@ topology::Cluster decode_cluster(const json& in) {
   if (network.contains("fat_tree")) {
     cluster.network.fat_tree = decode_fat_tree(network.at("fat_tree"));
   }
+  cluster.network.sharp = network.value("sharp", false);
   if (in.contains("reduction_bandwidth_bytes_per_s")) {
     cluster.reduction_bandwidth = in.at("reduction_bandwidth_bytes_per_s").get<BytesPerSecond>();
   }

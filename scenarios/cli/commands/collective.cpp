@@ -31,7 +31,7 @@ using collectives::Collective;
 struct Options {
   std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
   std::string version, protocol, device, calibration;
-  std::string channels, chunk_size, inner, outer, servers, server_placement;
+  std::string channels, min_ctas, max_ctas, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB", json;
   std::uint64_t factor = 2;
   SharedOptions shared;
@@ -73,6 +73,8 @@ Scenario scenario_with(const Options& options, const std::string& device) {
        {"collective.protocol", options.protocol},
        {"workload.device", device},
        {"collective.channels", options.channels},
+       {"collective.min_ctas", options.min_ctas},
+       {"collective.max_ctas", options.max_ctas},
        {"collective.chunk_size", options.chunk_size},
        {"collective.inner", options.inner},
        {"collective.outer", options.outer},
@@ -259,12 +261,18 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
   out << table.dump(1) << '\n';
 }
 
+// What all-reduces may be named the scenario knows, but for names of others alone.
+bool is_algorithm_for(Collective collective, const std::string& name) {
+  if (name.empty() || name == collectives::automatic) return true;
+  if (collectives::find_algorithm(collective, name) != nullptr) return true;
+  return collective == Collective::all_reduce &&
+         collectives::find_algorithm(Collective::all_gather, name) == nullptr;
+}
+
 int run(const Options& options) {
   const Collective collective = word("--collective", options.collective, choices());
   const Scenario scenario = scenario_of(options);
-  if (collective != Collective::all_reduce && !options.algorithm.empty() &&
-      options.algorithm != collectives::automatic &&
-      collectives::find_algorithm(collective, options.algorithm) == nullptr) {
+  if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
         {"--algorithm", 0, 0},
         fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
@@ -313,7 +321,10 @@ Action attach_collective(CommandOptions& app) {
   app.add_option("--calibration", options->calibration,
                  "what paceline calibrate wrote: times and 90 % intervals by its logs");
   app.add_option("--channels", options->channels, "rings at a time; default: by topology");
-  app.add_option("--chunk-size", options->chunk_size, "of chains and double trees, as 512KiB");
+  app.add_option("--min-ctas", options->min_ctas, "channels that NCCL has at least");
+  app.add_option("--max-ctas", options->max_ctas, "channels that NCCL has at most");
+  app.add_option("--chunk-size", options->chunk_size,
+                 "of chains, double trees, nvls and CollNet, as 512KiB");
   app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");
   app.add_option("--outer", options->outer, "hierarchical: the algorithm across nodes");
   app.add_option("--servers", options->servers, "parameter_server: how many");

@@ -156,8 +156,10 @@ Group group_of(const Options& options) {
     refuse("--collnet-channels", options.collnet_channels, "write 1 to 64");
   }
   if (options.nvls_channels > 0) group.nvls = with_channels(group.ring, options.nvls_channels);
-  group.collnet = with_channels(group.ring, options.collnet_channels);
-  group.has_nvswitch = group.nvls.channels > 0 || options.collnet_channels > 0;
+  if (options.collnet_channels > 0) {
+    group.collnet = with_channels(group.ring, options.collnet_channels);
+  }
+  if (group.nvls.channels > 0 || options.collnet_channels > 0) group.has_nvswitch = true;
   if (options.no_ll128) group.has_ll128 = false;
   return group;
 }

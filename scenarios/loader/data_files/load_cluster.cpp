@@ -105,6 +105,9 @@ constexpr std::array network_table{
         "the round before, wait for a notification, and none in a call's first round (plans on "
         "MPI). Unless given, over tcp that of the library of `collective`, or of the backend of "
         "plans"},
+    Key{"sharp", Flag{}, network_defaults.sharp,
+        "whether its switches add, and NCCL has them do it (SHARP; CollNet with "
+        "NCCL_COLLNET_ENABLE=1); over rdma"},
     Key{"fabric", OneOf{fabrics}, std::uint64_t{0},
         "switch: one without limits; fat_tree: leaf switches below a core without limits"},
     Key{"nodes_per_leaf", Count{1, nodes_max}, settings::required, "below each leaf switch", "16",
@@ -227,6 +230,14 @@ std::optional<FatTree> read_fat_tree(Section& network) {
                  .placement = network.get<Placement>("placement")};
 }
 
+bool read_sharp(Section& network) {
+  const bool adds = network.get<bool>("sharp");
+  if (adds && network.get<Transport>("transport") != Transport::rdma) {
+    network.require("sharp").fail("is of InfiniBand's switches", "set transport: rdma");
+  }
+  return adds;
+}
+
 Network read_network(Section section) {
   section.finish();
   return {.bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
@@ -238,7 +249,8 @@ Network read_network(Section section) {
           .mtu = Bytes(section.get<std::uint64_t>("mtu")),
           .rendezvous_above = section.find<Bytes>("rendezvous_above"),
           .receives = section.find<Receives>("receives").value_or(network_defaults.receives),
-          .fat_tree = read_fat_tree(section)};
+          .fat_tree = read_fat_tree(section),
+          .sharp = read_sharp(section)};
 }
 
 }  // namespace

@@ -183,6 +183,35 @@ def bruck(p, count, orders, options):
     return log2_ceil(p), sent
 
 
+def tree_edges(p):
+    """(parent, child) of a binomial tree: a parent is its child's number with the lowest set bit cleared."""
+    return [(v & (v - 1), v) for v in range(1, p)]
+
+
+def pat_steps(p):
+    """At each distance 32 chunks at a time, one a rank below whose number is an odd multiple of it."""
+    distances = [2**i for i in range(log2_ceil(p))]
+    return sum(ceil_div(len(range(d, p, 2 * d)), 32) for d in distances)
+
+
+def pat_all_gather(p, count, orders, options):
+    """The chunk of each owner o goes down a tree of its own, whose number v is rank o - v."""
+    sent = [0] * p
+    for owner, chunk in enumerate(even(count, p)):
+        for parent, _ in tree_edges(p):
+            sent[(owner - parent) % p] += chunk
+    return pat_steps(p), sent
+
+
+def pat_reduce_scatter(p, count, orders, options):
+    """Up the same trees: every rank sends each chunk but its own."""
+    sent = [0] * p
+    for owner, chunk in enumerate(even(count, p)):
+        for _, child in tree_edges(p):
+            sent[(owner - child) % p] += chunk
+    return pat_steps(p), sent
+
+
 def pipeline_chunks(share, options):
     """Sizes of as few even chunks as keep each within the chunk size; one when there is nothing."""
     most = max(1, int(options.get("chunk", 512 * 1024)) // ELEMENT_SIZE)
@@ -336,6 +365,49 @@ def nvls(p, count, orders, options):
     return steps, sent
 
 
+def collnet(p, count, orders, options, steps_behind, sent_by_rank):
+    """Behind the ranks the nodes' switches, idle, and the network's."""
+    per_node = int(options.get("node", 1))
+    n = p // per_node
+    if n == 1:
+        return ring_all_reduce(p, count, orders, options)
+    most = max(1, int(options.get("chunk", 512 << 10)) // ELEMENT_SIZE)
+    shares = even(count, per_node)
+    steps = max(1, ceil_div(max(shares), most)) + steps_behind(per_node)
+    ranks = [sent_by_rank(shares, rank % per_node) for rank in range(p)]
+    return steps, ranks + [0] * n + [n * count]
+
+
+def collnet_direct(p, count, orders, options):
+    return collnet(
+        p, count, orders, options, lambda g: 3 if g > 1 else 1,
+        lambda shares, local: count + (len(shares) - 1) * shares[local],
+    )
+
+
+def collnet_chain(p, count, orders, options):
+    # Whose line it ends: the head behind it.
+    return collnet(
+        p, count, orders, options, lambda g: 2 * g - 1,
+        lambda shares, local: 2 * count - shares[(local + 1) % len(shares)],
+    )
+
+
+def nvls_reduce_scatter(p, count, orders, options):
+    """The switch of a lone node is numbered after the ranks."""
+    if int(options.get("node", 1)) != p or p == 1:
+        return ring_reduce_scatter(p, count, orders, options)
+    most = max(1, int(options.get("chunk", 512 << 10)) // ELEMENT_SIZE)
+    return max(1, ceil_div(max(even(count, p)), most)) + 1, [count] * (p + 1)
+
+
+def nvls_all_gather(p, count, orders, options):
+    if int(options.get("node", 1)) != p or p == 1:
+        return ring_all_gather(p, count, orders, options)
+    steps, _ = nvls_reduce_scatter(p, count, orders, options)
+    return steps, even(count, p) + [(p - 1) * count]
+
+
 def double_binary_tree(p, count, orders, options):
     if p == 1:
         return 0, [0]
@@ -470,16 +542,22 @@ RULES = {
     ("all_reduce", "binomial_fan_out"): fan_out_all_reduce,
     ("all_reduce", "double_binary_tree"): double_binary_tree,
     ("all_reduce", "nvls"): nvls,
+    ("all_reduce", "collnet_direct"): collnet_direct,
+    ("all_reduce", "collnet_chain"): collnet_chain,
     ("all_reduce", "hierarchical"): hierarchical,
     ("all_reduce", "ring_2d"): ring_2d,
     ("all_reduce", "parameter_server"): parameter_server,
     ("reduce_scatter", "ring"): ring_reduce_scatter,
     ("reduce_scatter", "recursive_halving"): recursive_halving,
+    ("reduce_scatter", "pat"): pat_reduce_scatter,
     ("reduce_scatter", "direct"): direct_reduce_scatter,
+    ("reduce_scatter", "nvls"): nvls_reduce_scatter,
     ("all_gather", "ring"): ring_all_gather,
     ("all_gather", "recursive_doubling"): recursive_doubling_all_gather,
     ("all_gather", "bruck"): bruck,
+    ("all_gather", "pat"): pat_all_gather,
     ("all_gather", "direct"): direct_all_gather,
+    ("all_gather", "nvls"): nvls_all_gather,
     ("broadcast", "binomial_tree"): tree_broadcast,
     ("broadcast", "chain"): chain_broadcast,
     ("broadcast", "binomial_fan_out"): fan_out_broadcast,
@@ -538,6 +616,14 @@ CASES = {
         (8, 1000, None, "node 8 chunk 200"), (8, 101, None, "node 4 chunk 16"), (9, 1000, None, "node 3"),
         (12, 5, None, "node 2"), (14, 100, None, "node 2 chunk 40"), (4, 700000, None, "node 4"),
     ],
+    ("all_reduce", "collnet_direct"): [
+        (1, 10, None), (3, 11, None), (4, 10, None, "node 4"), (6, 5, None, "node 3"), (8, 1000, None, "node 4 chunk 200"),
+        (12, 101, None, "node 2 chunk 16"), (9, 2, None, "node 3"), (4, 700000, None, "node 2"),
+    ],
+    ("all_reduce", "collnet_chain"): [
+        (1, 10, None), (3, 11, None), (4, 10, None, "node 4"), (6, 5, None, "node 3"), (8, 1000, None, "node 4 chunk 200"),
+        (12, 101, None, "node 2 chunk 16"), (9, 2, None, "node 3"), (4, 700000, None, "node 2"),
+    ],
     ("all_reduce", "hierarchical"): [
         (1, 10, None), (3, 10, None), (4, 11, None, "node 4"), (8, 1000, None, "node 4"), (6, 101, None, "node 3"),
         (6, 100, None, "node 6 inner recursive_halving"),
@@ -562,8 +648,16 @@ CASES = {
     ("reduce_scatter", "recursive_halving"): [
         (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
     ],
+    ("reduce_scatter", "pat"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+        (67, 67, None),
+    ],
     ("reduce_scatter", "direct"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None),
+    ],
+    ("reduce_scatter", "nvls"): [
+        (1, 10, None), (3, 11, None), (2, 10, None, "node 2"), (5, 4, None, "node 5"), (8, 1000, None, "node 8 chunk 200"),
+        (8, 101, None, "node 4 chunk 16"), (6, 100, None, "node 2"), (4, 700000, None, "node 4"),
     ],
     ("all_gather", "ring"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None), (12, 100, None),
@@ -575,8 +669,16 @@ CASES = {
     ("all_gather", "bruck"): [
         (1, 10, None), (2, 11, None), (3, 10, None), (6, 100, None), (8, 1000, None), (13, 20, None),
     ],
+    ("all_gather", "pat"): [
+        (1, 10, None), (2, 11, None), (3, 10, None), (5, 4, None), (6, 100, None), (8, 1000, None), (13, 20, None),
+        (67, 134, None),
+    ],
     ("all_gather", "direct"): [
         (1, 10, None), (3, 10, None), (5, 4, None), (8, 1000, None),
+    ],
+    ("all_gather", "nvls"): [
+        (1, 10, None), (3, 11, None), (2, 10, None, "node 2"), (5, 4, None, "node 5"), (8, 1000, None, "node 8 chunk 200"),
+        (8, 101, None, "node 4 chunk 16"), (6, 100, None, "node 2"), (4, 700000, None, "node 4"),
     ],
     ("broadcast", "binomial_tree"): [
         (1, 10, None), (2, 10, None), (5, 10, None), (8, 1, None), (13, 100, None), (16, 1, None),

@@ -41,34 +41,40 @@ std::vector<std::uint64_t> received_in(const Plan& plan) {
   return received;
 }
 
-// 8 GPUs, 800 elements, chunks of 10 of each head's 100: every GPU sends the switch 800 and its own
-// head's 100 once more, and gets 100 to sum up as a head and 700 that others are heads of. The
-// switch sends 800 sums to heads and each to seven others. Ten chunks and three steps behind the
-// first.
-TEST(Nvls, OfANodeSendsEachGpusLinkNineShares) {
-  const Plan plan = nvls_all_reduce(nodes_of(8, 1, 800, 10));
-  EXPECT_EQ(find_fault(plan), std::nullopt);
-  EXPECT_EQ(plan.switches, 1U);
-  EXPECT_EQ(plan.channels.size(), 8U);
-  EXPECT_EQ(round_count(plan), 10U + 3);
-  std::vector<std::uint64_t> sent(8, 900), received(8, 800);
-  sent.push_back(800 + 7 * 800);
-  received.push_back(8 * 800 + 800);
-  EXPECT_EQ(sent_in(plan), sent);
-  EXPECT_EQ(received_in(plan), received);
-}
+struct SwitchTraffic {
+  std::uint32_t per_node, nodes;
+  std::uint64_t chunk;  // elements
+  std::size_t channels;
+  std::uint64_t rounds;
+  std::uint64_t sent_by_rank, sent_by_switch;
+  std::uint64_t received_by_rank, received_by_switch;
+};
 
-// Two nodes of 4, 800 elements: a head has 100 in each tree, sends them up in the one whose leaf
-// its node is and down in the other. Depth 1: chunks take 5 steps behind the first.
-TEST(Nvls, OfTwoNodesCrossesTheNetworkOnceEachWay) {
-  const Plan plan = nvls_all_reduce(nodes_of(4, 2, 800, 20));
-  EXPECT_EQ(find_fault(plan), std::nullopt);
-  EXPECT_EQ(plan.switches, 2U);
-  EXPECT_EQ(plan.channels.size(), 8U);
-  EXPECT_EQ(round_count(plan), 5U + 5);
-  std::vector<std::uint64_t> sent(8, 800 + 200 + 200);
-  sent.resize(10, 4 * 800);
-  EXPECT_EQ(sent_in(plan), sent);
+// 800 elements.
+//
+// 8 GPUs, chunks of 10 of each head's 100: every GPU sends the switch 800 and its own head's 100
+// once more, and gets 100 to sum up as a head and 700 that others are heads of. The switch sends
+// 800 sums to heads and each to seven others. Ten chunks and three steps behind the first.
+//
+// Two nodes of 4: a head has 100 in each tree, sends them up in the one whose leaf its node is and
+// down in the other, so that the network is crossed once each way. Depth 1: chunks take 5 steps
+// behind the first.
+TEST(Nvls, SendsAGpusLinkAShareMoreThanItsBuffer) {
+  for (const SwitchTraffic& shape :
+       {SwitchTraffic{8, 1, 10, 8, 10 + 3, 900, 800 + 7 * 800, 800, 8 * 800 + 800},
+        SwitchTraffic{4, 2, 20, 8, 5 + 5, 800 + 200 + 200, 4 * 800, 800 + 200, 4 * 800 + 800}}) {
+    SCOPED_TRACE(shape.nodes);
+    const Plan plan = nvls_all_reduce(nodes_of(shape.per_node, shape.nodes, 800, shape.chunk));
+    EXPECT_EQ(find_fault(plan), std::nullopt);
+    EXPECT_EQ(plan.switches, shape.nodes);
+    EXPECT_EQ(plan.channels.size(), shape.channels);
+    EXPECT_EQ(round_count(plan), shape.rounds);
+    std::vector<std::uint64_t> sent(8, shape.sent_by_rank), received(8, shape.received_by_rank);
+    sent.resize(8 + shape.nodes, shape.sent_by_switch);
+    received.resize(8 + shape.nodes, shape.received_by_switch);
+    EXPECT_EQ(sent_in(plan), sent);
+    EXPECT_EQ(received_in(plan), received);
+  }
 }
 
 // Each rank of a node takes part in each channel, and of another node only heads: a switch has no
@@ -82,16 +88,55 @@ TEST(Nvls, HasSwitchesThatJoinTheirOwnNode) {
   EXPECT_TRUE(plan.joins(Rank(0), Rank(3)));
 }
 
+// 800 elements of 8 GPUs, chunks of 100 in 10 parts, which the switch has for a step. Towards it
+// every GPU's link carries 800 and from it 100 where sums are scattered, and 100 and 700 where
+// chunks are gathered.
+TEST(Nvls, ScattersAndGathersThroughOneSwitch) {
+  const Plan scatter = nvls_reduce_scatter(nodes_of(8, 1, 800, 10));
+  const Plan gather = nvls_all_gather(nodes_of(8, 1, 800, 10));
+  for (const Plan& plan : {scatter, gather}) {
+    EXPECT_EQ(find_fault(plan), std::nullopt);
+    EXPECT_EQ(plan.switches, 1U);
+    EXPECT_EQ(plan.channels.size(), 8U);
+    EXPECT_EQ(round_count(plan), 10U + 1);
+  }
+  const auto of_ranks_and_switch = [](std::uint64_t rank, std::uint64_t node_switch) {
+    std::vector<std::uint64_t> all(8, rank);
+    all.push_back(node_switch);
+    return all;
+  };
+  EXPECT_EQ(sent_in(scatter), of_ranks_and_switch(800, 800));
+  EXPECT_EQ(received_in(scatter), of_ranks_and_switch(100, 8 * 800));
+  EXPECT_EQ(sent_in(gather), of_ranks_and_switch(100, 7 * 800));
+  EXPECT_EQ(received_in(gather), of_ranks_and_switch(700, 800));
+}
+
+// NCCL has NVLS for these over nodes only where the network reduces.
+TEST(Nvls, ScattersAndGathersOverNodesAlongARing) {
+  PlanRequest request = nodes_of(4, 2, 100);
+  request.idle_servers = 1;
+  for (const auto& build : {nvls_reduce_scatter, nvls_all_gather}) {
+    const Plan plan = build(request);
+    EXPECT_EQ(find_fault(plan), std::nullopt);
+    EXPECT_EQ(plan.switches, 0U);
+    EXPECT_EQ(round_count(plan), 7U);
+    EXPECT_EQ(build(nodes_of(1, 1, 100)).switches, 0U);
+  }
+}
+
 TEST(Nvls, IsRightForAllShapesAndCounts) {
   for (const std::uint32_t per_node : {1U, 2U, 3U, 4U, 8U, 9U}) {
     for (const std::uint32_t nodes : {1U, 2U, 3U, 4U, 5U, 8U, 13U}) {
       for (const std::uint64_t count : {0U, 1U, 5U, 16U, 97U, 1000U}) {
         for (const std::uint64_t chunk : {0U, 1U, 7U}) {
           if (count == 1000 && chunk == 1) continue;
-          const Plan plan = nvls_all_reduce(nodes_of(per_node, nodes, count, chunk));
-          const auto fault = find_fault(plan);
-          ASSERT_EQ(fault, std::nullopt) << nodes << " nodes of " << per_node << ", " << count
-                                         << " in chunks of " << chunk << ": " << *fault;
+          for (const auto& build : {nvls_all_reduce, nvls_reduce_scatter, nvls_all_gather}) {
+            const Plan plan = build(nodes_of(per_node, nodes, count, chunk));
+            const auto fault = find_fault(plan);
+            ASSERT_EQ(fault, std::nullopt)
+                << to_text(plan.collective) << ", " << nodes << " nodes of " << per_node << ", "
+                << count << " in chunks of " << chunk << ": " << *fault;
+          }
         }
       }
     }

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "models/cost/nccl_constants.h"
 #include "models/topology/fabric.h"
 
 namespace paceline::cost::nccl {
@@ -83,7 +85,7 @@ TEST(NcclGroup, CountsOnlyLinksThatAreCrossed) {
 // One ring leaves by one NIC of eight; twice as many rings as NICs carry no more than those.
 TEST(NcclGroup, CarriesWhatThePlansChannelsDo) {
   const auto all = [](std::uint32_t channels) {
-    const Group group = group_of(switched(2), release, 8.0, channels);
+    const Group group = group_of(switched(2), release, 8.0, {channels});
     EXPECT_EQ(group.ring.channels, channels);
     return group.ring.remote.value() * group.ring.channels;
   };
@@ -97,6 +99,41 @@ TEST(NcclGroup, HasNoMoreChannelsThanItsRelease) {
   wide.gpus_per_node = wide.network.nics_per_node = 64;
   EXPECT_EQ(group_of(wide, {24}, 8.0).ring.channels, 32U);
   EXPECT_EQ(group_of(wide, {28}, 8.0).ring.channels, 64U);
+}
+
+// Twelve channels of 20 GB/s on eight A100: those beyond the most are gone with what they carry,
+// those beyond the twelve share what there is.
+TEST(NcclGroup, KeepsItsChannelsWithinLimits) {
+  const auto ring = [](const Cluster& cluster, const Channels& channels) {
+    return group_of(cluster, release, 8.0, channels).ring;
+  };
+  for (const std::uint32_t most : {1U, 4U, 12U}) {
+    EXPECT_EQ(ring(switched(1), {.most = most}).channels, most);
+    EXPECT_DOUBLE_EQ(ring(switched(1), {.most = most}).local.value(), 20e9);
+  }
+  EXPECT_EQ(ring(switched(1), {.most = 13}).channels, 12U);
+  EXPECT_EQ(ring(switched(1), {.least = 32}).channels, 32U);
+  EXPECT_DOUBLE_EQ(ring(switched(1), {.least = 32}).local.value(), 240e9 / 32);
+  // Kept first, then copied.
+  const Graph both = ring(switched(1), {.least = 6, .most = 6});
+  EXPECT_EQ(both.channels, 6U);
+  EXPECT_DOUBLE_EQ(both.local.value(), 20e9);
+}
+
+// Between nodes a NIC's two channels have 12 GB/s each; one of them alone 20, as NVLink's have.
+// One PCIe link has 12 GB/s for as many channels as there are.
+TEST(NcclGroup, HasChannelsThatAloneCarryWhatOneCan) {
+  const auto all = [](const Cluster& cluster, std::uint32_t most) {
+    const Graph ring = group_of(cluster, release, 8.0, {.most = most}).ring;
+    return ring.remote.value() * ring.channels;
+  };
+  EXPECT_DOUBLE_EQ(all(switched(2), 4), 4 * 20e9);
+  EXPECT_DOUBLE_EQ(all(switched(2), 12), 8 * 24e9);
+  EXPECT_DOUBLE_EQ(all(lone(2), 1), 20e9);
+  Cluster pcie = switched(1);
+  pcie.intra_node.kind = IntraNodeKind::pcie;
+  pcie.intra_node.bandwidth = BytesPerSecond(12e9);
+  EXPECT_DOUBLE_EQ(all(pcie, 1), 12e9);
 }
 
 TEST(NcclGroup, TakesLl128ForSafeOnNvlinkAndRdma) {
@@ -191,6 +228,41 @@ TEST(NcclCall, OfFlagsSendsThemToo) {
               1e-9);
 }
 
+// One channel carries 20 of the 240 GB/s of a ring's links; four of 24 GB/s that leave by four NICs
+// 80 of 96. NCCL chooses as without limits.
+TEST(NcclCall, OfFewChannelsTakesLonger) {
+  const Bytes size(1 << 30);
+  Fixed one{Algorithm::ring, Protocol::simple, {.most = 1}};
+  EXPECT_NEAR(call_on(switched(1), size, one).wire.bytes, 12, 1e-9);
+  EXPECT_EQ(call_on(switched(1), size, one).channels, 0U);  // of one ring the plan has one
+  one.algorithm = Algorithm::tree;                          // 92 % of it
+  EXPECT_NEAR(call_on(switched(1), size, one).wire.bytes, 12 / 0.92, 1e-9);
+  const Fixed four{Algorithm::ring, Protocol::simple, {.most = 4}};
+  EXPECT_NEAR(call_on(switched(2), size, four).wire.bytes, 96.0 / 80, 1e-9);
+  EXPECT_EQ(call_on(switched(2), size, four).channels, 4U);
+  const Fixed limited{std::nullopt, std::nullopt, {.most = 1}};
+  for (const std::uint64_t bytes : {1ULL << 10, 1ULL << 16, 1ULL << 20, 1ULL << 24, 1ULL << 30}) {
+    const Choice with = call_on(switched(2), Bytes(bytes), limited).choice;
+    const Choice without = call_on(switched(2), Bytes(bytes)).choice;
+    EXPECT_EQ(with.algorithm, without.algorithm) << bytes;
+    EXPECT_EQ(with.protocol, without.protocol) << bytes;
+  }
+}
+
+// Eight NICs of 48 GB/s: sixteen channels with LL128 carry 20 GB/s each on Ampere, 24 of them what
+// flags leave of the links. Simple has no such limit.
+TEST(NcclCall, OfManyChannelsTakesNoLonger) {
+  Cluster wide = switched(2);
+  wide.intra_node.bandwidth = BytesPerSecond(480e9);
+  wide.network.bandwidth = BytesPerSecond(48e9);
+  const auto bytes = [&](Protocol protocol, const Channels& channels) {
+    return call_on(wide, Bytes(1 << 30), {Algorithm::ring, protocol, channels}).wire.bytes;
+  };
+  EXPECT_NEAR(bytes(Protocol::ll128, {}), 8 * 48 / (16 * 20.0), 1e-9);
+  EXPECT_NEAR(bytes(Protocol::ll128, {.least = 24}), 1 / 0.92, 1e-9);
+  EXPECT_NEAR(bytes(Protocol::simple, {.least = 24}), 1, 1e-9);
+}
+
 // A tree crosses each link twice: of its 192 GB/s NCCL counts on 92 % (less than 17.8 a channel).
 TEST(NcclCall, OfATreeIsMeasuredAgainstTwoCrossings) {
   const Call call = call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple});
@@ -204,8 +276,9 @@ TEST(NcclCall, OfATreeHasAChunkThatSuitsAPlan) {
   const Fixed simple{Algorithm::tree, Protocol::simple};
   EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(128 << 10));
   // Two trees share one NIC and carry all of the buffer: shares of 32 MiB, 12 GB/s each; 501 kB.
-  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple, 1}).chunk_size,
-            Bytes(256 << 10));
+  EXPECT_EQ(
+      call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple, {1}}).chunk_size,
+      Bytes(256 << 10));
 }
 
 // Whatever is asked for, all but an all-reduce is a ring or a chain.
@@ -285,7 +358,7 @@ TEST(NcclCall, InSwitchesHasItsLatency) {
     for (const double size : {1e4, 1e6, 1e8, 1e10}) {
       const Call call = on_hopper(of_hopper(nodes), Bytes(static_cast<std::uint64_t>(size)),
                                   {algorithm, std::nullopt});
-      const double in_plan = NvlsRounds(of_hopper(nodes))
+      const double in_plan = SwitchRounds::of_nvls(Collective::all_reduce, of_hopper(nodes))
                                  .time_of(size, static_cast<double>(call.chunk_size.value()))
                                  .value();
       const double above = ramp_of(of_hopper(nodes), Bytes(static_cast<std::uint64_t>(size)), 9.0);
@@ -301,6 +374,48 @@ TEST(NcclCall, InSwitchesHasItsLatency) {
   }
 }
 
+// The call takes NCCL's time with any chunk that leaves some of it before the pipeline, and with
+// larger ones what the pipeline takes.
+TEST(NcclCall, InSwitchesHasItsLatencyWithAChunkThatIsFixed) {
+  const Bytes size(1 << 26);
+  const SwitchRounds rounds = SwitchRounds::of_nvls(Collective::all_reduce, of_hopper(1));
+  const auto call_with = [&](std::uint64_t kib) {
+    Fixed fixed{Algorithm::nvls, std::nullopt};
+    fixed.chunk_size = Bytes(kib << 10);
+    return on_hopper(of_hopper(1), size, fixed);
+  };
+  const auto in_plan = [&](const Call& call) {
+    const auto bytes = static_cast<double>(size.value());
+    const auto chunk = static_cast<double>(call.chunk_size.value());
+    return rounds.time_of(bytes, chunk).value() * call.wire.bytes;
+  };
+  const double above = ramp_of(of_hopper(1), size, 9.0);
+  const Tuning tuning(group_of(of_hopper(1), release, 9.0));
+  const double time =
+      tuning.time(Collective::all_reduce, Algorithm::nvls, Protocol::simple, size)->value();
+  for (const std::uint64_t kib : {1U, 48U, 256U, 300U}) {
+    const Call call = call_with(kib);
+    EXPECT_EQ(call.chunk_size, Bytes(kib << 10));
+    EXPECT_NEAR(call.wire.start.value() - above + in_plan(call), time, 1e-9) << kib;
+  }
+  const Call one_chunk = call_with(8 << 10);
+  EXPECT_GT(in_plan(one_chunk), time);
+  EXPECT_NEAR(one_chunk.wire.start.value(), above, 1e-12);
+  Fixed tree{Algorithm::tree, std::nullopt};
+  tree.chunk_size = Bytes(12345);
+  EXPECT_EQ(on_hopper(of_hopper(2), size, tree).chunk_size, Bytes(12345));
+}
+
+// Of eight heads two channels carry two.
+TEST(NcclCall, InSwitchesHasFewerChannelsToo) {
+  const auto bytes = [](const Channels& channels) {
+    const Fixed nvls{Algorithm::nvls, std::nullopt, channels};
+    return on_hopper(of_hopper(1), Bytes(1 << 30), nvls).wire.bytes;
+  };
+  EXPECT_NEAR(bytes({.most = 2}), 4 * bytes({}), 1e-9);
+  EXPECT_EQ(bytes({.most = 8}), bytes({}));
+}
+
 TEST(NcclCall, IsNotReducedInSwitchesWhereTheUserSaysSo) {
   const Bytes large(1 << 30);
   Fixed off;
@@ -309,7 +424,128 @@ TEST(NcclCall, IsNotReducedInSwitchesWhereTheUserSaysSo) {
   const Fixed nvls{Algorithm::nvls, std::nullopt};
   EXPECT_EQ(on_hopper(of_hopper(1), Bytes(1 << 12), nvls).choice.algorithm, Algorithm::nvls);
   EXPECT_EQ(call_on(switched(1), large, nvls).choice.algorithm, Algorithm::ring);  // not to be had
-  EXPECT_EQ(on_hopper(of_hopper(1), large, nvls, Collective::all_gather).algorithm, "ring");
+  EXPECT_EQ(on_hopper(of_hopper(1), large, nvls, Collective::all_gather).algorithm, "nvls");
+  EXPECT_EQ(on_hopper(of_hopper(2), large, nvls, Collective::all_gather).algorithm, "ring");
+  EXPECT_EQ(on_hopper(of_hopper(1), large, nvls, Collective::broadcast).algorithm, "chain");
+}
+
+// Of eight H100 NCCL counts on 8 x 41.2 x 0.85 x 7 / 8 x 7 / 8 GB/s of bus bandwidth and 25 us,
+// 8 / 7 of it for a buffer; a ring has 370.8 of bus bandwidth, and 10.8 us with LL. Of 64 GPUs of a
+// rack a ring's 63 hops take 44 us, and 223 with Simple: more than its bandwidth gains below some
+// 200 MiB.
+TEST(NcclCall, ScattersAndGathersInSwitchesWhereHopsCostMore) {
+  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather}) {
+    EXPECT_EQ(on_hopper(of_hopper(1), Bytes(4 << 20), {}, collective).algorithm, "ring");
+    Cluster rack = of_hopper(1);
+    rack.gpus_per_node = 64;
+    rack.network.nics_per_node = 64;
+    EXPECT_EQ(on_hopper(rack, Bytes(4096), {}, collective).algorithm, "nvls");
+    EXPECT_EQ(on_hopper(rack, Bytes(16 << 20), {}, collective).algorithm, "nvls");
+    EXPECT_EQ(on_hopper(rack, Bytes(1 << 30), {}, collective).algorithm, "ring");
+    const Call call =
+        on_hopper(of_hopper(1), Bytes(1 << 26), {Algorithm::nvls, std::nullopt}, collective);
+    const double links = collective == Collective::all_gather ? 370.8 * 8 / 7 : 370.8;
+    const double bus = 370.8 * 8 / 9 * 0.85 * 7 / 8 * 7 / 8;
+    EXPECT_NEAR(call.wire.bytes, links / (bus * 8 / 7), 1e-9);
+    const double in_plan = SwitchRounds::of_nvls(collective, of_hopper(1))
+                               .time_of(1 << 26, static_cast<double>(call.chunk_size.value()))
+                               .value();
+    const double bandwidth = Tuning(group_of(of_hopper(1), release, 9.0))
+                                 .cost(Collective::all_gather, Algorithm::ring, Protocol::simple)
+                                 .bandwidth.value();
+    const double ramp = usual_ramp.value();
+    const double above = std::cbrt(ramp * ramp * (1 << 26) / bandwidth);
+    EXPECT_NEAR(call.wire.start.value() - above + in_plan * call.wire.bytes,
+                25e-6 + (1 << 26) / (bus * 8 / 7 * 1e9), 1e-9);
+  }
+}
+
+Cluster that_adds(std::uint32_t nodes) {
+  Cluster cluster = switched(nodes);
+  cluster.network.sharp = true;
+  return cluster;
+}
+
+// On the switches of A100, which do not reduce: NCCL counts on rings' 16 channels of 12 GB/s for
+// two nodes, a factor of 0.75 for eight GPUs of 16 channels, and half of that for a buffer: 128
+// GB/s of links that let 8 / 14 of 240 through; a ring has 192 x 16 / 30, a tree at most 16 x 23.6.
+TEST(NcclCall, IsAddedByTheNetworkWhereThatIsFaster) {
+  const Bytes large(1 << 28);
+  EXPECT_EQ(group_of(that_adds(1), release, 8.0).collnet.channels, 0U);
+  EXPECT_EQ(group_of(switched(4), release, 8.0).collnet.channels, 0U);
+  EXPECT_EQ(group_of(that_adds(4), release, 8.0).collnet.channels, 16U);
+  Cluster pcie = that_adds(4);
+  pcie.intra_node.kind = IntraNodeKind::pcie;
+  EXPECT_EQ(group_of(pcie, release, 8.0).collnet.channels, 0U);
+  const Call call = call_on(that_adds(16), large);
+  EXPECT_EQ(call.choice.algorithm, Algorithm::collnet_direct);
+  EXPECT_EQ(call.algorithm, "collnet_direct");
+  EXPECT_TRUE(call.wire.has_no_hops);
+  const double links = 240 * 8 / 14.0;
+  EXPECT_NEAR(call.wire.bytes, links / (192 / 0.75 / 2), 1e-9);
+  const Call chain = call_on(that_adds(16), large, {Algorithm::collnet_chain, std::nullopt});
+  EXPECT_EQ(chain.algorithm, "collnet_chain");
+  EXPECT_EQ(chain.choice.protocol, Protocol::simple);
+  EXPECT_EQ(call_on(that_adds(16), large, {}, Collective::all_gather).algorithm, "ring");
+  EXPECT_EQ(call_on(switched(16), large, {Algorithm::collnet_chain, std::nullopt}).algorithm,
+            call_on(switched(16), large).algorithm);  // not to be had
+  // One GPU a node needs no NVSwitch for chains.
+  Cluster lone_nodes = lone(16);
+  lone_nodes.network.sharp = true;
+  lone_nodes.intra_node.kind = IntraNodeKind::pcie;
+  EXPECT_EQ(call_on(lone_nodes, Bytes(1 << 20)).algorithm, "collnet_chain");
+  EXPECT_EQ(call_on(lone_nodes, large, {Algorithm::collnet_direct, std::nullopt}).algorithm,
+            call_on(lone_nodes, large).algorithm);
+}
+
+// Alone a call takes NCCL's latency and bandwidth, as one of NVLS does.
+TEST(NcclCall, ThroughTheNetworkHasItsLatency) {
+  const Cluster cluster = that_adds(4);
+  const Tuning tuning(group_of(cluster, release, 8.0));
+  for (const auto& [algorithm, rounds] :
+       {std::pair{Algorithm::collnet_direct, SwitchRounds::of_collnet_direct(cluster)},
+        {Algorithm::collnet_chain, SwitchRounds::of_collnet_chain(cluster)}}) {
+    const Cost cost = tuning.cost(Collective::all_reduce, algorithm, Protocol::simple);
+    for (const std::uint64_t size : {10'000U, 1'000'000U, 100'000'000U}) {
+      const Call call = call_on(cluster, Bytes(size), {algorithm, std::nullopt});
+      const auto bytes = static_cast<double>(size);
+      const double in_plan =
+          rounds.time_of(bytes, static_cast<double>(call.chunk_size.value())).value();
+      const double above = ramp_of(cluster, Bytes(size), 8.0);
+      EXPECT_NEAR(
+          call.wire.start.value() - above + in_plan * call.wire.bytes,
+          cost.latency.value() + bytes / std::min(cost.bandwidth, rounds.bandwidth()).value(), 1e-9)
+          << to_text(algorithm) << ", " << size;
+    }
+  }
+}
+
+// With one GPU a node: 8 us, 4 for each doubling and 2.8 for each of 64 ranks, where a ring with LL
+// has 6.6 us and 63 hops of 5.
+TEST(NcclCall, GathersSmallBuffersOfManyNodesAlongTrees) {
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    EXPECT_EQ(call_on(lone(64), Bytes(1 << 16), {}, collective).algorithm, "pat");
+    EXPECT_EQ(call_on(lone(64), Bytes(1 << 30), {}, collective).algorithm, "ring");
+    EXPECT_EQ(call_on(switched(8), Bytes(1 << 16), {}, collective).algorithm, "ring");
+    const Chooser older(lone(64), {22}, 8.0, {});
+    EXPECT_EQ(older.choose(collective, Bytes(1 << 16)).algorithm, "ring");
+  }
+  EXPECT_EQ(call_on(lone(64), Bytes(1 << 16), {}, Collective::broadcast).algorithm, "chain");
+}
+
+// NCCL counts on 75 % of the bus for the whole buffer, of which 63 of 64 parts cross the links.
+TEST(NcclCall, AlongTreesOfAllRanksHasTheirLatency) {
+  const Bytes size(1 << 20);
+  const Fixed pat{Algorithm::pat, std::nullopt};
+  const Call call = call_on(lone(64), size, pat, Collective::all_gather);
+  EXPECT_EQ(call.choice.protocol, Protocol::simple);
+  const double ramp = std::cbrt(58e-6 * 58e-6 * (1 << 20) / (24e9 * 64 / 63));
+  EXPECT_NEAR(call.wire.start.value(), 8e-6 + 64 * 2.8e-6 + ramp, 1e-12);
+  EXPECT_EQ(call.wire.remote_hop, Seconds(0));
+  EXPECT_NEAR(call.wire.bytes, 64.0 / 63 / 0.75, 1e-12);
+  EXPECT_EQ(call_on(lone(64), Bytes(1 << 30), pat, Collective::all_gather).algorithm, "pat");
+  EXPECT_EQ(call_on(lone(64), size, pat).algorithm, call_on(lone(64), size).algorithm);
+  EXPECT_EQ(call_on(switched(8), size, pat, Collective::all_gather).algorithm, "ring");
 }
 
 // On PCIe LL128 is not taken for safe, unless the user asks for it.

@@ -93,6 +93,18 @@ TEST(FinishTimes, OfHalvingAndDoublingAreTwiceTheBufferAndTwoLog2Latencies) {
   }
 }
 
+// As many latencies as there are distances, whatever the number of chunks that go at each: these
+// follow one another, p-1 in all.
+TEST(FinishTimes, OfPatAreLog2LatenciesAndAllChunksButOne) {
+  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather}) {
+    for (const std::uint32_t p : {2U, 3U, 8U, 13U, 32U}) {
+      expect_all(
+          finish_of(plan_of(collective, "pat", p, 1000 * p), topology::flat_cluster(p, latency)),
+          1.0 * std::bit_width(p - 1) * latency + wire_time(1000.0 * (p - 1)));
+    }
+  }
+}
+
 // Three ranks: rank 0 hands its buffer of n to rank 1 (L + n), then ranks 1 and 2 exchange halves
 // twice (2 L + n), then rank 1 hands it back (L + n), when rank 2 is already done.
 TEST(FinishTimes, OfHalvingAndDoublingWaitForThePairsOfAnUnevenRankCount) {

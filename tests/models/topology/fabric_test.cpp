@@ -98,6 +98,29 @@ TEST(Fabric, LeadsPairsOfAMeshWithoutALaneOverTheirHosts) {
   EXPECT_FALSE(share(out_links(fabric, 0, 1), out_links(fabric, 0, 5)));
 }
 
+// Numbered behind the nodes' switches: 8 ranks, 2 nodes. Half of a message's time away, over a fat
+// tree half of that between its leaves, and never on an uplink.
+TEST(Fabric, HasTheNetworksSwitchesBehindAllNics) {
+  Cluster cluster = cluster_of(IntraNodeKind::nvswitch);
+  for (const Seconds core : {Seconds(0), Seconds(4e-6)}) {
+    if (core > Seconds(0)) cluster.network.fat_tree = FatTree{1, 4.0, core};
+    const Fabric fabric(cluster);
+    for (const std::uint32_t rank : {0U, 3U, 6U}) {
+      EXPECT_EQ(bandwidths(fabric, out_links(fabric, rank, 10)), list({nic_bandwidth}));
+      EXPECT_EQ(bandwidths(fabric, in_links(fabric, 10, rank)), list({nic_bandwidth}));
+      EXPECT_EQ(fabric.path(Rank(rank), Rank(10)).timing.latency, (network_latency + core) * 0.5);
+      EXPECT_TRUE(in_links(fabric, rank, 10).empty());
+    }
+    EXPECT_EQ(out_links(fabric, 0, 10), out_links(fabric, 1, 10));  // one NIC
+    Wire wire;
+    wire.remote_hop = Seconds(2e-6);
+    wire.local_hop = Seconds(1);
+    EXPECT_EQ(fabric.path(Rank(0), Rank(10), wire).timing.latency,
+              (network_latency + core) * 0.5 + Seconds(1e-6));
+    EXPECT_FALSE(fabric.reduction_at(Rank(10)));
+  }
+}
+
 // Local rank l uses NIC l*2/4: ranks 0 and 1 the first, 2 and 3 the second.
 TEST(Fabric, SharesANicAmongTheGpusThatUseIt) {
   const Fabric fabric(cluster_of(IntraNodeKind::nvswitch));
@@ -225,7 +248,8 @@ TEST(FabricDeathTest, BreaksItsContractForPathsThatAreNone) {
   EXPECT_DEATH((void)fabric.path(Rank(1), Rank(1)), "contract broken");
   EXPECT_DEATH((void)fabric.path(Rank(0), Rank(9)), "contract broken");   // node 1's switch
   EXPECT_DEATH((void)fabric.path(Rank(8), Rank(9)), "contract broken");   // two switches
-  EXPECT_DEATH((void)fabric.path(Rank(0), Rank(10)), "contract broken");  // nothing
+  EXPECT_DEATH((void)fabric.path(Rank(8), Rank(10)), "contract broken");  // with the network's
+  EXPECT_DEATH((void)fabric.path(Rank(0), Rank(11)), "contract broken");  // nothing
   const Fabric pcie(cluster_of(IntraNodeKind::pcie));
   EXPECT_DEATH((void)pcie.path(Rank(0), Rank(8)), "contract broken");
 }

@@ -71,7 +71,9 @@ TEST(CallPlan, OfGroupsIsThePlanOfOneAtAllPlaces) {
       const auto plan = Planner(cluster).plan_of(call);
       const auto sent = elements_sent(plan);
       ASSERT_EQ(sent.size(), plan.endpoints().value()) << row.name;
-      EXPECT_EQ(plan.switches, has_switches(cluster, call) ? 2 : 0) << row.name;
+      const bool has_switches = reduces_in(cluster, call) == collectives::Reduces::switches;
+      EXPECT_EQ(plan.switches, has_switches ? 2 : 0) << row.name;
+      EXPECT_FALSE(plan.has_network_switch) << row.name;
       for (std::uint32_t node = 0; node < plan.switches; ++node) {
         EXPECT_EQ(sent[8 + node], alone.back()) << row.name;
       }

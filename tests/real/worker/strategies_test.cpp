@@ -155,5 +155,27 @@ TEST(Strategies, ServersThatCannotBeRunAreRefusedInALine) {
             "a backend's own collectives have no servers; set real.mode: plan");
 }
 
+// An engine's too.
+TEST(Strategies, PlansThatSwitchesSumAreRefusedInALine) {
+  for (const auto* strategy : {&training::ddp_strategy, &training::horovod_strategy}) {
+    training::Told told{{}, {}, 3};
+    told.purpose = training::Purpose::measurement;
+    ResolvedPoint point = point_of(*strategy, training::two_layers(), told);
+    point.measure = MeasureSettings{CollectiveMode::plan, 2, 3};
+    for (training::Operation& operation : point.program.operations) {
+      if (auto* call = call_of(operation)) call->how = training::SimulatedCall{"nvls"};
+    }
+    std::string refusal;
+    try {
+      (void)measured_on_threads(point, told.ranks);
+    } catch (const std::runtime_error& error) {
+      refusal = error.what();
+    }
+    EXPECT_EQ(refusal,
+              "plans whose sums switches make are for predictions; set real.mode: native, or "
+              "another collective.algorithm");
+  }
+}
+
 }  // namespace
 }  // namespace paceline::test

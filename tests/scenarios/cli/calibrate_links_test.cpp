@@ -75,6 +75,24 @@ TEST_F(CalibrateLinks, IsNotNeededByCallsThatLogsTell) {
   EXPECT_EQ(run.out.find("calibrated: network"), std::string::npos) << run.out;
 }
 
+// Of calls that logs tell no plan is made; what they do not tell needs the switches that it names.
+TEST_F(CalibrateLinks, LeavesPlansOfSwitchesToClustersThatHaveThem) {
+  folder_.write("s.yaml", small_scenario);
+  const std::vector<std::string> by_switches{
+      "run",   "s.yaml",
+      "--set", "cluster.calibration=links.yaml",
+      "--set", "cluster.gpus_per_node=2",
+      "--set", "cluster.intra_node={kind: pcie, bandwidth: 10GBps}",
+      "--set", "collective={library: plan, algorithm: nvls}"};
+  const std::string logs = std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/";
+  ASSERT_EQ(calibrate({logs + "rtx3090-2node.csv"}).exit_code, 0);
+  const Ended known = paceline(by_switches, folder_.path());
+  EXPECT_EQ(known.exit_code, 0) << known.err;
+  ASSERT_EQ(calibrate({fixtures + "table.csv"}).exit_code, 0);
+  expect_refused(paceline(by_switches, folder_.path()),
+                 "paceline: collective.algorithm: \"nvls\" is for nodes on NVSwitch; name another");
+}
+
 TEST_F(CalibrateLinks, SkipsRowsThatCannotBeWithTheirLine) {
   const Ended ended = calibrate({fixtures + "imb_ping_pong.txt", "--between", "gpus"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;

@@ -98,16 +98,29 @@ TEST(Measure, PredictsNothing) {
 TEST(Measure, RefusesPlansThatSwitchesSum) {
   const Folder folder;
   folder.write("scenario.yaml", two_ranks);
-  const Ended ended = paceline(
-      {"measure", "scenario.yaml", "--set", "cluster.nodes=1", "--set", "cluster.gpus_per_node=2",
-       "--set", "cluster.intra_node={kind: nvswitch, bandwidth: 100GBps}", "--set",
-       "collective.algorithm=nvls", "--set", "gpus=[2]"},
-      folder.path());
-  EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_EQ(ended.err,
-            "paceline: collective.algorithm: switches make the sums of some plans, which only NCCL "
-            "itself can have them do; set real.mode: native, another algorithm, or "
-            "collective.nvls: false\n");
+  const auto refused = [&](std::vector<std::string> settings) {
+    std::vector<std::string> all{"measure", "scenario.yaml"};
+    settings.insert(settings.end(), {"cluster.nodes=1", "gpus=[4]", "cluster.gpus_per_node=4",
+                                     "cluster.intra_node={kind: nvswitch, bandwidth: 100GBps}"});
+    for (const std::string& setting : settings) all.insert(all.end(), {"--set", setting});
+    const Ended ended = paceline(all, folder.path());
+    EXPECT_EQ(ended.exit_code, 2);
+    return ended.err;
+  };
+  const std::string what =
+      ": switches make the sums of some plans, which only NCCL itself can have them do; ";
+  EXPECT_EQ(refused({"collective.algorithm=nvls"}),
+            "paceline: collective.algorithm" + what + "name another, or set real.mode: native\n");
+  const std::vector<std::string> of_nccl{"collective.library=nccl",
+                                         "workload.device=h100-sxm5-80gb",
+                                         "workload.layers=[{name: a, forward: 1ms, backward: 1ms, "
+                                         "parameters: [100000000]}]"};
+  EXPECT_EQ(refused(of_nccl),
+            "paceline: collective.nvls" + what + "set it to false, or real.mode: native\n");
+  auto named = of_nccl;
+  named.emplace_back("collective.algorithm=nvls");
+  EXPECT_EQ(refused(named),
+            "paceline: collective.algorithm" + what + "name another, or set real.mode: native\n");
 }
 
 TEST(Measure, HasShortFormsOfSettings) {

@@ -164,7 +164,7 @@ TEST(Replay, FoldsManyCallsOrSimulatesThemAloneWhereTheyAreTooManyToFollow) {
     return step_ms(points.at(0)) - 400 * (1 + spreads * 0.032);
   };
   const double on_512 = step_on(512, 3.04, "transfers that share links are taken to stay in step"),
-               on_1024 = step_on(1024, 3.25, "too many ranks of double trees to follow");
+               on_1024 = step_on(1024, 3.25, "too many ranks of trees over nodes to follow");
   EXPECT_GT(on_512, 400 * 0.27);
   EXPECT_GT(on_1024, on_512);
   EXPECT_LT(on_1024, 400 * 0.4);

@@ -117,6 +117,14 @@ TEST(ExplainCluster, ShowsWhatMessagesAndReductionsCost) {
   EXPECT_NE(text.find("GPU 1: other node, 5us, 1.241GBps alone"), std::string::npos) << text;
 }
 
+TEST(ExplainCluster, SaysThatTheNetworkAdds) {
+  const std::string text = explained(
+      "  nodes: 2\n  gpus_per_node: 1\n"
+      "  network: {bandwidth: 100Gbps, latency: 5us, sharp: true}\n");
+  EXPECT_NE(text.find("between nodes: 1 NIC a node into one switch that adds\n"), std::string::npos)
+      << text;
+}
+
 // Nodes 0 and 1 fill the first leaf, so that the server is on a second.
 TEST(ExplainCluster, ShowsServers) {
   topology::Cluster cluster;

@@ -74,6 +74,52 @@ TEST(LibraryCalls, NameWhatSwitchesReduce) {
   EXPECT_EQ(without.plan(call), "Simple");
 }
 
+// A call takes NCCL's time whatever its chunks are: what they take before the first and behind the
+// last is no part of the time before it.
+TEST(LibraryCalls, OfSwitchesTakeNcclsTimeWithChunksThatAreNamed) {
+  const auto start_of = [](const char* chunk) {
+    const Scenario scenario = scenario_of({{"cluster.preset", "dgx-h100"},
+                                           {"workload.device", "h100-sxm5-80gb"},
+                                           {"gpus", "8"},
+                                           {"collective.algorithm", "nvls"},
+                                           {"collective.chunk_size", chunk}});
+    LibraryCalls library(scenario);
+    CollectiveCall call = call_of(Collective::all_reduce, 1 << 26);
+    (void)library.plan(call);
+    return std::pair(call.simulated()->options.chunk_size, call.simulated()->wire.start);
+  };
+  const auto [automatic, start] = start_of("auto");
+  const auto [small, later_start] = start_of("32KiB");
+  const auto [large, no_start] = start_of("8MiB");
+  EXPECT_EQ(automatic, Bytes(256 << 10));
+  EXPECT_EQ(small, Bytes(32 << 10));
+  EXPECT_EQ(large, Bytes(8 << 20));
+  EXPECT_GT(later_start, start);
+  EXPECT_LT(no_start, start);
+}
+
+// A network that adds is one that the scenario says so of; without, rings stand in for what it
+// names.
+TEST(LibraryCalls, AreAddedByANetworkThatAdds) {
+  for (const bool adds : {false, true}) {
+    const Scenario scenario = scenario_of({{"collective.algorithm", "collnet_chain"},
+                                           {"cluster.network.sharp", adds ? "true" : "false"}});
+    LibraryCalls library(scenario);
+    CollectiveCall call = call_of(Collective::all_reduce, 1 << 26);
+    EXPECT_EQ(library.plan(call), adds ? "Simple" : library.plan(call));
+    EXPECT_EQ(algorithm_of(call) == "collnet_chain", adds);
+    const auto sentences = library.assumptions().sentences();
+    EXPECT_EQ(std::ranges::count(sentences,
+                                 "nccl: CollNetChain is not to be had for some calls; what is "
+                                 "stands in"),
+              adds ? 0 : 1);
+    EXPECT_EQ(std::ranges::count(sentences,
+                                 "nccl: channels as the cluster suggests; CollNet for all-reduces, "
+                                 "but not NVLS's over nodes"),
+              adds ? 1 : 0);
+  }
+}
+
 // NCCL gets the same bandwidth from more channels, but each may carry only so much.
 TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
   const auto bytes_of = [](const char* channels) {
@@ -90,6 +136,57 @@ TEST(LibraryCalls, ShareTheBandwidthAmongTheChannelsThatAreNamed) {
   EXPECT_NEAR(bytes_of("8"), 8 * 24 / (8 * 17.8), 1e-9);
   // One channel is one NIC's, and no wider for being alone.
   EXPECT_NEAR(bytes_of("1"), 24 / 17.8, 1e-9);
+}
+
+// Two of eight rings, each by a NIC of 24 GB/s, of which a channel carries 20.
+TEST(LibraryCalls, HaveNoMoreRingsThanNcclHasChannels) {
+  const Scenario scenario = scenario_of({{"collective.max_ctas", "2"},
+                                         {"collective.algorithm", "ring"},
+                                         {"collective.protocol", "simple"}});
+  LibraryCalls library(scenario);
+  CollectiveCall call = call_of(Collective::all_reduce, 1 << 26);
+  (void)library.plan(call);
+  EXPECT_EQ(call.simulated()->options.channels, 2U);
+  EXPECT_NEAR(call.simulated()->wire.bytes, 24.0 / 20, 1e-9);
+}
+
+// One GPU a node.
+Scenario scenario_with_pat(const char* library) {
+  return scenario_of({{"cluster.gpus_per_node", "1"},
+                      {"cluster.network.nics_per_node", "1"},
+                      {"collective.library", library},
+                      {"collective.algorithm", "pat"}});
+}
+
+TEST(LibraryCalls, OfPatAreGathersAndScattersOfChunks) {
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    CollectiveCall call = call_of(collective, 1 << 30);
+    const Scenario by_nccl = scenario_with_pat("nccl"), as_it_is = scenario_with_pat("plan");
+    LibraryCalls nccl(by_nccl), plan(as_it_is);
+    EXPECT_EQ(nccl.plan(call), "Simple");
+    EXPECT_EQ(algorithm_of(call), "pat");
+    EXPECT_GT(call.simulated()->wire.bytes, 1);
+    EXPECT_EQ(plan.plan(call), "");
+    EXPECT_EQ(algorithm_of(call), "pat");
+    EXPECT_EQ(call.simulated()->wire, topology::Wire{});
+  }
+}
+
+// Sums are NCCL's own choice, and no stand-in; a release without PAT has rings in its place.
+TEST(LibraryCalls, OfPatAreNoOthers) {
+  Scenario scenario = scenario_with_pat("nccl");
+  LibraryCalls library(scenario);
+  CollectiveCall sum = call_of(Collective::all_reduce, 1 << 20);
+  EXPECT_NE(library.plan(sum), "");
+  EXPECT_NE(algorithm_of(sum), "pat");
+  EXPECT_EQ(library.assumptions().sentences().size(), 2U);
+  scenario.collective.nccl_minor = 22;
+  LibraryCalls older(scenario);
+  CollectiveCall gather = call_of(Collective::all_gather, 1 << 30);
+  EXPECT_EQ(older.plan(gather), "Simple");
+  EXPECT_EQ(algorithm_of(gather), "ring");
+  EXPECT_EQ(older.assumptions().sentences()[0],
+            "nccl: PAT is not to be had for some calls; what is stands in");
 }
 
 // What NCCL does not choose has no protocol, and neither have its groups of sends and receives.

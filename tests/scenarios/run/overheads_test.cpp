@@ -142,6 +142,14 @@ TEST(Channels, AreThoseThatTheUserFixed) {
   EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}, {"collective.channels", "4"}}), 4);
 }
 
+// Of the 24 of a node the first, or copies up to the least.
+TEST(Channels, AreWithinTheLimitsThatTheUserSets) {
+  EXPECT_EQ(nccl_channels({of_a100, {"collective.max_ctas", "4"}}), 4);
+  EXPECT_EQ(nccl_channels({of_a100, {"collective.min_ctas", "4"}}), 24);
+  EXPECT_EQ(nccl_channels({of_a100, {"collective.min_ctas", "32"}}), 32);
+  EXPECT_EQ(nccl_channels({of_a100, {"gpus", "16"}, {"collective.min_ctas", "24"}}), 24);
+}
+
 TEST(Channels, AreNcclsAlone) {
   for (const char* library : {"gloo", "mpi", "plan"}) {
     EXPECT_EQ(nccl_channels({of_a100, {"collective.library", library}}), 0) << library;

@@ -1,0 +1,133 @@
+#include "models/cost/switch_rounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/collectives/node_tree.h"
+#include "models/contract.h"
+
+namespace paceline::cost {
+
+using collectives::Collective;
+
+namespace {
+
+// With as many heads on each NIC as share it.
+double seconds_per_remote_byte(const topology::Cluster& cluster) {
+  const double gpus = cluster.gpus_per_node;
+  return std::ceil(gpus / cluster.network.nics_per_node) /
+         cluster.network.usable_bandwidth().value();
+}
+
+}  // namespace
+
+SwitchRounds::SwitchRounds(double channels, std::int64_t filling, std::vector<Way> ways)
+    : channels_(channels), filling_(filling), ways_(std::move(ways)) {
+  std::ranges::sort(ways_);
+  ways_.erase(std::unique(ways_.begin(), ways_.end()), ways_.end());
+}
+
+SwitchRounds SwitchRounds::of_nvls(Collective collective, const topology::Cluster& cluster) {
+  PACELINE_EXPECTS(cluster.gpus_per_node > 1);
+  PACELINE_EXPECTS(cluster.intra_node.kind == topology::IntraNodeKind::nvswitch);
+  if (collective == Collective::all_reduce) return of_all_reduce(cluster);
+  PACELINE_EXPECTS(cluster.nodes == 1);
+  const double gpus = cluster.gpus_per_node, byte = 1 / cluster.intra_node.bandwidth.value();
+  if (collective == Collective::reduce_scatter) {
+    return {gpus, 1, {{byte, {{0, gpus}}}, {byte, {{1, 1}}}}};
+  }
+  PACELINE_EXPECTS(collective == Collective::all_gather);
+  return {gpus, 1, {{byte, {{0, 1}}}, {byte, {{1, gpus - 1}}}}};
+}
+
+// Of each node a GPU's link towards the switch and from it, and a NIC to the network and from it,
+// over both trees.
+SwitchRounds SwitchRounds::of_all_reduce(const topology::Cluster& cluster) {
+  const double gpus = cluster.gpus_per_node;
+  const double local = 1 / cluster.intra_node.bandwidth.value();
+  const double remote = cluster.nodes == 1 ? 0 : seconds_per_remote_byte(cluster);
+  const std::uint32_t trees = cluster.nodes == 1 ? 1 : 2;
+  const collectives::BinaryTree shape{cluster.nodes};
+  const std::int64_t deepest = shape.deepest();
+  std::vector<Way> ways;
+  for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
+    Way to_switch{local, {}}, from_switch{local, {}}, to_network{remote, {}},
+        from_network{remote, {}};
+    for (std::uint32_t t = 0; t < trees; ++t) {
+      const collectives::NodeTree tree{shape, t == 1};
+      const std::int64_t depth = tree.depth(node), up = 2 + deepest - depth,
+                         down = 2 + deepest + depth;
+      const double parents = tree.parent(node) ? 1 : 0;
+      const auto children = static_cast<double>(tree.children(node).size());
+      to_switch.crossings.insert(to_switch.crossings.end(), {{0, gpus}, {down, 1}});
+      from_switch.crossings.insert(from_switch.crossings.end(), {{1, 1}, {down + 1, gpus - 1}});
+      to_network.crossings.insert(to_network.crossings.end(), {{up, parents}, {down, children}});
+      from_network.crossings.insert(from_network.crossings.end(),
+                                    {{up - 1, children}, {down - 1, parents}});
+    }
+    ways.insert(ways.end(), {to_switch, from_switch, to_network, from_network});
+  }
+  return {gpus * trees, 3 + 2 * deepest, std::move(ways)};
+}
+
+// Both ways of a GPU's link carry the same.
+SwitchRounds SwitchRounds::of_collnet_direct(const topology::Cluster& cluster) {
+  PACELINE_EXPECTS(cluster.nodes > 1);
+  const double gpus = cluster.gpus_per_node, remote = seconds_per_remote_byte(cluster);
+  if (cluster.gpus_per_node == 1) return {1, 1, {{remote, {{0, 1}}}, {remote, {{1, 1}}}}};
+  PACELINE_EXPECTS(cluster.intra_node.kind == topology::IntraNodeKind::nvswitch);
+  const Way local{1 / cluster.intra_node.bandwidth.value(), {{0, gpus - 1}, {3, gpus - 1}}};
+  return {gpus, 3, {local, {remote, {{1, 1}}}, {remote, {{2, 1}}}}};
+}
+
+// A GPU has every place of a line in one of the channels.
+SwitchRounds SwitchRounds::of_collnet_chain(const topology::Cluster& cluster) {
+  PACELINE_EXPECTS(cluster.nodes > 1);
+  const std::int64_t length = cluster.gpus_per_node;
+  const double remote = seconds_per_remote_byte(cluster);
+  std::vector<Way> ways{{remote, {{length - 1, 1}}}, {remote, {{length, 1}}}};
+  if (length > 1) {
+    PACELINE_EXPECTS(cluster.intra_node.kind == topology::IntraNodeKind::nvswitch);
+    Way local{1 / cluster.intra_node.bandwidth.value(), {}};
+    for (std::int64_t i = 0; i + 1 < length; ++i) {
+      local.crossings.push_back({i, 1});
+      local.crossings.push_back({length + 1 + i, 1});
+    }
+    ways.push_back(std::move(local));
+  }
+  return {static_cast<double>(length), 2 * length - 1, std::move(ways)};
+}
+
+// Each way of a link by itself.
+double SwitchRounds::seconds_per_byte(std::int64_t round, std::int64_t chunks) const {
+  double longest = 0;
+  for (const Way& way : ways_) {
+    double crossing = 0;
+    for (const auto& [later, of_each] : way.crossings) {
+      if (round >= later && round - later < chunks) crossing += of_each;
+    }
+    longest = std::max(longest, crossing * way.seconds_per_byte);
+  }
+  return longest;
+}
+
+BytesPerSecond SwitchRounds::bandwidth() const {
+  return BytesPerSecond(channels_ / seconds_per_byte(filling_, filling_ + 1));
+}
+
+Seconds SwitchRounds::time_of(double size, double chunk) const {
+  const double part = size / channels_;
+  const auto chunks = static_cast<std::int64_t>(std::max(1.0, std::ceil(part / chunk)));
+  // With more chunks there are more rounds in which every step has one.
+  const std::int64_t followed = std::min(chunks, filling_ + 1);
+  double seconds = 0;
+  for (std::int64_t round = 0; round < followed + filling_; ++round) {
+    seconds += seconds_per_byte(round, followed);
+  }
+  const auto more = static_cast<double>(chunks - followed);
+  if (more > 0) seconds += more * seconds_per_byte(filling_, followed);
+  return Seconds(seconds * part / static_cast<double>(chunks));
+}
+
+}  // namespace paceline::cost

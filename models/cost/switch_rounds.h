@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "models/topology/cluster.h"
+
+namespace paceline::cost {
+
+// How long the rounds of a plan through switches last on links that nothing else uses, without
+// latency, when all channels are in step: each as long as the link does that has the most to carry
+// in it. In the first and the last rounds some have less or nothing.
+class SwitchRounds {
+ public:
+  // Of collectives/nvls.h: an all-reduce, or in one node a reduce-scatter or an all-gather.
+  // Precondition: nodes of several GPUs on NVSwitch.
+  [[nodiscard]] static SwitchRounds of_nvls(collectives::Collective collective,
+                                            const topology::Cluster& cluster);
+  // Of collectives/collnet.h, with heads that send directly or along chains. Precondition: several
+  // nodes, of one GPU or on NVSwitch.
+  [[nodiscard]] static SwitchRounds of_collnet_direct(const topology::Cluster& cluster);
+  [[nodiscard]] static SwitchRounds of_collnet_chain(const topology::Cluster& cluster);
+
+  // What passes the links when all rounds are like those of a long call.
+  [[nodiscard]] BytesPerSecond bandwidth() const;
+  // Of a buffer of that size whose parts are cut in chunks of at most `chunk`.
+  [[nodiscard]] Seconds time_of(double size, double chunk) const;
+
+ private:
+  // What chunk k has cross one way of a link in round k + `later`.
+  struct Crossing {
+    std::int64_t later;
+    double chunks;
+    friend auto operator<=>(const Crossing&, const Crossing&) = default;
+  };
+  struct Way {
+    double seconds_per_byte;
+    std::vector<Crossing> crossings;
+    friend auto operator<=>(const Way&, const Way&) = default;
+  };
+
+  SwitchRounds(double channels, std::int64_t filling, std::vector<Way> ways);
+  [[nodiscard]] static SwitchRounds of_all_reduce(const topology::Cluster& cluster);
+  // Of a byte a chunk, in round number `round` of a pipeline of that many chunks.
+  [[nodiscard]] double seconds_per_byte(std::int64_t round, std::int64_t chunks) const;
+
+  double channels_;
+  std::int64_t filling_;   // rounds that a chunk takes behind its first
+  std::vector<Way> ways_;  // those that differ
+};
+
+}  // namespace paceline::cost

@@ -1,0 +1,89 @@
+#include "models/cost/switch_rounds.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::cost {
+namespace {
+
+using collectives::Collective;
+
+topology::Cluster switched(std::uint32_t nodes, std::uint32_t gpus, double local, double remote) {
+  topology::Cluster cluster;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = cluster.network.nics_per_node = gpus;
+  cluster.intra_node.bandwidth = BytesPerSecond(local);
+  cluster.network.bandwidth = BytesPerSecond(remote);
+  return cluster;
+}
+
+SwitchRounds of_nvls(Collective collective, const topology::Cluster& cluster) {
+  return SwitchRounds::of_nvls(collective, cluster);
+}
+
+// Of four GPUs a link carries five chunks a round, four of them shares of the buffer.
+TEST(SwitchRounds, LetFourFifthsOfALinkThroughANodeOfFour) {
+  EXPECT_DOUBLE_EQ(of_nvls(Collective::all_reduce, switched(1, 4, 5e9, 0)).bandwidth().value(),
+                   4e9);
+}
+
+// Six chunks of 1 kB for each of four heads: 4, 4, 5, 5, 5, 5 chunks towards the switch, then 4, 3
+// and 3 from it. One chunk: 4 to the switch, 1 to the head, 1 back, 3 to the others.
+TEST(SwitchRounds, AreShorterWhileAPipelineFillsAndDrains) {
+  const SwitchRounds rounds = of_nvls(Collective::all_reduce, switched(1, 4, 1e9, 0));
+  EXPECT_NEAR(rounds.time_of(4 * 6e3, 1e3).value(), (4 + 4 + 4 * 5 + 4 + 3 + 3) * 1e-6, 1e-15);
+  EXPECT_NEAR(rounds.time_of(4e3, 4e3).value(), (4 + 1 + 1 + 3) * 1e-6, 1e-15);
+  EXPECT_NEAR(rounds.time_of(4 * 1e6, 1e3).value(),
+              rounds.time_of(4 * 9e5, 1e3).value() + 100 * 5 * 1e-6, 1e-12);
+}
+
+// A link of four carries the whole buffer towards the switch where sums are scattered, and three
+// quarters from it where chunks are gathered. Six parts of 1 kB for each of four: 4 of them a
+// round, then a sum; and one, then 3 a round.
+TEST(SwitchRounds, ScatterAndGatherThroughANodesSwitch) {
+  const SwitchRounds scatter = of_nvls(Collective::reduce_scatter, switched(1, 4, 1e9, 0));
+  const SwitchRounds gather = of_nvls(Collective::all_gather, switched(1, 4, 1e9, 0));
+  EXPECT_DOUBLE_EQ(scatter.bandwidth().value(), 1e9);
+  EXPECT_DOUBLE_EQ(gather.bandwidth().value(), 4e9 / 3);
+  EXPECT_NEAR(scatter.time_of(4 * 6e3, 1e3).value(), (6 * 4 + 1) * 1e-6, 1e-15);
+  EXPECT_NEAR(gather.time_of(4 * 6e3, 1e3).value(), (1 + 6 * 3) * 1e-6, 1e-15);
+}
+
+// On NICs a buffer crosses two nodes once each way, of three the one between the others in each of
+// the two trees one and a half times, and of more twice: an inner vertex of one tree has three
+// edges, and one in the other tree. With a NIC for two GPUs they share it.
+TEST(SwitchRounds, CrossNicsAsTreesDo) {
+  const auto bandwidth = [](std::uint32_t nodes) {
+    return of_nvls(Collective::all_reduce, switched(nodes, 4, 1e12, 1e9)).bandwidth().value();
+  };
+  EXPECT_DOUBLE_EQ(bandwidth(2), 4e9);
+  EXPECT_DOUBLE_EQ(bandwidth(3), 4e9 / 1.5);
+  for (const std::uint32_t nodes : {4U, 7U, 8U, 64U, 100U, 512U}) {
+    EXPECT_DOUBLE_EQ(bandwidth(nodes), 2e9) << nodes;
+  }
+  topology::Cluster shared = switched(2, 4, 1e12, 1e9);
+  shared.network.nics_per_node = 2;
+  EXPECT_DOUBLE_EQ(of_nvls(Collective::all_reduce, shared).bandwidth().value(), 2e9);
+}
+
+// Of four GPUs, whose links are as fast as their NICs. Directly a link carries six chunks a round,
+// three to heads and three from one; of six chunks a head 3, 3, 3 while the pipeline fills, 6 for
+// three rounds, 3 while it drains. In lines three up and three down, but none down before a chunk
+// has been up: behind the first 3 chunks up, 1 to the network, 1 back, 3 down.
+TEST(SwitchRounds, CrossTheNetworkOnceWhereItAdds) {
+  const SwitchRounds direct = SwitchRounds::of_collnet_direct(switched(2, 4, 1e9, 1e9));
+  const SwitchRounds chain = SwitchRounds::of_collnet_chain(switched(2, 4, 1e9, 1e9));
+  EXPECT_DOUBLE_EQ(direct.bandwidth().value(), 4e9 / 6);
+  EXPECT_DOUBLE_EQ(chain.bandwidth().value(), 4e9 / 6);
+  EXPECT_NEAR(direct.time_of(4 * 6e3, 1e3).value(), (3 * 3 + 3 * 6 + 3 * 3) * 1e-6, 1e-15);
+  EXPECT_NEAR(chain.time_of(4e3, 4e3).value(), 8 * 1e-6, 1e-15);
+  EXPECT_DOUBLE_EQ(SwitchRounds::of_collnet_direct(switched(8, 4, 1e12, 1e9)).bandwidth().value(),
+                   4e9);
+  for (const auto& lone : {SwitchRounds::of_collnet_direct(switched(8, 1, 1e12, 1e9)),
+                           SwitchRounds::of_collnet_chain(switched(8, 1, 1e12, 1e9))}) {
+    EXPECT_DOUBLE_EQ(lone.bandwidth().value(), 1e9);
+    EXPECT_NEAR(lone.time_of(5e3, 1e3).value(), 6e-6, 1e-15);
+  }
+}
+
+}  // namespace
+}  // namespace paceline::cost
