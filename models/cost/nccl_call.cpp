@@ -249,7 +249,13 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
   PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
   Call call{
-      *choice, collectives::has_root(collective) ? "chain" : "ring", Bytes(0), plan_channels_, {}};
+      .choice = *choice,
+      .algorithm = collectives::has_root(collective) ? "chain" : "ring",
+      .chunk_size = Bytes(0),
+      .channels = plan_channels_,
+      .wire = {},
+      .range = range_of(choice->algorithm),
+  };
   const auto rounds = rounds_.find({collective, choice->algorithm});
   if (rounds == rounds_.end()) {
     call.wire = wire_of(collective, *choice);
@@ -264,6 +270,17 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   }
   if (choice->algorithm == Algorithm::pat) call.algorithm = "pat";
   return call;
+}
+
+RatioRange Chooser::range_of(Algorithm algorithm) const {
+  constexpr RatioRange of_no_log{0.5, 2.0};
+  const bool has_fewer = carried_.group().ring.channels < group().ring.channels;
+  const bool is_unmeasured = algorithm == Algorithm::pat ||
+                             algorithm == Algorithm::collnet_direct ||
+                             algorithm == Algorithm::collnet_chain;
+  if (!has_fewer && !is_unmeasured) return above_plan_.range;
+  return {std::min(above_plan_.range.low, of_no_log.low),
+          std::max(above_plan_.range.high, of_no_log.high)};
 }
 
 // Of all channels that are found: small calls, to which it matters, use few of them anyway.

@@ -91,6 +91,9 @@ struct Call {
   Bytes chunk_size;            // of trees, NVLS and CollNet; else 0
   std::uint32_t channels;      // of the plan; 0: as many as the topology offers
   topology::Wire wire;
+  // Measured over predicted: AbovePlan's, or wider by judgement where no log is at hand: of PAT, of
+  // CollNet, and of fewer channels than NCCL finds.
+  RatioRange range;
 };
 
 // What NCCL runs on a cluster, as far as plans are built: rings, trees, CollNet, NVLS in one node
@@ -136,8 +139,6 @@ class Chooser {
           const Fixed& fixed);
 
   [[nodiscard]] const Group& group() const { return tuning_.group(); }
-  // Of calls' times: measured over predicted.
-  [[nodiscard]] RatioRange range() const { return above_plan_.range; }
   // Precondition: has_algorithms(collective).
   [[nodiscard]] Call choose(collectives::Collective collective, Bytes size) const;
 
@@ -148,6 +149,7 @@ class Chooser {
   void set_through_switches(Call& call, const SwitchRounds& rounds, const Cost& cost,
                             Bytes size) const;
   [[nodiscard]] Seconds ramp_time(collectives::Collective collective, Bytes size) const;
+  [[nodiscard]] RatioRange range_of(Algorithm algorithm) const;
   [[nodiscard]] Bytes tree_chunk(Bytes size, const topology::Wire& wire) const;
 
   Fixed fixed_;

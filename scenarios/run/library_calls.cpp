@@ -93,7 +93,7 @@ std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, Collecti
   simulated.options.channels = made.channels;
   if (made.chunk_size > Bytes(0)) simulated.options.chunk_size = made.chunk_size;
   call.how = std::move(simulated);
-  call.range = chooser.range();
+  call.range = made.range;
   const auto& fixed = scenario_.collective.nccl.algorithm;
   if (fixed && is_for(*fixed, call.collective) && *fixed != made.choice.algorithm) {
     stand_ins_.add({not_to_be_had, "nccl", {std::string(to_text(*fixed))}});

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/executors.h"
@@ -151,21 +152,28 @@ TEST(Switches, AreFoldedAsFlowsWhateverTheShape) {
   }
 }
 
+// Two calls on one stream, and another beside them, after compute of a millisecond.
+ResolvedPoint calls_at_a_time(const training::CollectiveCall& first,
+                              const training::CollectiveCall& second,
+                              const training::CollectiveCall& beside) {
+  ResolvedPoint point;
+  training::StepProgram& program = point.program;
+  const auto compute = program.add_lane({"compute", training::LaneKind::compute});
+  const auto one = program.add_lane({"one", training::LaneKind::communication});
+  const auto other = program.add_lane({"other", training::LaneKind::communication});
+  const auto work =
+      program.add({"work", training::OperationKind::backward, compute, {}, Seconds(1e-3)});
+  for (const auto& [lane, call] : {std::pair{one, first}, {one, second}, {other, beside}}) {
+    (void)program.add({"call", training::OperationKind::collective, lane, {work}, call});
+  }
+  return point;
+}
+
 // A late rank, and another call at the same time.
 TEST(Switches, AreFoldedAsFlowsInAStep) {
-  ResolvedPoint point;
+  ResolvedPoint point =
+      calls_at_a_time(nvls(240'000, 5'000), nvls(48'000, 5'000), all_reduce("ring", 120'000));
   point.cluster = switched(3, 4);
-  const auto compute = point.program.add_lane({"compute", training::LaneKind::compute});
-  const auto one = point.program.add_lane({"one", training::LaneKind::communication});
-  const auto other = point.program.add_lane({"other", training::LaneKind::communication});
-  const auto work =
-      point.program.add({"work", training::OperationKind::backward, compute, {}, Seconds(1e-3)});
-  const auto add = [&](training::LaneId lane, const training::CollectiveCall& call) {
-    return point.program.add({"call", training::OperationKind::collective, lane, {work}, call});
-  };
-  (void)add(one, nvls(240'000, 5'000));
-  (void)add(one, nvls(48'000, 5'000));
-  (void)add(other, all_reduce("ring", 120'000));
   expect_folded_as_flow(point, 2e-2);
   point.slowdown.assign(12, 1);
   point.slowdown[5] = 1.3;
@@ -268,20 +276,11 @@ TEST(NetworkSwitches, AreFoldedAsFlowsWhateverTheShape) {
 
 // A late rank, a job beside, servers, and a call through the nodes' switches.
 TEST(NetworkSwitches, AreFoldedAsFlowsInAStep) {
-  ResolvedPoint point;
+  ResolvedPoint point =
+      calls_at_a_time(collnet("collnet_direct", 240'000, 5'000), nvls(48'000, 5'000),
+                      collnet("collnet_chain", 120'000, 5'000));
   point.cluster = adding(4, 2);
   point.cluster.servers = 2;
-  const auto compute = point.program.add_lane({"compute", training::LaneKind::compute});
-  const auto one = point.program.add_lane({"one", training::LaneKind::communication});
-  const auto other = point.program.add_lane({"other", training::LaneKind::communication});
-  const auto work =
-      point.program.add({"work", training::OperationKind::backward, compute, {}, Seconds(1e-3)});
-  const auto add = [&](training::LaneId lane, const training::CollectiveCall& call) {
-    return point.program.add({"call", training::OperationKind::collective, lane, {work}, call});
-  };
-  (void)add(one, collnet("collnet_direct", 240'000, 5'000));
-  (void)add(one, nvls(48'000, 5'000));
-  (void)add(other, collnet("collnet_chain", 120'000, 5'000));
   EXPECT_EQ(find_fault(point), std::nullopt);
   expect_folded_as_flow(point, 2e-2);
   point.slowdown.assign(8, 1);

@@ -6,24 +6,10 @@
 #include <vector>
 
 #include "models/collectives/check.h"
+#include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {
 namespace {
-
-PlanRequest collnet_nodes(std::uint32_t per_node, std::uint32_t nodes, std::uint64_t count,
-                          std::uint64_t chunk = 0) {
-  PlanRequest request{
-      RankCount(per_node * nodes), ElementCount(count), ElementSize(4), Rank(0), {}};
-  request.ranks_per_node = per_node;
-  request.options.chunk_size = Bytes(4 * chunk);
-  return request;
-}
-
-std::vector<std::uint64_t> sent_through_network(const Plan& plan) {
-  std::vector<std::uint64_t> sent;
-  for (const ElementCount count : elements_sent(plan)) sent.push_back(count.value());
-  return sent;
-}
 
 // Three nodes of 4, 800 elements, shares of 200 in 10 chunks. Directly a GPU sends three heads
 // their shares, 600, its own to the network and the sum to three others, 800. In chains it sends
@@ -34,7 +20,7 @@ TEST(Collnet, SendsTheNetworkEachShareOncePerNode) {
   for (const auto& [build, steps, by_rank] :
        {std::tuple{&collnet_direct_all_reduce, 10U + 3, 600U + 200 + 600},
         {&collnet_chain_all_reduce, 10U + 7, 800U + 600}}) {
-    const Plan plan = build(collnet_nodes(4, 3, 800, 20));
+    const Plan plan = build(request_of_nodes(4, 3, 800, 20));
     EXPECT_EQ(find_fault(plan), std::nullopt);
     EXPECT_EQ(plan.endpoints(), RankCount(12 + 3 + 1));
     EXPECT_EQ(plan.channels.size(), 4U);
@@ -42,7 +28,7 @@ TEST(Collnet, SendsTheNetworkEachShareOncePerNode) {
     std::vector<std::uint64_t> sent(12, by_rank);
     sent.resize(15, 0);  // the nodes' switches are idle
     sent.push_back(3 * 800);
-    EXPECT_EQ(sent_through_network(plan), sent);
+    EXPECT_EQ(sent_in(plan), sent);
   }
 }
 
@@ -52,7 +38,7 @@ TEST(Collnet, IsRightForAllShapesAndCounts) {
       for (const std::uint64_t count : {0U, 1U, 5U, 97U, 1000U}) {
         for (const std::uint64_t chunk : {0U, 7U}) {
           for (const auto& build : {collnet_direct_all_reduce, collnet_chain_all_reduce}) {
-            PlanRequest request = collnet_nodes(per_node, nodes, count, chunk);
+            PlanRequest request = request_of_nodes(per_node, nodes, count, chunk);
             request.idle_servers = count % 2 == 0 ? 0 : 2;
             const auto fault = find_fault(build(request));
             ASSERT_EQ(fault, std::nullopt) << nodes << " nodes of " << per_node << ", " << count
@@ -65,7 +51,7 @@ TEST(Collnet, IsRightForAllShapesAndCounts) {
 }
 
 TEST(Collnet, JoinsAllRanksThroughTheNetworksSwitches) {
-  const Plan plan = collnet_direct_all_reduce(collnet_nodes(2, 3, 100));
+  const Plan plan = collnet_direct_all_reduce(request_of_nodes(2, 3, 100));
   EXPECT_TRUE(plan.joins(Rank(0), Rank(9)));
   EXPECT_TRUE(plan.joins(Rank(9), Rank(5)));
   EXPECT_FALSE(plan.joins(Rank(9), Rank(8)));  // the last node's switch
@@ -75,7 +61,7 @@ TEST(Collnet, JoinsAllRanksThroughTheNetworksSwitches) {
 
 TEST(Collnet, OfOneNodeIsARing) {
   for (const auto& build : {collnet_direct_all_reduce, collnet_chain_all_reduce}) {
-    const Plan plan = build(collnet_nodes(4, 1, 100));
+    const Plan plan = build(request_of_nodes(4, 1, 100));
     EXPECT_EQ(plan.endpoints(), RankCount(4));
     EXPECT_EQ(round_count(plan), 6U);
   }

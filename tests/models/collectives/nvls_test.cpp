@@ -5,24 +5,10 @@
 #include <vector>
 
 #include "models/collectives/check.h"
+#include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {
 namespace {
-
-PlanRequest nodes_of(std::uint32_t per_node, std::uint32_t nodes, std::uint64_t count,
-                     std::uint64_t chunk = 0) {
-  PlanRequest request{
-      RankCount(per_node * nodes), ElementCount(count), ElementSize(4), Rank(0), {}};
-  request.ranks_per_node = per_node;
-  request.options.chunk_size = Bytes(4 * chunk);
-  return request;
-}
-
-std::vector<std::uint64_t> sent_in(const Plan& plan) {
-  std::vector<std::uint64_t> sent;
-  for (const ElementCount count : elements_sent(plan)) sent.push_back(count.value());
-  return sent;
-}
 
 // What endpoints receive.
 std::vector<std::uint64_t> received_in(const Plan& plan) {
@@ -64,7 +50,8 @@ TEST(Nvls, SendsAGpusLinkAShareMoreThanItsBuffer) {
        {SwitchTraffic{8, 1, 10, 8, 10 + 3, 900, 800 + 7 * 800, 800, 8 * 800 + 800},
         SwitchTraffic{4, 2, 20, 8, 5 + 5, 800 + 200 + 200, 4 * 800, 800 + 200, 4 * 800 + 800}}) {
     SCOPED_TRACE(shape.nodes);
-    const Plan plan = nvls_all_reduce(nodes_of(shape.per_node, shape.nodes, 800, shape.chunk));
+    const Plan plan =
+        nvls_all_reduce(request_of_nodes(shape.per_node, shape.nodes, 800, shape.chunk));
     EXPECT_EQ(find_fault(plan), std::nullopt);
     EXPECT_EQ(plan.switches, shape.nodes);
     EXPECT_EQ(plan.channels.size(), shape.channels);
@@ -80,7 +67,7 @@ TEST(Nvls, SendsAGpusLinkAShareMoreThanItsBuffer) {
 // Each rank of a node takes part in each channel, and of another node only heads: a switch has no
 // other's ranks.
 TEST(Nvls, HasSwitchesThatJoinTheirOwnNode) {
-  const Plan plan = nvls_all_reduce(nodes_of(3, 4, 100));
+  const Plan plan = nvls_all_reduce(request_of_nodes(3, 4, 100));
   EXPECT_TRUE(plan.joins(Rank(12), Rank(2)));
   EXPECT_TRUE(plan.joins(Rank(5), Rank(13)));
   EXPECT_FALSE(plan.joins(Rank(12), Rank(3)));
@@ -92,8 +79,8 @@ TEST(Nvls, HasSwitchesThatJoinTheirOwnNode) {
 // every GPU's link carries 800 and from it 100 where sums are scattered, and 100 and 700 where
 // chunks are gathered.
 TEST(Nvls, ScattersAndGathersThroughOneSwitch) {
-  const Plan scatter = nvls_reduce_scatter(nodes_of(8, 1, 800, 10));
-  const Plan gather = nvls_all_gather(nodes_of(8, 1, 800, 10));
+  const Plan scatter = nvls_reduce_scatter(request_of_nodes(8, 1, 800, 10));
+  const Plan gather = nvls_all_gather(request_of_nodes(8, 1, 800, 10));
   for (const Plan& plan : {scatter, gather}) {
     EXPECT_EQ(find_fault(plan), std::nullopt);
     EXPECT_EQ(plan.switches, 1U);
@@ -113,14 +100,14 @@ TEST(Nvls, ScattersAndGathersThroughOneSwitch) {
 
 // NCCL has NVLS for these over nodes only where the network reduces.
 TEST(Nvls, ScattersAndGathersOverNodesAlongARing) {
-  PlanRequest request = nodes_of(4, 2, 100);
+  PlanRequest request = request_of_nodes(4, 2, 100);
   request.idle_servers = 1;
   for (const auto& build : {nvls_reduce_scatter, nvls_all_gather}) {
     const Plan plan = build(request);
     EXPECT_EQ(find_fault(plan), std::nullopt);
     EXPECT_EQ(plan.switches, 0U);
     EXPECT_EQ(round_count(plan), 7U);
-    EXPECT_EQ(build(nodes_of(1, 1, 100)).switches, 0U);
+    EXPECT_EQ(build(request_of_nodes(1, 1, 100)).switches, 0U);
   }
 }
 
@@ -131,7 +118,7 @@ TEST(Nvls, IsRightForAllShapesAndCounts) {
         for (const std::uint64_t chunk : {0U, 1U, 7U}) {
           if (count == 1000 && chunk == 1) continue;
           for (const auto& build : {nvls_all_reduce, nvls_reduce_scatter, nvls_all_gather}) {
-            const Plan plan = build(nodes_of(per_node, nodes, count, chunk));
+            const Plan plan = build(request_of_nodes(per_node, nodes, count, chunk));
             const auto fault = find_fault(plan);
             ASSERT_EQ(fault, std::nullopt)
                 << to_text(plan.collective) << ", " << nodes << " nodes of " << per_node << ", "
@@ -145,7 +132,7 @@ TEST(Nvls, IsRightForAllShapesAndCounts) {
 
 // Servers of other calls come before the switches, send nothing and get nothing.
 TEST(Nvls, NumbersItsSwitchesBehindServers) {
-  PlanRequest request = nodes_of(4, 2, 100);
+  PlanRequest request = request_of_nodes(4, 2, 100);
   const auto without = sent_in(nvls_all_reduce(request));
   request.idle_servers = 3;
   const Plan plan = nvls_all_reduce(request);
@@ -157,7 +144,7 @@ TEST(Nvls, NumbersItsSwitchesBehindServers) {
 }
 
 TEST(Nvls, OfNodesWithOneGpuHasNoSwitches) {
-  const Plan plan = nvls_all_reduce(nodes_of(1, 4, 100));
+  const Plan plan = nvls_all_reduce(request_of_nodes(1, 4, 100));
   EXPECT_EQ(plan.switches, 0U);
   EXPECT_EQ(plan.channels.size(), 2U);
 }

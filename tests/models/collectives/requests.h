@@ -32,6 +32,23 @@ inline std::string describe(const Algorithm& algorithm, const PlanRequest& reque
          (request.options.separate_servers ? " separate" : "") + " servers";
 }
 
+// Elements of 4 bytes, chunks in elements.
+inline PlanRequest request_of_nodes(std::uint32_t per_node, std::uint32_t nodes,
+                                    std::uint64_t count, std::uint64_t chunk = 0) {
+  PlanRequest request{
+      RankCount(per_node * nodes), ElementCount(count), ElementSize(4), Rank(0), {}};
+  request.ranks_per_node = per_node;
+  request.options.chunk_size = Bytes(4 * chunk);
+  return request;
+}
+
+// What endpoints send, in elements.
+inline std::vector<std::uint64_t> sent_in(const Plan& plan) {
+  std::vector<std::uint64_t> sent;
+  for (const ElementCount count : elements_sent(plan)) sent.push_back(count.value());
+  return sent;
+}
+
 // Drawn by hand: what std::shuffle does with a generator differs between standard libraries.
 inline RingOrder shuffled_order(std::uint32_t ranks, std::mt19937_64& random) {
   RingOrder order;

@@ -548,6 +548,26 @@ TEST(NcclCall, AlongTreesOfAllRanksHasTheirLatency) {
   EXPECT_EQ(call_on(switched(8), size, pat, Collective::all_gather).algorithm, "ring");
 }
 
+// What a log was at hand of is surer than what none was.
+TEST(NcclCall, IsLessSureWhereNothingWasMeasured) {
+  const auto is_wide = [](const Call& call) {
+    return call.range.low == 0.5 && call.range.high == 2;
+  };
+  const Bytes size(1 << 16), large(1 << 28);
+  EXPECT_FALSE(is_wide(call_on(switched(4), size)));
+  EXPECT_FALSE(is_wide(call_on(lone(64), large, {}, Collective::all_gather)));
+  EXPECT_TRUE(is_wide(call_on(lone(64), size, {}, Collective::all_gather)));
+  EXPECT_TRUE(is_wide(call_on(that_adds(16), large)));
+  Fixed fixed;
+  fixed.channels.most = 1;
+  EXPECT_TRUE(is_wide(call_on(switched(4), size, fixed)));
+  fixed.channels = {.least = 24};
+  EXPECT_FALSE(is_wide(call_on(switched(4), size, fixed)));
+  Cluster efa = that_adds(16);
+  efa.network.transport = topology::Transport::efa;
+  EXPECT_EQ(call_on(efa, large, {Algorithm::collnet_chain, std::nullopt}).range.high, 3.5);
+}
+
 // On PCIe LL128 is not taken for safe, unless the user asks for it.
 TEST(NcclCall, TakesAProtocolThatIsAskedFor) {
   Cluster cluster = switched(1);
