@@ -22,3 +22,18 @@ endif()
 if(NOT PACELINE_CUDA)
   message(STATUS "CUDA 12 or newer was not found")
 endif()
+
+# What our backends link: the libraries, or in targets with the property PACELINE_STAND_IN what stands
+# in their place where there is no GPU (tests/device_stand_in).
+if(PACELINE_CUDA)
+  add_library(paceline_cudart INTERFACE)
+  target_link_libraries(paceline_cudart INTERFACE
+    $<IF:$<BOOL:$<TARGET_PROPERTY:PACELINE_STAND_IN>>,cudart_stand_in,CUDA::cudart_static>)
+  target_include_directories(paceline_cudart SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  if(NCCL_FOUND)
+    add_library(paceline_nccl INTERFACE)
+    target_link_libraries(paceline_nccl INTERFACE
+      $<IF:$<BOOL:$<TARGET_PROPERTY:PACELINE_STAND_IN>>,nccl_stand_in,NCCL::NCCL>)
+    target_include_directories(paceline_nccl SYSTEM INTERFACE "${NCCL_INCLUDE_DIR}")
+  endif()
+endif()

@@ -11,7 +11,7 @@ set -euo pipefail
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 root=${here%/tests/gpu}
 build=$root/build/release
-programs=(paceline paceline-sim paceline-worker real_test conformance_rank collective_sweep nvtx_ranges)
+programs=(paceline paceline-sim paceline-worker gpu_test conformance_rank collective_sweep nvtx_ranges)
 size_max=$((64 << 20))
 
 build_programs() {

@@ -45,7 +45,7 @@ programs() {
 # Those of a gtest filter; the one named must have run and passed.
 tests() {  # FILTER NEEDED
   local said
-  said=$(run real_test --gtest_filter="$1" --gtest_color=no 2>&1) || { echo "$said"; return 1; }
+  said=$(run gpu_test --gtest_filter="$1" --gtest_color=no 2>&1) || { echo "$said"; return 1; }
   echo "$said"
   grep -q "^\[       OK \] $2 " <<<"$said" || fail "$2 did not run"
 }

@@ -1,3 +1,11 @@
+# What needs a GPU, but for what says that there is none, is skipped without one
+# (device_stand_in/tests.cmake runs all of it).
+set(folders ${gpu_folders})
+if(not_built)
+  list(REMOVE_ITEM folders ${not_built})
+endif()
+paceline_tests(gpu_test FOLDERS ${folders} LIBRARIES paceline_conformance paceline_backends)
+
 # The programs of check.sh (README.md), tried here with backends that need no GPU.
 add_executable(conformance_rank real/conformance/rank.cpp real/conformance/group.cpp)
 add_executable(collective_sweep gpu/sweep.cpp real/conformance/group.cpp)
