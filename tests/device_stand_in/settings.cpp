@@ -28,7 +28,7 @@ int visible_devices() {
   return std::min(there, static_cast<int>(std::ranges::count(named, ',')) + 1);
 }
 
-// KIND:N, the Nth call of that kind.
+// KIND:N, the Nth call of that kind; KIND:N@R, in the process of rank R alone.
 struct Fault {
   std::string kind;
   std::uint64_t call = 0;
@@ -38,7 +38,9 @@ Fault read_fault() {
   const std::string text = variable("PACELINE_STAND_IN_FAULT");
   const auto colon = text.find(':');
   if (colon == std::string::npos) return {};
-  return {text.substr(0, colon), std::stoull(text.substr(colon + 1))};
+  const auto at = text.find('@');
+  if (at != std::string::npos && text.substr(at + 1) != variable("RANK")) return {};
+  return {text.substr(0, colon), std::stoull(text.substr(colon + 1, at))};
 }
 
 }  // namespace

@@ -52,3 +52,25 @@ foreach(ranks RANGE 1 8)
   list(APPEND conformance StandIn.Conformance.nccl.${ranks}Processes)
 endforeach()
 set_tests_properties(${conformance} PROPERTIES TIMEOUT 120 ${devices})
+
+# What starts no GPU program itself is copied; beside it are those above, so that it starts them.
+add_custom_command(OUTPUT "${stand_in}/copied" COMMENT "Programs for the stand-in"
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:paceline> $<TARGET_FILE:paceline-sim>
+    $<TARGET_FILE:nvtx_ranges> $<TARGET_FILE:nvtx_recording_tool> ${here}/nvidia-smi "${stand_in}/bin"
+  COMMAND ${CMAKE_COMMAND} -E touch "${stand_in}/copied"
+  DEPENDS paceline paceline-sim nvtx_ranges nvtx_recording_tool ${here}/nvidia-smi
+  VERBATIM)
+add_custom_target(stand_in_programs ALL DEPENDS "${stand_in}/copied" paceline-worker_on_stand_in
+  conformance_rank_on_stand_in collective_sweep_on_stand_in gpu_test_on_stand_in)
+
+# NCCL without what came with 2.14.
+add_library(nccl_too_old SHARED ${here}/nccl_too_old.cpp)
+target_link_libraries(nccl_too_old PRIVATE paceline_options)
+target_include_directories(nccl_too_old SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${NCCL_INCLUDE_DIR})
+set_target_properties(nccl_too_old PROPERTIES OUTPUT_NAME nccl SOVERSION 2
+  LIBRARY_OUTPUT_DIRECTORY "${stand_in}/lib_too_old")
+
+paceline_tests(stand_in_test FOLDERS device_stand_in
+  LIBRARIES paceline_launch paceline_traces nlohmann_json::nlohmann_json PROPERTIES RUN_SERIAL TRUE)
+target_compile_definitions(stand_in_test PRIVATE PACELINE_STAND_IN="${stand_in}")
+add_dependencies(stand_in_test stand_in_programs nccl_too_old)
