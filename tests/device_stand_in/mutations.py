@@ -20,6 +20,7 @@ LOCAL = "real/cuda_local/communicator.cpp"
 
 # Name, file, what stands there (once), what stands there then.
 MUTATIONS = [
+    ("none: nothing may be found", LANE, "bool Lane::take(", "bool Lane::take("),
     ("a receive does not wait for the sender's stream", LOCAL,
      'cuda::check(owner(), "cudaStreamWaitEvent", cudaStreamWaitEvent(on, taken->ready->event(), 0));', ""),
     ("a sender's stream does not wait for the copy", LOCAL,
@@ -31,9 +32,9 @@ MUTATIONS = [
      "cudaMemcpy(memory_ + first_byte, host.data(), host.size(), cudaMemcpyHostToDevice));\n  settle(owner_);",
      "cudaMemcpy(memory_ + first_byte, host.data(), host.size(), cudaMemcpyHostToDevice));"),
     ("new memory is not zero", CUDA, "cudaMemset(memory_, 0, size.value())", "cudaMemset(memory_, 0, 1)"),
-    ("sums on a wrong stream", CUDA, "range.count,\n                   on));", "range.count,\n                   compute_));"),
+    ("sums on a wrong stream", CUDA, "range.count,\n                   on));", "range.count,\n                   (static_cast<void>(on), compute_)));"),
     ("copies on a wrong stream", CUDA, "cudaMemcpyDeviceToDevice,\n                        on));",
-     "cudaMemcpyDeviceToDevice,\n                        compute_));"),
+     "cudaMemcpyDeviceToDevice,\n                        (static_cast<void>(on), compute_)));"),
     ("a sum begins one element late", KERNELS, "static_cast<const Element*>(from) + done,",
      "static_cast<const Element*>(from) + done + 1,"),
     ("a sum is one element short", KERNELS, "count - done, stream);", "count - done - (count > done), stream);"),
@@ -44,7 +45,7 @@ MUTATIONS = [
      "void DeviceCommunicator::use_device() const {\n  check(", "void DeviceCommunicator::use_device() const {\n  if (compute_ == nullptr) check("),
     ("waits do not look for failures", CUDA,
      "if (const std::string wrong = trouble(); !wrong.empty()) fail(call, wrong);", ""),
-    ("waits never give up", CUDA, "if (steady_now() - start > timeout_) {", "if (false) {"),
+    ("waits never give up", CUDA, "if (steady_now() - start > timeout_) {", "if (steady_now() - start > timeout_ * 1e3) {"),
     ("no end of the group", LANE, "const ncclResult_t ended = ncclGroupEnd();", "const ncclResult_t ended = ncclSuccess;"),
     ("a group is not waited for", LANE, "return wrong.empty() ? settle() : wrong;", "return wrong;"),
     ("two threads inside a communicator", LANE,
@@ -58,7 +59,8 @@ MUTATIONS = [
     ("bfloat16 is sent as float16", NCCL, "return ncclBfloat16;", "return ncclFloat16;"),
     ("a wrong root", NCCL, "ncclBroadcast(all, all, count, type_, root,", "ncclBroadcast(all, all, count, type_, 0,"),
     ("all calls of plans on one communicator", NCCL, "Lane& lane = *lanes_.at(1 + *number);", "Lane& lane = *lanes_.at(1);"),
-    ("a lane is not released", NCCL, "lanes_.at(1 + *number)->release(stream);", ""),
+    ("a lane is not released", NCCL, "lanes_.at(1 + *number)->release(stream);",
+     "static_cast<void>(number);"),
     ("ranks on one device are not refused", NCCL, "if (shared) {", "if (false) {"),
 ]
 
@@ -75,7 +77,7 @@ def first_failure(tree):
         return "does not compile: " + built.stdout[-1500:]
     said = run(tree, "ctest", "--test-dir", "build/release", "-R", "StandIn", "--stop-on-failure",
                "-j2", "--timeout", "60").stdout
-    found = re.search(r"Test +#\d+: (\S+) \.+\s*\*\*\*(\S+)", "\n".join(
+    found = re.search(r"Test +#\d+: (\S+).*\*\*\*(\S+)", "\n".join(
         line for line in said.splitlines() if "***" in line and "Skipped" not in line))
     return f"{found[1]} ({found[2]})" if found else ""
 
@@ -95,8 +97,8 @@ def main():
             found = first_failure(tree)
         finally:
             file.write_text(text)
-        missed += not found
-        print(f"| {name} | {path} | {found or 'NOT FOUND'} |", flush=True)
+        missed += bool(found) if name.startswith("none") else not found
+        print(f"| {name} | {path} | {found or 'nothing found'} |", flush=True)
     sys.exit(missed > 0)
 
 

@@ -74,3 +74,6 @@ paceline_tests(stand_in_test FOLDERS device_stand_in
   LIBRARIES paceline_launch paceline_traces nlohmann_json::nlohmann_json PROPERTIES RUN_SERIAL TRUE)
 target_compile_definitions(stand_in_test PRIVATE PACELINE_STAND_IN="${stand_in}")
 add_dependencies(stand_in_test stand_in_programs nccl_too_old)
+
+add_test(NAME StandIn.CheckOfAMachineWithGpus COMMAND bash ${here}/check_test.sh ${stand_in})
+set_tests_properties(StandIn.CheckOfAMachineWithGpus PROPERTIES TIMEOUT 400)

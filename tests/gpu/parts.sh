@@ -6,12 +6,15 @@
 #   library_path          LD_LIBRARY_PATH of the programs
 #   tool                  the library that records NVTX ranges
 #   gpus, root, work_out  how many; the checkout; where JSON goes
+#   launcher, ranks       the caller's way to start so many ranks, as words; may be empty
+#   steps                 how many of a measured run; empty: the scenario's
+#   sweep_max             bytes of the largest collective of a sweep
 #   TMPDIR                a folder that it removes at its end
 #   backend_of_gpus       nccl
 #   backend_of_threads    cuda-local
 set -euo pipefail
 : "${programs:?}" "${tool:?}" "${gpus:?}" "${root:?}" "${work_out:?}"
-: "${backend_of_gpus:?}" "${backend_of_threads:?}"
+: "${backend_of_gpus:?}" "${backend_of_threads:?}" "${launcher=}" "${ranks=}" "${sweep_max=}" "${steps=}"
 
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 scenario=$root/scenarios/library/quickstart-measured.yaml
@@ -32,6 +35,13 @@ run() { "${with_libraries[@]}" "$programs/$1" "${@:2}"; }
 # Ranks in processes: so many of them, each with a GPU or all on GPU 0.
 launch() { bash "$here/start_ranks.sh" "$1" "${with_libraries[@]}" "${@:2}"; }
 launch_on_one_gpu() { bash "$here/start_ranks.sh" --one-gpu "$1" "${with_libraries[@]}" "${@:2}"; }
+
+# Ranks as the caller starts them: srun, mpirun, torchrun; on several nodes, too.
+launch_by_launcher() {
+  local words
+  read -ra words <<<"$launcher"
+  "${words[@]}" "${with_libraries[@]}" "$@"
+}
 
 programs() {
   if [[ ! ${nccl:-} ]]; then fail "libnccl.so.2 was not found; set NCCL_HOME to where NCCL is"; fi
@@ -79,7 +89,7 @@ conformance_on_one_gpu() {  # RANKS
 # What a measured run is asked, of as many ranks as GPUs, and where its JSON is kept.
 measure_command() {  # GPUS BACKEND MODE
   measure=("$programs/paceline" measure "$scenario" --backend "$2" --mode "$3"
-    --set "sweep.gpus=[$1]")
+    --set "sweep.gpus=[$1]" ${steps:+--steps "$steps"})
   json=$work_out/measured-$2-$3-${1//, /-}.json
 }
 
@@ -89,15 +99,27 @@ measure_launched() {  # RANKS MODE
   must_hold_steps "$json"
 }
 
+conformance_by_launcher() { launch_by_launcher "$programs/conformance_rank" "$backend_of_gpus"; }
+
+measure_by_launcher() {
+  measure_command "$ranks" "$backend_of_gpus" native
+  launch_by_launcher "${measure[@]}" --set cluster.nodes="$ranks" --json "$json"
+  must_hold_steps "$json"
+}
+
+sweep_by_launcher() {
+  launch_by_launcher "$programs/collective_sweep" "$backend_of_gpus" 0 "$sweep_max" 4 native ring
+}
+
 measure_on_one_gpu() {  # RANKS MODE
   measure_command "$1" "$backend_of_gpus" "$2"
-  launch_on_one_gpu "$1" "${measure[@]}" --steps 8 --json "$json"
+  launch_on_one_gpu "$1" "${measure[@]}" --json "$json"
   must_hold_steps "$json"
 }
 
 measure_threads() {
   measure_command "1, 2, 4" "$backend_of_threads" plan
-  "${with_libraries[@]}" "${measure[@]}" --steps 8 --json "$json"
+  "${with_libraries[@]}" "${measure[@]}" --json "$json"
   must_hold_steps "$json"
 }
 
@@ -125,8 +147,8 @@ must_be_ranges_of_buckets() {  # FOLDER
 nvtx_threads() {
   local folder
   folder=$(mktemp -d)
-  measure_command 2 "$backend_of_threads" plan
-  recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
+  steps=2 measure_command 2 "$backend_of_threads" plan
+  recording "$folder" "${measure[@]}" --json /dev/null
   "${with_libraries[@]}" "${recorded[@]}"
   must_be_ranges_of_buckets "$folder"
 }
@@ -134,8 +156,8 @@ nvtx_threads() {
 nvtx_on_one_gpu() {
   local folder
   folder=$(mktemp -d)
-  measure_command 2 "$backend_of_gpus" native
-  recording "$folder" "${measure[@]}" --steps 2 --json /dev/null
+  steps=2 measure_command 2 "$backend_of_gpus" native
+  recording "$folder" "${measure[@]}" --json /dev/null
   launch_on_one_gpu 2 "${recorded[@]}"
   must_be_ranges_of_buckets "$folder"
 }
@@ -144,11 +166,11 @@ nvtx_on_one_gpu() {
 # for every wait and what it takes to end.
 killed_rank() {  # SECONDS
   local said code=0 start=$SECONDS
-  measure_command 2 "$backend_of_gpus" native
+  steps=10000 measure_command 2 "$backend_of_gpus" native
   # shellcheck disable=SC2016  # the rank's own shell reads these
   said=$(launch_on_one_gpu 2 bash -c 'if ((RANK == 0)); then exec "${@:3}"; fi
       "$1/paceline-worker" --backend "$2" & sleep "$0"; kill -KILL $!; wait $!' \
-    "$1" "$programs" "$backend_of_gpus" "${measure[@]}" --steps 10000 --json /dev/null 2>&1) || code=$?
+    "$1" "$programs" "$backend_of_gpus" "${measure[@]}" --json /dev/null 2>&1) || code=$?
   echo "$said"
   echo "exit code $code, $((SECONDS - start - $1)) s after rank 1 was killed"
   ((code == 3)) || fail "the exit code is not 3"
@@ -170,8 +192,8 @@ missing_rank() {
 }
 
 sweep_on_all_gpus() {
-  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 $((256 << 20)) 2 native
-  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 $((256 << 20)) 4 ring
+  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 "$sweep_max" 2 native
+  launch "$gpus" "$programs/collective_sweep" "$backend_of_gpus" 0 "$sweep_max" 4 ring
 }
 
 sweep_on_one_gpu() {  # RANKS
@@ -180,7 +202,7 @@ sweep_on_one_gpu() {  # RANKS
 }
 
 sweep_threads() {  # RANKS
-  run collective_sweep "$backend_of_threads" "$1" $((256 << 20)) 4 ring halving_doubling direct
+  run collective_sweep "$backend_of_threads" "$1" "$sweep_max" 4 ring halving_doubling direct
 }
 
 # Processes of our programs, and this user's files in shared memory.

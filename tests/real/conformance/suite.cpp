@@ -1,5 +1,6 @@
 #include "tests/real/conformance/suite.h"
 
+#include <algorithm>
 #include <exception>
 #include <thread>
 
@@ -65,6 +66,7 @@ class SuiteRun {
       try_native(Collective::all_reduce, DataType::float32, suite_.large);
     }
     for (const std::uint32_t servers : {1U, 2U}) try_servers(servers);
+    try_new_buffer();
     try_two_at_a_time();
     try_two_natives_at_a_time();
     return std::move(faults_);
@@ -148,6 +150,16 @@ class SuiteRun {
     fill(pattern, communicator_.rank(), *buffer);
     communicator_.native({collective, buffer.get(), count, pattern.root, next_stream()})->wait();
     judge("native " + std::string(to_text(collective)), pattern, *buffer);
+  }
+
+  void try_new_buffer() {
+    const ElementCount count(1001);
+    const auto buffer = communicator_.allocate(DataType::float32, count);
+    std::vector<std::byte> read(count.value() * sizeof(float), std::byte{1});
+    buffer->read({ElementCount(0), count}, read);
+    if (std::ranges::any_of(read, [](std::byte one) { return one != std::byte{0}; })) {
+      faults_.emplace_back("a new buffer is not zero");
+    }
   }
 
   // As two buckets are in flight with PyTorch's Gloo group.

@@ -23,7 +23,7 @@ TEST(CudaLocalBackend, DoesEveryAlgorithmOnOneToEightRanks) {
   for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {
     const Suite suite{{DataType::float32},
                       {ElementCount(0), ElementCount(1), ElementCount(7), ElementCount(30'011)},
-                      ElementCount(1 << 24)};
+                      ElementCount(1 << 22)};
     EXPECT_EQ(faults_on(ranks, suite), std::vector<std::string>());
   }
 }

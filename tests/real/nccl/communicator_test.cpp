@@ -48,7 +48,7 @@ TEST(NcclBackend, DoesEverythingAloneOnADevice) {
   if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
   const Suite suite{test::all_data_types(),
                     {ElementCount(0), ElementCount(1), ElementCount(30'011)},
-                    ElementCount(1 << 24)};
+                    ElementCount(1 << 22)};
   EXPECT_EQ(conformance_faults_in_threads(real::connect_nccl, RankCount(1), suite),
             std::vector<std::string>());
 }
@@ -58,7 +58,7 @@ TEST(NcclBackend, DoesEverythingOnEveryNumberOfDevices) {
   for (std::uint32_t ranks = 2; ranks <= gpus(); ++ranks) {
     const Suite suite{test::all_data_types(),
                       {ElementCount(0), ElementCount(1), ElementCount(7), ElementCount(30'011)},
-                      ElementCount(1 << 24)};
+                      ElementCount(1 << 22)};
     EXPECT_EQ(conformance_faults_in_threads(real::connect_nccl, RankCount(ranks), suite),
               std::vector<std::string>());
   }
