@@ -107,6 +107,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"PeerIsLostInACollective", on_devices("2", "nccl-async:4@1"),
              "remote process exited or there was a network error: a fault that was asked for",
              "native"},
+        Case{"FailsOnTheDevice", on_devices("2", "nccl-kernel:4@1"),
+             "nccl: rank 1: wait: internal error - please report this issue to the NCCL "
+             "developers: a fault that was asked for",
+             "native"},
         Case{"IsNotClosed", on_devices("2", "nccl-finalize:1@1"), ""},
         Case{"OldLibrary",
              {{"PACELINE_STAND_IN_DEVICES", "2"}, {"PACELINE_STAND_IN_NCCL_VERSION", "21304"}},

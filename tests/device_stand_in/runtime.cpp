@@ -312,6 +312,7 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
 void** CUDARTAPI __cudaRegisterFatBinary(void* binary) { return static_cast<void**>(binary); }
 void CUDARTAPI __cudaRegisterFatBinaryEnd(void** /*binary*/) {}
 void CUDARTAPI __cudaUnregisterFatBinary(void** /*binary*/) {}
+char CUDARTAPI __cudaInitModule(void** /*binary*/) { return 0; }  // of managed variables
 
 void CUDARTAPI __cudaRegisterFunction(void** /*binary*/, const char* function, char* /*device*/,
                                       const char* name, int, uint3*, uint3*, dim3*, dim3*, int*) {

@@ -25,13 +25,16 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
   }
   [[nodiscard]] int device() const { return device_; }
 
-  void push(std::function<void()> work) {
+  // False once it was closed and has done everything: nothing is left to wait for.
+  bool push(std::function<void()> work) {
     auto next = std::make_unique<Work>();
     next->run = std::move(work);
     next->published.store(true, std::memory_order_release);
     const std::lock_guard lock(mutex_);
+    if (ended_) return false;
     queue_.push_back(std::move(next));
     changed_.notify_one();
+    return true;
   }
   void close() {
     const std::lock_guard lock(mutex_);
@@ -49,7 +52,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
     const Unordered by_this;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
-    if (queue_.empty()) return nullptr;
+    ended_ = queue_.empty();
+    if (ended_) return nullptr;
     auto work = std::move(queue_.front());
     queue_.pop_front();
     return work;
@@ -77,6 +81,7 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Work>> queue_;
   bool closed_ = false;
+  bool ended_ = false;  // its thread has
 };
 
 namespace {
@@ -115,7 +120,8 @@ QueuePtr find(cudaStream_t stream) {
 
 Point push_point(StreamQueue& queue) {
   auto point = std::make_shared<std::atomic<bool>>(false);
-  queue.push([point] { point->store(true, std::memory_order_release); });
+  const bool waits = queue.push([point] { point->store(true, std::memory_order_release); });
+  if (!waits) point->store(true);
   return point;
 }
 
@@ -151,7 +157,7 @@ void drop_stream(cudaStream_t stream) {
 
 int device_of_stream(cudaStream_t stream) { return find(stream)->device(); }
 void enqueue(cudaStream_t stream, std::function<void()> work) {
-  find(stream)->push(std::move(work));
+  (void)find(stream)->push(std::move(work));  // it is open, as it has a name
 }
 Point point_at_end(cudaStream_t stream) { return push_point(*find(stream)); }
 

@@ -29,7 +29,7 @@ function(paceline_on_stand_in name)
   add_executable(${name}_on_stand_in ${sources})
   target_link_libraries(${name}_on_stand_in PRIVATE ${libraries})
   set_target_properties(${name}_on_stand_in PROPERTIES PACELINE_STAND_IN ON
-    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${stand_in}/bin")
+    CUDA_RUNTIME_LIBRARY None OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${stand_in}/bin")
 endfunction()
 
 foreach(program IN ITEMS paceline-worker conformance_rank collective_sweep gpu_test)

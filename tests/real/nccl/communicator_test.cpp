@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "real/errors.h"
 #include "tests/real/cuda/gpu.h"
 
 namespace paceline::test {
@@ -62,6 +63,35 @@ TEST(NcclBackend, DoesEverythingOnEveryNumberOfDevices) {
     EXPECT_EQ(conformance_faults_in_threads(real::connect_nccl, RankCount(ranks), suite),
               std::vector<std::string>());
   }
+}
+
+// Its kernel ends only because the group is given up; memory could not be freed before.
+TEST(NcclBackend, GivesUpACollectiveThatARankLeavesOut) {
+  if (gpus() < 2) GTEST_SKIP() << "fewer than two CUDA devices";
+  const auto said = with_threads(RankCount(2), [&](Rank rank, real::Meeting& meeting) {
+    real::ConnectRequest request;
+    request.rank = rank;
+    request.size = RankCount(2);
+    request.local_rank = rank.value();
+    request.timeout = Seconds(2);
+    request.meeting = &meeting;
+    const auto communicator = real::connect_nccl(request);
+    std::vector<std::string> errors;
+    try {
+      const ElementCount count(1000);
+      const auto buffer = communicator->allocate(DataType::float32, count);
+      const real::NativeCall call{collectives::Collective::all_reduce, buffer.get(), count, Rank(0),
+                                  0};
+      communicator->native(call)->wait();
+      if (rank == Rank(0)) communicator->native(call)->wait();
+    } catch (const real::BackendError& error) {
+      errors.emplace_back(error.what());
+    }
+    (void)meeting.all_gather("");
+    return errors;
+  });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].rfind("nccl: rank 0: wait: no end within 2.", 0), 0U) << said[0];
 }
 
 TEST(NcclBackend, RefusesTwoRanksOnADevice) {
