@@ -8,6 +8,8 @@
 namespace paceline::test {
 namespace {
 
+using collectives::ElementRange;
+
 constexpr std::uint32_t length = 61;
 constexpr real::Stream stream = 0;
 
@@ -53,6 +55,30 @@ TEST(GpuSums, AddFromAnyElementToAnyOther) {
           if (!fault.empty()) faults.push_back(std::move(fault));
         }
       }
+    }
+    return faults;
+  });
+  EXPECT_EQ(said, std::vector<std::string>());
+}
+
+// Sum, copy of the sum, sum to the copy, with nothing in between: in that order.
+TEST(GpuSums, AreInOrderWithCopies) {
+  if (const auto missing = gpu_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  const auto said = alone([](const real::ConnectRequest& request) {
+    const auto communicator = real::connect_cuda_local(request);
+    const auto first = buffer_with(*communicator, 0);
+    const auto second = buffer_with(*communicator, 0);
+    const ElementRange all{ElementCount(0), ElementCount(length)};
+    for (int i = 0; i < 20; ++i) {
+      communicator->add(*first, all, *second, ElementCount(0), stream);
+      communicator->copy(*second, all, *first, ElementCount(0), stream);
+    }
+    communicator->finish(stream);
+    std::vector<float> values(length);
+    second->read(all, std::as_writable_bytes(std::span(values)));
+    std::vector<std::string> faults;
+    for (std::uint32_t i = 0; i < length; ++i) {
+      if (values[i] != static_cast<float>(i) * 1'048'576) faults.push_back(std::to_string(i));
     }
     return faults;
   });
