@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
              "too many resources requested for launch"},
         Case{"KernelFails", on_devices("2", "kernel:30@1"), "unspecified launch failure"},
         Case{"NoPlace", on_devices("2", "pci:1@1"), "cudaDeviceGetPCIBusId: unknown error"},
-        Case{"NoId", on_devices("2", "nccl-id:3@0"), "ncclGetUniqueId: unhandled system error"},
+        Case{"NoId", on_devices("2", "nccl-id:3@0"), "unhandled system error"},
         Case{"NoCommunicator", on_devices("2", "nccl-init:3@1"),
              "nccl: rank 1: ncclCommInitRankConfig: unhandled system error"},
         Case{"CallIsRefused", on_devices("2", "nccl-call:20@1"), "invalid usage"},

@@ -61,10 +61,17 @@ ncclResult_t add_call(ncclComm_t communicator, const StandInCall& call) {
     return ncclInvalidArgument;
   }
   if (is_at_fault("nccl-call")) return ncclInvalidUsage;
+  if (device_of_stream(call.stream) != communicator->device()) {
+    misused("NCCL is given a stream of another device");
+  }
   if (call.count == 0) return ncclSuccess;
   if (group.depth == 0) return issue(communicator, {call});
   group.calls[communicator].push_back(call);
   return ncclSuccess;
+}
+
+void must_be_sum(ncclRedOp_t operation) {
+  if (operation != ncclSum) misused("no reduction but sums is here");
 }
 
 // A buffer of a collective: `blocks` times `count` elements from there on.
@@ -172,13 +179,15 @@ ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t /*sum*/, ncclComm_t on, cudaStream_t stream) {
+                           ncclRedOp_t operation, ncclComm_t on, cudaStream_t stream) {
+  must_be_sum(operation);
   return add_call(on, {Kind::all_reduce, in_memory(on, from, count, type),
                        in_memory(on, to, count, type), count, type, 0, stream});
 }
 
 ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                        ncclRedOp_t /*sum*/, int root, ncclComm_t on, cudaStream_t stream) {
+                        ncclRedOp_t operation, int root, ncclComm_t on, cudaStream_t stream) {
+  must_be_sum(operation);
   return add_call(on, {Kind::reduce, in_memory(on, from, count, type),
                        in_memory(on, to, count, type), count, type, root, stream});
 }
@@ -197,7 +206,8 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
 }
 
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                               ncclRedOp_t /*sum*/, ncclComm_t on, cudaStream_t stream) {
+                               ncclRedOp_t operation, ncclComm_t on, cudaStream_t stream) {
+  must_be_sum(operation);
   const int ranks = on == nullptr ? 1 : on->ranks();
   return add_call(on, {Kind::reduce_scatter, in_memory(on, from, count, type, ranks),
                        in_memory(on, to, count, type), count, type, 0, stream});
