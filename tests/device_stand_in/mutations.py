@@ -75,8 +75,8 @@ def first_failure(tree):
     built = run(tree, "cmake", "--build", "build/release", "--target", *targets)
     if built.returncode != 0:
         return "does not compile: " + built.stdout[-1500:]
-    said = run(tree, "ctest", "--test-dir", "build/release", "-R", "StandIn", "--stop-on-failure",
-               "-j2", "--timeout", "60").stdout
+    said = run(tree, "ctest", "--test-dir", "build/release", "-R", "StandIn", "-E", "CheckOfAMachine",
+               "--stop-on-failure", "-j2", "--timeout", "60").stdout
     found = re.search(r"Test +#\d+: (\S+).*\*\*\*(\S+)", "\n".join(
         line for line in said.splitlines() if "***" in line and "Skipped" not in line))
     return f"{found[1]} ({found[2]})" if found else ""

@@ -205,14 +205,14 @@ sweep_threads() {  # RANKS
   run collective_sweep "$backend_of_threads" "$1" "$sweep_max" 4 ring halving_doubling direct
 }
 
-# Processes of our programs, and this user's files in shared memory.
+# Processes of our programs, and this user's files of NCCL in shared memory (transport/shm.cc: nccl-*).
 list_what_runs() {
   local process program
   for process in /proc/[0-9]*; do
     program=$(readlink "$process/exe") || continue
     if [[ $program == "$programs"/* ]]; then echo "process ${process#/proc/}: $program"; fi
   done
-  { find /dev/shm -mindepth 1 -maxdepth 1 -user "$UID" 2>/dev/null || true; } | sort
+  { find /dev/shm -mindepth 1 -maxdepth 1 -name 'nccl-*' -user "$UID" 2>/dev/null || true; } | sort
 }
 
 nothing_left() {  # BEFORE
