@@ -85,6 +85,11 @@ EventPtr Communicator::native(const NativeCall& call) {
   PACELINE_EXPECTS(call.root.value() < size_.value());
   const std::uint64_t halves = call.collective == collectives::Collective::all_to_all ? 2 : 1;
   PACELINE_EXPECTS(is_inside(*call.buffer, {ElementCount(0), call.count * halves}));
+  if (call.input != nullptr) {
+    PACELINE_EXPECTS(has_native_from(call.collective) && call.input != call.buffer);
+    PACELINE_EXPECTS(call.input->type() == call.buffer->type());
+    PACELINE_EXPECTS(is_inside(*call.input, {ElementCount(0), call.count}));
+  }
   return do_native(call);
 }
 

@@ -93,13 +93,30 @@ inline constexpr Stream streams_max = 1U << 20;
 inline constexpr Stream streams_a_call = 256, channels_max = 128;
 
 // A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk
-// r of Partition::even is rank r's, an all-to-all's buffer has two halves. Sums; in place.
+// r of Partition::even is rank r's, an all-to-all's buffer has two halves. Sums.
 struct NativeCall {
   collectives::Collective collective;
   Buffer* buffer;
   ElementCount count;  // of the plan; the buffer may be longer
   Rank root;           // 0 where there is none
   Stream stream;
+  // What ranks contribute, laid out as the buffer is, and left as it was; null: in place.
+  const Buffer* input = nullptr;
+};
+
+// A clock of the device that carries out native calls: how long it takes for those that begin
+// between start() and stop(), apart from what the host takes to begin them and to wait.
+class DeviceTimer {
+ public:
+  DeviceTimer() = default;
+  DeviceTimer(const DeviceTimer&) = delete;
+  DeviceTimer& operator=(const DeviceTimer&) = delete;
+  virtual ~DeviceTimer() = default;
+
+  virtual void start() = 0;
+  virtual void stop() = 0;
+  // Once the calls in between are done.
+  [[nodiscard]] virtual Seconds elapsed() const = 0;
 };
 
 // What one rank sees of its group. Its members may be called by several threads at a time, each
@@ -143,9 +160,18 @@ class Communicator {
   [[nodiscard]] bool has_native(collectives::Collective collective) const {
     return do_has_native(collective);
   }
-  // Begins the library's own collective. The work may be done by the thread that waits.
-  // Precondition: has_native.
+  // Whether it also takes its input from another buffer, where all ranks' chunks are as long.
+  // Never an all-to-all, whose buffer has both.
+  [[nodiscard]] bool has_native_from(collectives::Collective collective) const {
+    return do_has_native_from(collective);
+  }
+  // Begins the library's own collective. The work may be done by the thread that waits; where the
+  // communicator is in order, native calls run one after the other.
+  // Preconditions: has_native; with an input has_native_from, and equal chunks where ranks have
+  // some.
   [[nodiscard]] EventPtr native(const NativeCall& call);
+  // Null where native calls run on no device. The communicator outlives it.
+  [[nodiscard]] std::unique_ptr<DeviceTimer> native_timer() { return do_native_timer(); }
 
   // Work of that duration on the rank's processor. On hosts it is a timed wait, an accelerator's
   // stand-in, that ends `duration` after `start` (of steady_now(); may be past), when the work was
@@ -164,7 +190,9 @@ class Communicator {
   virtual Bytes do_piece() const = 0;
   virtual bool do_sends_early() const { return false; }
   virtual bool do_has_native(collectives::Collective collective) const = 0;
+  virtual bool do_has_native_from(collectives::Collective /*collective*/) const { return false; }
   virtual EventPtr do_native(const NativeCall& call) = 0;
+  virtual std::unique_ptr<DeviceTimer> do_native_timer() { return nullptr; }
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
 
   Rank rank_;

@@ -111,6 +111,26 @@ auto with_type(DataType type, F f) {
   PACELINE_UNREACHABLE("a type outside the enumeration");
 }
 
+// Calls `take(element, is, should)` for every element that is not what the rank is promised, until
+// it returns false.
+template <class Take>
+void each_wrong(const Pattern& pattern, Rank rank, const Buffer& buffer, Take take) {
+  with_type(buffer.type(), [&](auto zero) {
+    using Element = decltype(zero);
+    std::vector<Element> elements(buffer_size(pattern).value());
+    buffer.read({ElementCount(0), ElementCount(elements.size())},
+                std::as_writable_bytes(std::span(elements)));
+    bool goes_on = true;
+    each_after(pattern, rank, [&](ElementRange range, const auto& value_of) {
+      for (std::uint64_t i = 0; i < range.count.value() && goes_on; ++i) {
+        const std::uint64_t element = range.begin.value() + i;
+        const double is = static_cast<double>(elements[element]), should = value_of(element);
+        if (is != should) goes_on = take(element, is, should);
+      }
+    });
+  });
+}
+
 }  // namespace
 
 ElementCount buffer_size(const Pattern& pattern) {
@@ -133,25 +153,32 @@ void fill(const Pattern& pattern, Rank rank, Buffer& buffer) {
   });
 }
 
-std::optional<std::string> find_fault(const Pattern& pattern, Rank rank, const Buffer& buffer) {
-  return with_type(buffer.type(), [&](auto zero) {
-    using Element = decltype(zero);
-    std::vector<Element> elements(buffer_size(pattern).value());
-    buffer.read({ElementCount(0), ElementCount(elements.size())},
-                std::as_writable_bytes(std::span(elements)));
-    std::optional<std::string> fault;
-    each_after(pattern, rank, [&](ElementRange range, const auto& value_of) {
-      for (std::uint64_t i = 0; i < range.count.value() && !fault; ++i) {
-        const std::uint64_t element = range.begin.value() + i;
-        const double is = static_cast<double>(elements[element]), should = value_of(element);
-        if (is == should) continue;
-        fault = "element " + std::to_string(element) + " of " +
-                std::to_string(pattern.count.value()) + " is " + std::to_string(is) +
-                " instead of " + std::to_string(should);
-      }
-    });
-    return fault;
+void spoil(const Pattern& pattern, Buffer& buffer) {
+  with_type(buffer.type(), [&](auto zero) {
+    const std::vector<decltype(zero)> elements(buffer_size(pattern).value(),
+                                               static_cast<decltype(zero)>(not_a_result));
+    buffer.write({ElementCount(0), ElementCount(elements.size())},
+                 std::as_bytes(std::span(elements)));
   });
+}
+
+std::optional<std::string> find_fault(const Pattern& pattern, Rank rank, const Buffer& buffer) {
+  std::optional<std::string> fault;
+  each_wrong(pattern, rank, buffer, [&](std::uint64_t element, double is, double should) {
+    fault = "element " + std::to_string(element) + " of " + std::to_string(pattern.count.value()) +
+            " is " + std::to_string(is) + " instead of " + std::to_string(should);
+    return false;
+  });
+  return fault;
+}
+
+std::uint64_t wrong_elements(const Pattern& pattern, Rank rank, const Buffer& buffer) {
+  std::uint64_t wrong = 0;
+  each_wrong(pattern, rank, buffer, [&](std::uint64_t, double, double) {
+    ++wrong;
+    return true;
+  });
+  return wrong;
 }
 
 }  // namespace paceline::real

@@ -27,9 +27,15 @@ struct Pattern {
 // that no result has, but servers zeros, which they add to.
 void fill(const Pattern& pattern, Rank rank, Buffer& buffer);
 
+// Gives all of a buffer for the collective the value that no result has.
+void spoil(const Pattern& pattern, Buffer& buffer);
+
 // nullopt when the rank has what the collective promises it, else one sentence about the first
 // element that is wrong.
 [[nodiscard]] std::optional<std::string> find_fault(const Pattern& pattern, Rank rank,
                                                     const Buffer& buffer);
+
+// How many elements of what the rank is promised are wrong.
+[[nodiscard]] std::uint64_t wrong_elements(const Pattern& pattern, Rank rank, const Buffer& buffer);
 
 }  // namespace paceline::real

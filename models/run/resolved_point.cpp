@@ -98,11 +98,17 @@ std::string calls_fault(const ResolvedPoint& point) {
   return {};
 }
 
+std::string measure_fault(const ResolvedPoint& point) {
+  const auto& repeated = point.measure ? point.measure->calls : std::nullopt;
+  return repeated && repeated->iterations == 0 ? "a call is to be repeated no times" : "";
+}
+
 }  // namespace
 
 std::optional<std::string> find_fault(const ResolvedPoint& point) {
   if (auto fault = topology::find_fault(point.cluster)) return fault;
-  for (const auto& fault_of : {jobs_fault, slowdown_fault, parts_fault, calls_fault}) {
+  for (const auto& fault_of :
+       {jobs_fault, slowdown_fault, parts_fault, calls_fault, measure_fault}) {
     if (const std::string fault = fault_of(point); !fault.empty()) return fault;
   }
   return std::nullopt;

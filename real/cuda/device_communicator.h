@@ -18,8 +18,8 @@ namespace paceline::real::cuda {
 // made.
 class Mark {
  public:
-  // At the end of what the stream has by now.
-  Mark(const Owner& owner, cudaStream_t stream);
+  // At the end of what the stream has by now. `flags` are cudaEventCreateWithFlags's.
+  Mark(const Owner& owner, cudaStream_t stream, unsigned flags = cudaEventDisableTiming);
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
   ~Mark();
@@ -71,6 +71,7 @@ class DeviceCommunicator : public Communicator {
   [[nodiscard]] EventPtr event_at(MarkPtr mark, std::string_view call);
   // Returns when the stream has come to the mark; throws BackendError after the timeout.
   void wait_for(const Mark& mark, std::string_view call);
+  [[nodiscard]] std::unique_ptr<DeviceTimer> timer_on(cudaStream_t stream);
 
   // Precondition: the buffer came from such a communicator's allocate().
   [[nodiscard]] static DeviceBuffer& on_device(Buffer& buffer);
@@ -78,6 +79,7 @@ class DeviceCommunicator : public Communicator {
 
  private:
   friend class DeviceEvent;
+  friend class StreamTimer;
 
   // What is wrong with the group, asked again and again while a thread waits; empty: nothing.
   virtual std::string trouble() { return ""; }

@@ -108,9 +108,13 @@ void sum_of_bfloat16(void* to, const void* a, const void* b, std::size_t count) 
 template <class Element>
 class NativeRun {
  public:
-  NativeRun(const ContextPtr& context, const NativeCall& call, std::span<std::byte> bytes, Sum sum)
+  // `input` is empty for a call in place.
+  NativeRun(const ContextPtr& context, const NativeCall& call, std::span<const std::byte> input,
+            std::span<std::byte> bytes, Sum sum)
       : context_(context),
         call_(call),
+        // Gloo only reads an input, but takes it as if it wrote.
+        input_(reinterpret_cast<Element*>(const_cast<std::byte*>(input.data()))),
         data_(reinterpret_cast<Element*>(bytes.data())),
         sum_(std::move(sum)) {}
 
@@ -132,6 +136,7 @@ class NativeRun {
   // The algorithm is left to gloo, as PyTorch leaves it.
   void all_reduce() {
     gloo::AllreduceOptions options(context_);
+    if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
     options.setTag(call_.stream);
@@ -140,6 +145,7 @@ class NativeRun {
 
   void reduce() {
     gloo::ReduceOptions options(context_);
+    if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
     options.setRoot(as_int(call_.root));
@@ -149,6 +155,7 @@ class NativeRun {
 
   void broadcast() {
     gloo::BroadcastOptions options(context_);
+    if (input_ != nullptr && rank() == call_.root) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setRoot(as_int(call_.root));
     options.setTag(call_.stream);
@@ -162,6 +169,10 @@ class NativeRun {
       counts.push_back(chunks.chunk(r).count.value());
     }
     gloo::AllgathervOptions options(context_);
+    const ElementRange mine = chunk(rank());
+    if (input_ != nullptr) {
+      options.setInput(input_ + mine.begin.value(), mine.count.value());
+    }
     options.setOutput(data_, std::move(counts));
     options.setTag(call_.stream);
     calling("allgatherv", rank(), [&] { gloo::allgatherv(options); });
@@ -227,6 +238,7 @@ class NativeRun {
 
   const ContextPtr& context_;
   const NativeCall& call_;
+  Element* input_;  // null: in place
   Element* data_;
   Sum sum_;
 };
@@ -234,12 +246,17 @@ class NativeRun {
 // Gloo's functions return when all is done: the thread that waits carries them out.
 class NativeEvent : public Event {
  public:
-  NativeEvent(ContextPtr context, const NativeCall& call, std::span<std::byte> bytes)
-      : context_(std::move(context)), call_(call), bytes_(bytes) {}
+  NativeEvent(ContextPtr context, const NativeCall& call, std::span<const std::byte> input,
+              std::span<std::byte> bytes)
+      : context_(std::move(context)), call_(call), input_(input), bytes_(bytes) {}
 
  private:
   void do_wait() override {
-    if (call_.count == ElementCount(0) || context_->size == 1) return;
+    if (call_.count == ElementCount(0)) return;
+    if (context_->size == 1) {  // the result is the input
+      std::ranges::copy(input_, bytes_.begin());
+      return;
+    }
     switch (call_.buffer->type()) {
       case DataType::float32: return run<float>(gloo_sum<float>());
       case DataType::float16: return run<gloo::float16>(gloo_sum<gloo::float16>());
@@ -253,11 +270,12 @@ class NativeEvent : public Event {
 
   template <class Element>
   void run(Sum sum) {
-    NativeRun<Element>(context_, call_, bytes_, std::move(sum)).run();
+    NativeRun<Element>(context_, call_, input_, bytes_, std::move(sum)).run();
   }
 
   ContextPtr context_;
   NativeCall call_;
+  std::span<const std::byte> input_;
   std::span<std::byte> bytes_;
 };
 
@@ -291,9 +309,17 @@ class GlooCommunicator : public HostCommunicator {
   bool do_has_native(Collective collective) const override {
     return collective != Collective::reduce_scatter;
   }
+  bool do_has_native_from(Collective collective) const override {
+    return collective == Collective::all_reduce || collective == Collective::reduce ||
+           collective == Collective::broadcast || collective == Collective::all_gather;
+  }
 
   EventPtr do_native(const NativeCall& call) override {
-    return std::make_unique<NativeEvent>(context_, call, on_host(*call.buffer).bytes());
+    std::span<const std::byte> input;
+    if (call.input != nullptr) {
+      input = on_host(*call.input).bytes({ElementCount(0), call.count});
+    }
+    return std::make_unique<NativeEvent>(context_, call, input, on_host(*call.buffer).bytes());
   }
 
   ContextPtr context_;

@@ -223,6 +223,11 @@ class MpiCommunicator : public HostCommunicator {
   Bytes do_piece() const override { return Bytes(64'000); }
   bool do_sends_early() const override { return true; }
   bool do_has_native(Collective /*collective*/) const override { return true; }
+  // MPI broadcasts in place only.
+  bool do_has_native_from(Collective collective) const override {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+           collective == Collective::all_gather || collective == Collective::reduce;
+  }
   EventPtr do_native(const NativeCall& call) override;
 
   [[nodiscard]] Requests requests() const { return {rank(), timeout_}; }
@@ -318,7 +323,9 @@ void MpiCommunicator::begin_all_reduce(const NativeCall& call, NativeWork& work)
   const auto [type, sum] = library_.summand(call.buffer->type());
   const auto bytes = on_host(*call.buffer).bytes(whole(call));
   const void* from = MPI_IN_PLACE;
-  if (is_better_apart(size(), Bytes(bytes.size()))) {
+  if (call.input != nullptr) {
+    from = on_host(*call.input).bytes(whole(call)).data();
+  } else if (is_better_apart(size(), Bytes(bytes.size()))) {
     work.scratch = pool_.take(call.buffer->type(), call.count);
     work.scratch->write(whole(call), bytes);
     from = on_host(*work.scratch).bytes().data();
@@ -333,18 +340,29 @@ void MpiCommunicator::begin_reduce_scatter(const NativeCall& call, NativeWork& w
   const auto [type, sum] = library_.summand(call.buffer->type());
   lay_out(call, size(), work);
   const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
-  work.result = on_host(*call.buffer).bytes(mine);
-  work.scratch = pool_.take(call.buffer->type(), mine.count);
-  check(MPI_Ireduce_scatter(on_host(*call.buffer).bytes().data(),
-                            on_host(*work.scratch).bytes().data(), work.counts.data(), type, sum,
-                            collectives_, work.requests.next()),
+  const auto result = on_host(*call.buffer).bytes(mine);
+  const void* from = nullptr;
+  void* to = result.data();
+  if (call.input != nullptr) {
+    from = on_host(*call.input).bytes(whole(call)).data();
+  } else {
+    work.result = result;
+    work.scratch = pool_.take(call.buffer->type(), mine.count);
+    from = on_host(*call.buffer).bytes().data();
+    to = on_host(*work.scratch).bytes().data();
+  }
+  check(MPI_Ireduce_scatter(from, to, work.counts.data(), type, sum, collectives_,
+                            work.requests.next()),
         rank(), "MPI_Ireduce_scatter");
 }
 
 void MpiCommunicator::begin_all_gather(const NativeCall& call, NativeWork& work) {
   const MPI_Datatype type = library_.summand(call.buffer->type()).type;
   lay_out(call, size(), work);
-  check(MPI_Iallgatherv(MPI_IN_PLACE, 0, type, on_host(*call.buffer).bytes().data(),
+  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  const void* from = MPI_IN_PLACE;
+  if (call.input != nullptr) from = on_host(*call.input).bytes(mine).data();
+  check(MPI_Iallgatherv(from, as_int(mine.count), type, on_host(*call.buffer).bytes().data(),
                         work.counts.data(), work.begins.data(), type, collectives_,
                         work.requests.next()),
         rank(), "MPI_Iallgatherv");
@@ -361,10 +379,11 @@ void MpiCommunicator::begin_reduce(const NativeCall& call, NativeWork& work) {
   const auto [type, sum] = library_.summand(call.buffer->type());
   void* const data = on_host(*call.buffer).bytes().data();
   const bool is_root = rank() == call.root;
-  check(
-      MPI_Ireduce(is_root ? MPI_IN_PLACE : data, is_root ? data : nullptr, as_int(call.count), type,
-                  sum, static_cast<int>(call.root.value()), collectives_, work.requests.next()),
-      rank(), "MPI_Ireduce");
+  const void* from = is_root ? MPI_IN_PLACE : data;
+  if (call.input != nullptr) from = on_host(*call.input).bytes(whole(call)).data();
+  check(MPI_Ireduce(from, is_root ? data : nullptr, as_int(call.count), type, sum,
+                    static_cast<int>(call.root.value()), collectives_, work.requests.next()),
+        rank(), "MPI_Ireduce");
 }
 
 // MPI also copies a rank's own block, from one half to the other.

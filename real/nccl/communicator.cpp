@@ -47,12 +47,13 @@ void keep_first(ncclResult_t& kept, ncclResult_t next) {
   if (kept == ncclSuccess || kept == ncclInProgress) kept = next;
 }
 
-// A collective of NCCL's on one rank's buffer, in place: what goes into one group.
+// A collective of NCCL's on one rank's buffers: what goes into one group. In place both are one.
 class GroupedCall {
  public:
-  GroupedCall(const NativeCall& call, DeviceBuffer& buffer, const Communicator& group,
-              cudaStream_t stream)
+  GroupedCall(const NativeCall& call, const DeviceBuffer& input, DeviceBuffer& buffer,
+              const Communicator& group, cudaStream_t stream)
       : call_(call),
+        input_(input),
         buffer_(buffer),
         rank_(group.rank()),
         size_(group.size()),
@@ -62,15 +63,16 @@ class GroupedCall {
   ncclResult_t enqueue(ncclComm_t on) const {
     const std::size_t count = call_.count.value();
     const int root = static_cast<int>(call_.root.value());
-    std::byte* const all = buffer_.at(ElementCount(0));
+    const std::byte* const from = input_.at(ElementCount(0));
+    std::byte* const to = buffer_.at(ElementCount(0));
     switch (call_.collective) {
       case Collective::all_reduce:
-        return ncclAllReduce(all, all, count, type_, ncclSum, on, stream_);
+        return ncclAllReduce(from, to, count, type_, ncclSum, on, stream_);
       case Collective::reduce_scatter: return reduce_scatter(on);
       case Collective::all_gather: return all_gather(on);
-      case Collective::broadcast: return ncclBroadcast(all, all, count, type_, root, on, stream_);
+      case Collective::broadcast: return ncclBroadcast(from, to, count, type_, root, on, stream_);
       case Collective::reduce:
-        return ncclReduce(all, all, count, type_, ncclSum, root, on, stream_);
+        return ncclReduce(from, to, count, type_, ncclSum, root, on, stream_);
       case Collective::all_to_all: return all_to_all(on);
       case Collective::scatter:
       case Collective::gather: return between_root_and_owners(on);
@@ -99,7 +101,7 @@ class GroupedCall {
   ncclResult_t reduce_scatter(ncclComm_t on) const {
     const ElementRange mine = chunks().chunk(rank_.value());
     if (chunks().is_uniform()) {
-      return ncclReduceScatter(buffer_.at(ElementCount(0)), buffer_.at(mine.begin),
+      return ncclReduceScatter(input_.at(ElementCount(0)), buffer_.at(mine.begin),
                                mine.count.value(), type_, ncclSum, on, stream_);
     }
     return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
@@ -110,7 +112,7 @@ class GroupedCall {
   ncclResult_t all_gather(ncclComm_t on) const {
     const ElementRange mine = chunks().chunk(rank_.value());
     if (chunks().is_uniform()) {
-      return ncclAllGather(buffer_.at(mine.begin), buffer_.at(ElementCount(0)), mine.count.value(),
+      return ncclAllGather(input_.at(mine.begin), buffer_.at(ElementCount(0)), mine.count.value(),
                            type_, on, stream_);
     }
     return for_each_chunk([&](std::byte* at, std::size_t count, int owner) {
@@ -150,6 +152,7 @@ class GroupedCall {
   }
 
   const NativeCall& call_;
+  const DeviceBuffer& input_;
   DeviceBuffer& buffer_;
   Rank rank_;
   RankCount size_;
@@ -215,18 +218,27 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
   bool do_has_native(Collective /*collective*/) const override { return true; }
+  // Scatter and gather are messages, without the root's to itself.
+  bool do_has_native_from(Collective collective) const override {
+    return collective != Collective::all_to_all && collective != Collective::scatter &&
+           collective != Collective::gather;
+  }
 
   // Not behind the compute stream, as PyTorch's is: whoever calls has waited for the compute that
   // the data comes from, and what was begun since is what the call is to overlap with.
   EventPtr do_native(const NativeCall& call) override {
     use_device();
     if (call.count > ElementCount(0)) {
-      const GroupedCall grouped(call, on_device(*call.buffer), *this, native_stream_);
+      const Buffer& input = call.input != nullptr ? *call.input : *call.buffer;
+      const GroupedCall grouped(call, on_device(input), on_device(*call.buffer), *this,
+                                native_stream_);
       enqueue(*lanes_.front(), to_text(call.collective),
               [&](ncclComm_t communicator) { return grouped.enqueue(communicator); });
     }
     return event_at(std::make_shared<Mark>(owner(), native_stream_), "wait");
   }
+
+  std::unique_ptr<DeviceTimer> do_native_timer() override { return timer_on(native_stream_); }
 
   std::string trouble() override {
     if (given_up_) return "the group has failed";
@@ -237,13 +249,23 @@ class NcclCommunicator : public DeviceCommunicator {
     return "";
   }
 
-  // Kernels that wait for a rank that died end only so.
+  // Kernels that wait for a rank that died end only by an abort. Threads that fail since throw what
+  // was found first, which is why they fail.
   [[noreturn]] void fail(std::string_view call, const std::string& message) override {
-    if (!given_up_.exchange(true)) {
+    if (is_first_failure(call, message)) {
       const std::unique_lock lock(life_);  // others leave when they see that it is given up
       for (const auto& lane : lanes_) lane->abort();
     }
-    throw BackendError(std::string(backend_name), rank(), std::string(call), message);
+    const std::lock_guard lock(failing_);
+    throw *failure_;
+  }
+
+  bool is_first_failure(std::string_view call, const std::string& message) {
+    const std::lock_guard lock(failing_);
+    if (failure_) return false;
+    failure_.emplace(std::string(backend_name), rank(), std::string(call), message);
+    given_up_ = true;
+    return true;
   }
 
   void finished(Stream stream) override {
@@ -251,6 +273,8 @@ class NcclCommunicator : public DeviceCommunicator {
     if (const auto number = nccl::lane_of(stream)) lanes_.at(1 + *number)->release(stream);
   }
 
+  std::mutex failing_;  // of the failure
+  std::optional<BackendError> failure_;
   std::atomic<bool> given_up_ = false;
   std::mutex issuing_;      // of calls to NCCL
   std::shared_mutex life_;  // of NCCL's communicators: exclusive for aborting them

@@ -9,6 +9,7 @@
 #include "models/contract.h"
 #include "models/run/resolved_point.h"
 #include "models/stats/errors.h"
+#include "real/call_runner.h"
 #include "real/errors.h"
 #include "real/step_runner.h"
 #include "real/team_meeting.h"
@@ -20,11 +21,13 @@ namespace {
 
 // The commands of rank 0 to all ranks.
 enum class Verb : char {
-  point = 'p',      // get ready for a point: its line
-  fill = 'f',       // buffers with inputs of a seed
-  step = 's',       // run the step at a time of rank 0's clock
-  check = 'c',      // the results
-  intervals = 't',  // report when the operations of a step ran
+  point = 'p',         // get ready for a point: its line
+  fill = 'f',          // buffers with inputs of a seed
+  step = 's',          // run the step at a time of rank 0's clock
+  check = 'c',         // the results
+  intervals = 't',     // report when the operations of a step ran
+  out_of_place = 'o',  // repeat the point's call, and report what it took: empty, not that way
+  in_place = 'i',      // likewise
   leave = 'q',
 };
 
@@ -57,6 +60,8 @@ class Follower {
       case Verb::step: return step(seconds_from(text));
       case Verb::check: return runner_->find_fault().value_or("");
       case Verb::intervals: return traces::to_text(steps_.at(std::stoull(text)));
+      case Verb::out_of_place: return repeat(CallRunner::Way::out_of_place);
+      case Verb::in_place: return repeat(CallRunner::Way::in_place);
       case Verb::leave: return "";
     }
     PACELINE_UNREACHABLE("a verb outside the enumeration");
@@ -68,12 +73,17 @@ class Follower {
   std::string get_ready(const std::string& line) {
     if (!communicator_) connect();
     runner_.reset();
+    calls_.reset();
     steps_.clear();
     try {
       point_ = traces::point_from_line(line);
       if (auto fault = find_fault(point_)) return *fault;
       if (auto fault = training::find_fault(point_.program)) return *fault;
-      runner_ = std::make_unique<StepRunner>(point_, *communicator_);
+      if (point_.measure && point_.measure->calls) {
+        calls_ = std::make_unique<CallRunner>(point_, *communicator_);
+      } else {
+        runner_ = std::make_unique<StepRunner>(point_, *communicator_);
+      }
     } catch (const UsageError& error) {
       return error.what();
     }
@@ -110,11 +120,16 @@ class Follower {
     return text_of(end);
   }
 
+  std::string repeat(CallRunner::Way way) {
+    return calls_->has(way) ? traces::to_text(calls_->measure(way)) : "";
+  }
+
   Team& team_;
   const SessionOptions& options_;
   std::unique_ptr<Communicator> communicator_;
   ResolvedPoint point_;
   std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<CallRunner> calls_;                   // in its place for points of repeated calls
   std::vector<std::vector<training::Interval>> steps_;  // of the point
 };
 
@@ -156,6 +171,7 @@ class Leader {
     steps_run_ = 0;
     ranks_ = job_cluster(point).ranks().value();
     const MeasureSettings settings = point.measure.value_or(MeasureSettings{});
+    if (settings.calls) return repeated(point, settings.mode);
     if (const auto fault = checked_step(1); !fault.empty()) return wrong_sums(point, fault);
     for (std::uint32_t i = 1; i < settings.warmup; ++i) (void)step();
     Measurement measurement{options_.backend, settings.mode, {}, {}, {}, 0, team_.clock_error()};
@@ -171,6 +187,39 @@ class Leader {
     measurement.cpu_busy = cpu.busy();
     if (const auto fault = checked_step(2); !fault.empty()) return wrong_sums(point, fault);
     return result_of(point, std::move(measurement), numbers);
+  }
+
+  // What the point's call took, out of place and in place.
+  Result repeated(const ResolvedPoint& point, CollectiveMode mode) {
+    CpuTime cpu;
+    cpu.start();
+    const RepeatedTimes calls{repeated(Verb::out_of_place), repeated(Verb::in_place)};
+    cpu.stop();
+    Measurement measurement{options_.backend, mode, {}, {}, {}, cpu.busy(), team_.clock_error()};
+    measurement.calls = calls;
+    Result result;
+    result.id = point.id;
+    result.fidelity = Fidelity::measured;
+    result.trace.program = point.program;
+    result.measurement = std::move(measurement);
+    return result;
+  }
+
+  std::optional<RepeatedTime> repeated(Verb way) {
+    std::optional<RepeatedTime> slowest;
+    for (const std::string& text : all(way, "")) {
+      if (text.empty()) return std::nullopt;  // nor has another rank
+      const RepeatedTime of_rank = traces::call_time_from_text(text);
+      if (!slowest) {
+        slowest = of_rank;
+        continue;
+      }
+      slowest->time = std::max(slowest->time, of_rank.time);
+      slowest->alone = std::max(slowest->alone, of_rank.alone);
+      if (slowest->device) slowest->device = std::max(slowest->device, of_rank.device);
+      slowest->wrong += of_rank.wrong;
+    }
+    return slowest;
   }
 
   static traces::Failure wrong_sums(const ResolvedPoint& point, const std::string& fault) {

@@ -1,32 +1,21 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "scenarios/run/run_scenario.h"
+#include "scenarios/run/worker_ranks.h"
 
 namespace paceline {
 
-// The ranks of a launcher that started `paceline run --measure` in every process (torchrun, mpirun,
-// srun). This process is rank 0, and runs the paceline-worker of rank 0.
-class LaunchedRanks;
-struct LaunchedRanksEnd {
-  void operator()(LaunchedRanks* ranks) const;
-};
-using LaunchedRanksPtr = std::unique_ptr<LaunchedRanks, LaunchedRanksEnd>;
-
-// Nothing where this process is not one of several of a launcher's. Ranks other than 0 become a
-// paceline-worker and do not return. To be called before anything takes long: they wait for rank 0.
-//
-// Throws InputError when the launcher's variables contradict each other, or no point of the file
-// has as many GPUs as there are ranks; BackendError when paceline-worker cannot be started.
-[[nodiscard]] LaunchedRanksPtr join_launched_ranks(Preparer& points);
+// The ranks of a launcher that started `paceline run --measure` in every process, as join_launcher
+// has it. Throws InputError, too, when no point of the file has as many GPUs as there are ranks.
+[[nodiscard]] WorkerRanksPtr join_launched_ranks(Preparer& points);
 
 struct MeasureOptions {
   // Only points of their number are measured, and of one backend; the others get a note.
-  LaunchedRanks* launched = nullptr;
+  WorkerRanks* launched = nullptr;
   std::function<void(std::size_t done, std::size_t all)> progress;
   bool keep_traces = false;
 };

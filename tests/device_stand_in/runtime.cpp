@@ -4,6 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -36,10 +39,24 @@ cudaError_t usable(cudaError_t otherwise = cudaSuccess) {
   return result(lasting != cudaSuccess ? lasting : otherwise);
 }
 
+using Moment = std::shared_ptr<std::atomic<std::int64_t>>;
+
 struct EventState {
   int device;
+  bool has_time;
   Point point;  // null: never recorded
+  Moment when;  // of events with a time: when the stream came to the point, in ns
 };
+
+// When the stream comes to what it gets next.
+Moment moment_at_end(cudaStream_t stream) {
+  auto moment = std::make_shared<std::atomic<std::int64_t>>(0);
+  enqueue(stream, [moment] {
+    moment->store(std::chrono::steady_clock::now().time_since_epoch() /
+                  std::chrono::nanoseconds(1));
+  });
+  return moment;
+}
 
 struct State {
   std::mutex mutex;
@@ -263,25 +280,26 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
   return cudaSuccess;
 }
 
-cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
+cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (const auto wrong = usable(); wrong != cudaSuccess) return wrong;
   if (is_at_fault("event")) return result(cudaErrorMemoryAllocation);
   static std::uintptr_t made = 0;
   const std::lock_guard lock(state().mutex);
   *event = reinterpret_cast<cudaEvent_t>(++made);
-  state().events[*event] = {current_device(), nullptr};
+  state().events[*event] = {current_device(), (flags & cudaEventDisableTiming) == 0, nullptr,
+                            nullptr};
   return cudaSuccess;
 }
 
 cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const auto wrong = usable(); wrong != cudaSuccess) return wrong;
   if (is_at_fault("record")) return result(cudaErrorUnknown);
-  if (event_of(event).device != device_of_stream(stream)) {
-    return result(cudaErrorInvalidResourceHandle);
-  }
-  Point point = point_at_end(stream);
+  EventState one = event_of(event);
+  if (one.device != device_of_stream(stream)) return result(cudaErrorInvalidResourceHandle);
+  if (one.has_time) one.when = moment_at_end(stream);
+  one.point = point_at_end(stream);
   const std::lock_guard lock(state().mutex);
-  state().events[event].point = std::move(point);
+  state().events[event] = std::move(one);
   return cudaSuccess;
 }
 
@@ -291,6 +309,16 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
   if (lasting != cudaSuccess) return result(lasting);
   const bool done = one.point == nullptr || one.point->load(std::memory_order_acquire);
   return done ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
+                                           cudaEvent_t end) {
+  const EventState from = event_of(start), to = event_of(end);
+  if (!from.when || !to.when) return result(cudaErrorInvalidResourceHandle);
+  if (!from.point->load() || !to.point->load()) return result(cudaErrorNotReady);
+  if (is_at_fault("elapsed")) return result(cudaErrorUnknown);
+  *milliseconds = static_cast<float>(to.when->load() - from.when->load()) * 1e-6F;
+  return cudaSuccess;
 }
 
 cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {

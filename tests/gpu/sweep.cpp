@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/nccl_tests.h"
 #include "models/collectives/registry.h"
 #include "models/stats/errors.h"
 #include "real/clock.h"
@@ -41,17 +42,6 @@ struct Sweep {
   std::uint64_t factor;
   std::vector<std::string> ways;
 };
-
-// nccl-tests' doc/PERFORMANCE.md.
-double bus_factor(Collective collective, double ranks) {
-  switch (collective) {
-    case Collective::all_reduce: return 2 * (ranks - 1) / ranks;
-    case Collective::reduce_scatter:
-    case Collective::all_gather:
-    case Collective::all_to_all: return (ranks - 1) / ranks;
-    default: return 1;
-  }
-}
 
 class SweepOfRank {
  public:
@@ -154,7 +144,7 @@ class SweepOfRank {
     print("%-14s %-16s %12llu  %12.2f %12.2f %12.2f  %10.3f %10.3f  %6zu\n",
           to_text(pattern.collective).data(), way.c_str(), static_cast<unsigned long long>(bytes),
           median * 1e6, least * 1e6, most * 1e6, algbw,
-          algbw * bus_factor(pattern.collective, pattern.ranks.value()), wrong);
+          algbw * collectives::bus_factor(pattern.collective, pattern.ranks), wrong);
   }
 
   real::Communicator& communicator_;

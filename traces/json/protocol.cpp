@@ -129,32 +129,78 @@ topology::Cluster decode_cluster(const json& in) {
 }
 
 json encode(const MeasureSettings& settings) {
-  return {{"mode", to_text(settings.mode)}, {"warmup", settings.warmup}, {"steps", settings.steps}};
+  json out{
+      {"mode", to_text(settings.mode)}, {"warmup", settings.warmup}, {"steps", settings.steps}};
+  if (settings.calls) {
+    out["calls"] = {{"type", to_text(settings.calls->type)},
+                    {"iterations", settings.calls->iterations}};
+  }
+  return out;
 }
 
 MeasureSettings decode_measure_settings(const json& in) {
-  return {parse_word<CollectiveMode>(in.at("mode")), whole<std::uint32_t>(in.at("warmup")),
-          whole<std::uint32_t>(in.at("steps"))};
+  MeasureSettings settings{parse_word<CollectiveMode>(in.at("mode")),
+                           whole<std::uint32_t>(in.at("warmup")),
+                           whole<std::uint32_t>(in.at("steps"))};
+  if (in.contains("calls")) {
+    const json& calls = in.at("calls");
+    settings.calls = {parse_word<DataType>(calls.at("type")),
+                      whole<std::uint32_t>(calls.at("iterations"))};
+  }
+  return settings;
+}
+
+json encode(const RepeatedTime& call) {
+  json out{{"time_s", call.time}, {"alone_s", call.alone}, {"wrong", call.wrong}};
+  if (call.device) out["device_s"] = *call.device;
+  return out;
+}
+
+RepeatedTime decode_call_time(const json& in) {
+  RepeatedTime call;
+  in.at("time_s").get_to(call.time);
+  if (in.contains("device_s")) call.device = in.at("device_s").get<Seconds>();
+  in.at("alone_s").get_to(call.alone);
+  call.wrong = whole<std::uint64_t>(in.at("wrong"));
+  return call;
+}
+
+json encode(const RepeatedTimes& calls) {
+  json out = json::object();
+  if (calls.out_of_place) out["out_of_place"] = encode(*calls.out_of_place);
+  if (calls.in_place) out["in_place"] = encode(*calls.in_place);
+  return out;
+}
+
+RepeatedTimes decode_call_times(const json& in) {
+  RepeatedTimes calls;
+  if (in.contains("out_of_place")) calls.out_of_place = decode_call_time(in.at("out_of_place"));
+  if (in.contains("in_place")) calls.in_place = decode_call_time(in.at("in_place"));
+  return calls;
 }
 
 json encode(const Measurement& measurement) {
-  return {{"backend", measurement.backend},
-          {"mode", to_text(measurement.mode)},
-          {"steps_s", measurement.steps},
-          {"median_s", measurement.median},
-          {"mad_s", measurement.mad},
-          {"cpu_busy", measurement.cpu_busy},
-          {"clock_error_s", measurement.clock_error}};
+  json out{{"backend", measurement.backend},
+           {"mode", to_text(measurement.mode)},
+           {"steps_s", measurement.steps},
+           {"median_s", measurement.median},
+           {"mad_s", measurement.mad},
+           {"cpu_busy", measurement.cpu_busy},
+           {"clock_error_s", measurement.clock_error}};
+  if (measurement.calls) out["calls"] = encode(*measurement.calls);
+  return out;
 }
 
 Measurement decode_measurement(const json& in) {
-  return {in.at("backend").get<std::string>(),
-          parse_word<CollectiveMode>(in.at("mode")),
-          in.at("steps_s").get<std::vector<Seconds>>(),
-          in.at("median_s").get<Seconds>(),
-          in.at("mad_s").get<Seconds>(),
-          in.at("cpu_busy").get<double>(),
-          in.at("clock_error_s").get<Seconds>()};
+  Measurement measurement{in.at("backend").get<std::string>(),
+                          parse_word<CollectiveMode>(in.at("mode")),
+                          in.at("steps_s").get<std::vector<Seconds>>(),
+                          in.at("median_s").get<Seconds>(),
+                          in.at("mad_s").get<Seconds>(),
+                          in.at("cpu_busy").get<double>(),
+                          in.at("clock_error_s").get<Seconds>()};
+  if (in.contains("calls")) measurement.calls = decode_call_times(in.at("calls"));
+  return measurement;
 }
 
 json encode(const Result& result) {
@@ -292,6 +338,10 @@ std::optional<Progress> progress_from_line(std::string_view line) {
                     in.at("duration_s").get<Seconds>()};
   });
 }
+
+std::string to_text(const RepeatedTime& call) { return encode(call).dump(); }
+
+RepeatedTime call_time_from_text(std::string_view text) { return decoded(text, decode_call_time); }
 
 std::string to_text(const std::vector<training::Interval>& intervals) {
   return encode_intervals(intervals).dump();

@@ -37,6 +37,10 @@ struct Progress {
 [[nodiscard]] std::string to_text(const std::vector<training::Interval>& intervals);
 [[nodiscard]] std::vector<training::Interval> intervals_from_text(std::string_view text);
 
+// What one rank's calls took, likewise.
+[[nodiscard]] std::string to_text(const RepeatedTime& call);
+[[nodiscard]] RepeatedTime call_time_from_text(std::string_view text);
+
 // Throw std::runtime_error with what is wrong when the text is no such line.
 [[nodiscard]] ResolvedPoint point_from_line(std::string_view line);
 // A result tells when operations ran; which ones is in the program of the point that was sent.

@@ -4,7 +4,8 @@
 
 // What NVIDIA's nccl-tests print. Source: nccl-tests 2.0 to 2.17, src/common.cu: a
 // table of size, count, type, redop, root (not in old releases), then time, algbw, busbw and wrong
-// elements (old: the largest error) out of place and in place; -J writes the same as JSON.
+// elements (old: the largest error) out of place and in place; -J writes the same as JSON. And what
+// `paceline collective --measure` prints, whose own columns behind those are not read.
 namespace paceline::traces {
 
 // The program's name stands in newer logs and in the command before a table; without it the

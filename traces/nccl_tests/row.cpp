@@ -23,6 +23,13 @@ bool has(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// Of a table of `paceline collective --measure`: after the last "#wrong".
+std::size_t columns_of_ours(const Words& words) {
+  if (!has(words, "alone")) return 0;
+  const auto last = std::find(words.rbegin(), words.rend(), "#wrong");
+  return static_cast<std::size_t>(last - words.rbegin());
+}
+
 bool is_redop(std::string_view word) {
   constexpr std::string_view known[] = {"sum", "prod", "max", "min", "avg", "mulsum", "none"};
   return std::find(std::begin(known), std::end(known), word) != std::end(known);
@@ -54,6 +61,8 @@ TableLayout layout_of_row(const Words& words) {
 
 // From the word `at`.
 void take_words(const Words& words, std::size_t at, ParsedRow& parsed) {
+  constexpr std::string_view none = "N/A";  // of a way that ours does not have
+  if (words[at] == none && words[at + 1] == none) return;
   const auto time = number_of<double>(words[at]), algbw = number_of<double>(words[at + 1]),
              busbw = number_of<double>(words[at + 2]);
   if (!time || !algbw || !busbw) {
@@ -71,7 +80,8 @@ std::optional<TableLayout> layout_of(const Words& words) {
   const bool cpu_times = has(words, "cputime");
   if (!has(words, "size") || !has(words, "count") || !has(words, "type")) return std::nullopt;
   if (!cpu_times && !has(words, "time")) return std::nullopt;
-  return TableLayout{true, has(words, "root"), has(words, "i_min"), cpu_times};
+  return TableLayout{true, has(words, "root"), has(words, "i_min"), cpu_times,
+                     columns_of_ours(words)};
 }
 
 bool begins_row(const Words& words) {
@@ -119,6 +129,7 @@ ParsedRow row_of(std::size_t line, Words words, const TableLayout& told) {
     parsed.kind.root = number_of<std::int64_t>(words[at++]);
     if (!parsed.kind.root) return no_row("has no whole number as its root");
   }
+  words.resize(words.size() - std::min(layout.ours, words.size() - at));
   const std::size_t step = layout.per_iteration ? words_a_half_per_iteration : words_a_half;
   const std::size_t rest = words.size() - at;
   if (rest > 2 * step) return no_row("has more words than a row");

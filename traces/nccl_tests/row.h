@@ -17,6 +17,7 @@ struct TableLayout {
   bool has_root = false;
   bool per_iteration = false;  // -I: four more columns a half, of single iterations
   bool cpu_times = false;      // -C: how long the call took, not the collective
+  std::size_t ours = 0;        // columns behind those, of `paceline collective --measure`
 };
 
 // nullopt for a line that is no header.

@@ -2,16 +2,18 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "models/assumption.h"
+#include "models/collectives/nccl_tests.h"
 #include "models/collectives/registry.h"
-#include "models/contract.h"
 #include "models/cost/closed_step.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/measured_calls.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
@@ -34,7 +36,12 @@ struct Options {
   std::string channels, min_ctas, max_ctas, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB", json;
   std::uint64_t factor = 2;
+  MeasureCallOptions measured;
   SharedOptions shared;
+
+  [[nodiscard]] ElementSize element_size() const {
+    return paceline::element_size(type_of_name(measured.type));
+  }
 };
 
 struct Row {
@@ -57,12 +64,16 @@ Words<Collective> choices() {
   return all;
 }
 
-constexpr ElementSize float_size(4);
-
 constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
 
 Scenario scenario_with(const Options& options, const std::string& device) {
   ScenarioValues values = small_values();
+  if (options.cluster.empty()) {  // what is measured is not predicted
+    values.set_given({{"cluster.nodes", "1"},
+                      {"cluster.gpus_per_node", options.gpus},
+                      {"cluster.intra_node.kind", "nvswitch"},
+                      {"cluster.intra_node.bandwidth", "100GBps"}});
+  }
   values.set_given(
       {{"cluster.preset", options.cluster},
        {"training.strategy", "bulk_synchronous"},  // its step is not run
@@ -94,9 +105,10 @@ Scenario scenario_of(const Options& options) {
 std::vector<Bytes> sizes_of(const Options& options) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
-  if (least < Bytes(float_size.value()) || options.factor < 2) {
-    throw InputError({"--min", 0, 0}, "is below one float, or --factor below 2",
-                     "write --min 4B --factor 2");
+  if (least < Bytes(options.element_size().value()) || options.factor < 2) {
+    throw InputError({"--min", 0, 0},
+                     fmt::format("is below one {}, or --factor below 2", options.measured.type),
+                     fmt::format("write --min {}B --factor 2", options.element_size().value()));
   }
   std::vector<Bytes> sizes;
   for (Bytes size = least; size <= most; size = size * options.factor) {
@@ -132,10 +144,10 @@ PreparedCalls prepare_calibrated(const Options& options, const Scenario& scenari
 
 // The scenario names the algorithm of all-reduces.
 PreparedCalls prepare(const Options& options, const Scenario& scenario, Collective collective,
-                      const std::vector<Bytes>& sizes) {
+                      const std::vector<ElementCount>& counts) {
   std::vector<training::CollectiveCall> calls;
-  for (const Bytes size : sizes) {
-    calls.push_back({collective, ElementCount(size.value() / float_size.value()), float_size});
+  for (const ElementCount count : counts) {
+    calls.push_back({collective, count, options.element_size()});
   }
   if (!options.calibration.empty()) return prepare_calibrated(options, scenario, calls);
   return prepare_calls(scenario, std::move(calls),
@@ -166,39 +178,7 @@ std::vector<Result> predict(const std::vector<PreparedCall>& calls, Fidelity fid
   return predicted;
 }
 
-// nccl-tests' doc/PERFORMANCE.md, and src/scatter.cu and gather.cu: what the algorithm's bandwidth
-// is multiplied with so that it compares with a link's.
-double bus_factor(Collective collective, double ranks) {
-  switch (collective) {
-    case Collective::all_reduce: return 2 * (ranks - 1) / ranks;
-    case Collective::reduce_scatter:
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::scatter:
-    case Collective::gather: return (ranks - 1) / ranks;
-    case Collective::broadcast:
-    case Collective::reduce: return 1;
-  }
-  PACELINE_UNREACHABLE("a collective outside the enumeration");
-  return 0;
-}
-
-// As nccl-tests has it, which sums by default.
-std::string_view reduction_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-    case Collective::reduce_scatter:
-    case Collective::reduce: return "sum";
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::broadcast: return "none";
-  }
-  PACELINE_UNREACHABLE("a collective outside the enumeration");
-}
-
-// Likewise: -1 where there is none.
+// As nccl-tests has it: -1 where there is none.
 std::string root_of(const training::CollectiveCall& call) {
   return collectives::has_root(call.collective) ? std::to_string(index(call.root)) : "-1";
 }
@@ -206,16 +186,19 @@ std::string root_of(const training::CollectiveCall& call) {
 // The columns of nccl-tests, out of place, and our own behind them.
 void write_table(const Options& options, const Scenario& scenario, Collective collective,
                  const std::vector<Row>& rows, Assumptions assumptions) {
-  const double factor = bus_factor(collective, scenario.cluster.ranks().value());
+  const double factor = collectives::bus_factor(collective, scenario.cluster.ranks());
   const bool is_calibrated = !options.calibration.empty();
   TextTable table({"size (B)", "count", "type", "redop", "root", "time (us)", "algbw (GB/s)",
                    "busbw (GB/s)", "algorithm", "90% interval (us)"},
                   0);
   for (const Row& row : rows) {
     const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
+    const ElementCount count =
+        collectives::count_column(collective, scenario.cluster.ranks(), row.call().count);
     table.add(
-        {std::to_string(row.size.value()), std::to_string(row.call().count.value()), "float",
-         std::string(reduction_of(collective)), root_of(row.call()),
+        {std::to_string(row.size.value()), std::to_string(count.value()),
+         std::string(nccl_tests_name(type_of_name(options.measured.type))),
+         collectives::is_reducing(collective) ? "sum" : "none", root_of(row.call()),
          fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
          fmt::format("{:.2f}", algbw * factor),
          std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
@@ -238,7 +221,7 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
 
 void write_json(std::ostream& out, const Scenario& scenario, Collective collective,
                 const std::vector<Row>& rows) {
-  const double factor = bus_factor(collective, scenario.cluster.ranks().value());
+  const double factor = collectives::bus_factor(collective, scenario.cluster.ranks());
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() : 0;
@@ -269,9 +252,7 @@ bool is_algorithm_for(Collective collective, const std::string& name) {
          collectives::find_algorithm(Collective::all_gather, name) == nullptr;
 }
 
-int run(const Options& options) {
-  const Collective collective = word("--collective", options.collective, choices());
-  const Scenario scenario = scenario_of(options);
+void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
         {"--algorithm", 0, 0},
@@ -286,8 +267,22 @@ int run(const Options& options) {
     throw InputError({"--calibration", 0, 0}, "has times of whatever the library took",
                      "leave --algorithm and --protocol out");
   }
+}
+
+int predict(const Options& options) {
+  const Collective collective = word("--collective", options.collective, choices());
+  if (options.cluster.empty()) {
+    throw InputError({"cluster", 0, 0}, "is required to predict",
+                     "name a preset, or measure with --measure");
+  }
+  const Scenario scenario = scenario_of(options);
+  check_algorithm(options, collective);
   const std::vector<Bytes> sizes = sizes_of(options);
-  const PreparedCalls prepared = prepare(options, scenario, collective, sizes);
+  std::vector<ElementCount> counts;
+  for (const Bytes size : sizes) {
+    counts.emplace_back(size.value() / options.element_size().value());
+  }
+  const PreparedCalls prepared = prepare(options, scenario, collective, counts);
   auto predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -302,13 +297,151 @@ int run(const Options& options) {
   return exit_done;
 }
 
+// What is run is the library's own, or a plan that is named.
+void check_measured(const Options& options, CollectiveMode mode) {
+  if (options.algorithm == collectives::automatic) {
+    throw InputError({"--algorithm", 0, 0}, "auto is for predictions", "name one to measure it");
+  }
+  if (mode == CollectiveMode::native && !options.algorithm.empty()) {
+    throw InputError({"--algorithm", 0, 0}, "is the library's own choice in mode native",
+                     "add --mode plan, or leave it out");
+  }
+}
+
+std::uint32_t ranks_to_start(const Options& options) {
+  std::uint32_t ranks = 0;
+  const char* const end = options.gpus.data() + options.gpus.size();
+  const auto [stop, error] = std::from_chars(options.gpus.data(), end, ranks);
+  if (error == std::errc{} && stop == end && ranks > 0) return ranks;
+  throw InputError({"--gpus", 0, 0},
+                   options.gpus.empty() ? "is needed without a launcher"
+                                        : fmt::format("\"{}\" is no number of ranks", options.gpus),
+                   "write --gpus 2");
+}
+
+// The ranks of a launcher may be those that --gpus says, or it says nothing.
+RankGroup group_of_launcher(const Options& options, std::uint32_t ranks) {
+  if (!options.gpus.empty() && options.gpus != std::to_string(ranks)) {
+    throw InputError({"--gpus", 0, 0}, fmt::format("the launcher started {} ranks", ranks),
+                     "leave it out");
+  }
+  return options.measured.group(ranks);
+}
+
+// Predicted is the library that is measured, unless another is named; plans of all-reduces are
+// rings.
+Options completed(Options options, Collective collective, CollectiveMode mode,
+                  const RankGroup& group) {
+  const std::string_view plan = to_text(cost::Library::plan);
+  options.gpus = std::to_string(group.ranks);
+  if (options.library.empty()) {
+    const bool has_model = from_text<cost::Library>(group.backend).has_value();
+    const bool is_plan = mode == CollectiveMode::plan || options.cluster.empty();
+    options.library = is_plan ? plan : has_model ? std::string_view(group.backend) : "";
+  }
+  if (options.library == plan && options.algorithm.empty() &&
+      collective == Collective::all_reduce) {
+    options.algorithm = "ring";
+  }
+  return options;
+}
+
+// Of all calls; a library may choose several.
+std::string algorithms_of(const std::vector<ResolvedPoint>& points, CollectiveMode mode) {
+  if (mode == CollectiveMode::native) return std::string(to_text(mode));
+  std::string all;
+  std::string_view last;
+  for (const ResolvedPoint& point : points) {
+    const auto name = algorithm_of(*call_of(point.program.operations.front()));
+    if (name != last) all += (all.empty() ? "" : ", ") + std::string(name);
+    last = name;
+  }
+  return all;
+}
+
+// As nccl-tests round them; without those too small for an element of each rank.
+std::vector<ElementCount> tested_counts(const Options& options, Collective collective,
+                                        RankCount ranks) {
+  std::vector<ElementCount> counts;
+  for (const Bytes size : sizes_of(options)) {
+    const auto count = collectives::tested_count(collective, ranks, size, options.element_size());
+    if (count > ElementCount(0)) counts.push_back(count);
+  }
+  if (counts.empty()) {
+    throw InputError({"--max", 0, 0}, "has less than 16 bytes for each rank", "write --max 1MiB");
+  }
+  return counts;
+}
+
+// The points, each with its prediction where a cluster was named.
+struct CallsToMeasure {
+  std::vector<ResolvedPoint> points;
+  std::vector<Result> predicted;
+};
+
+CallsToMeasure calls_to_measure(const Options& options, Collective collective,
+                                const MeasureSettings& settings, RankCount ranks) {
+  const Scenario scenario = scenario_of(options);
+  const PreparedCalls prepared =
+      prepare(options, scenario, collective, tested_counts(options, collective, ranks));
+  CallsToMeasure calls;
+  if (!options.cluster.empty()) {
+    calls.predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
+  }
+  for (const PreparedCall& call : prepared.calls) {
+    calls.points.push_back(call.point);
+    calls.points.back().measure = settings;
+  }
+  return calls;
+}
+
+std::vector<MeasuredCall> measure(const CallsToMeasure& calls, const MeasuredTable& table,
+                                  WorkerRanks& ranks, bool is_printed) {
+  std::vector<MeasuredCall> rows;
+  for (std::size_t i = 0; i < calls.points.size(); ++i) {
+    const ResolvedPoint& point = calls.points[i];
+    MeasuredCall row{*call_of(point.program.operations.front()), measure_call(ranks, point), {}};
+    if (!calls.predicted.empty()) row.predicted = calls.predicted[i].totals.step;
+    if (is_printed && rows.empty()) write_head(std::cout, table);
+    if (is_printed) write_row(std::cout, table, row);
+    rows.push_back(std::move(row));
+  }
+  if (is_printed) write_end(std::cout, table, rows);
+  return rows;
+}
+
+int measure(Options options) {
+  const Collective collective = word("--collective", options.collective, choices());
+  const MeasureSettings settings = options.measured.settings();
+  check_algorithm(options, collective);
+  check_measured(options, settings.mode);
+  WorkerRanksPtr ranks =
+      join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); });
+  const RankGroup group = ranks ? ranks->group() : options.measured.group(ranks_to_start(options));
+  options = completed(std::move(options), collective, settings.mode, group);
+  const auto calls = calls_to_measure(options, collective, settings, RankCount(group.ranks));
+  if (!ranks) ranks = std::make_unique<WorkerRanks>(group, WorkerRanks::Start::here);
+  const MeasuredTable table{group, settings, collective, algorithms_of(calls.points, settings.mode),
+                            !calls.predicted.empty()};
+  const auto rows = measure(calls, table, *ranks, options.json != "-");
+  if (!options.json.empty()) {
+    write_to(options.json, [&](std::ostream& out) { write_json(out, table, rows); });
+  }
+  return wrong_elements(rows) == 0 ? exit_done : exit_check_failed;
+}
+
+int run(const Options& options) {
+  return options.measured.is_asked ? measure(options) : predict(options);
+}
+
 }  // namespace collective_command
 
 Action attach_collective(CommandOptions& app) {
   using namespace collective_command;
   auto options = std::make_shared<Options>();
-  app.add_option("cluster", options->cluster, "a cluster preset, or a cluster file").required();
-  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node");
+  app.add_option("cluster", options->cluster,
+                 "a cluster preset, or a cluster file; with --measure for a prediction beside");
+  app.add_option("--gpus", options->gpus, "how many of its GPUs, default: one node; or ranks");
   app.add_option("--collective", options->collective,
                  "all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all, scatter "
                  "or gather");
@@ -334,6 +467,7 @@ Action attach_collective(CommandOptions& app) {
   app.add_option("--max", options->max_size, "largest size, as 128MiB");
   app.add_option("--factor", options->factor, "from one size to the next");
   app.add_option("--json", options->json, "write the table as JSON; - is standard output");
+  options->measured.add_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

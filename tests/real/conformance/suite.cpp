@@ -57,6 +57,7 @@ class SuiteRun {
         }
         for (const auto& [collective, word] : words_of(Collective{})) {
           try_native(collective, type, count);
+          try_native_from(collective, type, count);
         }
       }
     }
@@ -150,6 +151,29 @@ class SuiteRun {
     fill(pattern, communicator_.rank(), *buffer);
     communicator_.native({collective, buffer.get(), count, pattern.root, next_stream()})->wait();
     judge("native " + std::string(to_text(collective)), pattern, *buffer);
+  }
+
+  // Out of place, on as many elements as all ranks have equal chunks of.
+  void try_native_from(Collective collective, DataType type, ElementCount count) {
+    if (!communicator_.has_native_from(collective)) return;
+    const Pattern pattern = next_pattern(collective, count * communicator_.size().value());
+    const auto input = communicator_.allocate(type, pattern.count);
+    const auto buffer = communicator_.allocate(type, pattern.count);
+    fill(pattern, communicator_.rank(), *input);
+    const auto before = bytes_of(*input);
+    real::spoil(pattern, *buffer);
+    communicator_
+        .native({collective, buffer.get(), pattern.count, pattern.root, next_stream(), input.get()})
+        ->wait();
+    const std::string what = "native " + std::string(to_text(collective)) + " out of place";
+    judge(what, pattern, *buffer);
+    if (bytes_of(*input) != before) faults_.push_back(what + ": the input was changed");
+  }
+
+  static std::vector<std::byte> bytes_of(const real::Buffer& buffer) {
+    std::vector<std::byte> bytes((buffer.count() * element_size(buffer.type())).value());
+    buffer.read({ElementCount(0), buffer.count()}, bytes);
+    return bytes;
   }
 
   void try_new_buffer() {

@@ -43,6 +43,34 @@ TEST(MeasuredResults, CarryEveryField) {
   EXPECT_EQ(to_line(Reply(got)), line);
 }
 
+TEST(MeasuredResults, CarryTimesOfRepeatedCalls) {
+  Result result = measured_result();
+  RepeatedTimes times;
+  result.measurement->calls = times;  // of a call that has neither way
+  const auto carried = [&] {
+    return std::get<Result>(reply_from_line(to_line(Reply(result)), {})).measurement->calls;
+  };
+  EXPECT_EQ(carried(), times);
+  times.in_place = {Seconds(1e-5), Seconds(0.9e-5), Seconds(2e-5), 3};
+  times.out_of_place = {Seconds(1.0 / 3), std::nullopt, Seconds(0.5), 0};
+  result.measurement->calls = times;
+  EXPECT_EQ(carried(), times);
+}
+
+TEST(MeasuredResults, RefuseImpossibleTimesOfRepeatedCalls) {
+  Result result = measured_result();
+  result.measurement->calls =
+      RepeatedTimes{RepeatedTime{Seconds(1), Seconds(1), Seconds(1), 0}, std::nullopt};
+  const json good = json::parse(to_line(Reply(result)));
+  for (const char* key : {"time_s", "device_s", "alone_s", "wrong"}) {
+    for (const json& bad : {json("x"), json(nullptr), json(true)}) {
+      json changed = good;
+      changed["measurement"]["calls"]["out_of_place"][key] = bad;
+      EXPECT_THROW((void)reply_from_line(changed.dump(), {}), std::runtime_error) << key << bad;
+    }
+  }
+}
+
 TEST(MeasuredResults, NeedNoMeasurement) {
   Result predicted = measured_result();
   predicted.measurement.reset();
@@ -81,6 +109,18 @@ TEST(MeasureSettingsOfAPoint, AreCarried) {
   ResolvedPoint predicted = point_to_measure();
   predicted.measure.reset();
   EXPECT_FALSE(point_from_line(to_line(predicted)).measure);
+}
+
+TEST(MeasureSettingsOfAPoint, MayRepeatACall) {
+  ResolvedPoint point = point_to_measure();
+  point.measure->calls = {DataType::bfloat16, 7};
+  const std::string line = to_line(point);
+  EXPECT_EQ(point_from_line(line).measure, point.measure);
+  for (const auto& [key, bad] : {std::pair("type", json("float8")), {"iterations", json(-1)}}) {
+    json changed = json::parse(line);
+    changed["measure"]["calls"][key] = bad;
+    EXPECT_THROW((void)point_from_line(changed.dump()), std::runtime_error) << key;
+  }
 }
 
 TEST(MeasureSettingsOfAPoint, AreRefusedInEveryField) {

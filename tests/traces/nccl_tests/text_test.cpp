@@ -244,5 +244,26 @@ TEST(NcclTestsText, OfAMillionRowsIsRead) {
   EXPECT_EQ(only_log(text).rows.size(), 1'000'000U);
 }
 
+// What `paceline collective --measure` prints, which has columns of its own, and ways that a call
+// does not have.
+TEST(NcclTestsText, MayBeOurs) {
+  const std::string head =
+      "# collective: all_to_all\n# GPUs: 2\n"
+      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong "
+      "device alone device alone";
+  const std::string none = "N/A N/A N/A N/A ", right = "50.00 20.97 10.49 0 ";
+  const std::string row = "1048576 131072 float none -1 ";
+  const auto log = only_log(head + "\n" + row + right + none + " 48.10 60.20 N/A N/A\n");
+  EXPECT_EQ(log.collective, Collective::all_to_all);
+  EXPECT_EQ(log.ranks, 2U);
+  EXPECT_TRUE(log.skipped.empty());
+  EXPECT_EQ(times_us(log.rows.at(0)), (Times{50}));
+  const auto in_place =
+      only_log(head + " predicted\n" + row + none + right + " N/A N/A 48.10 60.20 51.00\n");
+  EXPECT_EQ(times_us(in_place.rows.at(0)), (Times{50}));
+  EXPECT_EQ(skipped_why(only_log(head + "\n" + row + right + right + "48.10 60.20\n")),
+            "the line breaks off");
+}
+
 }  // namespace
 }  // namespace paceline::traces

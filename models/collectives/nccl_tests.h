@@ -1,0 +1,25 @@
+#pragma once
+
+#include "models/collectives/plan.h"
+#include "models/units/units.h"
+
+// How NVIDIA's nccl-tests count, so that figures of ours can be laid beside theirs.
+// Sources: nccl-tests' doc/PERFORMANCE.md, and the GetCollByteCount functions of its src/*.cu.
+namespace paceline::collectives {
+
+// What the algorithm's bandwidth, bytes over time, is multiplied with so that it compares with a
+// link's.
+[[nodiscard]] double bus_factor(Collective collective, RankCount ranks);
+
+// Whether it adds up what ranks have: "redop" is then "sum".
+[[nodiscard]] bool is_reducing(Collective collective);
+
+// The elements of a call that was asked for by its bytes: of collectives whose ranks have a part
+// each, every part is rounded down to whole lines of 16 bytes. May be 0.
+[[nodiscard]] ElementCount tested_count(Collective collective, RankCount ranks, Bytes asked,
+                                        ElementSize size);
+
+// The column "count" of such a call: the elements of one rank's part where there are parts.
+[[nodiscard]] ElementCount count_column(Collective collective, RankCount ranks, ElementCount count);
+
+}  // namespace paceline::collectives

@@ -1,0 +1,127 @@
+#include "scenarios/run/worker_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace paceline {
+namespace {
+
+constexpr int status_usage = 2;  // of a worker that was asked for what cannot be
+
+// One rank, which one the environment says.
+std::vector<std::string> rank_command(const RankGroup& group) {
+  return {executor_path("paceline-worker"), "--backend", group.backend, "--timeout",
+          fmt::format("{}s", group.timeout.value())};
+}
+
+ExecutorCommand worker_command(const RankGroup& group, WorkerRanks::Start start) {
+  auto arguments = rank_command(group);
+  if (start == WorkerRanks::Start::here) {
+    arguments.insert(arguments.end(), {"--ranks", std::to_string(group.ranks)});
+  }
+  return {"paceline-worker", std::move(arguments), true, group.timeout};
+}
+
+// Of a worker that said nothing itself.
+std::string end_of(const LineProcess& worker, int status) {
+  if (worker.was_stopped()) return "paceline-worker, with all its ranks, was stopped";
+  constexpr int first_signal = 128;
+  if (status <= first_signal) return fmt::format("paceline-worker ended with status {}", status);
+  return fmt::format("paceline-worker, with all its ranks, was ended by signal {} ({})",
+                     status - first_signal, ::strsignal(status - first_signal));
+}
+
+// The line in which a worker says why it ends, else the last that anything said.
+std::string complaint_of(const std::string& words) {
+  constexpr std::string_view mark = "paceline-worker: ";
+  const auto line_at = [&](std::size_t begin) {
+    return words.substr(begin, words.find('\n', begin) - begin);
+  };
+  const auto marked = words.find(mark);
+  if (marked != std::string::npos) return line_at(marked + mark.size());
+  const auto end = words.find_last_not_of(" \n\t");
+  if (end == std::string::npos) return "";
+  const auto before = words.rfind('\n', end);
+  return line_at(before == std::string::npos ? 0 : before + 1);
+}
+
+// Ranks that die must not take this process along when they are written to.
+class BrokenPipesIgnored {
+ public:
+  BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  BrokenPipesIgnored(const BrokenPipesIgnored&) = delete;
+  BrokenPipesIgnored& operator=(const BrokenPipesIgnored&) = delete;
+  ~BrokenPipesIgnored() { std::signal(SIGPIPE, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
+// Rank and world size, as a launcher told this process.
+struct Identity {
+  std::uint32_t rank = 0, world_size = 1;
+};
+
+Identity ask_who_this_is() {
+  LineProcess worker({"paceline-worker", {executor_path("paceline-worker"), "--who"}, true});
+  const auto answer = worker.listen(std::nullopt);
+  const int status = worker.end();
+  if (status != 0) {
+    throw InputError({"the launcher's variables", 0, 0}, complaint_of(worker.last_words()), "");
+  }
+  Identity identity;
+  if (answer.line) std::istringstream(*answer.line) >> identity.rank >> identity.world_size;
+  return identity;
+}
+
+[[noreturn]] void become(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(arguments[0], arguments.data());
+  throw BackendError("paceline-worker", std::string("cannot be started: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+WorkerRanks::WorkerRanks(const RankGroup& group, Start start)
+    : group_(group), worker_(worker_command(group, start)) {}
+
+Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked) {
+  const BrokenPipesIgnored ignored;
+  Measured measured;
+  auto answer = worker_.ask(traces::to_line(point), std::nullopt);
+  while (answer.line) {
+    if (answer.line->starts_with('{')) {  // mpirun complains there, too
+      const auto progress = traces::progress_from_line(*answer.line);
+      if (!progress) break;
+      measured.steps.push_back(progress->duration);
+    }
+    answer = worker_.listen(std::nullopt);
+  }
+  if (answer.line) {
+    measured.reply = traces::reply_from_line(*answer.line, point.program);
+    return measured;
+  }
+  const int status = worker_.end();
+  const std::string why = complaint_of(worker_.last_words());
+  if (status == status_usage) throw InputError(asked, why, "");
+  measured.lost = why.empty() || worker_.was_stopped() ? end_of(worker_, status) : why;
+  return measured;
+}
+
+WorkerRanksPtr join_launcher(const std::function<RankGroup(std::uint32_t ranks)>& group_of) {
+  const Identity identity = ask_who_this_is();
+  if (identity.world_size == 1) return nullptr;
+  const RankGroup group = group_of(identity.world_size);
+  if (identity.rank > 0) become(rank_command(group));
+  return std::make_unique<WorkerRanks>(group, WorkerRanks::Start::by_launcher);
+}
+
+}  // namespace paceline
