@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
 #include "traces/collective_log/comments.h"
 #include "traces/formats/collective_logs.h"
@@ -22,17 +19,6 @@ namespace {
 
 using collectives::Collective;
 using traces::CollectiveLog;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  // An empty file sets failbit, and is no log either.
-  if (!file.is_open() || file.bad()) {
-    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
-  }
-  return text.str();
-}
 
 cost::CollectiveSample sample_of(const cost::CollectiveShape& shape,
                                  const CollectiveLog::Row& row) {
@@ -159,7 +145,7 @@ struct InspectedFiles {
 // Reads one file, whatever it holds.
 void take_file(const std::string& path, const LogOptions& options, InspectedFiles& inspected,
                MeasuredFiles& files) {
-  const std::string text = text_of(path);
+  const std::string text = files::read_text(path);
   const std::string sha256 = loader::sha256_of(text);
   try {
     if (traces::is_nccl_inspector(traces::plain_text(text))) {

@@ -24,6 +24,8 @@ struct Command {
 // Exit codes of all commands.
 inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, exit_environment = 3,
                      exit_internal = 4;
+// And the number of a signal that stopped a command, which then ends by it.
+inline constexpr int exit_signal = 128;
 
 // Reads the arguments, runs the command and turns every exception into one line on standard error
 // and an exit code.
@@ -31,6 +33,7 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 
 // Each in a file of commands/ of its own name.
 [[nodiscard]] Action attach_run(CommandOptions& app);
+[[nodiscard]] Action attach_check(CommandOptions& app);
 [[nodiscard]] Action attach_measure(CommandOptions& app);
 [[nodiscard]] Action attach_compare(CommandOptions& app);
 [[nodiscard]] Action attach_claims(CommandOptions& app);
@@ -45,6 +48,6 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 [[nodiscard]] Action attach_topology(CommandOptions& app);
 [[nodiscard]] Action attach_list(CommandOptions& app);
 [[nodiscard]] Action attach_import(CommandOptions& app);
-Action attach_replay(CommandOptions& app);
+[[nodiscard]] Action attach_replay(CommandOptions& app);
 
 }  // namespace paceline::cli

@@ -63,4 +63,10 @@ Option CommandOptions::add_flag(const std::string& name, bool& value,
   return Option(app_.add_flag(name, value, description));
 }
 
+Option CommandOptions::add_output(const std::string& name, files::OutputFile& file,
+                                  const std::string& description) {
+  outputs_.push_back({name, &file});
+  return add_option(name, file.path, description);
+}
+
 }  // namespace paceline::cli

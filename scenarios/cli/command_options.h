@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/files/output_file.h"
+
 // CLI11 is headers only, and whoever includes it compiles all of it again, parser, help and
 // configuration files: 5 s a source. The commands add their options through here instead.
 namespace CLI {
@@ -37,15 +39,25 @@ class Option {
 // outlive that; what it holds before is the default. A name without dashes is positional.
 class CommandOptions {
  public:
-  explicit CommandOptions(CLI::App& app) : app_(app) {}
+  // The outputs of a command, by the names of their options.
+  struct Output {
+    std::string name;
+    files::OutputFile* file;
+  };
+
+  CommandOptions(CLI::App& app, std::vector<Output>& outputs) : app_(app), outputs_(outputs) {}
 
   // Of the types that the source lists: another one is a line there.
   template <class Value>
   Option add_option(const std::string& name, Value& value, const std::string& description);
   Option add_flag(const std::string& name, bool& value, const std::string& description);
+  // It is open when the command begins.
+  Option add_output(const std::string& name, files::OutputFile& file,
+                    const std::string& description);
 
  private:
   CLI::App& app_;
+  std::vector<Output>& outputs_;
 };
 
 }  // namespace paceline::cli

@@ -198,11 +198,12 @@ void write_end(std::ostream& out, const MeasuredTable& table,
 }
 
 void write_json(std::ostream& out, const MeasuredTable& table,
-                const std::vector<MeasuredCall>& rows) {
+                const std::vector<MeasuredCall>& rows, Completeness completeness) {
   const auto& [group, settings, collective, algorithm, has_predictions] = table;
   Json list = Json::array();
   for (const MeasuredCall& row : rows) list.push_back(json_of(table, row));
   const Json all{{"schema", "paceline.measured_collective/1"},
+                 {"complete", completeness == Completeness::whole},
                  {"collective", to_text(collective)},
                  {"backend", group.backend},
                  {"mode", to_text(settings.mode)},

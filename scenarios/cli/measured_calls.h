@@ -56,8 +56,11 @@ void write_row(std::ostream& out, const MeasuredTable& table, const MeasuredCall
 void write_end(std::ostream& out, const MeasuredTable& table,
                const std::vector<MeasuredCall>& rows);
 
+// Whether all of a table's calls were measured.
+enum class Completeness { whole, broken_off };
+
 void write_json(std::ostream& out, const MeasuredTable& table,
-                const std::vector<MeasuredCall>& rows);
+                const std::vector<MeasuredCall>& rows, Completeness completeness);
 
 // Of all calls and ways.
 [[nodiscard]] std::uint64_t wrong_elements(const std::vector<MeasuredCall>& rows);

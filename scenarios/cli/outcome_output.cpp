@@ -6,16 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <ostream>
-#include <system_error>
 
+#include "models/contract.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/run_options.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/report/report.h"
+#include "scenarios/run/stop_request.h"
 #include "traces/chakra/write_chakra.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
@@ -82,36 +83,53 @@ void write_chakra_files(const std::string& path, const std::vector<PointOutcome>
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const fs::path folder =
         runs.size() == 1 ? fs::path(path) : fs::path(path) / folder_name(i + 1, runs[i].name);
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw InputError({folder.string(), 0, 0}, "is no folder: " + error.message(), "");
     for (const Rank rank : first_ranks(runs[i].trace)) {
-      write_to((folder / fmt::format("step.{}.et", rank.value())).string(),
-               [&](std::ostream& out) { traces::write_chakra(out, runs[i].trace, rank); });
+      files::OutputFolder::write(
+          folder.string(), fmt::format("step.{}.et", rank.value()),
+          [&](std::ostream& out) { traces::write_chakra(out, runs[i].trace, rank); });
     }
   }
 }
 
-const std::string& why_failed(const PointOutcome& outcome) {
-  return outcome.prediction_failed() ? outcome.failure : outcome.measure_failure;
+// In one line: which point has no result and why, and what became of the others. Returns the exit
+// code.
+int say_failure(const std::vector<PointOutcome>& outcomes) {
+  std::vector<const PointOutcome*> failed;
+  for (const PointOutcome& one : outcomes) {
+    if (!one.why_failed().empty()) failed.push_back(&one);
+  }
+  if (failed.empty()) return exit_done;
+  const PointOutcome& first = *failed.front();
+  std::string line = fmt::format("{}: {}", point_name(first), first.why_failed());
+  if (outcomes.size() > 1) {
+    line +=
+        fmt::format("; done: {} of {} points", outcomes.size() - failed.size(), outcomes.size());
+  }
+  fmt::print(std::cerr, "paceline: {}\n", line);
+  switch (first.cause) {
+    case FailureCause::failed: return exit_environment;
+    case FailureCause::refused: return exit_bad_input;
+    case FailureCause::stopped: return exit_signal + StopRequest::signal();
+  }
+  PACELINE_UNREACHABLE("a cause outside the enumeration");
 }
 
 }  // namespace
 
 std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
   const Option to_json =
-      app.add_option("--json", json, "write the result as JSON; - is standard output");
-  const Option to_csv = app.add_option("--csv", csv, "write the result as CSV");
+      app.add_output("--json", json, "write the result as JSON; - is standard output");
+  const Option to_csv = app.add_output("--csv", csv, "write the result as CSV");
   const Option to_timeline =
-      app.add_option("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
+      app.add_output("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
   app.add_option("--beside", beside,
                  "runs that --trace wrote, or import -o, for the same timeline; may be repeated")
       .repeatable()
       .needs(to_timeline);
-  const Option to_trace = app.add_option(
+  const Option to_trace = app.add_output(
       "--trace", trace, "write the step of every point as a trace, for paceline import");
   const Option to_chakra = app.add_option(
-      "--chakra", chakra,
+      "--chakra", chakra.path,
       "write Chakra execution traces into a folder, step.RANK.et, for other simulators: of the "
       "first 64 ranks; a folder a point where there are several");
   app.add_flag("--calls", all_calls,
@@ -120,51 +138,43 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
 }
 
 void OutcomeOutput::check() {
-  if ((json == "-") + (csv == "-") + (timeline == "-") + (trace == "-") > 1) {
-    throw InputError({"-", 0, 0}, "standard output takes one of --json, --csv, --timeline, --trace",
-                     "write the others to files");
-  }
-  if (chakra == "-") {
+  if (chakra.path == "-") {
     throw InputError({"-", 0, 0}, "standard output takes no folder of --chakra", "name a folder");
   }
-  std::vector<std::string> files;
-  for (const std::string* file : {&json, &csv, &timeline, &trace, &chakra}) {
-    if (!file->empty() && *file != "-" && *file != "/dev/null") files.push_back(*file);
-  }
-  std::ranges::sort(files);
-  if (const auto twice = std::ranges::adjacent_find(files); twice != files.end()) {
-    throw InputError({*twice, 0, 0}, "is to hold two outputs", "give each a file of its own");
-  }
+  if (chakra.is_asked()) chakra.check();
   if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
 
 bool OutcomeOutput::takes_standard_output() const {
-  return json == "-" || csv == "-" || timeline == "-" || trace == "-";
+  return json.is_standard_output() || csv.is_standard_output() || timeline.is_standard_output() ||
+         trace.is_standard_output();
 }
 
-int OutcomeOutput::write(const ScenarioFile& file,
-                         const std::vector<PointOutcome>& outcomes) const {
-  if (!takes_standard_output()) {
-    write_to("-", [&](std::ostream& out) { write_table(out, file, outcomes); });
-  }
-  if (!json.empty()) {
+int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) {
+  if (!takes_standard_output()) write_table(std::cout, file, outcomes);
+  std::exception_ptr first_trouble;
+  const auto write_if = [&](bool is_asked, auto write_one) {
+    try {
+      if (is_asked) write_one();
+    } catch (...) {  // what was measured may be in the others yet
+      if (!first_trouble) first_trouble = std::current_exception();
+    }
+  };
+  write_if(json.is_asked(), [&] {
     const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
-    write_to(json, [&](std::ostream& out) { write_json(out, file, outcomes, calls); });
-  }
-  if (!csv.empty()) write_to(csv, [&](std::ostream& out) { write_csv(out, outcomes); });
-  if (!timeline.empty()) {
+    json.write([&](std::ostream& out) { write_json(out, file, outcomes, calls); });
+  });
+  write_if(csv.is_asked(),
+           [&] { csv.write([&](std::ostream& out) { write_csv(out, outcomes); }); });
+  write_if(timeline.is_asked(), [&] {
     auto runs = runs_of(outcomes);
     runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
     write_timeline(timeline, runs);
-  }
-  if (!trace.empty()) write_runs(trace, runs_of(outcomes));
-  if (!chakra.empty()) write_chakra_files(chakra, outcomes);
-  const auto failed = std::find_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& one) {
-    return !why_failed(one).empty();
   });
-  if (failed == outcomes.end()) return exit_done;
-  fmt::print(std::cerr, "paceline: {}: {}\n", point_name(*failed), why_failed(*failed));
-  return exit_environment;
+  write_if(trace.is_asked(), [&] { write_runs(trace, runs_of(outcomes)); });
+  write_if(chakra.is_asked(), [&] { write_chakra_files(chakra.path, outcomes); });
+  if (first_trouble) std::rethrow_exception(first_trouble);
+  return say_failure(outcomes);
 }
 
 }  // namespace paceline::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -77,7 +78,12 @@ PlainOutput::~PlainOutput() {
 
 bool PlainOutput::put(std::string_view text) {
   const auto size = static_cast<std::streamsize>(text.size());
-  return target_->sputn(text.data(), size) == size;
+  return noted(target_->sputn(text.data(), size) == size);
+}
+
+bool PlainOutput::noted(bool went_well) {
+  if (!went_well && error_ == 0) error_ = errno;
+  return went_well;
 }
 
 PlainOutput::int_type PlainOutput::overflow(int_type c) {
@@ -90,6 +96,6 @@ std::streamsize PlainOutput::xsputn(const char* text, std::streamsize size) {
   return put(escaper_.take({text, static_cast<std::size_t>(size)})) ? size : 0;
 }
 
-int PlainOutput::sync() { return target_->pubsync(); }
+int PlainOutput::sync() { return noted(target_->pubsync() == 0) ? 0 : -1; }
 
 }  // namespace paceline::cli

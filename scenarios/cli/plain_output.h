@@ -32,15 +32,20 @@ class PlainOutput : private std::streambuf {
   PlainOutput& operator=(const PlainOutput&) = delete;
   ~PlainOutput() override;
 
+  // The errno of the first write that failed; 0: none.
+  [[nodiscard]] int error() const { return error_; }
+
  private:
   int_type overflow(int_type c) override;
   std::streamsize xsputn(const char* text, std::streamsize size) override;
   int sync() override;
   bool put(std::string_view text);
+  bool noted(bool went_well);
 
   std::ostream& out_;
   std::streambuf* target_;
   ControlEscaper escaper_;
+  int error_ = 0;
 };
 
 }  // namespace paceline::cli

@@ -1,22 +1,29 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/plain_output.h"
 #include "scenarios/errors.h"
+#include "scenarios/files/output_file.h"
 
 namespace paceline::cli {
 namespace {
 
 constexpr std::array rows{
     Command{"run", "predict every point of a scenario, beside what was measured", attach_run},
+    Command{"check", "what a scenario's points would take, without running one", attach_check},
     Command{"measure", "run every point of a scenario on hardware", attach_measure},
     Command{"compare", "where two results differ: compute, bandwidth, latency or skew",
             attach_compare},
@@ -47,35 +54,77 @@ void complain(const std::string& text) {
 }
 
 // A result that did not reach standard output is no success.
-int done(int exit_code) {
+int done(int exit_code, const PlainOutput& output) {
   std::cout.flush();
-  if (!std::cout) throw InputError({"standard output", 0, 0}, "cannot be written", "");
+  if (std::cout) return exit_code;
+  std::string what = "cannot be written";
+  if (output.error() != 0) what += std::string(": ") + std::strerror(output.error());
+  throw BackendError("standard output", what);
+}
+
+// What a command is to run, and where it writes.
+struct Attached {
+  CLI::App* app;
+  std::vector<CommandOptions::Output> outputs;
+  Action action;
+};
+
+void open_outputs(const std::vector<CommandOptions::Output>& outputs) {
+  std::vector<std::string> standard;
+  for (const auto& [name, file] : outputs) {
+    if (file->is_standard_output()) standard.push_back(name);
+  }
+  if (standard.size() > 1) {
+    throw InputError({"-", 0, 0},
+                     fmt::format("standard output takes one of {}", fmt::join(standard, ", ")),
+                     "write the others to files");
+  }
+  for (const auto& [name, file] : outputs) {
+    if (file->is_asked()) file->open();
+  }
+}
+
+// As whoever started this expects of what a signal stopped; what was done by then is written.
+[[nodiscard]] int ended(int exit_code) {
+  if (exit_code <= exit_signal) return exit_code;
+  std::signal(exit_code - exit_signal, SIG_DFL);
+  (void)std::raise(exit_code - exit_signal);
   return exit_code;
 }
+
+// A file that may not grow any more is a write that fails, like a full disk: no end by a signal.
+void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
 }  // namespace
 
 std::span<const Command> commands() { return rows; }
 
 int run_main(int argc, const char* const* argv) {
+  let_writes_fail();
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
   app.set_version_flag("--version", PACELINE_VERSION);
-  std::array<std::pair<CLI::App*, Action>, rows.size()> actions;
+  std::array<Attached, rows.size()> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    CLI::App* sub = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
-    CommandOptions options(*sub);
-    actions[i] = {sub, rows[i].attach(options)};
+    Attached& one = all[i];
+    one.app = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
+    CommandOptions options(*one.app, one.outputs);
+    one.action = rows[i].attach(options);
   }
   try {
-    app.parse(argc, argv);
-    for (const auto& [sub, action] : actions) {
-      if (sub->parsed()) return done(action());
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& help_or_version) {
+      return done(app.exit(help_or_version), plain_output);
+    }
+    for (const auto& [sub, outputs, action] : all) {
+      if (!sub->parsed()) continue;
+      open_outputs(outputs);
+      return ended(done(action(), plain_output));
     }
     return exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     complain(fmt::format("{}; see paceline --help", error.what()));
     return exit_bad_input;
   } catch (const InputError& error) {
@@ -86,6 +135,9 @@ int run_main(int argc, const char* const* argv) {
     return exit_environment;
   } catch (const std::bad_alloc&) {
     complain("there is not enough memory for this");
+    return exit_environment;
+  } catch (const std::system_error& error) {  // of threads: there are no more
+    complain(fmt::format("the system refuses: {}", error.what()));
     return exit_environment;
   } catch (const std::exception& error) {
     complain(fmt::format("internal error: {}", error.what()));

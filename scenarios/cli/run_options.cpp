@@ -4,11 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <thread>
 
 namespace paceline::cli {
@@ -49,19 +45,6 @@ RunOptions SharedOptions::run_options() const {
     };
   }
   return options;
-}
-
-void write_to(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  if (path == "-") {
-    write(std::cout);
-    return;  // run_main sees whether it arrived
-  }
-  std::ofstream file(path, std::ios::binary);
-  write(file);
-  file.flush();
-  if (!file) {
-    throw InputError({path, 0, 0}, std::string("cannot be written: ") + std::strerror(errno), "");
-  }
 }
 
 }  // namespace paceline::cli

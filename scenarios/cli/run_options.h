@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -25,9 +23,5 @@ struct SharedOptions {
   // With a progress line on standard error when that is a terminal.
   [[nodiscard]] RunOptions run_options() const;
 };
-
-// Writes through `write` to a file, or to standard output for "-". Throws InputError when the file
-// cannot be written.
-void write_to(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace paceline::cli

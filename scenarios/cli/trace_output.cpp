@@ -2,22 +2,22 @@
 
 #include <ostream>
 
-#include "scenarios/cli/run_options.h"
+#include "scenarios/errors.h"
 #include "traces/perfetto/perfetto.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::cli {
 
-void write_timeline(const std::string& path, const std::vector<traces::TraceRun>& runs) {
+void write_timeline(files::OutputFile& file, const std::vector<traces::TraceRun>& runs) {
   constexpr std::size_t ranks_max = 64;
-  write_to(path, [&](std::ostream& out) { write_perfetto(out, runs, ranks_max); });
+  file.write([&](std::ostream& out) { write_perfetto(out, runs, ranks_max); });
 }
 
-void write_runs(const std::string& path, const std::vector<traces::TraceRun>& runs) {
+void write_runs(files::OutputFile& file, const std::vector<traces::TraceRun>& runs) {
   try {
-    write_to(path, [&](std::ostream& out) { write_step_traces(out, runs); });
+    file.write([&](std::ostream& out) { write_step_traces(out, runs); });
   } catch (const traces::FormatError& error) {
-    throw InputError({path, 0, 0}, error.what(), error.hint());
+    throw InputError({file.path, 0, 0}, error.what(), error.hint());
   }
 }
 

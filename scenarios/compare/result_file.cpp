@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/formats/device_traces.h"
 
@@ -120,13 +117,8 @@ Side side_of(const StepTrace& trace) {
   return side;
 }
 
-// Packed, a folder of them, or in one of their formats.
-bool are_traces(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return true;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream read;
-  read << file.rdbuf();
-  const std::string text = std::move(read).str();
+// Packed, or in one of their formats.
+bool are_traces(const std::string& text) {
   constexpr std::string_view gzip = "\x1f\x8b", zstd = "\x28\xb5\x2f\xfd";
   return text.starts_with(gzip) || text.starts_with(zstd) || traces::is_step_traces(text) ||
          std::ranges::any_of(traces::device_trace_formats(),
@@ -166,17 +158,15 @@ constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE write
 }  // namespace
 
 ResultFile read_result(const std::string& path) {
-  if (are_traces(path)) return read_traces(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof()) {
-    const std::string why = !file && errno != 0 ? std::strerror(errno) : "nothing is in it";
-    throw InputError({path, 0, 0}, "cannot be read: " + why, "");
-  }
+  if (std::filesystem::is_directory(path)) return read_traces(path);
+  const std::string text = files::read_text(path);
+  if (are_traces(text)) return read_traces(path);
+  if (text.empty()) throw InputError({path, 0, 0}, "cannot be read: nothing is in it", "");
   ResultFile result{path, {}};
   std::size_t number = 0;
   bool in_points = false;
   try {
-    const json all = json::parse(file);
+    const json all = json::parse(text);
     if (!all.is_object() || all.value("schema", json()) != "paceline.result/1") {
       throw InputError({path, 0, 0}, "is not a paceline.result/1", how_to_make_one);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
 #include "traces/archive/archive.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
@@ -144,7 +145,11 @@ Import import_traces(const std::vector<std::string>& paths) {
   InspectedFiles inspected;
   for (const std::string& path : paths) {
     traces::for_each_file(
-        path, [&](traces::UnpackedFile file) { take(std::move(file), inspected, import); },
+        path,
+        [&](traces::UnpackedFile file) {
+          files::note_input(file.file);
+          take(std::move(file), inspected, import);
+        },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -158,6 +159,8 @@ ordered_json point_of(const PointOutcome& outcome, bool with_calls) {
   return point;
 }
 
+bool is_done(const PointOutcome& outcome) { return outcome.why_failed().empty(); }
+
 }  // namespace
 
 void write_json(std::ostream& out, const ScenarioFile& file,
@@ -171,6 +174,7 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   }
   const ordered_json result{{"schema", "paceline.result/1"},
                             {"context", context_of(file)},
+                            {"complete", std::ranges::all_of(outcomes, is_done)},
                             {"points", std::move(points)}};
   // Paths may be any bytes; what is no UTF-8 is replaced.
   out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';

@@ -32,6 +32,10 @@ void refuse_too_much(double transfers, const ResolvedPoint& point, const Locatio
       flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
 }
 
+// Half a minute for ResNet-50 by NCCL's trees on a core of a server of 2023, and it grows with
+// them; more than any machine has that is known.
+constexpr std::uint32_t gpus_unasked = 1U << 18;
+
 std::optional<Seconds> limit_of_environment() {
   constexpr const char* variable = "PACELINE_SIM_TIMEOUT";
   const char* const given = std::getenv(variable);
@@ -48,6 +52,12 @@ std::optional<Seconds> limit_of_environment() {
 
 }  // namespace
 
+Effort effort_of(const ResolvedPoint& point) {
+  const double transfers = cost::transfers_about(point);
+  if (point.fidelity == Fidelity::folded) return {transfers, std::nullopt};
+  return {transfers, time_to_follow(transfers, point)};
+}
+
 std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
                                         const Location& where) {
   const std::optional<Seconds> given = limit_of_environment();
@@ -62,9 +72,16 @@ std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
   return time_to_follow(transfers, point) * 10 + Seconds(60);
 }
 
-void throw_refusal(const std::string& what, const Location& where) {
-  throw InputError(where, what,
-                   "add --force, or take fidelity: closed where it has all that is asked");
+void refuse_too_many(RankCount gpus, bool force, const Location& where) {
+  if (force || gpus.value() <= gpus_unasked) return;
+  throw InputError(where,
+                   fmt::format("{} GPUs are more than the {} that are predicted unasked",
+                               gpus.value(), gpus_unasked),
+                   "take fewer, or add --force: a million take more than ten minutes");
+}
+
+InputError refusal(const std::string& what, const Location& where) {
+  return {where, what, "add --force, or take fidelity: closed where it has all that is asked"};
 }
 
 }  // namespace paceline

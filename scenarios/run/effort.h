@@ -8,6 +8,13 @@
 
 namespace paceline {
 
+// What a prediction of the point takes.
+struct Effort {
+  double transfers;             // simulated, or added up
+  std::optional<Seconds> time;  // on one core; nullopt: a folded simulation's is not known before
+};
+[[nodiscard]] Effort effort_of(const ResolvedPoint& point);
+
 // How long a simulation of the point may take before it counts as stuck: ten times the estimate,
 // which counts transfers and ranks, and a minute; or forever when forced. The seconds of
 // PACELINE_SIM_TIMEOUT in the environment stand in for both. Throws InputError when those are not a
@@ -16,7 +23,11 @@ namespace paceline {
 [[nodiscard]] std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
                                                       const Location& where);
 
-// The InputError of an executor's refusal.
-[[noreturn]] void throw_refusal(const std::string& what, const Location& where);
+// Throws InputError for more GPUs than a prediction takes unless it is forced: to get ready for so
+// many takes seconds already, and to fold them minutes.
+void refuse_too_many(RankCount gpus, bool force, const Location& where);
+
+// An executor's refusal, with what to do.
+[[nodiscard]] InputError refusal(const std::string& what, const Location& where);
 
 }  // namespace paceline

@@ -17,6 +17,7 @@
 
 #include "models/contract.h"
 #include "scenarios/errors.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 namespace {
@@ -144,7 +145,12 @@ void LineProcess::kill() const {
   if (!status_) ::kill(process_, SIGKILL);
 }
 
+void LineProcess::terminate() const {
+  if (!status_) ::kill(process_, SIGTERM);
+}
+
 int LineProcess::end() {
+  is_ending_ = true;  // which nothing stops
   if (write_ < 0 && read_ < 0 && status_) return *status_;
   close_once(write_);  // its input ends, so it ends
   close_once(read_);
@@ -167,9 +173,15 @@ template <std::size_t n>
 bool LineProcess::allows(const Deadline& deadline, std::array<pollfd, n>& files) {
   // Of what is stopped a parent hears only when it asks.
   constexpr int look_ms = 200, day_ms = 86'400'000;
+  std::array<pollfd, n + 1> all{};
   while (true) {
-    for (pollfd& file : files) file.revents = 0;
-    if (!deadline.allows(files, stopped_max_ ? look_ms : day_ms)) return false;
+    std::ranges::copy(files, all.begin());
+    all[n] = {is_ending_ ? -1 : StopRequest::file(), POLLIN, 0};
+    for (pollfd& file : all) file.revents = 0;
+    const bool in_time = deadline.allows(all, stopped_max_ ? look_ms : day_ms);
+    if (all[n].revents != 0) throw Stopped();
+    if (!in_time) return false;
+    std::copy_n(all.begin(), n, files.begin());
     for (const pollfd& file : files) {
       if (file.revents != 0) return true;
     }

@@ -39,12 +39,15 @@ class LineProcess {
     bool too_late = false;
   };
 
-  // Sends a line and waits for one. No limit: for as long as it lives.
+  // Sends a line and waits for one. No limit: for as long as it lives. Throws Stopped
+  // (stop_request.h).
   Answer ask(const std::string& line, const std::optional<Seconds>& limit);
   // Waits for one more line.
   Answer listen(const std::optional<Seconds>& limit);
 
   void kill() const;
+  // Asks it to end, and its children with it.
+  void terminate() const;
   // Waits for the process to end, when its input does. Its exit status, 128 and the number for a
   // signal. May be called again.
   int end();
@@ -71,6 +74,7 @@ class LineProcess {
   std::optional<Seconds> stopped_max_;
   std::optional<std::chrono::steady_clock::time_point> stopped_since_;
   bool was_asked_to_end_ = false;
+  bool is_ending_ = false;
   std::string buffer_;
   std::size_t searched_ = 0;
   std::string last_words_;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 namespace {
@@ -82,11 +84,25 @@ class Measurer {
 
   bool measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
     for (const std::size_t point : points) {
-      if (!measure(ranks, point)) return false;
+      if (!measured(ranks, point)) return false;
       ++done_;
       if (options_.progress) options_.progress(done_, outcomes_.size());
     }
     return true;
+  }
+
+  // What cannot be measured at all ends the run, unless there is something that would be lost.
+  bool measured(WorkerRanks& ranks, std::size_t point) {
+    try {
+      return measure(ranks, point);
+    } catch (const InputError& error) {
+      const bool has_results = std::ranges::any_of(
+          outcomes_, [](const PointOutcome& one) { return one.predicted || one.measurement; });
+      if (!has_results) throw;
+      outcomes_[point].measure_failure = error.what();
+      outcomes_[point].cause = FailureCause::refused;
+      return false;
+    }
   }
 
   bool measure(WorkerRanks& ranks, std::size_t index) {
@@ -96,6 +112,7 @@ class Measurer {
     if (!measured.reply) {
       outcome.steps_measured = std::move(measured.steps);
       outcome.measure_failure = std::move(measured.lost);
+      if (measured.was_stopped) outcome.cause = FailureCause::stopped;
       return false;
     }
     take(std::move(*measured.reply), outcome);
@@ -133,7 +150,7 @@ WorkerRanksPtr join_launched_ranks(Preparer& points) {
 
 void measure_scenario(Preparer& points, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes) {
-  Measurer(points, options, outcomes).measure();
+  if (StopRequest::signal() == 0) Measurer(points, options, outcomes).measure();
   find_measured_one_gpu(outcomes);
 }
 

@@ -15,6 +15,7 @@
 #include "scenarios/run/contention_fit.h"
 #include "scenarios/run/effort.h"
 #include "scenarios/run/simulator.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 namespace {
@@ -54,10 +55,8 @@ bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
   return true;
 }
 
-void take_reply(traces::Reply reply, const std::string& path, const PreparedPoint& prepared,
-                PointOutcome& outcome) {
+void take_reply(traces::Reply reply, const PreparedPoint& prepared, PointOutcome& outcome) {
   if (auto* failure = std::get_if<traces::Failure>(&reply)) {
-    if (failure->refused) throw_refusal(failure->what, {path, 0, 0});
     outcome.failure = std::move(failure->what);
   } else {
     outcome.predicted = std::move(std::get<Result>(reply));
@@ -93,15 +92,54 @@ class Run {
   std::vector<PointOutcome> outcomes() {
     for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
     const std::vector<Waiting> to_fit = points_to_fit();
-    while (!waiting_.empty()) simulate_waiting();
-    if (!unfitted_.empty()) find_slowdown(to_fit);
-    for (const Waiting& one : std::exchange(unfitted_, {})) start(one);
-    while (!waiting_.empty()) simulate_waiting();
+    try {
+      simulate_all(to_fit);
+    } catch (const Stopped& stopped) {
+      give_up(FailureCause::stopped, stopped.what());
+    } catch (const InputError& error) {
+      if (!has_results()) throw;
+      give_up(FailureCause::refused, error.what());
+    } catch (const BackendError& error) {
+      if (!has_results()) throw;
+      give_up(FailureCause::failed, error.what());
+    }
+    if (!has_results() && first_refusal_) throw *first_refusal_;
     find_measured_one_gpu(outcomes_);
     return std::move(outcomes_);
   }
 
  private:
+  [[nodiscard]] bool has_results() const {
+    return std::ranges::find(is_done_, true) != is_done_.end();
+  }
+
+  void refuse(std::size_t point, InputError why) {
+    outcomes_[point].failure = why.what();
+    outcomes_[point].cause = FailureCause::refused;
+    if (!first_refusal_) first_refusal_ = std::move(why);
+  }
+
+  void simulate_all(const std::vector<Waiting>& to_fit) {
+    while (!waiting_.empty()) simulate_waiting();
+    if (!unfitted_.empty()) find_slowdown(to_fit);
+    for (const Waiting& one : std::exchange(unfitted_, {})) start(one);
+    while (!waiting_.empty()) simulate_waiting();
+  }
+
+  // Of points that are not done what may have been predicted is of an earlier pass.
+  void give_up(FailureCause cause, const std::string& why) {
+    for (std::size_t point = 0; point < outcomes_.size(); ++point) {
+      PointOutcome& outcome = outcomes_[point];
+      if (is_done_[point] || !outcome.failure.empty()) continue;
+      outcome.predicted.reset();
+      outcome.interval.reset();
+      outcome.parts.reset();
+      outcome.calls_predicted.clear();
+      outcome.failure = why;
+      outcome.cause = cause;
+    }
+  }
+
   // Those whose compute slows down beside collectives wait again: contention.h.
   void simulate_waiting() {
     const std::vector<Waiting> now = std::exchange(waiting_, {});
@@ -138,8 +176,11 @@ class Run {
   }
 
   void look_at(std::size_t point) {
+    const auto scenario = points_.scenario(point);
+    refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path(), 0, 0});
     const auto looked_at = points_.prediction(point);
     outcomes_.push_back(outcome_of(file_, *looked_at));
+    is_done_.push_back(false);
     const auto limit = simulation_limit(looked_at->point, options_.force, {file_.path(), 0, 0});
     if (looked_at->contention.measured) {
       unfitted_.push_back({point, limit});
@@ -297,7 +338,12 @@ class Run {
   // Whether the point is to be predicted again.
   bool take(traces::Reply reply, std::size_t point) {
     PointOutcome& outcome = outcomes_[point];
-    take_reply(std::move(reply), file_.path(), *contended(point), outcome);
+    const auto* failure = std::get_if<traces::Failure>(&reply);
+    if (failure != nullptr && failure->refused) {
+      refuse(point, refusal(failure->what, {file_.path(), 0, 0}));
+    } else {
+      take_reply(std::move(reply), *contended(point), outcome);
+    }
     if (outcome.predicted && !contended_.contains(point)) {
       outcome.communication_alone = outcome.predicted->totals.communication;
     }
@@ -306,6 +352,7 @@ class Run {
     if (again) return true;
     if (is_fitting_) return false;
     ++done_;
+    is_done_[point] = outcome.predicted.has_value();
     if (options_.progress) options_.progress(done_, file_.points().size());
     return false;
   }
@@ -321,6 +368,8 @@ class Run {
   bool is_fitting_ = false;
   std::map<std::size_t, Contended> contended_;  // by point
   std::map<std::size_t, Deciding> deciding_;    // likewise
+  std::vector<bool> is_done_;                   // by point: it has its result
+  std::optional<InputError> first_refusal_;
   std::size_t done_ = 0;
 };
 

@@ -11,6 +11,10 @@
 
 namespace paceline {
 
+// Why a point has no result: the machine failed, it was refused as input is, or the run was stopped
+// (stop_request.h).
+enum class FailureCause { failed, refused, stopped };
+
 // What a run says of one point, measured beside predicted.
 struct PointOutcome {
   std::vector<AxisValue> axes;
@@ -20,11 +24,12 @@ struct PointOutcome {
   Seconds one_gpu_step;
   double samples_per_step = 0;
   std::vector<std::string> assumptions;
-  std::optional<Result> predicted;       // empty when the executor failed, or was not asked
-  std::string failure;                   // why it failed
-  std::optional<StepInterval> interval;  // of the predicted step, 90 %
-  std::optional<IntervalParts> parts;    // that it is made of
-  Seconds communication_alone;           // predicted, as if compute beside it did not slow it down
+  std::optional<Result> predicted;            // empty when the executor failed, or was not asked
+  std::string failure;                        // why it failed
+  FailureCause cause = FailureCause::failed;  // of either failure
+  std::optional<StepInterval> interval;       // of the predicted step, 90 %
+  std::optional<IntervalParts> parts;         // that it is made of
+  Seconds communication_alone;  // predicted, as if compute beside it did not slow it down
   std::vector<CallTimes> calls_predicted;
   Seconds compute_spread_predicted;  // call_times.h
   std::optional<training::GpuMemory> memory;
@@ -39,6 +44,10 @@ struct PointOutcome {
   std::string measure_failure;
 
   [[nodiscard]] bool prediction_failed() const { return !predicted && !failure.empty(); }
+  // Why it has not all that was asked for; empty: it has.
+  [[nodiscard]] const std::string& why_failed() const {
+    return prediction_failed() ? failure : measure_failure;
+  }
   [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
   [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
   [[nodiscard]] double predicted_speedup() const;               // precondition: predicted
@@ -57,8 +66,9 @@ struct RunOptions {
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
-// Predicts every point of the grid, in its order. Throws InputError and BackendError; a point whose
-// executor fails is an outcome without a prediction.
+// Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
+// throws InputError and BackendError then, and as long as none is done. After that a point that
+// fails or is refused, and those that a stop leaves, are outcomes without a prediction.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scenarios/run/line_process.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 namespace {
@@ -34,10 +35,17 @@ traces::Reply reply_to(const Simulation& simulation, const std::string& path,
                        std::optional<LineProcess>& process) {
   if (!process) process.emplace(ExecutorCommand{"paceline-sim", {path}, false});
   const std::uint64_t id = simulation.point.id;
-  const auto answer = process->ask(traces::to_line(simulation.point), simulation.limit);
+  LineProcess::Answer answer;
+  try {
+    answer = process->ask(traces::to_line(simulation.point), simulation.limit);
+  } catch (const Stopped&) {
+    process->kill();
+    throw;
+  }
   if (answer.line) return parsed(*answer.line, simulation.point);
   if (answer.too_late) process->kill();
   process.reset();
+  if (!answer.too_late && StopRequest::is_made_or_comes()) throw Stopped();
   if (!answer.too_late) return traces::Failure{id, "paceline-sim died"};
   return traces::Failure{id, fmt::format("paceline-sim was killed: no answer within {:.3g} s; "
                                          "PACELINE_SIM_TIMEOUT sets the seconds it has",

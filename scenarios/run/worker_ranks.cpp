@@ -9,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "scenarios/run/stop_request.h"
+
 namespace paceline {
 namespace {
 
@@ -93,20 +95,34 @@ Identity ask_who_this_is() {
 WorkerRanks::WorkerRanks(const RankGroup& group, Start start)
     : group_(group), worker_(worker_command(group, start)) {}
 
-Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked) {
-  const BrokenPipesIgnored ignored;
-  Measured measured;
+std::optional<std::string> WorkerRanks::reply_to(const ResolvedPoint& point,
+                                                 std::vector<Seconds>& steps) {
   auto answer = worker_.ask(traces::to_line(point), std::nullopt);
   while (answer.line) {
     if (answer.line->starts_with('{')) {  // mpirun complains there, too
       const auto progress = traces::progress_from_line(*answer.line);
       if (!progress) break;
-      measured.steps.push_back(progress->duration);
+      steps.push_back(progress->duration);
     }
     answer = worker_.listen(std::nullopt);
   }
-  if (answer.line) {
-    measured.reply = traces::reply_from_line(*answer.line, point.program);
+  if (!answer.line && StopRequest::is_made_or_comes()) throw Stopped();
+  return answer.line;
+}
+
+Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked) {
+  const BrokenPipesIgnored ignored;
+  Measured measured;
+  try {
+    if (const auto line = reply_to(point, measured.steps)) {
+      measured.reply = traces::reply_from_line(*line, point.program);
+      return measured;
+    }
+  } catch (const Stopped& stopped) {
+    worker_.terminate();
+    (void)worker_.end();
+    measured.lost = stopped.what();
+    measured.was_stopped = true;
     return measured;
   }
   const int status = worker_.end();

@@ -31,6 +31,7 @@ struct Measured {
   std::optional<traces::Reply> reply;
   std::vector<Seconds> steps;
   std::string lost;
+  bool was_stopped = false;  // by a StopRequest: `lost` says so
 };
 
 // The ranks of a group, each a paceline-worker; this process speaks with the one of rank 0. They
@@ -49,6 +50,9 @@ class WorkerRanks {
   [[nodiscard]] Measured measure(const ResolvedPoint& point, const Location& asked);
 
  private:
+  // Adds the steps that were reported meanwhile.
+  std::optional<std::string> reply_to(const ResolvedPoint& point, std::vector<Seconds>& steps);
+
   RankGroup group_;
   LineProcess worker_;
 };

@@ -12,6 +12,7 @@
 #include "models/shipped_file.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/topology/gpu_links.h"
 #include "scenarios/topology/node_shape.h"
@@ -361,6 +362,7 @@ TopologyFile read_topology_file(const std::string& path) {
   traces::for_each_file(
       path,
       [&](const traces::UnpackedFile& file) {
+        files::note_input(file.file);
         if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
         try {
           traces::NamedTopology read = traces::read_node_topology(file.text);

@@ -118,7 +118,7 @@ bool take_archive(const Source& source, const std::function<void(UnpackedFile)>&
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
-    take({std::move(name), text_of(reader.get())});
+    take({std::move(name), text_of(reader.get()), source.path});
   }
 }
 
@@ -128,9 +128,9 @@ void take_file(const std::string& path, const std::function<void(UnpackedFile)>&
   const Reader reader = opened(source, true);
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(reader.get(), &entry);
-  if (status == ARCHIVE_EOF) return take({path, ""});
+  if (status == ARCHIVE_EOF) return take({path, "", path});
   if (status < ARCHIVE_WARN) throw ArchiveError(why(reader.get()));
-  take({path, text_of(reader.get())});
+  take({path, text_of(reader.get()), path});
 }
 
 std::vector<std::string> files_below(const std::string& folder) {

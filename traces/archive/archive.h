@@ -9,6 +9,7 @@ namespace paceline::traces {
 struct UnpackedFile {
   std::string name;  // the path; in an archive, its path there behind a colon: a.tar.gz:run/0.json
   std::string text;
+  std::string file;  // the path; of an archive the archive's
 };
 
 // Bytes of one file: what a reader of JSON takes. Of what is more than 64 MiB, no more than 500

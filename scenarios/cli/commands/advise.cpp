@@ -1,7 +1,7 @@
 #include "scenarios/advise/advise.h"
 
+#include <iostream>
 #include <memory>
-#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
@@ -10,20 +10,21 @@ namespace paceline::cli {
 namespace advise_command {
 
 struct Options {
-  std::string scenario, json;
+  std::string scenario;
+  files::OutputFile json;
   std::uint32_t gpus = 0;  // 0: not given
   SharedOptions shared;
 };
 
-int run(const Options& options) {
+int run(Options& options) {
   const auto gpus = options.gpus > 0 ? std::optional(options.gpus) : std::nullopt;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
-  if (options.json != "-") {
-    write_to("-", [&](std::ostream& out) { write_text(out, advice); });
+  if (!options.json.is_standard_output()) {
+    write_text(std::cout, advice);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, advice); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, advice); });
   }
   return exit_done;
 }
@@ -37,7 +38,7 @@ Action attach_advise(CommandOptions& app) {
   app.add_option("--gpus", options->gpus, "on so many; default: the last of its sweep")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

@@ -24,7 +24,8 @@ using training::bucket_size;
 using workload::ParameterTensor;
 
 struct Options {
-  std::string model, bucket_cap, first_bucket, torch_version, precision, json;
+  std::string model, bucket_cap, first_bucket, torch_version, precision;
+  files::OutputFile json;
   bool pretraining_heads = false, find_unused_parameters = false, static_graph = false,
        first_iteration = false;
 };
@@ -80,19 +81,19 @@ void write_json(std::ostream& out, const std::vector<ParameterTensor>& tensors,
       << '\n';
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const Scenario scenario = scenario_of(options);
   const auto tensors = training::gradient_tensors(scenario.workload);
   const auto ddp = training::ddp_settings(scenario.strategy_settings);
   const auto buckets = ddp_buckets(tensors, ddp);
-  if (options.json != "-") {
+  if (!options.json.is_standard_output()) {
     write_table(tensors, buckets);
     Assumptions assumptions = scenario.assumptions;
     assumptions.add(training::ddp_assumptions(ddp));
     write_assumptions(std::cout, assumptions.sentences());
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, tensors, buckets); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, tensors, buckets); });
   }
   return exit_done;
 }
@@ -114,7 +115,7 @@ Action attach_buckets(CommandOptions& app) {
                "buckets that are never rebuilt");
   app.add_flag("--static-graph", options->static_graph, "rebuilt in spite of unused parameters");
   app.add_flag("--first-iteration", options->first_iteration, "before buckets are rebuilt");
-  app.add_option("--json", options->json, "write the buckets as JSON; - is standard output");
+  app.add_output("--json", options->json, "write the buckets as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

@@ -23,7 +23,8 @@ using P = cost::StructureParameters;
 
 struct Options {
   std::vector<std::string> logs;
-  std::string output, between, cluster;
+  std::string between, cluster;
+  files::OutputFile output;
   LogCommandOptions log;
 
   [[nodiscard]] LogOptions parsed() const {
@@ -156,12 +157,12 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
              met_within(fit, [&](Bytes size) { return fit.time(size); }));
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
   const auto& tables = files.logs;
   Calibration calibration = calibrate(tables, options.machine());
   calibration.links = calibrate_links(files.links);
-  if (options.output != "-") {
+  if (!options.output.is_standard_output()) {
     write_sources(calibration);
     if (calibration.machine) write_machine_parts(*calibration.machine);
     for (const LogTable& table : tables) {
@@ -179,7 +180,7 @@ int run(const Options& options) {
     throw InputError({options.logs.front(), 0, 0}, "has no collective that can be fitted",
                      "give all_reduce, reduce_scatter, all_gather, broadcast or reduce");
   }
-  write_to(options.output, [&](std::ostream& out) { write_calibration(out, calibration); });
+  options.output.write([&](std::ostream& out) { write_calibration(out, calibration); });
   return exit_done;
 }
 
@@ -193,7 +194,7 @@ Action attach_calibrate(CommandOptions& app) {
          "nccl-tests' output, text or JSON, what NCCL's inspector wrote, tables, or paceline "
          "measure's JSON; ping-pongs of osu_latency, IMB or tables")
       .required();
-  app.add_option("-o,--output", options->output, "the calibration, YAML; - is standard output")
+  app.add_output("-o,--output", options->output, "the calibration, YAML; - is standard output")
       .required();
   app.add_option("--between", options->between,
                  "nodes or gpus (of a node): of ping-pongs that do not say it");

@@ -1,5 +1,5 @@
+#include <iostream>
 #include <memory>
-#include <ostream>
 
 #include "scenarios/claims/write_claims.h"
 #include "scenarios/cli/command.h"
@@ -10,10 +10,10 @@ namespace claims_command {
 
 struct Options {
   std::vector<std::string> names;
-  std::string json;
+  files::OutputFile json;
 };
 
-int run(const Options& options) {
+int run(Options& options) {
   std::vector<claims::Claim> chosen;
   for (const std::string& name : options.names) chosen.push_back(claims::load_claim(name));
   if (options.names.empty()) chosen = claims::load_shipped_claims();
@@ -23,11 +23,11 @@ int run(const Options& options) {
     auto trials = put_to_test(claim, predictions);
     findings.push_back(judge(std::move(claim), std::move(trials)));
   }
-  if (options.json != "-") {
-    write_to("-", [&](std::ostream& out) { write_text(out, findings, !options.names.empty()); });
+  if (!options.json.is_standard_output()) {
+    write_text(std::cout, findings, !options.names.empty());
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, findings); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, findings); });
   }
   return exit_done;
 }
@@ -40,7 +40,7 @@ Action attach_claims(CommandOptions& app) {
   app.add_option(
       "claim", options->names,
       "shipped ones by name, or files, with a table of conditions; default: all shipped");
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

@@ -23,6 +23,7 @@
 #include "scenarios/run/effort.h"
 #include "scenarios/run/resolve.h"
 #include "scenarios/run/simulator.h"
+#include "scenarios/run/stop_request.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -34,7 +35,7 @@ struct Options {
   std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
   std::string version, protocol, device, calibration;
   std::string channels, min_ctas, max_ctas, chunk_size, inner, outer, servers, server_placement;
-  std::string min_size = "1KiB", max_size = "128MiB", json;
+  std::string min_size = "1KiB", max_size = "128MiB";
   std::uint64_t factor = 2;
   MeasureCallOptions measured;
   SharedOptions shared;
@@ -159,7 +160,7 @@ std::vector<Result> predict(const std::vector<PreparedCall>& calls, Fidelity fid
   std::vector<Result> predicted(calls.size());
   const auto take = [&](std::size_t i, traces::Reply reply) {
     if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
-      if (failure->refused) throw_refusal(failure->what, {"collective", 0, 0});
+      if (failure->refused) throw refusal(failure->what, {"collective", 0, 0});
       throw BackendError("paceline-sim", failure->what);
     }
     predicted[i] = std::move(std::get<Result>(reply));
@@ -269,7 +270,7 @@ void check_algorithm(const Options& options, Collective collective) {
   }
 }
 
-int predict(const Options& options) {
+int predict(const Options& options, files::OutputFile& json) {
   const Collective collective = word("--collective", options.collective, choices());
   if (options.cluster.empty()) {
     throw InputError({"cluster", 0, 0}, "is required to predict",
@@ -277,6 +278,7 @@ int predict(const Options& options) {
   }
   const Scenario scenario = scenario_of(options);
   check_algorithm(options, collective);
+  refuse_too_many(scenario.cluster.ranks(), options.shared.force, {"--gpus", 0, 0});
   const std::vector<Bytes> sizes = sizes_of(options);
   std::vector<ElementCount> counts;
   for (const Bytes size : sizes) {
@@ -288,11 +290,11 @@ int predict(const Options& options) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(predicted[i])});
   }
-  if (options.json != "-") {
+  if (!json.is_standard_output()) {
     write_table(options, scenario, collective, rows, prepared.assumptions);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, scenario, collective, rows); });
+  if (json.is_asked()) {
+    json.write([&](std::ostream& out) { write_json(out, scenario, collective, rows); });
   }
   return exit_done;
 }
@@ -395,9 +397,9 @@ CallsToMeasure calls_to_measure(const Options& options, Collective collective,
   return calls;
 }
 
-std::vector<MeasuredCall> measure(const CallsToMeasure& calls, const MeasuredTable& table,
-                                  WorkerRanks& ranks, bool is_printed) {
-  std::vector<MeasuredCall> rows;
+// Adds to the rows, which stay when a rank is lost.
+void measure(const CallsToMeasure& calls, const MeasuredTable& table, WorkerRanks& ranks,
+             bool is_printed, std::vector<MeasuredCall>& rows) {
   for (std::size_t i = 0; i < calls.points.size(); ++i) {
     const ResolvedPoint& point = calls.points[i];
     MeasuredCall row{*call_of(point.program.operations.front()), measure_call(ranks, point), {}};
@@ -407,10 +409,9 @@ std::vector<MeasuredCall> measure(const CallsToMeasure& calls, const MeasuredTab
     rows.push_back(std::move(row));
   }
   if (is_printed) write_end(std::cout, table, rows);
-  return rows;
 }
 
-int measure(Options options) {
+int measure(Options options, files::OutputFile& json) {
   const Collective collective = word("--collective", options.collective, choices());
   const MeasureSettings settings = options.measured.settings();
   check_algorithm(options, collective);
@@ -423,15 +424,27 @@ int measure(Options options) {
   if (!ranks) ranks = std::make_unique<WorkerRanks>(group, WorkerRanks::Start::here);
   const MeasuredTable table{group, settings, collective, algorithms_of(calls.points, settings.mode),
                             !calls.predicted.empty()};
-  const auto rows = measure(calls, table, *ranks, options.json != "-");
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, table, rows); });
+  std::vector<MeasuredCall> rows;
+  const auto write_rows = [&](Completeness completeness) {
+    if (!json.is_asked()) return;
+    json.write([&](std::ostream& out) { write_json(out, table, rows, completeness); });
+  };
+  const StopRequest stop;
+  try {
+    measure(calls, table, *ranks, !json.is_standard_output(), rows);
+  } catch (const BackendError&) {
+    if (!rows.empty()) write_rows(Completeness::broken_off);
+    if (StopRequest::signal() == 0) throw;
+    fmt::print(std::cerr, "paceline: stopped by a signal; done: {} of {} sizes\n", rows.size(),
+               calls.points.size());
+    return exit_signal + StopRequest::signal();
   }
+  write_rows(Completeness::whole);
   return wrong_elements(rows) == 0 ? exit_done : exit_check_failed;
 }
 
-int run(const Options& options) {
-  return options.measured.is_asked ? measure(options) : predict(options);
+int run(const Options& options, files::OutputFile& json) {
+  return options.measured.is_asked ? measure(options, json) : predict(options, json);
 }
 
 }  // namespace collective_command
@@ -439,6 +452,7 @@ int run(const Options& options) {
 Action attach_collective(CommandOptions& app) {
   using namespace collective_command;
   auto options = std::make_shared<Options>();
+  auto json = std::make_shared<files::OutputFile>();
   app.add_option("cluster", options->cluster,
                  "a cluster preset, or a cluster file; with --measure for a prediction beside");
   app.add_option("--gpus", options->gpus, "how many of its GPUs, default: one node; or ranks");
@@ -466,10 +480,10 @@ Action attach_collective(CommandOptions& app) {
   app.add_option("--min", options->min_size, "smallest size, as 1KiB");
   app.add_option("--max", options->max_size, "largest size, as 128MiB");
   app.add_option("--factor", options->factor, "from one size to the next");
-  app.add_option("--json", options->json, "write the table as JSON; - is standard output");
+  app.add_output("--json", *json, "write the table as JSON; - is standard output");
   options->measured.add_to(app);
   options->shared.add_to(app);
-  return [options] { return run(*options); };
+  return [options, json] { return run(*options, *json); };
 }
 
 }  // namespace paceline::cli

@@ -1,5 +1,5 @@
+#include <iostream>
 #include <memory>
-#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
@@ -12,7 +12,7 @@ namespace compare_command {
 struct Options {
   std::string a, b;
   std::string side;
-  std::string json;
+  files::OutputFile json;
 };
 
 compare::Comparison comparison_of(const Options& options) {
@@ -34,13 +34,13 @@ compare::Comparison comparison_of(const Options& options) {
                    "write paceline run SCENARIO --measure --json FILE, or give two files");
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const auto comparison = comparison_of(options);
-  if (options.json != "-") {
-    write_to("-", [&](std::ostream& out) { compare::write_table(out, comparison); });
+  if (!options.json.is_standard_output()) {
+    compare::write_table(std::cout, comparison);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { compare::write_json(out, comparison); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { compare::write_json(out, comparison); });
   }
   return exit_done;
 }
@@ -58,7 +58,7 @@ Action attach_compare(CommandOptions& app) {
   app.add_option("--side", options->side,
                  "of both files; default: what was measured where it was, else what was predicted")
       .one_of({"predicted", "measured"});
-  app.add_option("--json", options->json, "write the comparison as JSON; - is standard output");
+  app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

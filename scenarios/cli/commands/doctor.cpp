@@ -1,5 +1,5 @@
+#include <iostream>
 #include <memory>
-#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
@@ -9,16 +9,16 @@ namespace paceline::cli {
 namespace doctor_command {
 
 struct Options {
-  std::string json;
+  files::OutputFile json;
 };
 
-int run(const Options& options) {
+int run(Options& options) {
   const auto machine = doctor::examine();
-  if (options.json != "-") {
-    write_to("-", [&](std::ostream& out) { doctor::write_text(out, machine); });
+  if (!options.json.is_standard_output()) {
+    doctor::write_text(std::cout, machine);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { doctor::write_json(out, machine); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { doctor::write_json(out, machine); });
   }
   return exit_done;
 }
@@ -28,7 +28,7 @@ int run(const Options& options) {
 Action attach_doctor(CommandOptions& app) {
   using namespace doctor_command;
   auto options = std::make_shared<Options>();
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

@@ -13,25 +13,21 @@ namespace import_command {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string json, output, timeline;
+  files::OutputFile json, output, timeline;
   bool all = false;
 };
 
 // Whether standard output is left to the summary.
 bool says_summary(const Options& options) {
-  const int taken = (options.json == "-") + (options.output == "-") + (options.timeline == "-");
-  if (taken > 1) {
-    throw InputError({"-", 0, 0}, "standard output takes one of --json, -o, --timeline",
-                     "write the others to files");
-  }
-  return taken == 0;
+  return !options.json.is_standard_output() && !options.output.is_standard_output() &&
+         !options.timeline.is_standard_output();
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const bool summary = says_summary(options);
   const Import import = import_traces(options.paths);
   std::vector<traces::TraceRun> runs;
-  if (!options.output.empty() || !options.timeline.empty()) {
+  if (options.output.is_asked() || options.timeline.is_asked()) {
     runs = runs_of(import, options.paths.front());
     if (runs.empty()) {
       throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
@@ -41,13 +37,13 @@ int run(const Options& options) {
   if (summary) {
     write_summary(std::cout, import, options.paths.front(), options.all ? Rows::all : Rows::worst);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, import); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, import); });
   }
-  if (!options.output.empty()) {
+  if (options.output.is_asked()) {
     write_runs(options.output, runs);
   }
-  if (!options.timeline.empty()) write_timeline(options.timeline, runs);
+  if (options.timeline.is_asked()) write_timeline(options.timeline, runs);
   return exit_done;
 }
 
@@ -62,10 +58,10 @@ Action attach_import(CommandOptions& app) {
                  "calibrate takes them; compressed, packed or in folders")
       .required();
   app.add_flag("--all", options->all, "write all rows of long tables, not the worst ones");
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
-  app.add_option("-o,--output", options->output,
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("-o,--output", options->output,
                  "write the runs as one trace; - is standard output");
-  app.add_option("--timeline", options->timeline, "write a Chrome/Perfetto trace of the runs");
+  app.add_output("--timeline", options->timeline, "write a Chrome/Perfetto trace of the runs");
   return [options] { return run(*options); };
 }
 

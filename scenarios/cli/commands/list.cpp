@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iostream>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -92,13 +92,11 @@ int run(const std::string& wanted) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
     throw InputError({"list", 0, 0}, fmt::format("has no {}", wanted), "it has " + names);
   }
-  write_to("-", [&](std::ostream& out) {
-    for (const Kind& kind : kinds) {
-      if (!wanted.empty() && kind.name != wanted) continue;
-      if (wanted.empty() && &kind != kinds.data()) fmt::print(out, "\n");
-      write(out, kind);
-    }
-  });
+  for (const Kind& kind : kinds) {
+    if (!wanted.empty() && kind.name != wanted) continue;
+    if (wanted.empty() && &kind != kinds.data()) fmt::print(std::cout, "\n");
+    write(std::cout, kind);
+  }
   return exit_done;
 }
 

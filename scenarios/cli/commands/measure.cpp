@@ -4,6 +4,7 @@
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/run/measure_scenario.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace measure_command {
@@ -44,6 +45,7 @@ int measure(Options& options) {
   const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
                                        options.output.keeps_traces()};
   auto outcomes = points_to_measure(points);
+  const StopRequest stop;
   measure_scenario(points, measure_options, outcomes);
   return options.output.write(file, outcomes);
 }

@@ -43,7 +43,8 @@ struct Options {
   std::string cluster, gpus, local, remote, network_latency = "0us";
   std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0, nvls_channels = 0, collnet_channels = 0;
   bool plain_tree = false, different_channels = false, no_ll128 = false;
-  std::string collective = "all_reduce", min_size = "1KiB", max_size = "1GiB", json, tuner;
+  std::string collective = "all_reduce", min_size = "1KiB", max_size = "1GiB";
+  files::OutputFile json, tuner;
 };
 
 struct Row {
@@ -321,16 +322,17 @@ void write_tuner(std::ostream& out, const Options& options, const Tuning& tuning
   }
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const Collective collective = word("--collective", options.collective, all_collectives);
   const Tuning tuning(group_of(options));
   const auto rows = choices(options, tuning, collective);
-  if (options.json != "-" && options.tuner != "-") write_text(options, tuning, rows);
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, options, tuning, rows); });
+  if (!options.json.is_standard_output() && !options.tuner.is_standard_output())
+    write_text(options, tuning, rows);
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, options, tuning, rows); });
   }
-  if (!options.tuner.empty()) {
-    write_to(options.tuner, [&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
+  if (options.tuner.is_asked()) {
+    options.tuner.write([&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
   }
   return exit_done;
 }
@@ -375,8 +377,8 @@ Action attach_nccl(CommandOptions& app) {
                  "all_reduce, reduce_scatter, all_gather, broadcast or reduce");
   app.add_option("--min", options->min_size, "the first size; 1KiB by default");
   app.add_option("--max", options->max_size, "the last; each is twice the one before");
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
-  app.add_option("--tuner", options->tuner, "write the choices for NCCL's example tuner plugin");
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("--tuner", options->tuner, "write the choices for NCCL's example tuner plugin");
   return [options] { return run(*options); };
 }
 

@@ -13,7 +13,7 @@
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/run/measure_scenario.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace replay_command {
@@ -122,6 +122,7 @@ int run(Options& options) {
                                             values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
+  const StopRequest stop;
   const auto outcomes = run_scenario(file, run_options);
   const int exit_code = options.output.write(file, outcomes);
   if (settings.empty() && !options.output.takes_standard_output()) say_error(*traced, outcomes);

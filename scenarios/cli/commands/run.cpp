@@ -11,6 +11,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/report/explain_cluster.h"
 #include "scenarios/run/measure_scenario.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace run_command {
@@ -26,22 +27,21 @@ struct Options {
 int explain_cluster(const ScenarioFile& file) {
   const LinkedCluster linked = Preparer(file).cluster(0);
   const std::string& name = linked.cluster.name;
-  write_to("-", [&](std::ostream& out) {
-    fmt::print(out, "{}, {}\n", file.name(), name.empty() ? "a cluster without a name" : name);
-    const std::size_t points = file.points().size();
-    if (points > 1) {
-      fmt::print(out, "the first of {} points:", points);
-      for (const AxisValue& axis : file.points().front()) {
-        fmt::print(out, " {}={}", axis.path, axis.text);
-      }
-      out << '\n';
-    }
-    for (const std::string& sentence : linked.assumptions.sentences()) {
-      fmt::print(out, "{}\n", sentence);
+  std::ostream& out = std::cout;
+  fmt::print(out, "{}, {}\n", file.name(), name.empty() ? "a cluster without a name" : name);
+  const std::size_t points = file.points().size();
+  if (points > 1) {
+    fmt::print(out, "the first of {} points:", points);
+    for (const AxisValue& axis : file.points().front()) {
+      fmt::print(out, " {}={}", axis.path, axis.text);
     }
     out << '\n';
-    write_cluster(out, linked.cluster);
-  });
+  }
+  for (const std::string& sentence : linked.assumptions.sentences()) {
+    fmt::print(out, "{}\n", sentence);
+  }
+  out << '\n';
+  write_cluster(out, linked.cluster);
   return exit_done;
 }
 
@@ -59,6 +59,7 @@ int run(Options& options) {
   run_options.keep_traces = options.output.keeps_traces();
   Preparer points(file, {.as_measured = options.measure});
   const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
+  const StopRequest stop;
   auto outcomes = run_scenario(points, run_options);
   if (options.measure) {
     measure_scenario(points, {launched.get(), run_options.progress, run_options.keep_traces},

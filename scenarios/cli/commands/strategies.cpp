@@ -1,7 +1,7 @@
 #include "scenarios/advise/strategies.h"
 
+#include <iostream>
 #include <memory>
-#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
@@ -11,11 +11,11 @@ namespace strategies_command {
 
 struct Options {
   std::vector<std::string> scenarios;
-  std::string json;
+  files::OutputFile json;
   SharedOptions shared;
 };
 
-int run(const Options& options) {
+int run(Options& options) {
   std::vector<advise::StrategyComparison> all;
   for (const std::string& path : options.scenarios) {
     for (auto& one : advise::compare_strategies(path, options.shared.parsed_settings(),
@@ -23,11 +23,11 @@ int run(const Options& options) {
       all.push_back(std::move(one));
     }
   }
-  if (options.json != "-") {
-    write_to("-", [&](std::ostream& out) { write_table(out, all); });
+  if (!options.json.is_standard_output()) {
+    write_table(std::cout, all);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, all); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, all); });
   }
   return exit_done;
 }
@@ -39,7 +39,7 @@ Action attach_strategies(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
   options->shared.add_to(app);
-  app.add_option("--json", options->json, "write it as JSON; - is standard output");
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

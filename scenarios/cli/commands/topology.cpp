@@ -12,7 +12,8 @@ namespace paceline::cli {
 namespace topology_command {
 
 struct Options {
-  std::string file, output = "-", device, link_bandwidth, network_bandwidth;
+  std::string file, device, link_bandwidth, network_bandwidth;
+  files::OutputFile output{"-"};
   int nics = 0;
 };
 
@@ -35,10 +36,10 @@ TopologyOptions topology_options(const Options& options) {
   return known;
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const TopologyOptions known = topology_options(options);
   const std::string text = cluster_file_text(read_topology_file(options.file), known);
-  write_to(options.output, [&](std::ostream& out) { out << text; });
+  options.output.write([&](std::ostream& out) { out << text; });
   return exit_done;
 }
 
@@ -51,7 +52,7 @@ Action attach_topology(CommandOptions& app) {
                  "what nvidia-smi topo -m prints, or what NCCL writes into the file that "
                  "NCCL_TOPO_DUMP_FILE names")
       .required();
-  app.add_option("-o,--output", options->output,
+  app.add_output("-o,--output", options->output,
                  "the cluster's file, YAML; standard output unless given");
   app.add_option("--device", options->device,
                  "the kind of GPU, as a scenario's workload.device: tells the bandwidth of links");

@@ -25,7 +25,8 @@ namespace validate_command {
 
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
-  std::string json, calibration, loop, leave_out;
+  std::string calibration, loop, leave_out;
+  files::OutputFile json;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
@@ -238,12 +239,12 @@ int check_mean(const char* what, double mean, const std::optional<double>& limit
 }
 
 // Measures at few ranks, fits, predicts more, and measures those.
-int run_loop(const Options& options) {
+int run_loop(Options& options) {
   const auto settings = options.shared.parsed_settings();
   const LoopResult result =
       validate_by_loop(options.loop, settings, {options.fitted, options.shared.run_options()});
   const auto file = ScenarioFile::read(options.loop, settings);
-  if (options.json != "-") {
+  if (!options.json.is_standard_output()) {
     write_table(std::cout, file, result.outcomes);
     fmt::print(std::cout, "\nfitted to {} measured calls, which it meets within {:.1f}%:\n",
                result.fit.calls, 100 * result.fit.residual);
@@ -251,8 +252,8 @@ int run_loop(const Options& options) {
       fmt::print(std::cout, "  --set {}={}\n", setting.path, setting.value);
     }
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) {
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) {
       paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
     });
   }
@@ -326,7 +327,7 @@ void expect_same_rows(const std::vector<ValidationRow>& rows,
 }
 
 // Every choice made on all sources but one, and judged on that one.
-int run_left_out(const Options& options) {
+int run_left_out(Options& options) {
   if (options.leave_out != "source") {
     throw InputError({"--leave-out", 0, 0}, "\"" + options.leave_out + "\" is not known",
                      "write --leave-out source");
@@ -350,15 +351,15 @@ int run_left_out(const Options& options) {
   const LeftOut left_out = leave_out_sources(judged);
   std::vector<std::string> names;
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
-  if (options.json != "-") write_table(std::cout, left_out, names);
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
+  if (!options.json.is_standard_output()) write_table(std::cout, left_out, names);
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { paceline::write_json(out, left_out, names); });
   }
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const double limit = options.max_mean_error_percent.value_or(0);
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
@@ -379,12 +380,12 @@ int run(const Options& options) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
-  if (options.json != "-") {
+  if (!options.json.is_standard_output()) {
     if (!rows.empty()) write_tables(rows);
     if (!logs.empty()) write_logs(logs);
   }
-  if (!options.json.empty()) {
-    write_to(options.json, [&](std::ostream& out) { write_json(out, rows, logs); });
+  if (options.json.is_asked()) {
+    options.json.write([&](std::ostream& out) { write_json(out, rows, logs); });
   }
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
@@ -418,7 +419,7 @@ Action attach_validate(CommandOptions& app) {
   app.add_option("--calibration", options->calibration, "what predicts the logs");
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");
-  app.add_option("--json", options->json, "write the table as JSON; - is standard output");
+  app.add_output("--json", options->json, "write the table as JSON; - is standard output");
   options->log.add_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };

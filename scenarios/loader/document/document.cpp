@@ -3,16 +3,15 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <vector>
+
+#include "scenarios/files/input_file.h"
 
 namespace paceline::loader {
 namespace {
@@ -143,21 +142,6 @@ void put(YAML::Node map, std::string_view path, const YAML::Node& value) {
   }
 }
 
-// Not by its size: a pipe has none. Reads no more than it must to tell that there is too much.
-std::string text_of_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  std::string text(file_bytes_max + 1, '\0');
-  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (!file || std::ferror(file.get()) != 0) {
-    throw InputError({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno), "");
-  }
-  if (text.size() > file_bytes_max) {
-    throw InputError({path, 0, 0}, "is larger than 1 MiB", "a scenario is a small YAML file");
-  }
-  return text;
-}
-
 // Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
 std::string folder_of(const std::string& path) {
   std::error_code unknown;
@@ -191,7 +175,8 @@ DocumentPtr parse_document(std::string name, std::string_view text) {
 }
 
 DocumentPtr read_document(const std::string& path) {
-  auto document = std::make_shared<Document>(*parse_document(path, text_of_file(path)));
+  auto document =
+      std::make_shared<Document>(*parse_document(path, files::read_text(path, file_bytes_max)));
   document->folder = folder_of(path);
   return document;
 }

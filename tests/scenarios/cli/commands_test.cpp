@@ -60,8 +60,9 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string(PACELINE_BINARY) + " " + command + " > /dev/full"},
         folder.path());
-    EXPECT_EQ(ended.exit_code, 2) << command;
-    EXPECT_EQ(ended.err, "paceline: standard output: cannot be written\n") << command;
+    EXPECT_EQ(ended.exit_code, 3) << command;
+    EXPECT_EQ(ended.err, "paceline: standard output: cannot be written: No space left on device\n")
+        << command;
   }
 }
 
@@ -142,7 +143,7 @@ TEST(Run, SaysWhenTheDiskIsFull) {
   const Folder folder;
   folder.write("scenario.yaml", small_scenario);
   const Ended ended = paceline({"run", "scenario.yaml", "--json", "/dev/full"}, folder.path());
-  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.exit_code, 3);
   EXPECT_NE(ended.err.find("/dev/full: cannot be written"), std::string::npos) << ended.err;
 }
 

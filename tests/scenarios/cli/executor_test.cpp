@@ -84,15 +84,16 @@ class Executor : public testing::Test {
   std::string program() const { return (folder_.path() / "paceline").string(); }
   bool nothing_runs() const { return processes_of(folder_.path()).empty(); }
 
-  // Starts a run and waits until its first simulation, a grandchild, is under way.
-  pid_t start_long_run() {
+  // Starts a run and waits until its first simulation, a grandchild, is under way. `json` is where
+  // its result goes, beside standard output's out.json.
+  pid_t start_long_run(const char* scenario = "long.yaml", const char* result = "-") {
     const std::string path = program(), folder = folder_.path().string();
     const pid_t child = ::fork();
     if (child == 0) {
       const int out = ::open((folder + "/out.json").c_str(), O_WRONLY | O_CREAT, 0600);
       const int err = ::open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600);
       if (::chdir(folder.c_str()) != 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) std::_Exit(126);
-      ::execl(path.c_str(), path.c_str(), "run", "long.yaml", "--json", "-", "--jobs", "1",
+      ::execl(path.c_str(), path.c_str(), "run", scenario, "--json", result, "--jobs", "1",
               nullptr);
       std::_Exit(127);
     }
@@ -182,9 +183,10 @@ TEST_F(Executor, IsKilledWhenItIsTooLate) {
         run_program({"/usr/bin/env", "PACELINE_SIM_TIMEOUT=0.2", program(), "run", "flow.yaml",
                      "--set", "gpus=[2, 4]", "--jobs", "1", "--json", "-"},
                     folder_.path());
-    expect_environment_trouble(ended,
-                               "2 GPUs: paceline-sim was killed: no answer within 0.2 s; "
-                               "PACELINE_SIM_TIMEOUT sets the seconds it has\n");
+    expect_environment_trouble(
+        ended,
+        "2 GPUs: paceline-sim was killed: no answer within 0.2 s; "
+        "PACELINE_SIM_TIMEOUT sets the seconds it has; done: 0 of 2 points\n");
     EXPECT_LT(ended.seconds, 10);
     const json points = json::parse(ended.out).at("points");
     EXPECT_EQ(points.at(0).at("failure"), points.at(1).at("failure"));
@@ -269,7 +271,7 @@ TEST_F(Executor, CostsOnlyThePointWhoseSimulationIsKilled) {
   EXPECT_EQ(points.at(0).at("failure"), "the simulation was ended by Killed");
   EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
   EXPECT_EQ(text_of(folder_.path() / "err"),
-            "paceline: 800 GPUs: the simulation was ended by Killed\n");
+            "paceline: 800 GPUs: the simulation was ended by Killed; done: 1 of 2 points\n");
   EXPECT_TRUE(nothing_runs());
 }
 
@@ -286,6 +288,42 @@ TEST_F(Executor, IsStartedAgainForTheNextPoint) {
   EXPECT_EQ(points.at(0).at("failure"), "paceline-sim died");
   EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
   EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); }));
+}
+
+// What is done by then is printed and written; the program ends as one that a signal ended.
+TEST_F(Executor, ASignalKeepsThePointsThatAreDone) {
+  folder_.write("last.yaml",
+                changed(text_of(folder_.path() / "long.yaml"), "[800, 2]", "[2, 800]"));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t run = start_long_run("last.yaml", "result.json");
+    ASSERT_TRUE(within_seconds(20, [&] { return processes_of(folder_.path()).size() == 3; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // for the point of 2 GPUs
+    ::kill(run, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(run, &status, 0), run);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    const json result = json::parse(text_of(folder_.path() / "result.json"));
+    EXPECT_EQ(result.at("complete"), false);
+    EXPECT_TRUE(result.at("points").at(0).at("predicted").at("step_s").is_number());
+    EXPECT_TRUE(result.at("points").at(1).at("predicted").is_null());
+    EXPECT_EQ(result.at("points").at(1).at("failure"), "stopped by a signal");
+    EXPECT_EQ(text_of(folder_.path() / "err"),
+              "paceline: 800 GPUs: stopped by a signal; done: 1 of 2 points\n");
+    EXPECT_NE(text_of(folder_.path() / "out.json").find("failed"), std::string::npos);
+    EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); }));
+  }
+}
+
+TEST_F(Executor, AKillLeavesTheResultBefore) {
+  folder_.write("result.json", "old");
+  const pid_t run = start_long_run("long.yaml", "result.json");
+  ::kill(run, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_EQ(text_of(folder_.path() / "result.json"), "old");
+  for (const auto& entry : fs::directory_iterator(folder_.path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+  }
 }
 
 // However the program is ended, its server and its simulation end with it.

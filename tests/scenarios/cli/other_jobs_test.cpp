@@ -125,6 +125,27 @@ TEST(OtherJobs, AreRefusedWhereAFallbackWouldTakeTooLong) {
                  "minutes; add --force");
 }
 
+// Beside a point that is refused, those that are done are printed and written.
+TEST(OtherJobs, ThatAreRefusedCostTheirPointOnly) {
+  const Folder folder;
+  folder.write("jobs.yaml", drawn_jobs);
+  const Ended ended = paceline(
+      {"run", "jobs.yaml", "--set", "sweep.cluster.nodes=[24, 1500]", "--json", "result.json"},
+      folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(
+      ended.err.rfind("paceline: 1500 GPUs, cluster.nodes=1500: jobs.yaml: 1500 GPUs cannot", 0),
+      0U)
+      << ended.err;
+  EXPECT_TRUE(ended.err.ends_with("; done: 1 of 2 points\n")) << ended.err;
+  EXPECT_NE(ended.out.find("1500   1500   failed"), std::string::npos) << ended.out;
+  const json result = json::parse(text_of(folder.path() / "result.json"));
+  EXPECT_EQ(result.at("complete"), false);
+  EXPECT_TRUE(result.at("points").at(0).at("predicted").at("step_s").is_number());
+  EXPECT_NE(result.at("points").at(1).at("failure").get<std::string>().find("cannot be folded"),
+            std::string::npos);
+}
+
 // The small scenario with a line at its end, in which "@" is where the message must point.
 struct BadJobs {
   const char* name;

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <iostream>
+#include <memory>
+
+#include "models/units/parse.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/run/effort.h"
+#include "scenarios/text_table.h"
+
+namespace paceline::cli {
+namespace check_command {
+
+struct Options {
+  std::string scenario;
+  SharedOptions shared;
+};
+
+std::string axes_text(const std::vector<AxisValue>& axes) {
+  std::string text;
+  for (const AxisValue& axis : axes) {
+    if (axis.path == "gpus") continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis.path, axis.text);
+  }
+  return text;
+}
+
+// What a point would take, were it run.
+std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared) {
+  const ResolvedPoint& point = prepared.point;
+  const topology::Cluster cluster = job_cluster(point);
+  const Effort effort = effort_of(point);
+  return {axes_text(file.points()[point.id]),
+          std::to_string(cluster.ranks().value()),
+          std::to_string(cluster.nodes),
+          std::string(to_text(point.fidelity)),
+          std::to_string(point.program.operations.size()),
+          fmt::format("{:.3g}", effort.transfers),
+          effort.time ? to_text(*effort.time) : "",
+          prepared.memory
+              ? fmt::format("{:.1f}GiB",
+                            static_cast<double>(prepared.memory->total().value()) / (1U << 30U))
+              : ""};
+}
+
+int run(const Options& options) {
+  const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
+  Preparer points(file);
+  const Location where{file.path(), 0, 0};
+  TextTable table({"point", "gpus", "nodes", "fidelity", "operations", "transfers", "about",
+                   "of a GPU's memory"},
+                  1);
+  for (std::size_t i = 0; i < file.points().size(); ++i) {
+    refuse_too_many(points.scenario(i)->cluster.ranks(), options.shared.force, where);
+    const auto prepared = points.prediction(i);
+    (void)simulation_limit(prepared->point, options.shared.force, where);
+    table.add(row_of(file, *prepared));
+  }
+  table.write(std::cout);
+  fmt::print(std::cout, "{} point{} can be run; none was\n", file.points().size(),
+             file.points().size() == 1 ? "" : "s");
+  return exit_done;
+}
+
+}  // namespace check_command
+
+Action attach_check(CommandOptions& app) {
+  using namespace check_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenario, "a scenario file").required();
+  options->shared.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

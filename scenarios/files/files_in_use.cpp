@@ -1,0 +1,75 @@
+#include "scenarios/files/files_in_use.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "scenarios/errors.h"
+
+namespace paceline::files {
+namespace {
+
+// Of a regular file; links are followed.
+std::optional<FileIdentity> identity_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  return FileIdentity{found.st_dev, found.st_ino};
+}
+
+bool is_standard_stream(const FileIdentity& identity) {
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat found {};
+    if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    if (identity == FileIdentity{found.st_dev, found.st_ino}) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FilesInUse& FilesInUse::of_process() {
+  static FilesInUse all;
+  return all;
+}
+
+void FilesInUse::add_input(const std::string& path) {
+  const auto identity = identity_of(path);
+  if (!identity) return;
+  const std::lock_guard lock(mutex_);
+  inputs_.insert_or_assign(*identity, path);
+  for (const auto& [place, given] : outputs_) {
+    if (identity_of(place) == identity) {
+      throw InputError({path, 0, 0}, "is read, and is to be written as " + given,
+                       "give the output a file of its own");
+    }
+  }
+}
+
+void FilesInUse::add_output(const std::string& path, const std::string& place) {
+  const std::lock_guard lock(mutex_);
+  const auto identity = identity_of(place);
+  if (identity && is_standard_stream(*identity)) {
+    throw InputError({path, 0, 0}, "is standard output or standard error, too",
+                     "give each a file of its own");
+  }
+  const auto input = identity ? inputs_.find(*identity) : inputs_.end();
+  // A file that is gone may have left its number to another.
+  if (input != inputs_.end() && identity_of(input->second) == identity) {
+    throw InputError({path, 0, 0}, "is read, and is to be written",
+                     "give the output a file of its own");
+  }
+  for (const auto& [other, given] : outputs_) {
+    if (other == place || (identity && identity_of(other) == identity)) {
+      throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+    }
+  }
+  outputs_.emplace(place, path);
+}
+
+void FilesInUse::remove_output(const std::string& place) {
+  const std::lock_guard lock(mutex_);
+  outputs_.erase(place);
+}
+
+}  // namespace paceline::files

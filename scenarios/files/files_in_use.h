@@ -1,0 +1,39 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace paceline::files {
+
+// Which file it is, whatever it is called.
+struct FileIdentity {
+  dev_t device;
+  ino_t inode;
+
+  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
+};
+
+// What this process has read, and is to write, so that no output takes the place of an input or of
+// another output. Only regular files count: any number of outputs may go to /dev/null. Safe to call
+// from several threads.
+class FilesInUse {
+ public:
+  [[nodiscard]] static FilesInUse& of_process();
+
+  // Throw InputError when an output is the same file. A path that cannot be looked at is no file.
+  void add_input(const std::string& path);
+  // `place` is what the output will be called once links are followed; it need not exist.
+  void add_output(const std::string& path, const std::string& place);
+  void remove_output(const std::string& place);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<FileIdentity, std::string> inputs_;  // the path that was read
+  std::map<std::string, std::string> outputs_;  // by place: the path as it was given
+};
+
+}  // namespace paceline::files

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace paceline::files {
+
+// What is read into memory whole: more of a log or a result is no log of a user's.
+inline constexpr std::size_t text_bytes_max = std::size_t{1} << 30;
+
+// A file's text, of a pipe's as well. Reads no more than tells that there is more than `bytes_max`.
+// Throws InputError when it cannot be read, is a folder, is larger, or is an output of this
+// command; BackendError when the machine fails.
+[[nodiscard]] std::string read_text(const std::string& path,
+                                    std::size_t bytes_max = text_bytes_max);
+
+// Notes a file that something else reads: no output may take its place. A folder, and what is not
+// there, are none. Throws InputError when it is an output of this command.
+void note_input(const std::string& path);
+
+}  // namespace paceline::files

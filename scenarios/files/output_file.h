@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "scenarios/files/file_descriptor.h"
+
+namespace paceline::files {
+
+// A file that a command writes, as the user named it: nothing, "-" for standard output, or a path.
+//
+// A regular file is whole, or as it was: what is written goes into a file without a name in the
+// same folder, which takes the place of the old one at the end. Links are followed, and permissions
+// stay. What is no regular file (a pipe, a terminal, /dev/null) is written as it is.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string its_path = "") : path(std::move(its_path)) {}
+  OutputFile(OutputFile&&) = delete;  // registered by address with the options of a command
+  ~OutputFile();
+
+  std::string path;  // as given; empty: not asked for
+
+  [[nodiscard]] bool is_asked() const { return !path.empty(); }
+  [[nodiscard]] bool is_standard_output() const { return path == "-"; }
+
+  // Finds out whether it can be written, before anything is run. Throws InputError when it cannot,
+  // or is another output or an input (files_in_use.h); BackendError when the machine fails.
+  void open();
+  // Writes through `write`, whole or not at all. Precondition: open. Throws as open() does, and
+  // what `write` throws.
+  void write(const std::function<void(std::ostream&)>& write);
+
+ private:
+  struct Place {
+    std::string path;  // links followed
+    bool is_regular = true;
+    std::optional<mode_t> mode = std::nullopt;  // of the file that is there
+  };
+
+  [[nodiscard]] Place find_place() const;
+  void write_to(int file, const std::function<void(std::ostream&)>& write) const;
+  void open_beside();
+  void put_in_place();
+
+  std::optional<Place> place_;
+  FileDescriptor beside_;
+  std::string beside_name_;  // where the file system has no files without names
+};
+
+// Files of a command in one folder, which is made when the first is written.
+class OutputFolder {
+ public:
+  OutputFolder() = default;
+  OutputFolder(OutputFolder&&) = delete;
+  ~OutputFolder();
+
+  std::string path;  // as given; empty: not asked for
+
+  [[nodiscard]] bool is_asked() const { return !path.empty(); }
+
+  // Throws InputError when it is no folder, and cannot be one, or is another output.
+  void check();
+  // In `folder`, which is it or below it.
+  static void write(const std::string& folder, const std::string& name,
+                    const std::function<void(std::ostream&)>& write);
+
+ private:
+  std::string place_;
+};
+
+}  // namespace paceline::files

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace paceline {
+
+// SIGINT and SIGTERM as a request, for as long as it lives: what waits for another process stops
+// waiting, and what is done by then can still be written. The second signal ends the process as it
+// would without this. One at a time in a process.
+class StopRequest {
+ public:
+  StopRequest();
+  StopRequest(const StopRequest&) = delete;
+  StopRequest& operator=(const StopRequest&) = delete;
+  ~StopRequest();
+
+  // The signal that came, or 0; also where none lives. Any thread may ask.
+  [[nodiscard]] static int signal();
+  // A file that can be read once a signal came; -1 where none lives.
+  [[nodiscard]] static int file();
+  // Whether one has come, or comes in a moment: a child that died of a signal may have had it
+  // first.
+  [[nodiscard]] static bool is_made_or_comes();
+};
+
+// What ends a wait for another process once a stop is asked for.
+class Stopped : public std::runtime_error {
+ public:
+  Stopped() : std::runtime_error("stopped by a signal") {}
+};
+
+}  // namespace paceline
