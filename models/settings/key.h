@@ -38,6 +38,7 @@ struct Fraction {
 };
 struct Time {
   bool above_zero = false;  // or 0
+  Seconds least{0};         // where that is more
 };
 struct Bandwidth {};   // above 0
 struct Size {};        // above 0

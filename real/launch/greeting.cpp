@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <sstream>
 
 #include "real/launch/socket.h"
 
@@ -42,13 +43,14 @@ Greeting own_greeting(const RankIdentity& identity, const std::string& nonce) {
           static_cast<std::uint32_t>(::getpid()),
           host_name(),
           machine_identity(),
-          nonce};
+          nonce,
+          identity.told};
 }
 
 std::string to_text(const Greeting& greeting) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
                      greeting.world_size, greeting.pid, greeting.host, greeting.machine,
-                     greeting.nonce);
+                     greeting.nonce, greeting.told);
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -71,7 +73,7 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
   greeting.version = *version;
   greeting.rank = *rank;
   if (*version != control_version) return greeting;
-  if (lines.size() != 7) return std::nullopt;
+  if (lines.size() != greeting_lines) return std::nullopt;
   const auto world_size = number_of(lines[2]);
   const auto pid = number_of(lines[3]);
   if (!world_size || !pid) return std::nullopt;
@@ -80,7 +82,22 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
   greeting.host = lines[4];
   greeting.machine = lines[5];
   greeting.nonce = lines[6];
+  greeting.told = lines[7];
   return greeting;
+}
+
+std::string find_difference(const std::string& told, const std::string& other) {
+  std::istringstream words(told), other_words(other);
+  while (true) {
+    std::string word, other_word;
+    words >> word;
+    other_words >> other_word;
+    if (word.empty() && other_word.empty()) return "";
+    if (word != other_word) {
+      const std::string& longer = word.empty() ? other_word : word;
+      return longer.substr(0, longer.find('='));
+    }
+  }
 }
 
 }  // namespace paceline::real

@@ -18,19 +18,24 @@ struct Greeting {
   std::string host;
   std::string machine;  // differs where the clock may
   std::string nonce;    // of the file that led here
+  std::string told;     // RankIdentity's
 
   [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
   [[nodiscard]] std::string process() const;  // pid 4711 on host
 };
 
 // Raised when frames or greetings change: ranks of two versions do not join.
-constexpr std::uint32_t control_version = 1;
+constexpr std::uint32_t control_version = 2;
 
 [[nodiscard]] Greeting own_greeting(const RankIdentity& identity, const std::string& nonce);
 [[nodiscard]] std::string to_text(const Greeting& greeting);
 // nullopt for what is no greeting; of one of another version the version and the rank only.
 [[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
 
+// The name of the first word of what both were told that differs; empty: they were told the same.
+[[nodiscard]] std::string find_difference(const std::string& told, const std::string& other);
+
+constexpr std::size_t greeting_lines = 8;
 [[nodiscard]] std::vector<std::string> split_lines(const std::string& text);
 
 }  // namespace paceline::real

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -23,6 +24,13 @@ namespace paceline::real {
 
 PublishedFile::PublishedFile(std::string path, std::string text)
     : path_(std::move(path)), text_(std::move(text)) {
+  std::error_code ignored;
+  const auto there = std::filesystem::status(path_, ignored);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    const std::string path_meant = std::exchange(path_, {});  // a device or a pipe stays
+    fail_to_join(fmt::format(
+        "the rendezvous file {} is no regular file; name one that rank 0 may write", path_meant));
+  }
   // Written aside and renamed, so that no reader sees half of it.
   const std::string aside = fmt::format("{}.{}", path_, ::getpid());
   std::ofstream file(aside, std::ios::trunc);

@@ -168,8 +168,10 @@ class Gathering {
   [[nodiscard]] std::optional<Greeting> greeting_of(const Frame& frame) const {
     if (frame.kind != FrameKind::hello) return std::nullopt;
     auto greeting = parse_greeting(frame.body);
-    const bool another_run =
-        greeting && greeting->version == control_version && greeting->nonce != nonce_;
+    // Of another version it is not known where the nonce stands.
+    const bool another_run = greeting && (greeting->version == control_version
+                                              ? greeting->nonce != nonce_
+                                              : frame.body.find(nonce_) == std::string::npos);
     return another_run ? std::nullopt : greeting;
   }
 
@@ -187,11 +189,22 @@ class Gathering {
                       "everywhere",
                       greeting.rank, greeting.world_size, identity_.world_size.value()));
     }
+    if (greeting.rank >= greeting.world_size) {
+      refuse(fmt::format("{} is outside a world of {} ranks, 0 to {}; set RANK below WORLD_SIZE",
+                         greeting.who(), greeting.world_size, greeting.world_size - 1));
+    }
+    const std::string other = find_difference(identity_.told, greeting.told);
+    if (!other.empty()) {
+      refuse(fmt::format("{} was given another {} than rank 0; start all ranks with the same "
+                         "command and files",
+                         greeting.who(), other),
+             refused_usage);
+    }
     const auto [same, is_new] = came_.try_emplace(greeting.rank, arrival);
     if (!is_new || greeting.rank == 0) {
-      const Greeting other = is_new ? own_greeting(identity_, nonce_) : *same->second->greeting;
+      const Greeting first = is_new ? own_greeting(identity_, nonce_) : *same->second->greeting;
       refuse(fmt::format("two processes say that they are rank {} ({} and {})", greeting.rank,
-                         other.process(), greeting.process()));
+                         first.process(), greeting.process()));
     }
     arrival->link.send(FrameKind::heard, {});
     arrival->link.write();
@@ -209,15 +222,17 @@ class Gathering {
   }
 
   // Tells all that have come, and waits a moment until they have it.
-  [[noreturn]] void refuse(const std::string& line) {
+  [[noreturn]] void refuse(const std::string& line, std::uint32_t why = 0) {
     constexpr Seconds moment(0.5);
+    const auto body = std::make_shared<const std::string>(line);
     const auto end = Clock::now() + duration_of(moment);
-    for (Arrival& arrival : arrivals_) arrival.link.send(FrameKind::refusal, line);
+    for (Arrival& arrival : arrivals_) arrival.link.send(FrameKind::refusal, why, body);
     const auto told = [](const Arrival& arrival) { return arrival.link.is_delivered(); };
     while (!std::all_of(arrivals_.begin(), arrivals_.end(), told) && Clock::now() < end) {
       for (Arrival& arrival : arrivals_) arrival.link.write();
       ::poll(nullptr, 0, 1);
     }
+    if (why == refused_usage) throw UsageError(line);
     fail_to_join(line);
   }
 

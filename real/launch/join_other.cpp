@@ -1,12 +1,16 @@
 #include "real/launch/join_other.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -32,10 +36,24 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
+// Opens no pipe or device for good: a pipe would wait for a writer, a device may never end.
 std::optional<Target> read_target(const std::string& path) {
-  std::ifstream file(path);
+  const Socket file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.file() < 0) return std::nullopt;
+  struct stat status {};
+  if (::fstat(file.file(), &status) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode)) {
+    fail_to_join(
+        fmt::format("the rendezvous file {} is no regular file; name one that rank 0 may "
+                    "write",
+                    path));
+  }
+  std::array<char, 4096> bytes{};  // an address, a port and a nonce are some 300 at most
+  const auto size = ::read(file.file(), bytes.data(), bytes.size());
+  if (size <= 0) return std::nullopt;
+  std::istringstream text(std::string(bytes.data(), static_cast<std::size_t>(size)));
   Target target;
-  if (!(file >> target.host >> target.port >> target.nonce)) return std::nullopt;
+  if (!(text >> target.host >> target.port >> target.nonce)) return std::nullopt;
   return target;
 }
 
@@ -105,7 +123,7 @@ class Joining {
     while (Clock::now() < end_) {
       if (const auto frame = next_frame(link, end_)) {
         if (frame->kind == FrameKind::heard) return true;
-        if (frame->kind == FrameKind::refusal) fail_to_join(frame->body);
+        if (frame->kind == FrameKind::refusal) be_refused(*frame);
       } else if (link.end()) {
         return false;
       }
@@ -132,6 +150,11 @@ class Joining {
     return first;
   }
 
+  [[noreturn]] static void be_refused(const Frame& refusal) {
+    if (refusal.turn == refused_usage) throw UsageError(refusal.body);
+    fail_to_join(refusal.body);
+  }
+
   Joined wait_for_all(Link link) {
     // Rank 0 began to wait before it heard of this one. What it says may take a moment.
     constexpr Seconds moment(1.0);
@@ -139,7 +162,7 @@ class Joining {
     link.allow_bodies_of(welcome_size_max);
     while (Clock::now() < end) {
       if (const auto frame = next_frame(link, end)) {
-        if (frame->kind == FrameKind::refusal) fail_to_join(frame->body);
+        if (frame->kind == FrameKind::refusal) be_refused(*frame);
         if (frame->kind == FrameKind::welcome) return joined(std::move(link), frame->body);
       } else if (link.end()) {
         fail_to_join(fmt::format("rank 0 at {} has ended before all ranks had come",
@@ -153,7 +176,7 @@ class Joining {
   // Welcome: the greeting of rank 0, then the host of every rank.
   Joined joined(Link link, const std::string& welcome) const {
     const auto lines = split_lines(welcome);
-    constexpr std::size_t of_greeting = 7;
+    constexpr std::size_t of_greeting = greeting_lines;
     if (lines.size() != of_greeting + identity_.world_size.value()) {
       fail_to_join("rank 0 welcomes another number of ranks");
     }

@@ -30,6 +30,9 @@ enum class FrameKind : std::uint8_t {
   left = 12,     // from rank 0: all leave
 };
 
+// The turn of a refusal for how ranks were started, which is their user's to change; else 0.
+inline constexpr std::uint32_t refused_usage = 1;
+
 [[nodiscard]] std::string_view name_of(FrameKind kind);
 
 struct Frame {

@@ -22,6 +22,9 @@ struct RankIdentity {
   std::uint32_t local_rank = 0;  // among the ranks of its machine
   std::uint32_t local_size = 1;
   std::string launcher;  // torchrun, Open MPI or Slurm
+  // What this rank was told to do: words NAME=VALUE without spaces in them. Ranks of a run were
+  // told the same, and one that was not is refused.
+  std::string told = {};
 };
 
 // torchrun's variables win over Open MPI's, those over Slurm's: scripts set the first by hand

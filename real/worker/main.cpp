@@ -90,7 +90,9 @@ int run(const WorkerOptions& options) {
         "no launcher's variables say which rank this is; start it with torchrun, mpirun or srun, "
         "or write --ranks 4");
   }
-  return run_rank(*identity, options);
+  RankIdentity told = *identity;
+  told.told = options.told;
+  return run_rank(told, options);
 }
 
 int run_main(int argc, char** argv) {

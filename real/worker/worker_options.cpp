@@ -39,6 +39,8 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
   app.add_option("--timeout", timeout, "of every wait for another rank")->capture_default_str();
   app.add_option("--connect-timeout", connect_timeout, "for all ranks to find each other")
       ->capture_default_str();
+  app.add_option("--told", options.told,
+                 "words NAME=VALUE that all ranks are given alike: one that is not is refused");
   app.add_flag("--doctor", options.doctor, "write the backends as JSON and end");
   app.add_flag("--who", options.who,
                "write rank and world size, if a launcher's variables say so, and end");
@@ -49,6 +51,9 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
+  }
+  if (options.told.find('\n') != std::string::npos) {
+    throw UsageError("--told has a line break; write words");
   }
   if (ranks > 0) options.ranks = RankCount(ranks);
   options.timeout = positive_seconds("--timeout", timeout);

@@ -14,6 +14,7 @@ struct WorkerOptions {
   std::string rendezvous = "env://";
   Seconds timeout{30.0};         // of every wait for another rank; above 0
   Seconds connect_timeout{8.0};  // for all ranks to find each other; above 0
+  std::string told;              // what the ranks of a run are told alike (RankIdentity)
   bool doctor = false;           // only say which backends there are
   bool who = false;              // only say which rank this process is
 };

@@ -25,7 +25,8 @@ std::string quoted(const std::string& word) {
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
   std::string command = "paceline run " + quoted(path);
   for (const Settings* settings : {&point, &changes}) {
-    for (const auto& [where, value] : *settings) command += " --set " + quoted(where + "=" + value);
+    for (const auto& [where, value, is_of_several] : *settings)
+      command += " --set " + quoted(where + "=" + value);
   }
   return command;
 }

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 std::string settings_words(const Settings& settings) {
   std::vector<std::string> words;
-  for (const auto& [path, value] : settings) {
+  for (const auto& [path, value, is_of_several] : settings) {
     words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
   }
   return fmt::format("{}", fmt::join(words, " "));
@@ -93,7 +93,7 @@ void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
 
 ordered_json json_of_settings(const Settings& settings) {
   ordered_json list = ordered_json::array();
-  for (const auto& [path, value] : settings) list.push_back(path + "=" + value);
+  for (const auto& [path, value, is_of_several] : settings) list.push_back(path + "=" + value);
   return list;
 }
 

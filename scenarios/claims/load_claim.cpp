@@ -94,7 +94,7 @@ void read_scenario(Reader& reader, const DocumentPtr& document, Claim& claim) {
     return;
   }
   if (!reader.has("base")) (void)reader.require("base", "{workload.model: resnet50, ...}");
-  for (const auto& [path, text] : read_settings_of(reader.map("base"))) {
+  for (const auto& [path, text, is_of_several] : read_settings_of(reader.map("base"))) {
     claim.base.by_path.insert_or_assign(path, text);
   }
   claim.base.by_path.insert_or_assign("name", claim.name);

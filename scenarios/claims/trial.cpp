@@ -34,7 +34,7 @@ bool is_ratio(Quantity quantity) {
 
 std::string settings_text(const Settings& settings) {
   std::vector<std::string> words;
-  for (const auto& [path, value] : settings) {
+  for (const auto& [path, value, is_of_several] : settings) {
     words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
   }
   return fmt::format("{}", fmt::join(words, " "));
@@ -71,7 +71,8 @@ class ClaimRun {
   [[nodiscard]] Settings condition_of(const std::vector<std::size_t>& at) const {
     Settings settings;
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
-      settings.push_back({claim_.conditions[axis].path, claim_.conditions[axis].values[at[axis]]});
+      settings.push_back(
+          {claim_.conditions[axis].path, claim_.conditions[axis].values[at[axis]], true});
     }
     return settings;
   }
@@ -126,7 +127,7 @@ class ClaimRun {
 const Attempt& Predictions::of(const Claim& claim, const Settings& settings) {
   std::map<std::string, std::string> by_path = claim.base.by_path;
   by_path.erase("name");  // of the claim
-  for (const auto& [path, value] : settings) by_path.insert_or_assign(path, value);
+  for (const auto& [path, value, is_of_several] : settings) by_path.insert_or_assign(path, value);
   std::string key = claim.scenario;
   for (const auto& [path, value] : by_path) key += "\n" + path + "=" + value;
   const auto [entry, is_new] = known_.try_emplace(std::move(key));

@@ -16,6 +16,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   Action (*attach)(CommandOptions& app);
+  std::string_view example;  // what follows `paceline`
 };
 
 // Every subcommand, a row each.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace paceline::cli {
 
@@ -41,10 +42,29 @@ const Option& Option::one_of(const std::vector<std::string>& values) const {
   return *this;
 }
 
+namespace {
+
+// An option that is given says something.
+std::string fault_of(const std::string& text) { return text.empty() ? "is empty" : ""; }
+
+// CLI11 takes -2 for 2^64 - 2.
+std::string fault_of_count(const std::string& text) {
+  return text.starts_with('-') ? "\"" + text + "\" is below 0" : fault_of(text);
+}
+
+template <class Value>
+constexpr bool is_count =
+    std::is_same_v<Value, std::uint32_t> || std::is_same_v<Value, std::uint64_t> ||
+    std::is_same_v<Value, std::vector<std::uint32_t>>;
+
+}  // namespace
+
 template <class Value>
 Option CommandOptions::add_option(const std::string& name, Value& value,
                                   const std::string& description) {
-  return Option(app_.add_option(name, value, description));
+  CLI::Option* const option = app_.add_option(name, value, description);
+  option->check(CLI::Validator(is_count<Value> ? fault_of_count : fault_of, "", ""));
+  return Option(option);
 }
 
 template Option CommandOptions::add_option(const std::string&, std::string&, const std::string&);

@@ -9,6 +9,7 @@
 
 #include "models/collectives/nccl_tests.h"
 #include "scenarios/cli/option_values.h"
+#include "scenarios/loader/scenario.h"
 
 namespace paceline::cli {
 namespace {
@@ -116,7 +117,10 @@ MeasureSettings MeasureCallOptions::settings() const {
 
 RankGroup MeasureCallOptions::group(std::uint32_t ranks) const {
   const Seconds limit = quantity("--timeout", timeout, parse_seconds);
-  if (!(limit > Seconds(0))) throw InputError({"--timeout", 0, 0}, "is not above 0", "write 30s");
+  if (limit < RealSettings::timeout_least) {
+    throw InputError({"--timeout", 0, 0}, "is too short",
+                     fmt::format("write {} or more", to_text(RealSettings::timeout_least)));
+  }
   return {backend, ranks, limit};
 }
 

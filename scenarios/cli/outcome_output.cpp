@@ -25,14 +25,6 @@ namespace {
 
 constexpr std::size_t chakra_ranks_max = 64;
 
-std::string point_name(const PointOutcome& outcome) {
-  std::string name = fmt::format("{} GPUs", outcome.gpus);
-  for (const AxisValue& axis : outcome.axes) {
-    if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
-  }
-  return name;
-}
-
 // Every point's predicted and measured steps.
 std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes) {
   std::vector<traces::TraceRun> runs;
@@ -41,12 +33,10 @@ std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes)
     const auto batch =
         static_cast<std::uint32_t>(std::lround(outcome.samples_per_step / outcome.gpus));
     if (outcome.predicted) {
-      runs.push_back(
-          {point_name(outcome), traces::Origin::predicted, outcome.predicted->trace, batch});
+      runs.push_back({outcome.name(), traces::Origin::predicted, outcome.predicted->trace, batch});
     }
     if (outcome.measurement) {
-      runs.push_back(
-          {point_name(outcome), traces::Origin::measured, outcome.measurement->trace, batch});
+      runs.push_back({outcome.name(), traces::Origin::measured, outcome.measurement->trace, batch});
     }
   }
   return runs;
@@ -100,7 +90,7 @@ int say_failure(const std::vector<PointOutcome>& outcomes) {
   }
   if (failed.empty()) return exit_done;
   const PointOutcome& first = *failed.front();
-  std::string line = fmt::format("{}: {}", point_name(first), first.why_failed());
+  std::string line = fmt::format("{}: {}", first.name(), first.why_failed());
   if (outcomes.size() > 1) {
     line +=
         fmt::format("; done: {} of {} points", outcomes.size() - failed.size(), outcomes.size());

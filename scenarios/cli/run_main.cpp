@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -9,11 +10,13 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/help.h"
 #include "scenarios/cli/plain_output.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/output_file.h"
@@ -22,30 +25,40 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::array rows{
-    Command{"run", "predict every point of a scenario, beside what was measured", attach_run},
-    Command{"check", "what a scenario's points would take, without running one", attach_check},
-    Command{"measure", "run every point of a scenario on hardware", attach_measure},
+    Command{"run", "predict every point of a scenario, beside what was measured", attach_run,
+            "run scenarios/library/whatif-bucket-bert-large-10gbe.yaml --json result.json"},
+    Command{"check", "what a scenario's points would take, without running one", attach_check,
+            "check scenarios/library/whatif-scale-bert-large-a100.yaml"},
+    Command{"measure", "run every point of a scenario on hardware", attach_measure,
+            "measure scenarios/library/quickstart-measured.yaml --backend gloo"},
     Command{"compare", "where two results differ: compute, bandwidth, latency or skew",
-            attach_compare},
-    Command{"buckets", "the exact gradient buckets of DistributedDataParallel", attach_buckets},
+            attach_compare, "compare predicted.json measured.json"},
+    Command{"buckets", "the exact gradient buckets of DistributedDataParallel", attach_buckets,
+            "buckets resnet50 --bucket-cap 25MiB"},
     Command{"collective", "a table like nccl-tests' for an algorithm on a cluster",
-            attach_collective},
+            attach_collective, "collective dgx1-v100 --gpus 16 --min 1MiB --max 64MiB"},
     Command{"calibrate", "fit a cluster's collectives and links to logs and ping-pongs",
-            attach_calibrate},
-    Command{"list", "the models, devices, presets, strategies and algorithms that are shipped",
-            attach_list},
+            attach_calibrate, "calibrate all_reduce.log --gpus 16 --nodes 2 -o cluster.yaml"},
+    Command{"list", "what is shipped: models, devices, presets, strategies, scenarios ...",
+            attach_list, "list devices"},
     Command{"topology", "a cluster's file from nvidia-smi topo -m or NCCL's topology file",
-            attach_topology},
+            attach_topology, "topology topo.txt --device a100-sxm4-40gb -o cluster.yaml"},
     Command{"validate", "the error table over measured points of scenarios and logs",
-            attach_validate},
-    Command{"import", "what profilers' traces say of steps and collectives", attach_import},
-    Command{"replay", "a traced step as it was, or in another world", attach_replay},
-    Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl},
-    Command{"advise", "what limits a step, and what would make it faster", attach_advise},
-    Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims},
-    Command{"strategies", "every strategy on the points of scenarios", attach_strategies},
+            attach_validate, "validate scenarios/library/dlperf-resnet50-v100-amp.yaml"},
+    Command{"import", "what profilers' traces say of steps and collectives", attach_import,
+            "import trace.json -o run.json"},
+    Command{"replay", "a traced step as it was, or in another world", attach_replay,
+            "replay run.json --set cluster.preset=dgx1-v100 --set gpus=16"},
+    Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl,
+            "nccl dgx1-v100 --max 64MiB"},
+    Command{"advise", "what limits a step, and what would make it faster", attach_advise,
+            "advise scenarios/library/hkbu-bert-large-10gbe.yaml --gpus 32"},
+    Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims,
+            "claims one-gpu-costs-nothing"},
+    Command{"strategies", "every strategy on the points of scenarios", attach_strategies,
+            "strategies scenarios/library/hkbu-bert-large-10gbe.yaml"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
-            attach_doctor},
+            attach_doctor, "doctor"},
 };
 
 // Not through fmt or streams: it must not throw when standard error is gone.
@@ -68,6 +81,29 @@ struct Attached {
   std::vector<CommandOptions::Output> outputs;
   Action action;
 };
+
+std::string below_help(const std::string& example) {
+  return "Example:\n  paceline " + example + "\n\n" + help_of_all_commands();
+}
+
+// What CLI11 has found, in words of ours where they are clearer.
+std::string fault_of(const CLI::ParseError& error, const std::vector<std::string>& words,
+                     std::span<const Attached> all, const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const Command& row : rows) names.emplace_back(row.name);
+  if (std::string said = fault_of_command(words, names); !said.empty()) return said;
+  const auto one = std::ranges::find_if(all, [](const Attached& sub) { return sub.app->parsed(); });
+  const CLI::App& parsed = one == all.end() ? app : *one->app;
+  const std::string command = one == all.end() ? "" : parsed.get_name();
+  std::vector<std::string> options;
+  for (const CLI::Option* option : parsed.get_options()) {
+    for (const auto& name : option->get_lnames()) options.push_back("--" + name);
+  }
+  const std::string said = fault_of_options(command, parsed.remaining(), options);
+  if (!said.empty()) return said;
+  return fmt::format("{}; see paceline {}{}--help", error.what(), command,
+                     command.empty() ? "" : " ");
+}
 
 void open_outputs(const std::vector<CommandOptions::Output>& outputs) {
   std::vector<std::string> standard;
@@ -104,6 +140,7 @@ int run_main(int argc, const char* const* argv) {
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
+  app.footer(below_help(std::string(rows.front().example)));
   app.set_version_flag("--version", PACELINE_VERSION);
   std::array<Attached, rows.size()> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -111,12 +148,16 @@ int run_main(int argc, const char* const* argv) {
     one.app = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
     CommandOptions options(*one.app, one.outputs);
     one.action = rows[i].attach(options);
+    one.app->footer(below_help(std::string(rows[i].example)));
   }
   try {
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {
-      return done(app.exit(help_or_version), plain_output);
+      std::ostringstream text;
+      (void)app.exit(help_or_version, text, text);
+      std::cout << wrapped(text.str());
+      return done(exit_done, plain_output);
     }
     for (const auto& [sub, outputs, action] : all) {
       if (!sub->parsed()) continue;
@@ -125,7 +166,7 @@ int run_main(int argc, const char* const* argv) {
     }
     return exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    complain(fmt::format("{}; see paceline --help", error.what()));
+    complain(fault_of(error, {argv + 1, argv + argc}, all, app));
     return exit_bad_input;
   } catch (const InputError& error) {
     complain(error.what());

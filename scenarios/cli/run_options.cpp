@@ -5,18 +5,37 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <thread>
 
 namespace paceline::cli {
 
-void SharedOptions::add_to(CommandOptions& app) {
+namespace {
+
+// One of two that set the same would be without effect.
+void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
+  std::set<std::string> paths;
+  for (const ScenarioFile::Setting& setting : settings) {
+    if (paths.insert(setting.path).second) continue;
+    throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
+                     "sets what another option sets, too", "leave one of them out");
+  }
+}
+
+}  // namespace
+
+void SharedOptions::add_settings_to(CommandOptions& app) {
   app.add_option("--set", settings,
                  "path=value: stands in for a value of the file; sweep.path=[a, b] for an axis")
       .repeatable();
   app.add_option("--seed", seed, "the same as --set simulation.seed=N");
+  app.add_flag("--force", force, "simulate however long it takes");
+}
+
+void SharedOptions::add_to(CommandOptions& app) {
+  add_settings_to(app);
   app.add_option("--jobs", jobs, "simulations at a time; default: one a core").in_range(1, 1024);
   app.add_flag("--quiet", quiet, "no progress");
-  app.add_flag("--force", force, "simulate however long it takes");
 }
 
 std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
@@ -30,6 +49,7 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
     parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
   if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
+  refuse_same(parsed);
   return parsed;
 }
 

@@ -18,7 +18,9 @@ struct SharedOptions {
   std::string seed;
 
   void add_to(CommandOptions& app);
-  // Throws InputError for a setting without "=".
+  // Those of them that count where nothing is run: --set, --seed and --force.
+  void add_settings_to(CommandOptions& app);
+  // Throws InputError for a setting without "=", and for a path that is set twice.
   [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings() const;
   // With a progress line on standard error when that is a terminal.
   [[nodiscard]] RunOptions run_options() const;

@@ -44,6 +44,10 @@ std::vector<std::string_view> algorithm_names() {
   return names;
 }
 
+constexpr settings::Needs of_hierarchical{
+    "algorithm", {"hierarchical"}, "is for algorithm: hierarchical", "leave it out"};
+constexpr settings::Needs of_parameter_server{
+    "algorithm", {"parameter_server"}, "is for algorithm: parameter_server", "leave it out"};
 constexpr settings::Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
 
 using cost::nccl::Channels;
@@ -143,13 +147,16 @@ std::span<const Key> collective_keys() {
       Key{"chunk_size", settings::Size{}, settings::automatic,
           "of chains, double trees, nvls and CollNet; auto: 512KiB, and for NCCL's trees, NVLS and "
           "CollNet a power of two that suits size and hops"},
-      Key{"inner", OneOf{collectives::inner_algorithms()}, "ring",
-          "of hierarchical, inside a node"},
-      Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes"},
+      Key{"inner", OneOf{collectives::inner_algorithms()}, "ring", "of hierarchical, inside a node",
+          "", of_hierarchical},
+      Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes",
+          "", of_hierarchical},
       Key{"servers", Count{1, 1'000'000}, settings::automatic,
-          "of parameter_server: how many, at most one a GPU; auto: one a node"},
+          "of parameter_server: how many, at most one a GPU; auto: one a node", "",
+          of_parameter_server},
       Key{"server_placement", OneOf{server_placements}, std::uint64_t{0},
-          "of parameter_server: colocated with GPUs, or separate: machines of their own"},
+          "of parameter_server: colocated with GPUs, or separate: machines of their own", "",
+          of_parameter_server},
   };
   return keys;
 }

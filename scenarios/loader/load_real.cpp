@@ -22,8 +22,8 @@ constexpr std::array real_table{
     Key{"steps", Count{1, 1'000'000}, real_defaults.steps, "steps that count"},
     Key{"warmup", Count{2, 1'000'000}, real_defaults.warmup,
         "steps before them; at least 2: the first two iterations of DDP differ"},
-    Key{"timeout", settings::Time{.above_zero = true}, RealSettings{}.timeout,
-        "of every wait of one rank for another"},
+    Key{"timeout", settings::Time{.above_zero = true, .least = RealSettings::timeout_least},
+        RealSettings{}.timeout, "of every wait of one rank for another"},
 };
 
 }  // namespace

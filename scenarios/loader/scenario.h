@@ -57,6 +57,8 @@ struct RealSettings {
   std::string backend = "gloo";  // a name that paceline-worker knows
   MeasureSettings measure;
   Seconds timeout{30.0};  // of every wait of one rank for another
+  // A rank that is at work is not heard of for so long: what the system takes to let it run again.
+  static constexpr Seconds timeout_least{0.01};
 };
 
 // How compute and collectives slow each other down (scenarios/run/contention.h).

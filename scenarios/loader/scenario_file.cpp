@@ -53,6 +53,13 @@ bool same(const AxisValue& a, const AxisValue& b) {
   return std::abs(*x - *y) <= 1e-12 * std::max(std::abs(*x), std::abs(*y));
 }
 
+// Every part between dots is a key or a number of a list.
+void check_path(const Location& where, const std::string& path) {
+  if (("." + path + ".").find("..") == std::string::npos) return;
+  throw InputError(where, fmt::format("path \"{:.60}\" has an empty part", path),
+                   "write it as cluster.network.latency");
+}
+
 // A value of the command line, as a field whose messages show the setting.
 Field setting_field(const ScenarioFile::Setting& setting) {
   auto document = std::make_shared<Document>(*loader::parse_document(
@@ -108,7 +115,10 @@ void ScenarioFile::State::read_sweep() {
   Overrides none;
   Reader file(document, document->root, "", none);
   Reader sweep = file.map("sweep");
-  for (const auto& [key, field] : sweep.entries()) axes.push_back({key, values_of(field)});
+  for (const auto& [key, field] : sweep.entries()) {
+    check_path(field.location(), key);
+    axes.push_back({key, values_of(field)});
+  }
   sweep.finish();
 }
 
@@ -117,6 +127,7 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
   constexpr std::string_view sweep_prefix = "sweep.";
   for (const Setting& setting : list) {
     Field field = setting_field(setting);
+    check_path(field.location(), setting.path);
     if (setting.path == "sweep" || setting.path == "measured" ||
         setting.path.rfind("measured.", 0) == 0) {
       field.fail("cannot be set", "set an axis: --set sweep.gpus=[1, 8]");
@@ -136,7 +147,7 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
           target != "call_contention" && target != "ranks.spread") {
         changes_the_measured = true;
       }
-      settings.insert_or_assign(target, std::move(field));
+      settings.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
     }
   }
 }
@@ -172,7 +183,9 @@ void ScenarioFile::State::make_grid() {
 Scenario ScenarioFile::State::scenario(std::size_t point) const {
   Overrides overrides = settings;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    overrides.insert_or_assign(axes[i].path, fields[point][i]);
+    const Field& value = fields[point][i];
+    overrides.insert_or_assign(axes[i].path,
+                               axes[i].values.size() > 1 ? value.of_several() : value);
   }
   return loader::load_scenario(document, overrides);
 }

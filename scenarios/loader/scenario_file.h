@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/shipped_file.h"
 #include "scenarios/loader/scenario.h"
 #include "scenarios/loader/scenario_values.h"
 
@@ -18,7 +20,8 @@ class ScenarioFile {
  public:
   struct Setting {
     std::string path;
-    std::string value;  // YAML
+    std::string value;           // YAML
+    bool is_of_several = false;  // one of several that are compared, as an axis's values are
   };
 
   // A grid has at most this many points.
@@ -64,6 +67,9 @@ class ScenarioFile {
   static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings);
   std::unique_ptr<State> state_;
 };
+
+// scenarios/library
+[[nodiscard]] std::span<const ShippedFile> shipped_scenarios();
 
 // The one scenario of a command's options. Throws InputError, also where a setting makes a sweep.
 [[nodiscard]] Scenario scenario_of_options(const ScenarioValues& values,

@@ -8,10 +8,12 @@
 namespace paceline {
 namespace {
 
-// RFC 4180: quoted where a comma, a quote or a line break would mislead.
+// RFC 4180: quoted where a comma, a quote or a line break would mislead. A text that a spreadsheet
+// would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
 std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
+  const bool is_formula = text.find_first_of("=+-@\t\r") == 0;
+  if (!is_formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = is_formula ? "\"'" : "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';
     quoted += c;
@@ -26,13 +28,23 @@ std::string number(const std::optional<double>& value) {
 // What a run on hardware knows beyond the throughput.
 void write_measurement(std::ostream& out, const PointOutcome& outcome) {
   if (!outcome.measurement) {
-    out << ",,,\n";
+    out << ",,,";
     return;
   }
   const StepTotals& totals = outcome.measurement->totals;
   const Measurement& measurement = *outcome.measurement->measurement;
-  fmt::print(out, "{},{},{},{}\n", totals.step.value(), measurement.mad.value(),
+  fmt::print(out, "{},{},{},{}", totals.step.value(), measurement.mad.value(),
              totals.exposed_communication.value(), measurement.cpu_busy);
+}
+
+// How sure the prediction is, or why there is none.
+void write_trust(std::ostream& out, const PointOutcome& outcome) {
+  std::optional<double> low, high;
+  if (outcome.interval) {
+    low = outcome.interval->low.value();
+    high = outcome.interval->high.value();
+  }
+  fmt::print(out, ",{},{},{}\n", number(low), number(high), cell(outcome.why_failed()));
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   out << "gpus,nodes,predicted_step_s,compute_s,communication_s,exposed_communication_s,"
          "predicted_throughput_per_s,predicted_speedup,measured_throughput_per_s,measured_speedup,"
          "fitted,error_percent,transfers,simgrid_solves,fidelity,measured_step_s,mad_s,"
-         "measured_exposed_communication_s,cpu_busy\n";
+         "measured_exposed_communication_s,cpu_busy,step_s_low,step_s_high,failure\n";
   for (const PointOutcome& outcome : outcomes) {
     for (const AxisValue& axis : outcome.axes) {
       const auto* value = std::get_if<double>(&axis.value);
@@ -68,6 +80,7 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
         number(outcome.error_percent()), outcome.predicted ? outcome.predicted->transfers : 0,
         outcome.predicted ? outcome.predicted->simgrid_solves : 0, to_text(outcome.fidelity));
     write_measurement(out, outcome);
+    write_trust(out, outcome);
   }
 }
 

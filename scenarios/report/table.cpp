@@ -247,15 +247,12 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_network(out, file, outcomes);
   write_memory(out, outcomes);
   write_effort(out, outcomes);
-  std::vector<std::string> assumptions;
+  write_assumptions(out, outcomes);
   for (const PointOutcome& outcome : outcomes) {
-    assumptions.insert(assumptions.end(), outcome.assumptions.begin(), outcome.assumptions.end());
-  }
-  write_assumptions(out, assumptions);
-  for (const PointOutcome& outcome : outcomes) {
-    if (outcome.prediction_failed()) fmt::print(out, "failed: {}\n", outcome.failure);
+    const std::string point = outcomes.size() == 1 ? "" : outcome.name() + ": ";
+    if (outcome.prediction_failed()) fmt::print(out, "failed: {}{}\n", point, outcome.failure);
     if (!outcome.measure_failure.empty()) {
-      fmt::print(out, "not measured: {} ({} steps were done)\n", outcome.measure_failure,
+      fmt::print(out, "not measured: {}{} ({} steps were done)\n", point, outcome.measure_failure,
                  outcome.steps_measured.size());
     }
   }

@@ -145,7 +145,13 @@ class Measurer {
 }  // namespace
 
 WorkerRanksPtr join_launched_ranks(Preparer& points) {
-  return join_launcher([&](std::uint32_t ranks) { return first_group(points, ranks); });
+  const ScenarioFile& file = points.file();
+  std::string settings;
+  for (const auto& [path, value, is_of_several] : file.settings()) {
+    settings += path + "=" + value + "\n";
+  }
+  return join_launcher([&](std::uint32_t ranks) { return first_group(points, ranks); },
+                       {{"scenario", file.sha256()}, {"settings", settings}});
 }
 
 void measure_scenario(Preparer& points, const MeasureOptions& options,

@@ -397,6 +397,14 @@ void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
   }
 }
 
+std::string PointOutcome::name() const {
+  std::string name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+  for (const AxisValue& axis : axes) {
+    if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
+  }
+  return name;
+}
+
 SamplesPerSecond PointOutcome::predicted_throughput() const {
   return SamplesPerSecond(samples_per_step / predicted->totals.step.value());
 }

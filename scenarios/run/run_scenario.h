@@ -43,6 +43,8 @@ struct PointOutcome {
   std::vector<Seconds> steps_measured;  // also of a measurement that failed later
   std::string measure_failure;
 
+  // What it is called beside others of its sweep: "8 GPUs, cluster.network.latency=5us".
+  [[nodiscard]] std::string name() const;
   [[nodiscard]] bool prediction_failed() const { return !predicted && !failure.empty(); }
   // Why it has not all that was asked for; empty: it has.
   [[nodiscard]] const std::string& why_failed() const {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "scenarios/loader/document/sha256.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline {
@@ -17,13 +18,25 @@ namespace {
 constexpr int status_usage = 2;  // of a worker that was asked for what cannot be
 
 // One rank, which one the environment says.
-std::vector<std::string> rank_command(const RankGroup& group) {
-  return {executor_path("paceline-worker"), "--backend", group.backend, "--timeout",
-          fmt::format("{}s", group.timeout.value())};
+std::vector<std::string> rank_command(const RankGroup& group, const std::string& told) {
+  std::vector<std::string> command{executor_path("paceline-worker"), "--backend", group.backend,
+                                   "--timeout", fmt::format("{}s", group.timeout.value())};
+  if (!told.empty()) command.insert(command.end(), {"--told", told});
+  return command;
 }
 
-ExecutorCommand worker_command(const RankGroup& group, WorkerRanks::Start start) {
-  auto arguments = rank_command(group);
+// Texts may hold anything, and need not be shown to the other ranks.
+std::string told_text(const Task& task) {
+  std::string told = std::string("version=") + PACELINE_VERSION + "+" + PACELINE_COMMIT;
+  for (const auto& [name, text] : task) {
+    told += fmt::format(" {}={}", name, loader::sha256_of(text));
+  }
+  return told;
+}
+
+ExecutorCommand worker_command(const RankGroup& group, WorkerRanks::Start start,
+                               const std::string& told) {
+  auto arguments = rank_command(group, told);
   if (start == WorkerRanks::Start::here) {
     arguments.insert(arguments.end(), {"--ranks", std::to_string(group.ranks)});
   }
@@ -92,8 +105,8 @@ Identity ask_who_this_is() {
 
 }  // namespace
 
-WorkerRanks::WorkerRanks(const RankGroup& group, Start start)
-    : group_(group), worker_(worker_command(group, start)) {}
+WorkerRanks::WorkerRanks(const RankGroup& group, Start start, const std::string& told)
+    : group_(group), worker_(worker_command(group, start, told)) {}
 
 std::optional<std::string> WorkerRanks::reply_to(const ResolvedPoint& point,
                                                  std::vector<Seconds>& steps) {
@@ -132,12 +145,14 @@ Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked)
   return measured;
 }
 
-WorkerRanksPtr join_launcher(const std::function<RankGroup(std::uint32_t ranks)>& group_of) {
+WorkerRanksPtr join_launcher(const std::function<RankGroup(std::uint32_t ranks)>& group_of,
+                             const Task& task) {
   const Identity identity = ask_who_this_is();
   if (identity.world_size == 1) return nullptr;
   const RankGroup group = group_of(identity.world_size);
-  if (identity.rank > 0) become(rank_command(group));
-  return std::make_unique<WorkerRanks>(group, WorkerRanks::Start::by_launcher);
+  const std::string told = told_text(task);
+  if (identity.rank > 0) become(rank_command(group, told));
+  return std::make_unique<WorkerRanks>(group, WorkerRanks::Start::by_launcher, told);
 }
 
 }  // namespace paceline

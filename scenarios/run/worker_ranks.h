@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/run/resolved_point.h"
@@ -41,8 +42,9 @@ class WorkerRanks {
   // Whether this process starts all of them, on this machine, or a launcher the others.
   enum class Start { here, by_launcher };
 
-  // Throws BackendError when paceline-worker cannot be started.
-  WorkerRanks(const RankGroup& group, Start start);
+  // `told` is what all ranks were told alike, where a launcher starts them. Throws BackendError
+  // when paceline-worker cannot be started.
+  WorkerRanks(const RankGroup& group, Start start, const std::string& told = "");
 
   [[nodiscard]] const RankGroup& group() const { return group_; }
   // `asked` is where the point comes from. Throws InputError when the worker says that it cannot
@@ -59,14 +61,17 @@ class WorkerRanks {
 using WorkerRanksPtr = std::unique_ptr<WorkerRanks>;
 
 // The ranks of a launcher that started this command in every process (torchrun, mpirun, srun).
-// `group_of` says for a number of ranks what they measure; it may throw.
+// `group_of` says for a number of ranks what they measure; it may throw. `task` says what this
+// process was asked to do, a text for each name: a rank whose texts are not those of rank 0 is
+// refused, and all end with exit code 2.
 //
 // Nothing where this process is not one of several of a launcher's. Ranks other than 0 become a
 // paceline-worker and do not return. To be called before anything takes long: they wait for rank 0.
 //
 // Throws InputError when the launcher's variables contradict each other, BackendError when
 // paceline-worker cannot be started.
+using Task = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] WorkerRanksPtr join_launcher(
-    const std::function<RankGroup(std::uint32_t ranks)>& group_of);
+    const std::function<RankGroup(std::uint32_t ranks)>& group_of, const Task& task);
 
 }  // namespace paceline

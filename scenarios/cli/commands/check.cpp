@@ -70,7 +70,7 @@ Action attach_check(CommandOptions& app) {
   using namespace check_command;
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenario, "a scenario file").required();
-  options->shared.add_to(app);
+  options->shared.add_settings_to(app);
   return [options] { return run(*options); };
 }
 

@@ -40,6 +40,12 @@ struct Options {
   MeasureCallOptions measured;
   SharedOptions shared;
 
+  // What decides which calls are made, and how.
+  [[nodiscard]] std::string told() const {
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", collective, algorithm, min_size,
+                       max_size, factor, measured.type, measured.mode, measured.backend,
+                       measured.iterations, measured.warmup);
+  }
   [[nodiscard]] ElementSize element_size() const {
     return paceline::element_size(type_of_name(measured.type));
   }
@@ -106,10 +112,9 @@ Scenario scenario_of(const Options& options) {
 std::vector<Bytes> sizes_of(const Options& options) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
-  if (least < Bytes(options.element_size().value()) || options.factor < 2) {
-    throw InputError({"--min", 0, 0},
-                     fmt::format("is below one {}, or --factor below 2", options.measured.type),
-                     fmt::format("write --min {}B --factor 2", options.element_size().value()));
+  if (least < Bytes(options.element_size().value())) {
+    throw InputError({"--min", 0, 0}, fmt::format("is below one {}", options.measured.type),
+                     fmt::format("write --min {}B", options.element_size().value()));
   }
   std::vector<Bytes> sizes;
   for (Bytes size = least; size <= most; size = size * options.factor) {
@@ -417,7 +422,8 @@ int measure(Options options, files::OutputFile& json) {
   check_algorithm(options, collective);
   check_measured(options, settings.mode);
   WorkerRanksPtr ranks =
-      join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); });
+      join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
+                    {{"collective", options.told()}});
   const RankGroup group = ranks ? ranks->group() : options.measured.group(ranks_to_start(options));
   options = completed(std::move(options), collective, settings.mode, group);
   const auto calls = calls_to_measure(options, collective, settings, RankCount(group.ranks));
@@ -479,7 +485,7 @@ Action attach_collective(CommandOptions& app) {
   app.add_option("--fidelity", options->fidelity, "folded (default), flow or closed");
   app.add_option("--min", options->min_size, "smallest size, as 1KiB");
   app.add_option("--max", options->max_size, "largest size, as 128MiB");
-  app.add_option("--factor", options->factor, "from one size to the next");
+  app.add_option("--factor", options->factor, "from one size to the next").in_range(2, 1 << 20);
   app.add_output("--json", *json, "write the table as JSON; - is standard output");
   options->measured.add_to(app);
   options->shared.add_to(app);

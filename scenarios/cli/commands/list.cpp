@@ -12,6 +12,7 @@
 #include "models/training/strategy.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/doctor/doctor.h"
 
 namespace paceline::cli {
 namespace list_command {
@@ -61,6 +62,33 @@ std::vector<Entry> algorithms() {
   return entries;
 }
 
+// The title of a shipped scenario.
+std::string title_of(std::string_view text) {
+  constexpr std::string_view key = "\nname: ";
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return "";
+  text.remove_prefix(at + key.size());
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+std::vector<Entry> scenarios() {
+  std::vector<Entry> entries;
+  for (const ShippedFile& file : shipped_scenarios()) {
+    entries.push_back({std::string(file.name), title_of(file.text)});
+  }
+  return entries;
+}
+
+std::vector<Entry> backends() {
+  std::vector<Entry> entries;
+  for (const doctor::BackendState& one : doctor::examine().backends) {
+    entries.push_back({one.name, one.can_be_used()
+                                     ? one.summary
+                                     : fmt::format("{}; not here: {}", one.summary, one.missing)});
+  }
+  return entries;
+}
+
 struct Kind {
   std::string_view name, summary;
   std::vector<Entry> (*entries)();
@@ -72,6 +100,9 @@ constexpr std::array kinds{
     Kind{"presets", "clusters, for cluster.preset and paceline collective", presets},
     Kind{"strategies", "how gradients are reduced, for training.strategy", strategies},
     Kind{"algorithms", "of collectives, for collective.algorithm", algorithms},
+    Kind{"backends", "what runs on hardware, for real.backend; paceline doctor says more",
+         backends},
+    Kind{"scenarios", "in scenarios/library, for paceline run", scenarios},
 };
 
 void write(std::ostream& out, const Kind& kind) {
@@ -104,8 +135,9 @@ int run(const std::string& wanted) {
 
 Action attach_list(CommandOptions& app) {
   auto wanted = std::make_shared<std::string>();
-  app.add_option("kind", *wanted,
-                 "models, devices, presets, strategies or algorithms; all unless given");
+  app.add_option(
+      "kind", *wanted,
+      "models, devices, presets, strategies, algorithms, backends or scenarios; all unless given");
   return [wanted] { return list_command::run(*wanted); };
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::uint64_t values_max = 100'000;
+constexpr std::size_t key_shown_max = 60;
 
 Location at(const std::string& name, const YAML::Mark& mark) {
   if (mark.is_null()) return {name, 0, 0};
@@ -25,7 +27,7 @@ Location at(const std::string& name, const YAML::Mark& mark) {
 }
 
 // Counts the values of a document with its aliases written out, without writing them out, and
-// refuses a second one.
+// refuses a second document and keys that stand twice in a map.
 class ValueCounter : public YAML::EventHandler {
  public:
   explicit ValueCounter(const std::string& name) : name_(name) {}
@@ -35,22 +37,30 @@ class ValueCounter : public YAML::EventHandler {
     started_ = true;
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, 1); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    next_in_map(mark, nullptr);
+    leaf(mark, anchor, 1);
+  }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    next_in_map(mark, nullptr);
     leaf(mark, 0, sizes_[anchor]);
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                const std::string&) override {
+                const std::string& text) override {
+    next_in_map(mark, &text);
     leaf(mark, anchor, 1);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    next_in_map(mark, nullptr);
     open(mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    next_in_map(mark, nullptr);
     open(mark, anchor);
+    open_.back().is_map = true;
   }
   void OnMapEnd() override { close(); }
 
@@ -58,11 +68,25 @@ class ValueCounter : public YAML::EventHandler {
   struct Open {
     YAML::anchor_t anchor;
     std::uint64_t size;
+    bool is_map = false;
+    bool at_value = false;       // of a map: what comes next is no key
+    std::set<std::string> keys;  // of a map
   };
+
+  // Keys and values come in turn; `text` is null for what is no word.
+  void next_in_map(const YAML::Mark& mark, const std::string* text) {
+    if (open_.empty() || !open_.back().is_map) return;
+    Open& map = open_.back();
+    const bool is_key = !map.at_value;
+    map.at_value = is_key;
+    if (!is_key || text == nullptr || map.keys.insert(*text).second) return;
+    throw InputError(at(name_, mark), "key \"" + text->substr(0, key_shown_max) + "\" stands twice",
+                     "keep one of them");
+  }
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
     leaf(mark, 0, 1);
-    open_.push_back({anchor, 1});
+    open_.push_back({anchor, 1, false, false, {}});
   }
   void close() {
     const Open closed = open_.back();

@@ -169,6 +169,12 @@ std::vector<Field> Field::list() const {
   return elements;
 }
 
+Field Field::of_several() const {
+  Field same = *this;
+  same.is_of_several_ = true;
+  return same;
+}
+
 Reader::Reader(DocumentPtr document, YAML::Node map, std::string path, const Overrides& overrides)
     : path_(std::move(path)), overrides_(&overrides) {
   lay_over(std::move(document), std::move(map));
@@ -310,15 +316,11 @@ void Reader::finish() const {
   const std::vector<std::string> known(asked_.begin(), asked_.end());
   for (const Layer& layer : layers_) {
     if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
-    std::set<std::string> seen;
     for (const auto& entry : layer.map) {
       const Location where = location_of(*layer.document, entry.first);
       if (!entry.first.IsScalar()) throw InputError(where, "a key is not a word", "");
       const std::string& key = entry.first.Scalar();
       if (!asked_.contains(key)) fail_unknown(key, where, known);
-      if (!seen.insert(key).second) {
-        throw InputError(where, fmt::format("key \"{}\" stands twice", key), "keep one of them");
-      }
     }
   }
   for (const auto& [path, field] : *overrides_) {

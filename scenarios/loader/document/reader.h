@@ -54,6 +54,10 @@ class Field {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::vector<Field> list() const;  // its elements; not empty
   [[nodiscard]] Location location() const { return location_of(*document_, node_); }
+  // The same value, as one of several that are compared: where another one of them decides that it
+  // means nothing, it may stand all the same.
+  [[nodiscard]] Field of_several() const;
+  [[nodiscard]] bool is_of_several() const { return is_of_several_; }
   // `what` goes on after the key and the value: `latency "5" <what>`.
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const;
 
@@ -64,6 +68,7 @@ class Field {
   DocumentPtr document_;
   YAML::Node node_;
   std::string path_;
+  bool is_of_several_ = false;
 };
 
 // Values that stand in for those of the file, by path: sweep axes and --set.

@@ -50,7 +50,11 @@ struct ValueOf {
     return part;
   }
   Value operator()(settings::Time time) const {
-    return time.above_zero ? field.positive_seconds() : field.seconds();
+    const Seconds value = time.above_zero ? field.positive_seconds() : field.seconds();
+    if (value < time.least) {
+      field.fail("is too short", fmt::format("write {} or more", to_text(time.least)));
+    }
+    return value;
   }
   Value operator()(settings::Bandwidth) const { return field.bandwidth(); }
   Value operator()(settings::Size) const { return field.bytes(); }
@@ -134,9 +138,12 @@ Section Section::below(std::string_view key) {
 void Section::finish() {
   for (const settings::Key& key : keys_) {
     if (key.needs.key.empty() || left_out_.contains(key.name)) continue;
-    const auto given = field(key.name);
+    const auto given = is_given(key.name) ? field(key.name) : std::nullopt;  // auto is not
     const settings::Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
-    if (lacks != nullptr) given->fail(refusal_of(*lacks), std::string(lacks->hint));
+    if (lacks == nullptr || given->is_of_several()) continue;
+    const auto decides = field(lacks->key);
+    if (!decides || !decides->is_of_several())
+      given->fail(refusal_of(*lacks), std::string(lacks->hint));
   }
   map_.finish();
 }

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 
 #include <regex>
 
+#include "real/launch/greeting.h"
+#include "real/launch/link.h"
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
@@ -48,6 +51,63 @@ TEST(Join, NamesBothProcessesThatSayTheyAreTheSameRank) {
   });
   expect_all(said,
              R"(two processes say that they are rank 1 \(pid \d+ on \S+ and pid \d+ on \S+\))");
+}
+
+// Ranks themselves do not say so; another program may.
+TEST(Join, RefusesARankOutsideTheWorld) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t process) {
+    if (process == 0) return try_to_join(rank_of(0, 2), port.rendezvous(0), patient);
+    Connected stranger =
+        connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+    Link link(std::move(stranger.socket));
+    link.send(FrameKind::hello, to_text(own_greeting(rank_of(7, 2), "")));
+    std::string refusal;
+    while (refusal.empty() && !link.end()) {
+      link.write();
+      for (const Frame& frame : link.read()) refusal = frame.body;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return refusal;
+  });
+  expect_all(said, R"(rank 7 \(pid \d+ on \S+\) is outside a world of 2 ranks, 0 to 1; .*)");
+}
+
+TEST(Join, RefusesARankThatWasToldSomethingElse) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    RankIdentity identity = rank_of(rank, 2);
+    identity.told =
+        rank == 0 ? "version=1 scenario=a settings=b" : "version=1 scenario=c settings=b";
+    std::string line = "joined";
+    try {
+      (void)Control::join(identity, port.rendezvous(rank), patient);
+    } catch (const UsageError& error) {
+      line = error.what();
+    }
+    return line;
+  });
+  expect_all(said,
+             R"(rank 1 \(pid \d+ on \S+\) was given another scenario than rank 0; start all .*)");
+}
+
+TEST(Greetings, TellTheFirstThatDiffers) {
+  EXPECT_EQ(find_difference("version=1 scenario=a", "version=1 scenario=a"), "");
+  EXPECT_EQ(find_difference("version=1 scenario=a", "version=2 scenario=b"), "version");
+  EXPECT_EQ(find_difference("version=1 scenario=a", "version=1"), "scenario");
+  EXPECT_EQ(find_difference("", "version=1"), "version");
+  EXPECT_EQ(find_difference("", ""), "");
+}
+
+TEST(Join, ReadsNoPipeDeviceOrFolderAsItsFile) {
+  const Folder folder;
+  const std::string pipe = (folder.path / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero"), folder.path.string()}) {
+    const auto where = parse_rendezvous("file://" + path, environment_of({}));
+    const std::string said = try_to_join(rank_of(1, 2), where, hasty);
+    EXPECT_EQ(said.find("the rendezvous file " + path + " is no regular file"), 0u) << said;
+  }
 }
 
 TEST(Join, NamesTheRanksThatDidNotCome) {

@@ -50,7 +50,7 @@ TEST(Options, HaveEveryOtherStrategyOfTheRegistry) {
 TEST(Options, HaveTheFusionKeysOfTheirStrategies) {
   const SearchAxis axis = options(std::string(small_scenario)).at(0);
   for (const Candidate& candidate : axis) {
-    for (const auto& [path, value] : candidate.settings) {
+    for (const auto& [path, value, is_of_several] : candidate.settings) {
       const std::string& strategy = candidate.settings.front().value;
       if (path == "training.bucket_cap") {
         EXPECT_EQ(strategy, "ddp");

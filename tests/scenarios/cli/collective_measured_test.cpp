@@ -166,7 +166,7 @@ TEST(CollectiveMeasured, RefusesInOneLine) {
                  "leave it out");
   expect_refused({on_threads, {"--collective", "all_gather", "--min", "4B", "--max", "8B"}},
                  "--max: has less than 16 bytes for each rank; write --max 1MiB");
-  expect_refused({on_threads, {"--timeout", "0s"}}, "--timeout: is not above 0; write 30s");
+  expect_refused({on_threads, {"--timeout", "0s"}}, "--timeout: is too short; write 10ms or more");
   expect_refused({{"--backend", "pigeon", "--gpus", "2"}},
                  "--measure: no backend is called \"pigeon\"; there are memory, gloo, mpi, nccl, "
                  "cuda-local");

@@ -251,7 +251,9 @@ TEST_F(Executor, CostsOnlyThePointThatItFailed) {
   EXPECT_EQ(points.at(0).at("failure"), "out of luck");
   EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
   const Ended table = run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, closed]"});
-  EXPECT_NE(table.out.find("failed: out of luck"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("failed: 4 GPUs, simulation.fidelity=flow: out of luck"),
+            std::string::npos)
+      << table.out;
   const Ended csv = run({"flow.yaml", "--csv", "-"});
   const auto lines = csv.out.find('\n');
   ASSERT_NE(lines, std::string::npos);

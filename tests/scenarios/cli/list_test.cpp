@@ -7,6 +7,7 @@
 #include "models/collectives/registry.h"
 #include "models/shipped_file.h"
 #include "models/training/strategy.h"
+#include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
@@ -26,6 +27,8 @@ TEST(List, HasAllThatIsShipped) {
   for (const auto& row : collectives::algorithms()) {
     has(std::string(to_text(row.collective)) + " " + std::string(row.name));
   }
+  for (const char* backend : {"memory", "gloo", "mpi", "nccl", "cuda-local"}) has(backend);
+  for (const ShippedFile& file : shipped_scenarios()) has(file.name);
   // A name without words to go with it would say nothing.
   for (std::size_t at = 0; (at = ended.out.find('\n', at)) != std::string::npos; ++at) {
     EXPECT_NE(ended.out[at - 1], ' ') << ended.out.substr(0, at);

@@ -62,7 +62,7 @@ TEST(Trace, HoldsEveryPointAndItsSummaryTheirTotals) {
   const Ended imported = paceline({"import", "step.trace"}, folder.path());
   ASSERT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_EQ(imported.out.rfind("3 runs\n", 0), 0U) << imported.out;
-  for (const char* words : {"1 GPUs", "4 GPUs", "predicted", "collectives of 2 GPUs, predicted"}) {
+  for (const char* words : {"1 GPU", "4 GPUs", "predicted", "collectives of 2 GPUs, predicted"}) {
     EXPECT_NE(imported.out.find(words), std::string::npos) << words << '\n' << imported.out;
   }
   EXPECT_EQ(paceline({"import", "step.trace", "-o", "-"}, folder.path()).out, ended.out);

@@ -588,7 +588,7 @@ const BadCommand usage[] = {
     {"CollectiveWithAnUnknownInnerAlgorithm",
      {"collective", "dgx1-v100", "--algorithm", "hierarchical", "--inner", "rnig"},
      "command line: inner \"rnig\" is not known; did you mean ring?"},
-    {"CollectiveThatNeverGrows", {"collective", "dgx1-v100", "--factor", "1"}, "--min: "},
+    {"CollectiveThatNeverGrows", {"collective", "dgx1-v100", "--factor", "1"}, "--factor: "},
 };
 
 std::string command_name(const testing::TestParamInfo<BadCommand>& info) { return info.param.name; }

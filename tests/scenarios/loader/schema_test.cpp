@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "models/settings/settings.h"
+#include "models/units/parse.h"
 #include "scenarios/loader/load_scenario.h"
 #include "tests/scenarios/process.h"
 
@@ -37,6 +38,7 @@ struct Taken {
     return fmt::format("{}% to {}%", range.least * 100, range.most * 100);
   }
   std::string operator()(settings::Time time) const {
+    if (time.least > Seconds(0)) return "a time of " + paceline::to_text(time.least) + " or more";
     return time.above_zero ? "a time above 0" : "a time";
   }
   std::string operator()(settings::Bandwidth) const { return "a bandwidth"; }

@@ -13,6 +13,7 @@
 
 #include "models/collectives/hierarchical.h"
 #include "models/cost/nccl_tuning.h"
+#include "models/units/parse.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
@@ -62,7 +63,9 @@ struct Sample {
   std::string operator()(settings::Count range) const { return std::to_string(range.least); }
   std::string operator()(settings::Number range) const { return fmt::format("{}", range.most); }
   std::string operator()(settings::Fraction range) const { return fmt::format("{}", range.most); }
-  std::string operator()(settings::Time) const { return "5us"; }
+  std::string operator()(settings::Time time) const {
+    return time.least > Seconds(0) ? paceline::to_text(time.least) : "5us";
+  }
   std::string operator()(settings::Bandwidth) const { return "10GBps"; }
   std::string operator()(settings::Size) const { return "4KiB"; }
   std::string operator()(settings::Throughput) const { return "1 samples/s"; }

@@ -91,6 +91,25 @@ TEST(Csv, QuotesWhatWouldMislead) {
   }
 }
 
+// A spreadsheet would run them.
+TEST(Csv, HasNoFormulas) {
+  const auto rows =
+      csv_of(changed(small_scenario, "", "sweep: {name: ['=1+1', '+a', '-a', '@sum', plain-=]}\n"));
+  const Cells names{"'=1+1", "'+a", "'-a", "'@sum", "plain-="};
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(rows.at(i + 1).at(0), names[i]);
+}
+
+TEST(Csv, HasTheIntervalOfThePrediction) {
+  const auto rows = csv_of(std::string(small_scenario));
+  const Cells& header = rows.at(0);
+  ASSERT_EQ(header.at(header.size() - 3), "step_s_low");
+  const double low = std::stod(rows.at(1).at(header.size() - 3)),
+               high = std::stod(rows.at(1).at(header.size() - 2));
+  EXPECT_LT(low, 7.03e-3 + 49.296e-6);
+  EXPECT_GT(high, 7.03e-3 + 49.296e-6);
+  EXPECT_EQ(rows.at(1).back(), "");
+}
+
 TEST(Csv, GoesToAFileBesideTheTable) {
   const Folder folder;
   folder.write("scenario.yaml", small_scenario);

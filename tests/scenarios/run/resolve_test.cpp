@@ -21,16 +21,12 @@ TEST(AlgorithmOptions, AreThoseOfTheScenarioInEveryCall) {
                                          {"collective.channels", "3"},
                                          {"collective.chunk_size", "64KiB"},
                                          {"collective.inner", "direct"},
-                                         {"collective.outer", "recursive_doubling"},
-                                         {"collective.servers", "2"},
-                                         {"collective.server_placement", "separate"}});
+                                         {"collective.outer", "recursive_doubling"}});
   collectives::AlgorithmOptions expected;
   expected.channels = 3;
   expected.chunk_size = Bytes(64 << 10);
   expected.inner = "direct";
   expected.outer = "recursive_doubling";
-  expected.servers = 2;
-  expected.separate_servers = true;
   const PreparedPoint prepared = resolve(scenario, 0, nullptr);
   std::size_t calls = 0;
   for (const auto& operation : prepared.point.program.operations) {
@@ -46,8 +42,7 @@ TEST(AlgorithmOptions, AreThoseOfTheScenarioInEveryCall) {
 TEST(AlgorithmOptions, AreLeftToTheAlgorithmWhenAuto) {
   const Scenario scenario = scenario_of({{"collective.channels", "auto"},
                                          {"collective.chunk_size", "auto"},
-                                         {"collective.servers", "auto"},
-                                         {"collective.server_placement", "colocated"}});
+                                         {"collective.servers", "auto"}});
   EXPECT_EQ(scenario.collective.options, collectives::AlgorithmOptions{});
 }
 
@@ -64,7 +59,6 @@ TEST(Servers, AreMachinesOfTheClusterWhenTheyAreSeparate) {
   EXPECT_EQ(servers_of({algorithm, separate, {"collective.servers", "3"}}), 3U);
   EXPECT_EQ(servers_of({algorithm, separate, {"collective.servers", "99"}}), 16U);
   EXPECT_EQ(servers_of({algorithm, {"collective.servers", "3"}}), 0U);
-  EXPECT_EQ(servers_of({separate}), 0U);
 }
 
 // Of the compute lane of one rank, by whether the copies of its wrapper are counted.

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "real/launch/socket.h"
-#include "tests/real/worker/programs/program.h"
+#include "tests/real/worker/programs/measured.h"
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
@@ -49,6 +49,27 @@ TEST(BadUsage, WorldSizesThatDiffer) {
   const auto first = worker(rank_of("0", "3", port), {});
   expect_one_line(worker(rank_of("1", "2", port), {}), 3, told);
   expect_one_line(first, 3, told);
+}
+
+// All end alike, and say which rank was given what.
+TEST(BadUsage, RanksThatWereGivenDifferentThings) {
+  const Folder folder;
+  const std::string one = folder.write("one.yaml", measured_scenario("gloo", "3")),
+                    other = folder.write("other.yaml", measured_scenario("gloo", "4"));
+  const auto measure = [](const std::string& scenario, const std::vector<std::string>& options) {
+    std::vector<std::string> command{PACELINE_BINARY, "measure", scenario, "--quiet"};
+    command.insert(command.end(), options.begin(), options.end());
+    return command;
+  };
+  for (const auto& [second, name] :
+       {std::pair(measure(other, {}), "scenario"), {measure(one, {"--steps", "5"}), "settings"}}) {
+    const std::string port = free_port();
+    const auto first = std::make_unique<Program>(Start{measure(one, {}), rank_of("0", "2", port)});
+    const auto rank_1 = std::make_unique<Program>(Start{second, rank_of("1", "2", port)});
+    const std::string said = std::string("was given another ") + name + " than rank 0";
+    expect_one_line(rank_1, 2, said);
+    expect_one_line(first, 2, said);
+  }
 }
 
 TEST(BadUsage, TwoProcessesOfOneRank) {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Texts of the command line, apart from CLI11, which makes the rest of them.
+namespace paceline::cli {
+
+inline constexpr std::size_t help_width = 80;  // columns
+
+// Lines broken between words where they are longer than `width` columns; what goes on is indented
+// as the descriptions of options are. A word that is longer stays whole.
+[[nodiscard]] std::string wrapped(std::string_view help, std::size_t width = help_width);
+
+// Exit codes and environment variables, which stand below every help.
+[[nodiscard]] std::string help_of_all_commands();
+
+// What is wrong with the words after `paceline`, in one line with a hint; empty where only the
+// command itself can say it. `commands` are their names, `options` those of the command that is
+// named, with dashes, and `unexpected` its words that it has no place for.
+[[nodiscard]] std::string fault_of_command(std::span<const std::string> words,
+                                           std::span<const std::string> commands);
+[[nodiscard]] std::string fault_of_options(const std::string& command,
+                                           std::span<const std::string> unexpected,
+                                           std::span<const std::string> options);
+
+}  // namespace paceline::cli

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Ends runs of many points and measured runs at random moments, by any signal, and looks at what they leave.
+
+    random_kills.py BUILD [RUNS] [SEED]
+
+BUILD: a folder with bin/paceline. RUNS: how many, 100 unless given. Every run has a result from before in its place.
+It, or one of its processes (an executor, a rank), gets SIGKILL, SIGTERM or SIGINT, or is stopped and then killed.
+Then must hold: the result is the old one to the byte, or whole; where the run was not killed itself, points that are
+done are in it, and it says that it is not complete; no process, no file of ours and nothing in /dev/shm is left.
+Prints a line for each run that breaks a rule, and a table. Exit code 1 when there is one.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PREDICTED = """schema: paceline/1
+name: many points
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: block, repeat: 20, forward: 1ms, backward: 2ms, parameters: [3000000]}
+cluster:
+  nodes: 64
+  gpus_per_node: 1
+  network: {bandwidth: 10Gbps, latency: 5us}
+training: {strategy: ddp, optimizer: {kind: sgd, time: 1ms}}
+collective: {library: plan, algorithm: ring}
+simulation: {fidelity: flow}
+sweep: {gpus: [2, 4, 8, 16, 24, 32, 40, 48, 56, 64]}
+"""
+
+MEASURED = """schema: paceline/1
+name: measured points
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers:
+    - {name: block, repeat: 4, forward: 2ms, backward: 4ms, parameters: [100000]}
+cluster:
+  nodes: 3
+  gpus_per_node: 1
+  network: {bandwidth: 1GBps, latency: 50us, transport: tcp}
+training: {strategy: ddp, optimizer: {time: 1ms}}
+simulation: {fidelity: closed}
+sweep: {gpus: [1, 2, 3], workload.batch_per_gpu: [8, 16]}
+real: {backend: gloo, mode: plan, warmup: 2, timeout: 2s, steps: 8}
+"""
+
+SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP]
+GONE_WITHIN_S = 12  # a stopped rank is given up after its timeout, and its run ends after
+
+
+def processes_of(mark):
+    """The processes that have a variable of the run in their environment."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state != "Z" and mark in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def end(process, how):
+    try:
+        os.kill(process, how)
+    except ProcessLookupError:
+        pass
+
+
+def faults_of(folder, before, was_killed, run):
+    text = (folder / "result.json").read_bytes()
+    if text == before:
+        return [] if was_killed or not run["points_seen"] else ["done points are lost"]
+    try:
+        result = json.loads(text)
+    except ValueError:
+        return ["the result is broken"]
+    faults = []
+    key = "measured" if run["is_measured"] else "predicted"
+    done = sum(point[key] is not None for point in result["points"])
+    if result["complete"] != (done == len(result["points"])):
+        faults.append(f"complete is {result['complete']} with {done} points done")
+    run["done"] = done
+    return faults
+
+
+def one_run(program, folder, draw, number):
+    """Returns what broke, and what became of the run."""
+    is_measured = draw.random() < 0.5
+    (folder / "scenario.yaml").write_text(MEASURED if is_measured else PREDICTED)
+    before = f'old {number}'.encode()
+    (folder / "result.json").write_bytes(before)
+    there = set(os.listdir("/dev/shm")), set(os.listdir(folder))
+    mark = f"PACELINE_RANDOM_KILL={os.getpid()}-{number}"
+    name, value = mark.split("=")
+    command = [program, "measure" if is_measured else "run", "scenario.yaml", "--json", "result.json"]
+    started = subprocess.Popen(command, cwd=folder, env={**os.environ, name: value},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(draw.uniform(0.0, 3.0 if is_measured else 1.5))
+    alive = processes_of(mark.encode())
+    if not alive:
+        started.communicate()
+        return [], "over before"
+    how = draw.choice(SIGNALS)
+    victim = draw.choice([started.pid] + alive)
+    end(victim, how)
+    if how == signal.SIGSTOP:
+        time.sleep(draw.uniform(0, 4))
+        end(victim, signal.SIGKILL)
+    was_killed = victim == started.pid and how in (signal.SIGKILL, signal.SIGSTOP)
+    try:
+        _, said = started.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        for process in processes_of(mark.encode()):
+            end(process, signal.SIGKILL)
+        return ["did not end within 60 s"], "hung"
+    run = {"is_measured": is_measured, "points_seen": b"done: " in said and b"done: 0 of" not in said}
+    faults = faults_of(folder, before, was_killed, run)
+    lines = said.decode(errors="replace").splitlines()
+    if started.returncode not in (0, -how) and len(lines) != 1:
+        faults.append(f"said {len(lines)} lines: {lines[:3]}")
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while processes_of(mark.encode()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if processes_of(mark.encode()):
+        faults.append("left processes")
+        for process in processes_of(mark.encode()):
+            end(process, signal.SIGKILL)
+    if set(os.listdir("/dev/shm")) - there[0]:
+        faults.append(f"left {set(os.listdir('/dev/shm')) - there[0]} in /dev/shm")
+    if set(os.listdir(folder)) - there[1]:
+        faults.append(f"left {set(os.listdir(folder)) - there[1]}")
+    what = "paceline" if victim == started.pid else "one of its processes"
+    kind = "measured" if is_measured else "predicted"
+    return faults, f"{kind}, {what}, {how.name}: exit {started.returncode}, {run.get('done', 'old result')}"
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve() / "bin" / "paceline")
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    draw = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    broken = 0
+    table = collections.Counter()
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(runs):
+            faults, became = one_run(program, pathlib.Path(name), draw, number)
+            table[became.split(":")[0]] += 1
+            broken += bool(faults)
+            if faults:
+                print(f"run {number}: {became}: {'; '.join(faults)}", flush=True)
+    for became, count in sorted(table.items()):
+        print(f"{count:4} {became}")
+    print(f"{runs} runs, {broken} broke a rule")
+    sys.exit(broken > 0)
+
+
+main()
