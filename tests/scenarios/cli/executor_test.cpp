@@ -277,6 +277,17 @@ TEST_F(Executor, CostsOnlyThePointWhoseSimulationIsKilled) {
   EXPECT_TRUE(nothing_runs());
 }
 
+// SimGrid would write about its actors.
+TEST_F(Executor, SaysInOneLineWhatInterruptedASimulation) {
+  const pid_t run = start_long_run();
+  ::kill(simulation(run), SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(run, &status, 0), run);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(text_of(folder_.path() / "err"),
+            "paceline: 800 GPUs: the simulation was ended by Interrupt; done: 1 of 2 points\n");
+}
+
 // The server between the program and the simulation dies: the next point gets another one.
 TEST_F(Executor, IsStartedAgainForTheNextPoint) {
   const pid_t run = start_long_run();
