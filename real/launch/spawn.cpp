@@ -261,14 +261,17 @@ std::map<std::string, std::string> variables_of(const SpawnRequest& request, std
                                                 std::uint16_t port) {
   const std::string size = std::to_string(request.ranks.value());
   const std::string address = request.host_address.empty() ? "127.0.0.1" : request.host_address;
-  return {{"RANK", std::to_string(rank)},
-          {"LOCAL_RANK", std::to_string(rank)},
-          {"WORLD_SIZE", size},
-          {"LOCAL_WORLD_SIZE", size},
-          {"MASTER_ADDR", address},
-          {"MASTER_PORT", std::to_string(port)},
-          {"TORCHELASTIC_USE_AGENT_STORE", ""},  // of a torchrun around this process
-          {"PACELINE_CONTROL_FD", ""}};
+  std::map<std::string, std::string> variables{
+      {"RANK", std::to_string(rank)},
+      {"LOCAL_RANK", std::to_string(rank)},
+      {"WORLD_SIZE", size},
+      {"LOCAL_WORLD_SIZE", size},
+      {"MASTER_ADDR", address},
+      {"MASTER_PORT", std::to_string(port)},
+      {"TORCHELASTIC_USE_AGENT_STORE", ""},  // of a torchrun around this process
+      {"PACELINE_CONTROL_FD", ""}};
+  if (!request.nccl_interface.empty()) variables["NCCL_SOCKET_IFNAME"] = request.nccl_interface;
+  return variables;
 }
 
 }  // namespace
@@ -281,6 +284,9 @@ SpawnRequest make_spawn_request(std::vector<std::string> command, RankCount rank
   request.host_prefix = environment("PACELINE_HOST_PREFIX").value_or("");
   request.host_address = environment("PACELINE_HOST_ADDRESS").value_or("");
   request.grace = grace;
+  // Nobody else is to reach ranks of one machine. What NCCL's user has set holds.
+  const bool is_here = request.host_prefix.empty() && request.host_address.empty();
+  if (is_here && !environment("NCCL_SOCKET_IFNAME")) request.nccl_interface = "lo";
   if (!request.host_prefix.empty() && request.host_address.empty()) {
     throw UsageError(
         "PACELINE_HOST_PREFIX is set, PACELINE_HOST_ADDRESS is not; set it to the address of rank "

@@ -18,6 +18,7 @@ struct SpawnRequest {
   std::string host_address;  // of rank 0 where the prefix takes the ranks elsewhere
   std::optional<std::uint16_t> port;  // of rank 0; nullopt: a free one
   Seconds grace;                      // for the others to end by themselves once a rank has failed
+  std::string nccl_interface = {};    // NCCL_SOCKET_IFNAME of the ranks; empty: as it is
 };
 
 // With PACELINE_HOST_PREFIX and PACELINE_HOST_ADDRESS of the environment: they put ranks into

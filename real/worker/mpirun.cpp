@@ -235,6 +235,14 @@ class Mpirun {
   int status_ = 0;  // as waitpid() says
 };
 
+// Nobody else is to reach ranks of one machine: they have shared memory, and listen nowhere.
+// (mpirun itself listens on every interface for its daemons; Open MPI 4.1's oob/tcp has no choice.)
+// What the user has set in the environment holds.
+void stay_in_shared_memory(std::vector<std::string>& command) {
+  if (process_environment("PACELINE_HOST_ADDRESS") || process_environment("OMPI_MCA_btl")) return;
+  command.insert(command.end(), {"--mca", "btl", "vader,self"});
+}
+
 }  // namespace
 
 int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
@@ -258,6 +266,7 @@ int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
   // Options of the user's may take ranks to other machines, where there is no such folder.
   if (!process_environment("PACELINE_MPIRUN")) {
     add({"--mca", "btl_vader_backing_directory", session.path()});
+    stay_in_shared_memory(request.command);
   }
   add({"-n", std::to_string(ranks.value())});
   request.command.insert(request.command.end(), program.begin(), program.end());

@@ -16,7 +16,6 @@ struct Variable {
 };
 
 constexpr Variable variables[] = {
-    {"COLUMNS", "how wide tables and help may be"},
     {"PACELINE_SIM_TIMEOUT", "seconds that the prediction of one point may take"},
     {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
     {"PACELINE_MPIRUN", "the mpirun that local runs of backend mpi start"},

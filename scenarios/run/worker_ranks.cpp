@@ -27,7 +27,7 @@ std::vector<std::string> rank_command(const RankGroup& group, const std::string&
 
 // Texts may hold anything, and need not be shown to the other ranks.
 std::string told_text(const Task& task) {
-  std::string told = std::string("version=") + PACELINE_VERSION + "+" + PACELINE_COMMIT;
+  std::string told = fmt::format("version={}+{}", PACELINE_VERSION, PACELINE_COMMIT);
   for (const auto& [name, text] : task) {
     told += fmt::format(" {}={}", name, loader::sha256_of(text));
   }
