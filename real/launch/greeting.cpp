@@ -87,6 +87,7 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
 }
 
 std::string find_difference(const std::string& told, const std::string& other) {
+  if (told.empty() || other.empty()) return "";
   std::istringstream words(told), other_words(other);
   while (true) {
     std::string word, other_word;

@@ -13,6 +13,7 @@
 #include <random>
 #include <utility>
 
+#include "real/errors.h"
 #include "real/launch/greeting.h"
 #include "real/launch/join_other.h"
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "real/errors.h"
 #include "real/launch/greeting.h"
 
 namespace paceline::real {

@@ -52,7 +52,7 @@ constexpr std::array rows{
     Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl,
             "nccl dgx1-v100 --max 64MiB"},
     Command{"advise", "what limits a step, and what would make it faster", attach_advise,
-            "advise scenarios/library/hkbu-bert-large-10gbe.yaml --gpus 32"},
+            "advise scenarios/library/quickstart-measured.yaml --gpus 2"},
     Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims,
             "claims one-gpu-costs-nothing"},
     Command{"strategies", "every strategy on the points of scenarios", attach_strategies,
