@@ -32,8 +32,8 @@ constexpr std::uint32_t control_version = 2;
 // nullopt for what is no greeting; of one of another version the version and the rank only.
 [[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
 
-// The name of the first word of what both were told that differs; empty: they were told the same, or
-// one of them nothing, and goes by what rank 0 says.
+// The name of the first word of what both were told that differs; empty: they were told the same,
+// or one of them nothing, and goes by what rank 0 says.
 [[nodiscard]] std::string find_difference(const std::string& told, const std::string& other);
 
 constexpr std::size_t greeting_lines = 8;
