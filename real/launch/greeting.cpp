@@ -44,13 +44,14 @@ Greeting own_greeting(const RankIdentity& identity, const std::string& nonce) {
           host_name(),
           machine_identity(),
           nonce,
-          identity.told};
+          identity.told,
+          ""};
 }
 
 std::string to_text(const Greeting& greeting) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
                      greeting.world_size, greeting.pid, greeting.host, greeting.machine,
-                     greeting.nonce, greeting.told);
+                     greeting.nonce, greeting.told, greeting.challenge);
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -83,6 +84,7 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
   greeting.machine = lines[5];
   greeting.nonce = lines[6];
   greeting.told = lines[7];
+  greeting.challenge = lines[8];
   return greeting;
 }
 

@@ -16,9 +16,10 @@ struct Greeting {
   std::uint32_t world_size = 0;
   std::uint32_t pid = 0;
   std::string host;
-  std::string machine;  // differs where the clock may
-  std::string nonce;    // of the file that led here
-  std::string told;     // RankIdentity's
+  std::string machine;    // differs where the clock may
+  std::string nonce;      // of the file that led here
+  std::string told;       // RankIdentity's
+  std::string challenge;  // a nonce that rank 0 has to answer; empty: the rank has no secret
 
   [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
   [[nodiscard]] std::string process() const;  // pid 4711 on host
@@ -36,7 +37,7 @@ constexpr std::uint32_t control_version = 2;
 // or one of them nothing, and goes by what rank 0 says.
 [[nodiscard]] std::string find_difference(const std::string& told, const std::string& other);
 
-constexpr std::size_t greeting_lines = 8;
+constexpr std::size_t greeting_lines = 9;
 [[nodiscard]] std::vector<std::string> split_lines(const std::string& text);
 
 }  // namespace paceline::real

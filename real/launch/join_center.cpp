@@ -16,6 +16,7 @@
 #include "real/errors.h"
 #include "real/launch/greeting.h"
 #include "real/launch/join_other.h"
+#include "real/launch/secret.h"
 
 namespace paceline::real {
 namespace {
@@ -101,6 +102,7 @@ class Gathering {
       : identity_(identity),
         connect_(connect),
         end_(Clock::now() + duration_of(connect)),
+        secret_(rendezvous.secret),
         post_(take_post(rendezvous, connect)) {
     if (rendezvous.kind == Rendezvous::Kind::file && rendezvous.listener < 0) {
       nonce_ = fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()());
@@ -122,7 +124,9 @@ class Gathering {
  private:
   struct Arrival {
     Link link;
-    std::optional<Greeting> greeting;
+    std::optional<Greeting> greeting;  // of a rank that is admitted
+    std::optional<Greeting> unproved;  // of one that has yet to prove that it has the secret
+    std::string challenge;             // that it was sent
   };
   using Arrivals = std::list<Arrival>;
 
@@ -142,7 +146,7 @@ class Gathering {
           ::accept4(post_.listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (file < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
       if (file < 0) return;
-      arrivals_.push_back({Link(Socket(file)), std::nullopt});
+      arrivals_.push_back({Link(Socket(file)), std::nullopt, std::nullopt, {}});
     }
   }
 
@@ -153,16 +157,11 @@ class Gathering {
       if (ended && arrival->greeting) {
         refuse(fmt::format("{} has died: its connection closed", arrival->greeting->who()));
       }
-      if (!ended && !frames.empty() && !arrival->greeting) {
-        arrival->greeting = greeting_of(frames.front());
-      }
       // What does not greet as a rank of this run does is none: it may look elsewhere.
-      if (ended || (!frames.empty() && !arrival->greeting)) {
-        arrival = arrivals_.erase(arrival);
-        continue;
-      }
-      if (!frames.empty()) admit(arrival);
-      ++arrival;
+      const bool goes_on = !ended && std::ranges::all_of(frames, [&](const Frame& frame) {
+        return hears(arrival, frame);
+      });
+      arrival = goes_on ? std::next(arrival) : arrivals_.erase(arrival);
     }
   }
 
@@ -176,7 +175,50 @@ class Gathering {
     return another_run ? std::nullopt : greeting;
   }
 
-  void admit(Arrivals::iterator arrival) {
+  // False for who is no rank of this run: its link is dropped.
+  bool hears(Arrivals::iterator arrival, const Frame& frame) {
+    if (arrival->greeting) return true;  // what it says later is not for now
+    if (arrival->unproved) return is_proved(*arrival, frame) && admit(arrival, *arrival->unproved);
+    const auto greeting = greeting_of(frame);
+    if (!greeting) return false;
+    const bool is_alike = greeting->version == control_version;
+    if (is_alike && greeting->challenge.empty() != secret_.empty()) {
+      return turn_away(*arrival, secret_.empty()
+                                     ? "this rank has a shared secret, and rank 0 has none"
+                                     : "rank 0 has a shared secret, and this rank has none");
+    }
+    if (secret_.empty()) return admit(arrival, *greeting);
+    if (!is_alike) return turn_away(*arrival, "this rank is of another version of Paceline");
+    arrival->unproved = greeting;
+    arrival->challenge = random_nonce();
+    arrival->link.send(FrameKind::challenge,
+                       fmt::format("{}\n{}\n", arrival->challenge,
+                                   proof_of_center(secret_, greeting->challenge, arrival->challenge,
+                                                   to_text(*greeting))));
+    arrival->link.write();
+    return true;
+  }
+
+  [[nodiscard]] bool is_proved(Arrival& arrival, const Frame& frame) const {
+    const Greeting& greeting = *arrival.unproved;
+    const std::string expected =
+        proof_of_rank(secret_, greeting.challenge, arrival.challenge, to_text(greeting));
+    if (frame.kind == FrameKind::proof && is_same_proof(frame.body, expected)) return true;
+    return turn_away(arrival, "rank 0 has another secret than this rank");
+  }
+
+  // Only that one: anybody may knock.
+  static bool turn_away(Arrival& arrival, const std::string& why) {
+    arrival.link.send(
+        FrameKind::refusal, refused_usage,
+        std::make_shared<const std::string>(why + "; set PACELINE_SECRET_FILE alike everywhere"));
+    arrival.link.write();
+    return false;
+  }
+
+  // True; or ends the run.
+  bool admit(Arrivals::iterator arrival, const Greeting& greeting_of_rank) {
+    arrival->greeting = greeting_of_rank;
     const Greeting& greeting = *arrival->greeting;
     if (greeting.version != control_version) {
       refuse(
@@ -209,6 +251,7 @@ class Gathering {
     }
     arrival->link.send(FrameKind::heard, {});
     arrival->link.write();
+    return true;
   }
 
   [[nodiscard]] std::string missing() const {
@@ -258,6 +301,7 @@ class Gathering {
   const RankIdentity& identity_;
   Seconds connect_;
   Clock::time_point end_;
+  std::string secret_;
   Post post_;
   std::string nonce_;
   PublishedFile file_;

@@ -16,6 +16,7 @@
 
 #include "real/errors.h"
 #include "real/launch/greeting.h"
+#include "real/launch/secret.h"
 
 namespace paceline::real {
 namespace {
@@ -99,8 +100,10 @@ class Joining {
       }
       trouble_ = "something answers there, but not as rank 0 of Paceline does";
       Link link(std::move(connected.socket));
-      link.send(FrameKind::hello, to_text(own_greeting(identity_, target_.nonce)));
-      if (is_heard(link)) return link;
+      Greeting greeting = own_greeting(identity_, target_.nonce);
+      if (!rendezvous_.secret.empty()) greeting.challenge = random_nonce();
+      link.send(FrameKind::hello, to_text(greeting));
+      if (is_heard(link, greeting)) return link;
     }
     return std::nullopt;
   }
@@ -120,10 +123,20 @@ class Joining {
     return addresses_;
   }
 
-  bool is_heard(Link& link) {
+  bool is_heard(Link& link, const Greeting& greeting) {
+    bool is_proved = greeting.challenge.empty();
     while (Clock::now() < end_) {
       if (const auto frame = next_frame(link, end_)) {
-        if (frame->kind == FrameKind::heard) return true;
+        if (frame->kind == FrameKind::heard) {
+          if (is_proved) return true;
+          throw UsageError(
+              "rank 0 has no shared secret, and this rank has one; "
+              "set PACELINE_SECRET_FILE alike everywhere");
+        }
+        if (frame->kind == FrameKind::challenge && !is_proved) {
+          answer(link, greeting, frame->body);
+          is_proved = true;
+        }
         if (frame->kind == FrameKind::refusal) be_refused(*frame);
       } else if (link.end()) {
         return false;
@@ -149,6 +162,20 @@ class Joining {
     frames.erase(frames.begin());
     link.put_back(std::move(frames));
     return first;
+  }
+
+  // Rank 0 proves that it has the secret before this rank does.
+  void answer(Link& link, const Greeting& greeting, const std::string& challenge) const {
+    const auto lines = split_lines(challenge);
+    const std::string text = to_text(greeting);
+    if (lines.size() != 2 ||
+        !is_same_proof(lines[1],
+                       proof_of_center(rendezvous_.secret, greeting.challenge, lines[0], text))) {
+      throw UsageError(fmt::format("rank 0 at {} has another secret than this rank",
+                                   host_port(target_.host, target_.port)));
+    }
+    link.send(FrameKind::proof,
+              proof_of_rank(rendezvous_.secret, greeting.challenge, lines[0], text));
   }
 
   [[noreturn]] static void be_refused(const Frame& refusal) {

@@ -49,6 +49,8 @@ std::string_view name_of(FrameKind kind) {
     case FrameKind::failure: return "failure";
     case FrameKind::leave: return "leave";
     case FrameKind::left: return "left";
+    case FrameKind::challenge: return "challenge";
+    case FrameKind::proof: return "proof";
   }
   return "unknown";
 }

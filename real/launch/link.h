@@ -25,9 +25,11 @@ enum class FrameKind : std::uint8_t {
   pong = 7,       // its clock
   broadcast = 8,
   gather = 9,
-  failure = 10,  // to rank 0: a message; from rank 0: a whole line
-  leave = 11,    // to rank 0
-  left = 12,     // from rank 0: all leave
+  failure = 10,    // to rank 0: a message; from rank 0: a whole line
+  leave = 11,      // to rank 0
+  left = 12,       // from rank 0: all leave
+  challenge = 13,  // from rank 0, which shares a secret: its nonce and its proof, a line each
+  proof = 14,      // to rank 0: the rank's
 };
 
 // The turn of a refusal for how ranks were started, which is their user's to change; else 0.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "real/errors.h"
+#include "real/launch/secret.h"
 
 namespace paceline::real {
 namespace {
@@ -156,6 +157,7 @@ Rendezvous parse_rendezvous(const std::string& text, const Environment& environm
   } else {
     throw UsageError(fmt::format("{} is no rendezvous; {}", text, spellings));
   }
+  rendezvous.secret = shared_secret(environment);
   rendezvous.listener = listener_from(environment);
   return rendezvous;
 }

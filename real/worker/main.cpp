@@ -80,6 +80,10 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
 }
 
 int run(const WorkerOptions& options) {
+  // For the ranks that this process starts, too.
+  if (!options.secret_file.empty()) {
+    ::setenv("PACELINE_SECRET_FILE", options.secret_file.c_str(), 1);
+  }
   if (options.doctor) return write_backends(std::cout);
   if (options.who) return write_who();
   require_backend(options.backend);

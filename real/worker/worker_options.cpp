@@ -41,6 +41,9 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
       ->capture_default_str();
   app.add_option("--told", options.told,
                  "words NAME=VALUE that all ranks are given alike: one that is not is refused");
+  app.add_option("--secret-file", options.secret_file,
+                 "a secret that all ranks share, to prove it when they meet; instead of "
+                 "PACELINE_SECRET_FILE");
   app.add_flag("--doctor", options.doctor, "write the backends as JSON and end");
   app.add_flag("--who", options.who,
                "write rank and world size, if a launcher's variables say so, and end");

@@ -19,6 +19,7 @@ constexpr Variable variables[] = {
     {"PACELINE_SIM_TIMEOUT", "seconds that the prediction of one point may take"},
     {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
     {"PACELINE_MPIRUN", "the mpirun that local runs of backend mpi start"},
+    {"PACELINE_SECRET_FILE", "the file of a secret that all ranks of a launcher share"},
     {"MASTER_ADDR, MASTER_PORT", "where ranks of a launcher meet: tcp://HOST:PORT"},
     {"RANK, WORLD_SIZE", "of a rank, from torchrun; of mpirun and srun their own"},
 };

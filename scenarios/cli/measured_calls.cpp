@@ -102,7 +102,10 @@ void MeasureCallOptions::add_to(CommandOptions& app) {
         app.add_option("--iterations", iterations, "calls that are timed together")
             .in_range(1, 1'000'000),
         app.add_option("--warmup", warmup, "calls before those").in_range(0, 1'000'000),
-        app.add_option("--timeout", timeout, "of every wait for another rank")}) {
+        app.add_option("--timeout", timeout, "of every wait for another rank"),
+        app.add_option("--secret-file", secret_file,
+                       "a secret that all ranks of a launcher share, to prove it when they meet; "
+                       "instead of PACELINE_SECRET_FILE")}) {
     option.needs(measure);
   }
 }

@@ -15,7 +15,7 @@ namespace paceline::cli {
 // The options of `paceline collective --measure`.
 struct MeasureCallOptions {
   bool is_asked = false;
-  std::string backend = "nccl", mode = "native", type = "float", timeout = "30s";
+  std::string backend = "nccl", mode = "native", type = "float", timeout = "30s", secret_file;
   std::uint32_t iterations = 20, warmup = 5;
 
   void add_to(CommandOptions& app);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -104,6 +105,8 @@ Identity ask_who_this_is() {
 }
 
 }  // namespace
+
+void share_secret(const std::string& path) { ::setenv("PACELINE_SECRET_FILE", path.c_str(), 1); }
 
 WorkerRanks::WorkerRanks(const RankGroup& group, Start start, const std::string& told)
     : group_(group), worker_(worker_command(group, start, told)) {}

@@ -60,6 +60,9 @@ class WorkerRanks {
 };
 using WorkerRanksPtr = std::unique_ptr<WorkerRanks>;
 
+// For all ranks that are started from here on: the file of a secret that they share.
+void share_secret(const std::string& path);
+
 // The ranks of a launcher that started this command in every process (torchrun, mpirun, srun).
 // `group_of` says for a number of ranks what they measure; it may throw. `task` says what this
 // process was asked to do, a text for each name: a rank whose texts are not those of rank 0 is

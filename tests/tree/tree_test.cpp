@@ -89,7 +89,7 @@ const std::map<std::string, std::vector<std::string>> owners{
     {"simgrid", {"sim"}},
     {"xbt", {"sim"}},
     {"yaml-cpp", {"scenarios/loader"}},
-    {"nettle", {"scenarios/loader"}},
+    {"nettle", {"scenarios/loader", "real/launch"}},
     {"nlohmann",
      {"traces/json", "traces/perfetto", "traces/nccl_tests", "traces/paceline_result",
       "traces/step_trace_file", "traces/nccl_inspector", "scenarios/report", "scenarios/import",

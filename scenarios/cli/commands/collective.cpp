@@ -421,6 +421,7 @@ int measure(Options options, files::OutputFile& json) {
   const MeasureSettings settings = options.measured.settings();
   check_algorithm(options, collective);
   check_measured(options, settings.mode);
+  if (!options.measured.secret_file.empty()) share_secret(options.measured.secret_file);
   WorkerRanksPtr ranks =
       join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
                     {{"collective", options.told()}});

@@ -22,7 +22,7 @@ constexpr ShortForm short_forms[] = {
     {"--warmup", "real.warmup", "steps before those"}};
 
 struct Options {
-  std::string scenario;
+  std::string scenario, secret_file;
   std::string short_values[std::size(short_forms)];
   OutcomeOutput output;
   SharedOptions shared;
@@ -41,6 +41,7 @@ int measure(Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.settings());
   Preparer points(file);
+  if (!options.secret_file.empty()) share_secret(options.secret_file);
   const auto launched = join_launched_ranks(points);
   const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
                                        options.output.keeps_traces()};
@@ -61,6 +62,9 @@ Action attach_measure(CommandOptions& app) {
     app.add_option(form.option, options->short_values[i],
                    std::string(form.meaning) + "; the same as --set " + form.path + "=..");
   }
+  app.add_option("--secret-file", options->secret_file,
+                 "a secret that all ranks of a launcher share, to prove it when they meet; instead "
+                 "of PACELINE_SECRET_FILE");
   options->output.add_to(app);
   options->shared.add_to(app);
   return [options] { return measure(*options); };

@@ -17,7 +17,7 @@ namespace paceline::cli {
 namespace run_command {
 
 struct Options {
-  std::string scenario;
+  std::string scenario, secret_file;
   OutcomeOutput output;
   bool explain_cluster = false;
   bool measure = false;
@@ -57,6 +57,7 @@ int run(Options& options) {
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
+  if (!options.secret_file.empty()) share_secret(options.secret_file);
   Preparer points(file, {.as_measured = options.measure});
   const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
   const StopRequest stop;
@@ -79,8 +80,12 @@ Action attach_run(CommandOptions& app) {
       app.add_flag("--explain-cluster", options->explain_cluster,
                    "write the links and paths of the first point's cluster; nothing is run");
   for (const Option& output : outputs) explain.excludes(output);
-  app.add_flag("--measure", options->measure,
-               "run every point on hardware, too, as its section real says");
+  const Option measure = app.add_flag("--measure", options->measure,
+                                      "run every point on hardware, too, as its section real says");
+  app.add_option("--secret-file", options->secret_file,
+                 "a secret that all ranks of a launcher share, to prove it when they meet; instead "
+                 "of PACELINE_SECRET_FILE")
+      .needs(measure);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }
