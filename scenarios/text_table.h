@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,17 @@ class TextTable {
  public:
   TextTable(std::vector<std::string> header, std::size_t left);
   void add(std::vector<std::string> row);  // as many cells as the header
+  // Where the stream's lines are narrower (line_width.h), columns that have no room stand in a
+  // table of their own below, behind the first ones again.
   void write(std::ostream& out) const;
 
  private:
+  using Columns = std::vector<std::size_t>;
+
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+  void write_columns(std::ostream& out, const Columns& columns,
+                     std::span<const std::size_t> widths) const;
+
   std::vector<std::vector<std::string>> rows_;
   std::size_t left_;
 };

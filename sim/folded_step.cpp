@@ -34,7 +34,7 @@ std::uint64_t sharing_effort_max(const ResolvedPoint& point, double transfers) {
   constexpr double a_second = 2e8;
   if (point.force) return std::numeric_limits<std::uint64_t>::max();
   if (transfers > cost::flow_transfers_max) return static_cast<std::uint64_t>(a_second);
-  const double flow_s = cost::flow_time(point, transfers).value();
+  const double flow_s = cost::flow_time(point, {transfers}).value();
   return static_cast<std::uint64_t>(a_second * std::max(1.0, flow_s));
 }
 

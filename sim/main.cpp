@@ -168,14 +168,15 @@ std::string line_of(const ResolvedPoint& point, const Outcome& outcome) {
 }
 
 // The flow simulation in place of a folded one, with the reason; or a refusal.
-std::string fall_back(const ResolvedPoint& point, double transfers, const std::string& reason) {
-  if (transfers > cost::flow_transfers_max && !point.force) {
+std::string fall_back(const ResolvedPoint& point, const cost::Work& work,
+                      const std::string& reason) {
+  if (!point.force && cost::is_too_much_for_flow(point, work)) {
     return to_line(Reply(Failure{
         point.id,
         fmt::format("{} GPUs cannot be folded ({}) and take {:.3g} simulated transfers, about "
                     "{:.0f} minutes",
-                    job_cluster(point).ranks().value(), reason, transfers,
-                    cost::flow_time(point, transfers).value() / 60),
+                    job_cluster(point).ranks().value(), reason, work.transfers,
+                    cost::flow_time(point, work).value() / 60),
         true}));
   }
   const Outcome outcome = run_in_child(point, Attempt::flow);
@@ -281,7 +282,8 @@ bool has_several_calls(const training::StepProgram& program) {
 }
 
 std::string run_folded(const ResolvedPoint& point) {
-  const double transfers = cost::transfers_about(point);
+  const cost::Work work = cost::work_about(point);
+  const double transfers = work.transfers;
   if (transfers == std::numeric_limits<double>::infinity()) {
     return to_line(
         Reply(Failure{point.id,
@@ -294,11 +296,11 @@ std::string run_folded(const ResolvedPoint& point) {
   }
   const Outcome outcome = fold(point, transfers);
   if (outcome.kind != Outcome::Kind::not_folded) return line_of(point, outcome);
-  const bool is_refused = transfers > cost::flow_transfers_max && !point.force;
+  const bool is_refused = !point.force && cost::is_too_much_for_flow(point, work);
   if (is_refused && one_call_at_a_time(point) && has_several_calls(point.program)) {
     return run_calls_alone(point, transfers);
   }
-  return fall_back(point, transfers, outcome.text);
+  return fall_back(point, work, outcome.text);
 }
 
 std::string run_named(const ResolvedPoint& point) {

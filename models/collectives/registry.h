@@ -29,6 +29,12 @@ struct PlanRequest {
 // those only where all ranks are in one such node; or the network's, where there are several nodes.
 enum class Reduces { endpoints, switches, switch_of_one_node, network };
 
+// Which options an algorithm looks at, for some ranks at least, beyond those that are named after
+// it.
+struct OptionsOf {
+  bool channels = false, chunk_size = false;
+};
+
 struct Algorithm {
   Collective collective;
   std::string_view name;
@@ -37,6 +43,7 @@ struct Algorithm {
   // Only the library itself reaches switches: a plan through them is predicted, and no backend
   // carries it out.
   Reduces reduces = Reduces::endpoints;
+  OptionsOf options = {};
 };
 
 // In place of an algorithm's name: the one that is predicted to be the fastest.

@@ -4,16 +4,28 @@
 
 namespace paceline::cost {
 
-// How many transfers following every rank of a point takes, about: exact up to some hundred ranks,
-// else counted from some of them. Infinite when a plan written
-// out is more than fits in memory. Calls whose algorithm is still to be chosen count nothing.
+// What following every rank of a point is.
+struct Work {
+  double transfers = 0;
+  // Of rounds in which ranks have several transfers at a time, which share links: the square of how
+  // many there are, added up.
+  double at_once_squared = 0;
+};
+
+// About: exact up to some hundred ranks, else counted from some of them. Infinite when a plan
+// written out is more than fits in memory. Calls whose algorithm is still to be chosen count
+// nothing.
+[[nodiscard]] Work work_about(const ResolvedPoint& point);
 [[nodiscard]] double transfers_about(const ResolvedPoint& point);
 
 // More simulated transfers than this are not begun unless forced.
 inline constexpr double flow_transfers_max = 1e7;
 
-// What simulating this many transfers of a point takes on a core, for messages and limits: it may
-// be off by a factor of three.
-[[nodiscard]] Seconds flow_time(const ResolvedPoint& point, double transfers);
+// What simulating them takes on a core, for messages and limits: it may be off by a factor of
+// three.
+[[nodiscard]] Seconds flow_time(const ResolvedPoint& point, const Work& work);
+
+// Whether that is not begun unless forced: too many transfers, or more than half an hour.
+[[nodiscard]] bool is_too_much_for_flow(const ResolvedPoint& point, const Work& work);
 
 }  // namespace paceline::cost

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::advise {
 namespace {
@@ -101,6 +102,7 @@ class Adviser {
     return std::ranges::count(choice, 0U) + 1 < static_cast<std::ptrdiff_t>(choice.size());
   }
 
+  // Throws Stopped; the advice then has what was found by then.
   void advise(Advice& advice) {
     for (const auto& [option, word] : words_of(Option{})) {
       const Choice best = best_of(option);
@@ -112,10 +114,6 @@ class Adviser {
       if (is_new) take(suggested(best, std::nullopt, advice), advice);
       last_ = best;
     }
-    std::ranges::stable_sort(advice.suggestions, [](const Suggestion& a, const Suggestion& b) {
-      return a.gain.value > b.gain.value;
-    });
-    advice.predicted = variants_.predicted();
   }
 
  private:
@@ -152,6 +150,7 @@ Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_anot
 
 Advice advise(const std::string& path, const Settings& settings, std::optional<std::uint32_t> gpus,
               const RunOptions& options) {
+  const ProgressEnd end(options.progress);
   Advice advice;
   advice.path = path;
   advice.point = point_of(path, settings, gpus);
@@ -165,7 +164,15 @@ Advice advise(const std::string& path, const Settings& settings, std::optional<s
   advice.outcome = *base.outcome;
   advice.limits = limits_of(advice.outcome);
   Variants variants(path, advice.point, options_of(file.scenario(0)), options);
-  Adviser(variants).advise(advice);
+  try {
+    Adviser(variants).advise(advice);
+    advice.is_complete = true;
+  } catch (const Stopped&) {
+  }
+  std::ranges::stable_sort(advice.suggestions, [](const Suggestion& a, const Suggestion& b) {
+    return a.gain.value > b.gain.value;
+  });
+  advice.predicted = variants.predicted();
   return advice;
 }
 

@@ -51,10 +51,13 @@ struct Advice {
   std::vector<Suggestion> suggestions;
   Gain most;                  // of any option, where none is worth it
   std::size_t predicted = 0;  // variants
+  bool is_complete = false;   // no variant is missing
 };
 
 // On a point of a scenario: the one with `gpus` GPUs, else the last number of its sweep; of other
-// axes the first value. Throws InputError, also where it does not fit `gpus`, and BackendError.
+// axes the first value. When it is to stop (stop_request.h), with the suggestions that were found
+// by then. Throws InputError, also where it does not fit `gpus`, BackendError, and Stopped before
+// the point itself is predicted.
 [[nodiscard]] Advice advise(const std::string& path, const Settings& settings,
                             std::optional<std::uint32_t> gpus, const RunOptions& options);
 

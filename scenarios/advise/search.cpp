@@ -27,16 +27,18 @@ Settings Variants::settings_of(const Choice& choice) const {
 }
 
 const Attempt& Variants::of(const Choice& choice) {
-  const auto [entry, is_new] = known_.try_emplace(choice);
-  if (!is_new) return entry->second;
+  const auto known = known_.find(choice);
+  if (known != known_.end()) return known->second;
+  if (options_.progress) options_.progress({.done = known_.size(), .of = "variants"});
   Settings settings = start_;
   for (auto& one : settings_of(choice)) settings.push_back(std::move(one));
+  Attempt made;
   try {
-    entry->second = attempt([&] { return ScenarioFile::read(path_, settings); }, options_);
+    made = attempt([&] { return ScenarioFile::read(path_, settings); }, options_);
   } catch (const InputError& error) {
-    entry->second.refusal = error.what();
+    made.refusal = error.what();
   }
-  return entry->second;
+  return known_.emplace(choice, std::move(made)).first->second;
 }
 
 double Variants::throughput_of(const Choice& choice) {

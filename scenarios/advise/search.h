@@ -23,7 +23,8 @@ class Variants {
   [[nodiscard]] const std::vector<SearchAxis>& axes() const { return axes_; }
   [[nodiscard]] Settings settings_of(const Choice& choice) const;  // beyond those of the point
 
-  // What the scenario cannot take with other settings is refused, for whatever reason.
+  // What the scenario cannot take with other settings is refused, for whatever reason. Throws
+  // BackendError and Stopped.
   const Attempt& of(const Choice& choice);
   // Samples a second; 0 of what is refused or does not fit its GPU.
   [[nodiscard]] double throughput_of(const Choice& choice);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/training/strategy.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::advise {
 namespace {
@@ -19,36 +20,67 @@ Attempt with_strategy(const std::string& path, const Settings& settings,
   return attempt([&] { return ScenarioFile::read(path, all); }, options);
 }
 
-StrategyComparison compared(const std::string& path, const Settings& settings,
-                            const ScenarioFile& file, std::vector<AxisValue> axes,
-                            const RunOptions& options) {
-  StrategyComparison made{file.name(), std::move(axes), {}};
+// A point of a file, before any strategy is tried.
+struct Compared {
+  std::string path;
+  StrategyComparison comparison;
+};
+
+std::vector<const training::Strategy*> strategies_to_try() {
+  std::vector<const training::Strategy*> tried;
   for (const training::Strategy* strategy : training::strategies()) {
-    if (strategy->replays_trace) continue;
-    made.rows.push_back(
-        {strategy->name, with_strategy(path, settings, made.axes, strategy->name, options)});
+    if (!strategy->replays_trace) tried.push_back(strategy);
   }
-  return made;
+  return tried;
+}
+
+void add_points(const std::string& path, const Settings& settings, std::vector<Compared>& points) {
+  const ScenarioFile file = ScenarioFile::read(path, settings);
+  const std::size_t others = points.size();
+  for (std::vector<AxisValue> axes : file.points()) {
+    std::erase_if(axes, [](const AxisValue& axis) { return axis.path == strategy_path; });
+    const bool is_known =
+        std::any_of(points.begin() + static_cast<std::ptrdiff_t>(others), points.end(),
+                    [&](const Compared& one) {
+                      return std::ranges::equal(one.comparison.axes, axes, {}, &AxisValue::text,
+                                                &AxisValue::text);
+                    });
+    if (!is_known) points.push_back({path, {file.name(), std::move(axes), {}}});
+  }
 }
 
 }  // namespace
 
-std::vector<StrategyComparison> compare_strategies(const std::string& path,
+std::vector<StrategyComparison> compare_strategies(const std::vector<std::string>& paths,
                                                    const Settings& settings,
                                                    const RunOptions& options) {
-  const ScenarioFile file = ScenarioFile::read(path, settings);
+  std::vector<Compared> points;
+  for (const std::string& path : paths) add_points(path, settings, points);
+  const auto tried = strategies_to_try();
+  const ProgressEnd end(options.progress);
   std::vector<StrategyComparison> comparisons;
-  std::vector<std::vector<AxisValue>> seen;
-  for (std::vector<AxisValue> axes : file.points()) {
-    std::erase_if(axes, [](const AxisValue& axis) { return axis.path == strategy_path; });
-    const bool is_known = std::ranges::any_of(comparisons, [&](const StrategyComparison& one) {
-      return std::ranges::equal(one.axes, axes, {}, &AxisValue::text, &AxisValue::text);
-    });
-    if (!is_known) {
-      comparisons.push_back(compared(path, settings, file, std::move(axes), options));
+  try {
+    for (auto& [path, comparison] : points) {
+      StrategyComparison& made = comparisons.emplace_back(std::move(comparison));
+      for (const training::Strategy* strategy : tried) {
+        if (options.progress) {
+          const std::size_t done = (comparisons.size() - 1) * tried.size() + made.rows.size();
+          options.progress(
+              {done, points.size() * tried.size(), "steps", std::string(strategy->name)});
+        }
+        made.rows.push_back(
+            {strategy->name, with_strategy(path, settings, made.axes, strategy->name, options)});
+      }
+      made.is_complete = true;
     }
+  } catch (const Stopped&) {
+    if (comparisons.front().rows.empty()) throw;
   }
   return comparisons;
+}
+
+bool are_complete(const std::vector<StrategyComparison>& comparisons) {
+  return std::ranges::all_of(comparisons, &StrategyComparison::is_complete);
 }
 
 }  // namespace paceline::advise

@@ -21,13 +21,16 @@ struct StrategyComparison {
   std::string scenario;         // its name
   std::vector<AxisValue> axes;  // of its sweep, but for the strategy
   std::vector<Row> rows;        // in the registry's order
+  bool is_complete = false;     // no strategy is missing
 };
 
-// Of each point of the sweep, of which an axis `training.strategy` counts as one value. Throws
+// Of each point of each scenario's sweep, of which an axis `training.strategy` counts as one value.
+// When it is to stop (stop_request.h), those begun by then, the last of them not complete. Throws
 // InputError and BackendError.
-[[nodiscard]] std::vector<StrategyComparison> compare_strategies(const std::string& path,
-                                                                 const Settings& settings,
-                                                                 const RunOptions& options);
+[[nodiscard]] std::vector<StrategyComparison> compare_strategies(
+    const std::vector<std::string>& paths, const Settings& settings, const RunOptions& options);
+
+[[nodiscard]] bool are_complete(const std::vector<StrategyComparison>& comparisons);
 
 // One table of all, a row a strategy; what is refused or does not fit its GPU says why.
 void write_table(std::ostream& out, const std::vector<StrategyComparison>& comparisons);

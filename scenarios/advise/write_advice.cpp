@@ -128,6 +128,7 @@ ordered_json json_of_limits(const Advice& advice) {
 void write_text(std::ostream& out, const Advice& advice) {
   write_step(out, advice);
   write_limits(out, advice);
+  if (advice.suggestions.empty() && !advice.is_complete) return;
   if (advice.suggestions.empty()) {
     fmt::print(out, "\nnothing gains more than {:.1f} % (of {} variants)\n",
                100 * std::max(advice.most.value, 0.0), advice.predicted);
@@ -153,6 +154,7 @@ void write_json(std::ostream& out, const Advice& advice) {
   }
   const PointOutcome& outcome = advice.outcome;
   const ordered_json all{{"schema", "paceline.advice/1"},
+                         {"complete", advice.is_complete},
                          {"scenario", advice.path},
                          {"settings", json_of_settings(advice.point)},
                          {"gpus", outcome.gpus},

@@ -43,7 +43,7 @@ std::string remark_on(const StrategyComparison& comparison, const Attempt& attem
   if (attempt.is_too_large()) return "too large";
   const std::uint32_t servers = attempt.outcome->servers;
   if (servers > 0) return fmt::format("{} more host{}", servers, servers == 1 ? "" : "s");
-  return is_fastest(comparison, attempt) ? "fastest" : "";
+  return comparison.is_complete && is_fastest(comparison, attempt) ? "fastest" : "";
 }
 
 std::vector<std::string> strategy_row(const StrategyComparison& comparison,
@@ -130,7 +130,9 @@ void write_json(std::ostream& out, const std::vector<StrategyComparison>& compar
                     {"axes", std::move(axes)},
                     {"strategies", std::move(rows)}});
   }
-  const ordered_json all{{"schema", "paceline.strategies/1"}, {"comparisons", std::move(list)}};
+  const ordered_json all{{"schema", "paceline.strategies/1"},
+                         {"complete", are_complete(comparisons)},
+                         {"comparisons", std::move(list)}};
   out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 

@@ -130,16 +130,16 @@ const Attempt& Predictions::of(const Claim& claim, const Settings& settings) {
   for (const auto& [path, value, is_of_several] : settings) by_path.insert_or_assign(path, value);
   std::string key = claim.scenario;
   for (const auto& [path, value] : by_path) key += "\n" + path + "=" + value;
-  const auto [entry, is_new] = known_.try_emplace(std::move(key));
-  if (!is_new) return entry->second;
-  entry->second = attempt(
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  Attempt made = attempt(
       [&] {
         return claim.scenario.empty()
                    ? ScenarioFile::of_values("claim " + claim.name, claim.base, settings)
                    : ScenarioFile::read(claim.scenario, settings);
       },
       options_);
-  return entry->second;
+  return known_.emplace(std::move(key), std::move(made)).first->second;
 }
 
 std::optional<double> value_of(Quantity quantity, const PointOutcome& before,

@@ -29,7 +29,7 @@ class Predictions {
   explicit Predictions(RunOptions options) : options_(std::move(options)) {}
 
   // Of the claim's scenario with these settings, of which the last of a path holds. Throws
-  // InputError and BackendError.
+  // InputError, BackendError and Stopped.
   const Attempt& of(const Claim& claim, const Settings& settings);
 
  private:
@@ -40,7 +40,7 @@ class Predictions {
 // Predicts the claim at every condition, in the order of its grid, the last axis fastest. A
 // condition does not count where a strategy refuses it, a step does not fit its GPU, the quantity
 // is that of nothing (no communication to save), or what the claim takes as given is not so.
-// Throws InputError and BackendError.
+// Throws InputError, BackendError and Stopped.
 [[nodiscard]] std::vector<Trial> put_to_test(const Claim& claim, Predictions& predictions);
 
 // Of two steps; those that are of one are of `after`. Empty where it is undefined: a part of

@@ -159,10 +159,11 @@ void write_text(std::ostream& out, const std::vector<Finding>& findings, bool wi
   if (findings.size() > 1) write_summary(out, findings);
 }
 
-void write_json(std::ostream& out, const std::vector<Finding>& findings) {
+void write_json(std::ostream& out, const std::vector<Finding>& findings, bool is_complete) {
   ordered_json claims = ordered_json::array();
   for (const Finding& finding : findings) claims.push_back(json_of(finding));
-  const ordered_json all{{"schema", "paceline.claims/1"}, {"claims", std::move(claims)}};
+  const ordered_json all{
+      {"schema", "paceline.claims/1"}, {"complete", is_complete}, {"claims", std::move(claims)}};
   out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 

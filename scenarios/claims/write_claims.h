@@ -12,6 +12,6 @@ void write_text(std::ostream& out, const std::vector<Finding>& findings, bool wi
 
 // paceline.claims/1: ratios and parts as numbers (0.5 for 50 %). One object, ends with a line
 // break.
-void write_json(std::ostream& out, const std::vector<Finding>& findings);
+void write_json(std::ostream& out, const std::vector<Finding>& findings, bool is_complete);
 
 }  // namespace paceline::claims

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "scenarios/cli/command_options.h"
@@ -27,6 +28,10 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
                      exit_internal = 4;
 // And the number of a signal that stopped a command, which then ends by it.
 inline constexpr int exit_signal = 128;
+
+// Says that a signal stopped a command, and what was done by then ("3 of 15 claims"); returns the
+// exit code. Precondition: one has come (stop_request.h).
+[[nodiscard]] int say_stopped(const std::string& done);
 
 // Reads the arguments, runs the command and turns every exception into one line on standard error
 // and an exit code.

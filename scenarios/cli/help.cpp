@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scenarios/line_width.h"
 #include "scenarios/loader/document/reader.h"
 
 namespace paceline::cli {
@@ -17,6 +18,8 @@ struct Variable {
 
 constexpr Variable variables[] = {
     {"PACELINE_SIM_TIMEOUT", "seconds that the prediction of one point may take"},
+    {"PACELINE_MEMORY", "the most that paceline may take, as 8GiB; else 7/8 of the machine"},
+    {"COLUMNS", "how wide tables may be; else as wide as the terminal"},
     {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
     {"PACELINE_MPIRUN", "the mpirun that local runs of backend mpi start"},
     {"PACELINE_SECRET_FILE", "the file of a secret that all ranks of a launcher share"},
@@ -52,18 +55,9 @@ std::size_t indent_of(std::string_view line) {
 std::string wrapped(std::string_view help, std::size_t width) {
   std::string made;
   while (!help.empty()) {
-    std::string line(help.substr(0, help.find('\n')));
+    const std::string_view line = help.substr(0, help.find('\n'));
     help.remove_prefix(std::min(line.size() + 1, help.size()));
-    const std::size_t indent = indent_of(line);
-    while (line.size() > width) {
-      const std::size_t first = line.find_first_not_of(' ');
-      std::size_t end = line.rfind(' ', width);
-      if (end == std::string::npos || end <= first) end = line.find(' ', width);
-      if (end == std::string::npos) break;
-      made += line.substr(0, line.find_last_not_of(' ', end) + 1) + '\n';
-      line = std::string(indent, ' ') + line.substr(end + 1);
-    }
-    made += line + '\n';
+    made += wrapped_line(line, width, indent_of(line));
   }
   return made;
 }

@@ -1,16 +1,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -20,6 +25,9 @@
 #include "scenarios/cli/plain_output.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/output_file.h"
+#include "scenarios/line_width.h"
+#include "scenarios/run/memory.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace {
@@ -128,6 +136,19 @@ void open_outputs(const std::vector<CommandOptions::Output>& outputs) {
   return exit_code;
 }
 
+// As COLUMNS has it, else a terminal itself; what is neither has lines as long as they are.
+std::size_t width_of_output() {
+  constexpr std::size_t least = 20;  // of which a column has room
+  if (const char* const columns = std::getenv("COLUMNS")) {
+    std::size_t width = 0;
+    const auto [end, error] = std::from_chars(columns, columns + std::strlen(columns), width);
+    if (error == std::errc{} && *end == '\0') return width == 0 ? 0 : std::max(width, least);
+  }
+  winsize window{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return 0;
+  return window.ws_col == 0 ? 0 : std::max<std::size_t>(window.ws_col, least);
+}
+
 // A file that may not grow any more is a write that fails, like a full disk: no end by a signal.
 void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
@@ -135,9 +156,15 @@ void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
 std::span<const Command> commands() { return rows; }
 
+int say_stopped(const std::string& done) {
+  complain(fmt::format("{}; done: {}", Stopped().what(), done));
+  return exit_signal + StopRequest::signal();
+}
+
 int run_main(int argc, const char* const* argv) {
   let_writes_fail();
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
+  set_line_width(std::cout, width_of_output());
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
   app.footer(below_help(std::string(rows.front().example)));
@@ -151,6 +178,7 @@ int run_main(int argc, const char* const* argv) {
     one.app->footer(below_help(std::string(rows[i].example)));
   }
   try {
+    hold_memory();
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {
@@ -174,8 +202,14 @@ int run_main(int argc, const char* const* argv) {
   } catch (const BackendError& error) {
     complain(error.what());
     return exit_environment;
+  } catch (const Stopped& stopped) {  // before anything was done
+    complain(stopped.what());
+    return ended(exit_signal + StopRequest::signal());
   } catch (const std::bad_alloc&) {
-    complain("there is not enough memory for this");
+    complain(out_of_memory_text());
+    return exit_environment;
+  } catch (const std::length_error&) {  // more than any memory has
+    complain(out_of_memory_text());
     return exit_environment;
   } catch (const std::system_error& error) {  // of threads: there are no more
     complain(fmt::format("the system refuses: {}", error.what()));

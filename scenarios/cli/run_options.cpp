@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <memory>
 #include <set>
 #include <thread>
+
+#include "scenarios/cli/progress_line.h"
 
 namespace paceline::cli {
 
@@ -23,6 +25,12 @@ void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
 }
 
 }  // namespace
+
+TellProgress tell_on_terminal() {
+  if (::isatty(STDERR_FILENO) != 1) return nullptr;
+  const auto line = std::make_shared<ProgressLine>();
+  return [line](const Progress& progress) { line->tell(progress); };
+}
 
 void SharedOptions::add_settings_to(CommandOptions& app) {
   app.add_option("--set", settings,
@@ -58,12 +66,7 @@ RunOptions SharedOptions::run_options() const {
   options.jobs =
       jobs > 0 ? static_cast<std::size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   options.force = force;
-  if (!quiet && ::isatty(STDERR_FILENO) == 1) {
-    options.progress = [](std::size_t done, std::size_t all) {
-      fmt::print(stderr, "\r{}/{} points{}", done, all, done == all ? "\r\033[K" : "");
-      std::fflush(stderr);
-    };
-  }
+  if (!quiet) options.progress = tell_on_terminal();
   return options;
 }
 

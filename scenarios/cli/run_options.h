@@ -9,6 +9,9 @@
 
 namespace paceline::cli {
 
+// A progress line on standard error when that is a terminal; else nothing.
+[[nodiscard]] TellProgress tell_on_terminal();
+
 // Options that all commands which run scenarios share.
 struct SharedOptions {
   std::vector<std::string> settings;  // path=value

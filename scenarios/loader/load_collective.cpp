@@ -101,6 +101,12 @@ void read_nccl(Section& section, CollectiveSettings& collective) {
       section, Release::nearest(collective.nccl_minor.value_or(Release::unless_said)));
 }
 
+// Where a key is given; nullopt where it is not, or auto.
+std::optional<Location> place_of(Section& section, std::string_view key) {
+  if (!section.is_given(key)) return std::nullopt;
+  return section.require(key).location();
+}
+
 collectives::AlgorithmOptions read_options(const Section& section) {
   return {.channels = section.find<std::uint32_t>("channels").value_or(0),
           .chunk_size = section.find<Bytes>("chunk_size").value_or(Bytes(0)),
@@ -182,6 +188,14 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
     }
   }
   collective.options = read_options(section);
+  const auto is_axis = [&](std::string_view key) {
+    const auto field = section.field(key);
+    return field && field->is_of_several();
+  };
+  if (!is_axis("algorithm") && !is_axis("library")) {
+    collective.channels_at = place_of(section, "channels");
+    collective.chunk_size_at = place_of(section, "chunk_size");
+  }
   return collective;
 }
 

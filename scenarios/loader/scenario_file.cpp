@@ -104,6 +104,7 @@ struct ScenarioFile::State {
 
   void apply(const std::vector<Setting>& list);
   void read_sweep();
+  void refuse_nodes_beside_gpus() const;
   void make_grid();
   void read_measured();
   void match(const RawMeasured& raw);
@@ -150,6 +151,17 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
       settings.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
     }
   }
+}
+
+// What the file says of nodes is its cluster's size, which gpus changes; here it would be nothing.
+void ScenarioFile::State::refuse_nodes_beside_gpus() const {
+  constexpr std::string_view gpus = "gpus", nodes = "cluster.nodes";
+  std::map<std::string_view, const Field*> given;
+  for (const auto& [target, field] : settings) given.emplace(target, &field);
+  for (const Axis& axis : axes) given.emplace(axis.path, &axis.values.front());
+  if (!given.contains(gpus) || !given.contains(nodes)) return;
+  given.at(nodes)->fail("is without effect: gpus says how many nodes there are",
+                        "leave one of the two out");
 }
 
 void ScenarioFile::State::make_grid() {
@@ -299,6 +311,7 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   }
   state->read_sweep();
   state->apply(settings);
+  state->refuse_nodes_beside_gpus();
   state->make_grid();
   const Scenario first = state->scenario(0);
   state->name = first.name;

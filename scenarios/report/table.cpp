@@ -8,6 +8,7 @@
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
+#include "scenarios/line_width.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -126,11 +127,11 @@ void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes)
   }
   if (errors.empty()) return;
   const auto summary = stats::summarise(errors);
-  fmt::print(
-      out,
-      "\nerror of throughput over {} predicted point{}: mean {:.1f}%, max {:.1f}%, bias {:+.1f}%\n",
-      summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute, summary.max_absolute,
-      summary.bias);
+  out << '\n';
+  write_line(out, fmt::format("error of throughput over {} predicted point{}: mean {:.1f}%, max "
+                              "{:.1f}%, bias {:+.1f}%",
+                              summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute,
+                              summary.max_absolute, summary.bias));
 }
 
 // Where what was measured comes from.
@@ -147,7 +148,7 @@ void write_source(std::ostream& out, const ScenarioFile& file,
       sources.insert(file.measured_source());
     }
   }
-  for (const std::string& source : sources) fmt::print(out, "measured: {}\n", source);
+  for (const std::string& source : sources) write_line(out, "measured: " + source);
 }
 
 void write_network(std::ostream& out, const ScenarioFile& file,
@@ -155,9 +156,9 @@ void write_network(std::ostream& out, const ScenarioFile& file,
   const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
   if (std::ranges::none_of(outcomes, crosses_it)) return;
   const bool is_measured = file.network() == NetworkKnowledge::measured;
-  fmt::print(out, "network: {}\n",
-             is_measured ? "measured: by logs of it, or by rows that inputs were fitted to"
-                         : "described: nothing of it was measured");
+  write_line(out, is_measured
+                      ? "network: measured: by logs of it, or by rows that inputs were fitted to"
+                      : "network: described: nothing of it was measured");
 }
 
 std::string gibibytes(Bytes size) {
@@ -207,12 +208,13 @@ void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
                                    {"activations", memory.activations}}) {
     if (size >= Bytes(5 << 20)) parts.push_back(fmt::format("{} {}", name, gibibytes(size)));
   }
-  fmt::print(out, "\nmemory, at most: {}: {}; without context, libraries and workspaces\n",
-             memory_text(*fullest), fmt::join(parts, ", "));
-  if (too_large == 0) return;
-  fmt::print(out, "does not fit: {}", memory_text(*fullest));
-  if (known > 1) fmt::print(out, "; {} of {} points do not", too_large, known);
   out << '\n';
+  write_line(out, fmt::format("memory, at most: {}: {}; without context, libraries and workspaces",
+                              memory_text(*fullest), fmt::join(parts, ", ")));
+  if (too_large == 0) return;
+  std::string fault = "does not fit: " + memory_text(*fullest);
+  if (known > 1) fault += fmt::format("; {} of {} points do not", too_large, known);
+  write_line(out, fault);
 }
 
 // What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
@@ -250,10 +252,10 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_assumptions(out, outcomes);
   for (const PointOutcome& outcome : outcomes) {
     const std::string point = outcomes.size() == 1 ? "" : outcome.name() + ": ";
-    if (outcome.prediction_failed()) fmt::print(out, "failed: {}{}\n", point, outcome.failure);
+    if (outcome.prediction_failed()) write_line(out, "failed: " + point + outcome.failure);
     if (!outcome.measure_failure.empty()) {
-      fmt::print(out, "not measured: {}{} ({} steps were done)\n", point, outcome.measure_failure,
-                 outcome.steps_measured.size());
+      write_line(out, fmt::format("not measured: {}{} ({} steps were done)", point,
+                                  outcome.measure_failure, outcome.steps_measured.size()));
     }
   }
 }

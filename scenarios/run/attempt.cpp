@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/errors.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 
@@ -24,8 +25,10 @@ Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& opt
     RunOptions quietly = options;
     quietly.progress = nullptr;
     std::vector<PointOutcome> outcomes = run_scenario(file, quietly);
-    if (outcomes.front().prediction_failed()) {
-      throw BackendError("paceline-sim", outcomes.front().failure);
+    const PointOutcome& outcome = outcomes.front();
+    if (outcome.prediction_failed() && outcome.cause == FailureCause::stopped) throw Stopped();
+    if (outcome.prediction_failed()) {
+      throw BackendError("paceline-sim", outcome.failure);
     }
     return {std::move(outcomes.front()), ""};
   } catch (const StrategyRefusal& refusal) {

@@ -19,7 +19,7 @@ struct Attempt {
 };
 
 // Predicts the one point of the scenario that `read` reads. Throws InputError, also where it has
-// several points, and BackendError where its executor fails. Tells no progress.
+// several points, BackendError where its executor fails, and Stopped. Tells no progress.
 [[nodiscard]] Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& options);
 
 // "21.3GiB of 16.0GiB". Precondition: the memory of the step and of its device are known.

@@ -16,19 +16,21 @@ constexpr double closed_transfer_us = 0.05;  // tests/bench/README.md
 constexpr double closed_transfers_max = 2e9;
 
 // About what that takes on one core.
-Seconds time_to_follow(double transfers, const ResolvedPoint& point) {
-  if (point.fidelity != Fidelity::closed) return cost::flow_time(point, transfers);
-  return Seconds(transfers * closed_transfer_us * 1e-6);
+Seconds time_to_follow(const cost::Work& work, const ResolvedPoint& point) {
+  if (point.fidelity != Fidelity::closed) return cost::flow_time(point, work);
+  return Seconds(work.transfers * closed_transfer_us * 1e-6);
 }
 
-void refuse_too_much(double transfers, const ResolvedPoint& point, const Location& where) {
+void refuse_too_much(const cost::Work& work, const ResolvedPoint& point, const Location& where) {
   const bool flow = point.fidelity == Fidelity::flow;
-  if (transfers <= (flow ? cost::flow_transfers_max : closed_transfers_max)) return;
+  const bool is_too_much =
+      flow ? cost::is_too_much_for_flow(point, work) : work.transfers > closed_transfers_max;
+  if (!is_too_much) return;
   throw InputError(
       where,
       fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
-                  job_cluster(point).ranks().value(), transfers, flow ? "simulated " : "",
-                  time_to_follow(transfers, point).value() / 60),
+                  job_cluster(point).ranks().value(), work.transfers, flow ? "simulated " : "",
+                  time_to_follow(work, point).value() / 60),
       flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
 }
 
@@ -53,9 +55,9 @@ std::optional<Seconds> limit_of_environment() {
 }  // namespace
 
 Effort effort_of(const ResolvedPoint& point) {
-  const double transfers = cost::transfers_about(point);
-  if (point.fidelity == Fidelity::folded) return {transfers, std::nullopt};
-  return {transfers, time_to_follow(transfers, point)};
+  const cost::Work work = cost::work_about(point);
+  if (point.fidelity == Fidelity::folded) return {work.transfers, std::nullopt};
+  return {work.transfers, time_to_follow(work, point)};
 }
 
 std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
@@ -63,13 +65,13 @@ std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
   const std::optional<Seconds> given = limit_of_environment();
   if (force) return given;
   // A folded simulation refuses by itself what it cannot fold.
-  double transfers = cost::flow_transfers_max;
+  cost::Work work{cost::flow_transfers_max};
   if (point.fidelity != Fidelity::folded) {
-    transfers = cost::transfers_about(point);
-    refuse_too_much(transfers, point, where);
+    work = cost::work_about(point);
+    refuse_too_much(work, point, where);
   }
   if (given) return given;
-  return time_to_follow(transfers, point) * 10 + Seconds(60);
+  return time_to_follow(work, point) * 10 + Seconds(60);
 }
 
 void refuse_too_many(RankCount gpus, bool force, const Location& where) {

@@ -18,8 +18,9 @@ struct Effort {
 // How long a simulation of the point may take before it counts as stuck: ten times the estimate,
 // which counts transfers and ranks, and a minute; or forever when forced. The seconds of
 // PACELINE_SIM_TIMEOUT in the environment stand in for both. Throws InputError when those are not a
-// number above zero and, unless forced, with the transfers and their time when there are more than
-// 10^7 for flow, or 2 * 10^9 for the closed form; a folded simulation refuses by itself.
+// number above zero and, unless forced, with the transfers and their time when flow has too many
+// (cost::is_too_much_for_flow), or the closed form more than 2 * 10^9; a folded simulation refuses
+// by itself.
 [[nodiscard]] std::optional<Seconds> simulation_limit(const ResolvedPoint& point, bool force,
                                                       const Location& where);
 

@@ -136,4 +136,49 @@ Assumptions LibraryCalls::assumptions() const {
   return all;
 }
 
+namespace {
+
+using collectives::OptionsOf;
+
+// Of any algorithm that may run the call: another size may have another.
+OptionsOf options_of(const CollectiveCall& call, const CollectiveSettings& settings) {
+  const training::SimulatedCall* simulated = call.simulated();
+  const bool by_nccl = settings.library == cost::Library::nccl;
+  const bool nccl_chooses = by_nccl && settings.algorithm.empty() && !settings.nccl.algorithm;
+  if (simulated == nullptr || nccl_chooses) return {true, true};
+  const auto* row = collectives::find_algorithm(call.collective, simulated->algorithm);
+  OptionsOf options = row == nullptr ? OptionsOf{} : row->options;
+  if (by_nccl) options.channels = true;  // it chooses by them
+  return options;
+}
+
+void expect_used(const Scenario& scenario, const std::optional<Location>& at, const char* key,
+                 bool is_used) {
+  const std::set<std::string>& set = scenario.set_paths;
+  const std::string path = std::string("collective.") + key;
+  const bool is_compared = set.contains("training.strategy") ||
+                           (!set.contains(path) && (set.contains("collective.algorithm") ||
+                                                    set.contains("collective.library")));
+  if (!at || is_used || is_compared) return;
+  throw InputError(*at, fmt::format("{}: no call here is by an algorithm that has them", path),
+                   "leave it out, or name another algorithm");
+}
+
+}  // namespace
+
+void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program) {
+  OptionsOf used;
+  bool has_calls = false;
+  for (const training::Operation& operation : program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->known() != nullptr) continue;
+    has_calls = true;
+    const OptionsOf of_call = options_of(*call, scenario.collective);
+    used = {used.channels || of_call.channels, used.chunk_size || of_call.chunk_size};
+  }
+  if (!has_calls || scenario.cluster.ranks() == RankCount(1)) return;
+  expect_used(scenario, scenario.collective.channels_at, "channels", used.channels);
+  expect_used(scenario, scenario.collective.chunk_size_at, "chunk_size", used.chunk_size);
+}
+
 }  // namespace paceline

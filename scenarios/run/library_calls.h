@@ -13,6 +13,10 @@
 
 namespace paceline {
 
+// Throws InputError where the scenario gives channels or chunks that the algorithm of no call here
+// has, and nothing else was compared for which they may stand. Precondition: the calls are planned.
+void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program);
+
 // How a scenario's library runs calls on its cluster.
 class LibraryCalls {
  public:

@@ -17,6 +17,7 @@
 
 #include "models/contract.h"
 #include "scenarios/errors.h"
+#include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline {
@@ -106,6 +107,10 @@ LineProcess::LineProcess(const ExecutorCommand& command) : stopped_max_(command.
   const int error =
       ::posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) {
+    release_memory(process_);
+    if (command.memory_max) limit_memory(process_, *command.memory_max);
+  }
   close_once(to[0]);
   close_once(from[1]);
   close_once(complaints[1]);

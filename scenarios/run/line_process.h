@@ -23,6 +23,7 @@ struct ExecutorCommand {
   bool keeps_quiet;
   // How long it may be stopped (SIGSTOP) before it is ended; nothing: for ever.
   std::optional<Seconds> stopped_max = std::nullopt;
+  std::optional<Bytes> memory_max = std::nullopt;  // of its address space
 };
 
 // A child process that answers lines with lines. Ends with its input.

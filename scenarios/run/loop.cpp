@@ -10,6 +10,7 @@
 
 #include "scenarios/errors.h"
 #include "scenarios/run/measure_scenario.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline {
 namespace {
@@ -125,6 +126,7 @@ class NetworkSearch {
     const auto file = ScenarioFile::read(path_, joined(settings_, at_pair(pair).settings()));
     Preparer points(file, prediction_);
     auto predicted = durations(run_scenario(points, options_), &PointOutcome::calls_predicted);
+    StopRequest::check();
     if (predicted.size() != measured_.size()) {
       throw InputError({path_, 0, 0}, "makes other calls when measured than when predicted",
                        "fix the algorithm of its collectives");
@@ -169,13 +171,19 @@ class NetworkSearch {
   NetworkFit fit_;                // where the search begins
 };
 
-// Throws BackendError where a point could not be measured.
+// Throws BackendError where a point could not be measured, and Stopped where it was not to be.
 void require_measured(const std::vector<PointOutcome>& outcomes) {
+  StopRequest::check();
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.measure_failure.empty()) {
       throw BackendError("paceline-worker", outcome.measure_failure);
     }
   }
+}
+
+bool has_measured(const std::vector<PointOutcome>& outcomes) {
+  return std::ranges::any_of(outcomes,
+                             [](const PointOutcome& one) { return one.measurement.has_value(); });
 }
 
 void choose(const ScenarioFile& file, const LoopOptions& options,
@@ -223,48 +231,88 @@ NetworkFit fit_network(Preparer& points, const RunOptions& options,
   return NetworkSearch(points, options, measured).run();
 }
 
+namespace {
+
+// One loop, whose result has what is done by now.
+class Loop {
+ public:
+  Loop(std::string path, Settings settings, const LoopOptions& options)
+      : path_(std::move(path)), settings_(std::move(settings)), options_(options) {}
+
+  LoopResult run() {
+    std::vector<std::uint32_t> fitted, predicted;
+    choose(ScenarioFile::read(path_, settings_), options_, fitted, predicted);
+    try {
+      fit(fitted);
+      predict(predicted);
+      result_.is_complete = true;
+    } catch (const Stopped&) {
+      if (!has_measured(result_.outcomes)) throw;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void fit(const std::vector<std::uint32_t>& gpus) {
+    const auto file = ScenarioFile::read(path_, joined(settings_, {gpus_setting(gpus)}));
+    Preparer few(file, {.as_measured = true});
+    result_.outcomes = points_to_measure(few);
+    measure_scenario(few, hardware_, result_.outcomes);
+    require_measured(result_.outcomes);
+    if (durations(result_.outcomes, &PointOutcome::calls_measured).empty()) {
+      throw InputError({path_, 0, 0}, "makes no collective calls to fit", "");
+    }
+    RunOptions quiet = options_.run;
+    quiet.progress = nullptr;
+    result_.fit = fit_network(few, quiet, result_.outcomes);
+    settings_ = joined(settings_, result_.fit->settings());
+    constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
+    const double deviation = std::hypot(result_.fit->residual, call_deviation);
+    as_fitted_ = {true, std::expm1(of_90_percent * deviation)};
+    lay_beside(gpus);
+  }
+
+  // What was measured, beside what the fitted network predicts of it.
+  void lay_beside(const std::vector<std::uint32_t>& gpus) {
+    const auto file = ScenarioFile::read(path_, joined(settings_, {gpus_setting(gpus)}));
+    Preparer again(file, as_fitted_);
+    auto outcomes = run_scenario(again, options_.run);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const PointOutcome& measured = result_.outcomes[i];
+      outcomes[i].measured = measured.measured;
+      outcomes[i].measured->fitted = true;
+      outcomes[i].measurement = measured.measurement;
+      outcomes[i].calls_measured = measured.calls_measured;
+      outcomes[i].compute_spread_measured = measured.compute_spread_measured;
+    }
+    result_.outcomes = std::move(outcomes);
+  }
+
+  void predict(const std::vector<std::uint32_t>& gpus) {
+    const auto file = ScenarioFile::read(path_, joined(settings_, {gpus_setting(gpus)}));
+    Preparer more(file, as_fitted_);
+    auto others = run_scenario(more, options_.run);
+    measure_scenario(more, hardware_, others);
+    const std::size_t before = result_.outcomes.size();
+    result_.outcomes.insert(result_.outcomes.end(), std::make_move_iterator(others.begin()),
+                            std::make_move_iterator(others.end()));
+    require_measured(
+        {result_.outcomes.begin() + static_cast<std::ptrdiff_t>(before), result_.outcomes.end()});
+  }
+
+  std::string path_;
+  Settings settings_;
+  const LoopOptions& options_;
+  MeasureOptions hardware_{nullptr, options_.run.progress, false};
+  PredictionOptions as_fitted_;
+  LoopResult result_;
+};
+
+}  // namespace
+
 LoopResult validate_by_loop(const std::string& path, const Settings& settings,
                             const LoopOptions& options) {
-  std::vector<std::uint32_t> fitted, predicted;
-  choose(ScenarioFile::read(path, settings), options, fitted, predicted);
-  const MeasureOptions hardware{nullptr, options.run.progress, false};
-
-  const auto few_file = ScenarioFile::read(path, joined(settings, {gpus_setting(fitted)}));
-  Preparer few(few_file, {.as_measured = true});
-  auto measured = points_to_measure(few);
-  measure_scenario(few, hardware, measured);
-  require_measured(measured);
-  if (durations(measured, &PointOutcome::calls_measured).empty()) {
-    throw InputError({path, 0, 0}, "makes no collective calls to fit", "");
-  }
-  LoopResult result;
-  RunOptions quiet = options.run;
-  quiet.progress = nullptr;
-  result.fit = fit_network(few, quiet, measured);
-
-  constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
-  const PredictionOptions as_fitted{
-      true, std::expm1(of_90_percent * std::hypot(result.fit.residual, call_deviation))};
-  const auto with_fit = joined(settings, result.fit.settings());
-  const auto fitted_file = ScenarioFile::read(path, joined(with_fit, {gpus_setting(fitted)}));
-  Preparer again(fitted_file, as_fitted);
-  auto outcomes = run_scenario(again, options.run);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    outcomes[i].measured = measured[i].measured;
-    outcomes[i].measured->fitted = true;
-    outcomes[i].measurement = measured[i].measurement;
-    outcomes[i].calls_measured = measured[i].calls_measured;
-    outcomes[i].compute_spread_measured = measured[i].compute_spread_measured;
-  }
-  const auto more_file = ScenarioFile::read(path, joined(with_fit, {gpus_setting(predicted)}));
-  Preparer more(more_file, as_fitted);
-  auto others = run_scenario(more, options.run);
-  measure_scenario(more, hardware, others);
-  require_measured(others);
-  result.outcomes = std::move(outcomes);
-  result.outcomes.insert(result.outcomes.end(), std::make_move_iterator(others.begin()),
-                         std::make_move_iterator(others.end()));
-  return result;
+  return Loop(path, settings, options).run();
 }
 
 }  // namespace paceline

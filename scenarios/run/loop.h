@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,11 @@ struct NetworkFit {
                                      const std::vector<PointOutcome>& measured);
 
 struct LoopResult {
-  NetworkFit fit;
+  std::optional<NetworkFit> fit;  // empty: it was stopped before
   // Points with as many GPUs as were fitted, marked so, then the others: measured and predicted
   // with the fitted network.
   std::vector<PointOutcome> outcomes;
+  bool is_complete = false;  // no point is missing, and none has not all
 };
 
 struct LoopOptions {
@@ -40,7 +42,8 @@ struct LoopOptions {
 };
 
 // Measures a scenario's points with few GPUs, fits its network to the collective calls in them,
-// predicts the points with more, and measures those. Nothing of the latter is used before.
+// predicts the points with more, and measures those. Nothing of the latter is used before. When it
+// is to stop (stop_request.h), with what was measured by then.
 //
 // Throws InputError when the sweep lacks numbers of GPUs to fit or to predict, or a measurement
 // makes no calls; and as run_scenario and measure_scenario do.

@@ -48,6 +48,7 @@ class Measurer {
       : points_(points), options_(options), outcomes_(outcomes) {}
 
   void measure() {
+    const ProgressEnd end(options_.progress);
     if (options_.launched != nullptr) return measure(*options_.launched);
     std::map<RankGroup, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
@@ -84,11 +85,18 @@ class Measurer {
 
   bool measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
     for (const std::size_t point : points) {
+      tell(fmt::format("measuring {}", outcomes_[point].name()));
       if (!measured(ranks, point)) return false;
       ++done_;
-      if (options_.progress) options_.progress(done_, outcomes_.size());
+      tell("");
     }
     return true;
+  }
+
+  void tell(std::string doing) const {
+    if (options_.progress) {
+      options_.progress({done_, outcomes_.size(), "points measured", std::move(doing)});
+    }
   }
 
   // What cannot be measured at all ends the run, unless there is something that would be lost.

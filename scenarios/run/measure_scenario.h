@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace paceline {
 struct MeasureOptions {
   // Only points of their number are measured, and of one backend; the others get a note.
   WorkerRanks* launched = nullptr;
-  std::function<void(std::size_t done, std::size_t all)> progress;
+  TellProgress progress;
   bool keep_traces = false;
 };
 

@@ -152,6 +152,7 @@ PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall
     }
     made.point = placed(scenario, prepared.calls.size() - 1);
     made.point.program = training::one_call_program(std::move(call));
+    expect_options_are_used(scenario, made.point.program);
     made.point.cluster.servers = separate_servers(made.point);
   }
   prepared.assumptions = scenario.assumptions;
@@ -183,6 +184,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);
+    if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
   } else {
     plan_calibrated_calls(*calibration, scenario, prepared);
   }

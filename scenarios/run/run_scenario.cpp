@@ -90,9 +90,11 @@ class Run {
       : points_(points), file_(points.file()), options_(options) {}
 
   std::vector<PointOutcome> outcomes() {
-    for (std::size_t point = 0; point < file_.points().size(); ++point) look_at(point);
+    const ProgressEnd end(options_.progress);
+    look_at_all();
     const std::vector<Waiting> to_fit = points_to_fit();
     try {
+      StopRequest::check();
       simulate_all(to_fit);
     } catch (const Stopped& stopped) {
       give_up(FailureCause::stopped, stopped.what());
@@ -148,6 +150,7 @@ class Run {
     queue.make = [&](std::size_t i) {
       const auto& [point, limit] = now[i];
       Simulation simulation{contended(point)->point, limit};
+      tell(outcomes_[point].name(), effort_of(simulation.point).time);
       simulation.point.force = options_.force;
       return simulation;
     };
@@ -175,8 +178,32 @@ class Run {
     return made;
   }
 
+  // When it is to stop, what closed formulas have predicted is kept.
+  void look_at_all() {
+    const std::size_t count = file_.points().size();
+    for (std::size_t point = 0; point < count; ++point) {
+      if (StopRequest::signal() == 0) {
+        look_at(point);
+      } else if (has_results()) {
+        leave_out(point);
+      } else {
+        throw Stopped();
+      }
+    }
+  }
+
+  void leave_out(std::size_t point) {
+    PointOutcome& outcome = outcomes_.emplace_back();
+    const topology::Cluster cluster = points_.scenario(point)->cluster;
+    outcome.axes = file_.points()[point];
+    outcome.gpus = cluster.ranks().value();
+    outcome.nodes = cluster.nodes;
+    is_done_.push_back(false);
+  }
+
   void look_at(std::size_t point) {
     const auto scenario = points_.scenario(point);
+    tell(fmt::format("preparing {} GPUs", scenario->cluster.ranks().value()), std::nullopt);
     refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path(), 0, 0});
     const auto looked_at = points_.prediction(point);
     outcomes_.push_back(outcome_of(file_, *looked_at));
@@ -353,8 +380,14 @@ class Run {
     if (is_fitting_) return false;
     ++done_;
     is_done_[point] = outcome.predicted.has_value();
-    if (options_.progress) options_.progress(done_, file_.points().size());
+    tell("", std::nullopt);
     return false;
+  }
+
+  void tell(std::string doing, std::optional<Seconds> about) const {
+    if (options_.progress) {
+      options_.progress({done_, file_.points().size(), "points", std::move(doing), about});
+    }
   }
 
   Preparer& points_;

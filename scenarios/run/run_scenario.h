@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "models/run/call_times.h"
 #include "scenarios/run/interval.h"
 #include "scenarios/run/preparer.h"
+#include "scenarios/run/progress.h"
 
 namespace paceline {
 
@@ -65,12 +65,13 @@ struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
   bool force = false;        // predict however many transfers it takes (effort.h)
-  std::function<void(std::size_t done, std::size_t all)> progress;
+  TellProgress progress;
 };
 
 // Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
-// throws InputError and BackendError then, and as long as none is done. After that a point that
-// fails or is refused, and those that a stop leaves, are outcomes without a prediction.
+// throws InputError, BackendError and Stopped then, and the first two as long as none is done.
+// After that a point that fails or is refused, and those that a stop leaves, are outcomes without a
+// prediction.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scenarios/run/line_process.h"
+#include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline {
@@ -30,10 +31,19 @@ traces::Reply parsed(const std::string& line, const ResolvedPoint& point) {
   }
 }
 
+// Of what is held of the machine's memory each has its part, unless all is forced; a small machine
+// with many cores has a gigabyte for each, which few need.
+std::optional<Bytes> memory_of_each(std::size_t jobs, bool force) {
+  constexpr Bytes least(1U << 30U);
+  const auto held = memory_held();
+  if (!held || force) return held;
+  return std::max(Bytes(held->value() / jobs), least);
+}
+
 // Asks a process, started when there is none; one without an answer is of no use any more.
-traces::Reply reply_to(const Simulation& simulation, const std::string& path,
+traces::Reply reply_to(const Simulation& simulation, const ExecutorCommand& command,
                        std::optional<LineProcess>& process) {
-  if (!process) process.emplace(ExecutorCommand{"paceline-sim", {path}, false});
+  if (!process) process.emplace(command);
   const std::uint64_t id = simulation.point.id;
   LineProcess::Answer answer;
   try {
@@ -58,11 +68,13 @@ class Turns {
   explicit Turns(const SimulationQueue& queue) : queue_(queue) {}
 
   // Works on points until there is none; keeps what is thrown for rethrow().
-  void work(const std::string& path) {
+  void work(const ExecutorCommand& program, std::size_t jobs) {
     try {
       std::optional<LineProcess> process;
       while (const auto turn = next()) {
-        take(turn->index, reply_to(turn->simulation, path, process));
+        ExecutorCommand command = program;
+        command.memory_max = memory_of_each(jobs, turn->simulation.point.force);
+        take(turn->index, reply_to(turn->simulation, command, process));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -108,12 +120,12 @@ class Turns {
 void simulate(const SimulationQueue& queue, std::size_t jobs) {
   // A process that dies must not take this one along when it is written to.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
-  const std::string path = executor_path("paceline-sim");
+  const ExecutorCommand program{"paceline-sim", {executor_path("paceline-sim")}, false};
   Turns turns(queue);
   std::vector<std::thread> workers;
   try {
     for (std::size_t i = 0; i < std::min(jobs, queue.count); ++i) {
-      workers.emplace_back([&] { turns.work(path); });
+      workers.emplace_back([&] { turns.work(program, jobs); });
     }
   } catch (const std::system_error&) {
     // The machine has no room for more threads: those there are do it.

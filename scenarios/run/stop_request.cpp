@@ -65,6 +65,10 @@ StopRequest::~StopRequest() {
 int StopRequest::signal() { return signal_that_came; }
 int StopRequest::file() { return read_end; }
 
+void StopRequest::check() {
+  if (signal() != 0) throw Stopped();
+}
+
 bool StopRequest::is_made_or_comes() {
   constexpr int moment_ms = 100;
   if (signal() != 0) return true;

@@ -18,6 +18,8 @@ class StopRequest {
   [[nodiscard]] static int signal();
   // A file that can be read once a signal came; -1 where none lives.
   [[nodiscard]] static int file();
+  // Throws Stopped once one has come.
+  static void check();
   // Whether one has come, or comes in a moment: a child that died of a signal may have had it
   // first.
   [[nodiscard]] static bool is_made_or_comes();

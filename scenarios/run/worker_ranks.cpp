@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "scenarios/loader/document/sha256.h"
+#include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline {
@@ -100,6 +101,7 @@ Identity ask_who_this_is() {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  release_memory(0);
   ::execv(arguments[0], arguments.data());
   throw BackendError("paceline-worker", std::string("cannot be started: ") + std::strerror(errno));
 }

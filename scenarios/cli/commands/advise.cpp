@@ -1,10 +1,13 @@
 #include "scenarios/advise/advise.h"
 
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace advise_command {
@@ -18,6 +21,7 @@ struct Options {
 
 int run(Options& options) {
   const auto gpus = options.gpus > 0 ? std::optional(options.gpus) : std::nullopt;
+  const StopRequest stop;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
   if (!options.json.is_standard_output()) {
@@ -26,7 +30,8 @@ int run(Options& options) {
   if (options.json.is_asked()) {
     options.json.write([&](std::ostream& out) { write_json(out, advice); });
   }
-  return exit_done;
+  if (advice.is_complete) return exit_done;
+  return say_stopped(fmt::format("{} variants", advice.predicted));
 }
 
 }  // namespace advise_command

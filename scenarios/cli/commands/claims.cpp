@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 
 #include "scenarios/claims/write_claims.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace claims_command {
@@ -13,23 +16,38 @@ struct Options {
   files::OutputFile json;
 };
 
+// Of all of them, or, when it is to stop, of those that were put to the test whole by then.
+std::vector<claims::Finding> findings_of(const std::vector<claims::Claim>& chosen,
+                                         const TellProgress& tell) {
+  claims::Predictions predictions(RunOptions{});
+  const ProgressEnd end(tell);
+  std::vector<claims::Finding> findings;
+  try {
+    for (const claims::Claim& claim : chosen) {
+      if (tell) tell({findings.size(), chosen.size(), "claims", claim.name});
+      findings.push_back(judge(claim, put_to_test(claim, predictions)));
+    }
+  } catch (const Stopped&) {
+    if (findings.empty()) throw;
+  }
+  return findings;
+}
+
 int run(Options& options) {
   std::vector<claims::Claim> chosen;
   for (const std::string& name : options.names) chosen.push_back(claims::load_claim(name));
   if (options.names.empty()) chosen = claims::load_shipped_claims();
-  claims::Predictions predictions(RunOptions{});
-  std::vector<claims::Finding> findings;
-  for (claims::Claim& claim : chosen) {
-    auto trials = put_to_test(claim, predictions);
-    findings.push_back(judge(std::move(claim), std::move(trials)));
-  }
+  const StopRequest stop;
+  const std::vector<claims::Finding> findings = findings_of(chosen, tell_on_terminal());
+  const bool is_complete = findings.size() == chosen.size();
   if (!options.json.is_standard_output()) {
     write_text(std::cout, findings, !options.names.empty());
   }
   if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, findings); });
+    options.json.write([&](std::ostream& out) { write_json(out, findings, is_complete); });
   }
-  return exit_done;
+  if (is_complete) return exit_done;
+  return say_stopped(fmt::format("{} of {} claims", findings.size(), chosen.size()));
 }
 
 }  // namespace claims_command

@@ -160,15 +160,19 @@ PreparedCalls prepare(const Options& options, const Scenario& scenario, Collecti
                        collective == Collective::all_reduce ? "" : options.algorithm);
 }
 
-std::vector<Result> predict(const std::vector<PreparedCall>& calls, Fidelity fidelity,
-                            const RunOptions& run) {
-  std::vector<Result> predicted(calls.size());
+// By call; when it is to stop, those that are done by then.
+std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& calls,
+                                           Fidelity fidelity, const RunOptions& run) {
+  std::vector<std::optional<Result>> predicted(calls.size());
+  const ProgressEnd end(run.progress);
+  std::size_t done = 0;
   const auto take = [&](std::size_t i, traces::Reply reply) {
     if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
       if (failure->refused) throw refusal(failure->what, {"collective", 0, 0});
       throw BackendError("paceline-sim", failure->what);
     }
     predicted[i] = std::move(std::get<Result>(reply));
+    ++done;
   };
   const auto limit = simulation_limit(calls.back().point, run.force, {"collective", 0, 0});
   if (fidelity == Fidelity::closed) {
@@ -177,9 +181,18 @@ std::vector<Result> predict(const std::vector<PreparedCall>& calls, Fidelity fid
     const auto make = [&](std::size_t i) {
       Simulation simulation{calls[i].point, limit};
       simulation.point.force = run.force;
+      if (run.progress) {
+        const Bytes size = call_of(simulation.point.program.operations.front())->size();
+        run.progress(
+            {done, calls.size(), "sizes", to_text(size), effort_of(simulation.point).time});
+      }
       return simulation;
     };
-    simulate({calls.size(), make, take}, run.jobs);
+    try {
+      simulate({calls.size(), make, take}, run.jobs);
+    } catch (const Stopped&) {
+      if (done == 0) throw;
+    }
   }
   return predicted;
 }
@@ -226,7 +239,7 @@ void write_table(const Options& options, const Scenario& scenario, Collective co
 }
 
 void write_json(std::ostream& out, const Scenario& scenario, Collective collective,
-                const std::vector<Row>& rows) {
+                const std::vector<Row>& rows, bool is_complete) {
   const double factor = collectives::bus_factor(collective, scenario.cluster.ranks());
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
@@ -243,10 +256,13 @@ void write_json(std::ostream& out, const Scenario& scenario, Collective collecti
                     {"simgrid_solves", row.predicted.simgrid_solves},
                     {"fidelity", to_text(row.predicted.fidelity)}});
   }
-  const nlohmann::ordered_json table{
-      {"schema", "paceline.collective/1"},        {"collective", to_text(collective)},
-      {"gpus", scenario.cluster.ranks().value()}, {"nodes", scenario.cluster.nodes},
-      {"fidelity", to_text(scenario.fidelity)},   {"rows", std::move(list)}};
+  const nlohmann::ordered_json table{{"schema", "paceline.collective/1"},
+                                     {"complete", is_complete},
+                                     {"collective", to_text(collective)},
+                                     {"gpus", scenario.cluster.ranks().value()},
+                                     {"nodes", scenario.cluster.nodes},
+                                     {"fidelity", to_text(scenario.fidelity)},
+                                     {"rows", std::move(list)}};
   out << table.dump(1) << '\n';
 }
 
@@ -290,18 +306,23 @@ int predict(const Options& options, files::OutputFile& json) {
     counts.emplace_back(size.value() / options.element_size().value());
   }
   const PreparedCalls prepared = prepare(options, scenario, collective, counts);
+  const StopRequest stop;
   auto predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(predicted[i])});
+    if (!predicted[i]) continue;
+    rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(*predicted[i])});
   }
+  const bool is_complete = rows.size() == sizes.size();
   if (!json.is_standard_output()) {
     write_table(options, scenario, collective, rows, prepared.assumptions);
   }
   if (json.is_asked()) {
-    json.write([&](std::ostream& out) { write_json(out, scenario, collective, rows); });
+    json.write(
+        [&](std::ostream& out) { write_json(out, scenario, collective, rows, is_complete); });
   }
-  return exit_done;
+  if (is_complete) return exit_done;
+  return say_stopped(fmt::format("{} of {} sizes", rows.size(), sizes.size()));
 }
 
 // What is run is the library's own, or a plan that is named.
@@ -393,7 +414,10 @@ CallsToMeasure calls_to_measure(const Options& options, Collective collective,
       prepare(options, scenario, collective, tested_counts(options, collective, ranks));
   CallsToMeasure calls;
   if (!options.cluster.empty()) {
-    calls.predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
+    for (auto& one : predict(prepared.calls, scenario.fidelity, options.shared.run_options())) {
+      if (!one) throw Stopped();
+      calls.predicted.push_back(std::move(*one));
+    }
   }
   for (const PreparedCall& call : prepared.calls) {
     calls.points.push_back(call.point);
@@ -442,9 +466,7 @@ int measure(Options options, files::OutputFile& json) {
   } catch (const BackendError&) {
     if (!rows.empty()) write_rows(Completeness::broken_off);
     if (StopRequest::signal() == 0) throw;
-    fmt::print(std::cerr, "paceline: stopped by a signal; done: {} of {} sizes\n", rows.size(),
-               calls.points.size());
-    return exit_signal + StopRequest::signal();
+    return say_stopped(fmt::format("{} of {} sizes", rows.size(), calls.points.size()));
   }
   write_rows(Completeness::whole);
   return wrong_elements(rows) == 0 ? exit_done : exit_check_failed;

@@ -1,10 +1,13 @@
 #include "scenarios/advise/strategies.h"
 
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
 namespace strategies_command {
@@ -16,20 +19,19 @@ struct Options {
 };
 
 int run(Options& options) {
-  std::vector<advise::StrategyComparison> all;
-  for (const std::string& path : options.scenarios) {
-    for (auto& one : advise::compare_strategies(path, options.shared.parsed_settings(),
-                                                options.shared.run_options())) {
-      all.push_back(std::move(one));
-    }
-  }
+  const StopRequest stop;
+  const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
+                                              options.shared.run_options());
   if (!options.json.is_standard_output()) {
     write_table(std::cout, all);
   }
   if (options.json.is_asked()) {
     options.json.write([&](std::ostream& out) { write_json(out, all); });
   }
-  return exit_done;
+  if (are_complete(all)) return exit_done;
+  std::size_t steps = 0;
+  for (const auto& one : all) steps += one.rows.size();
+  return say_stopped(fmt::format("{} steps", steps));
 }
 
 }  // namespace strategies_command

@@ -17,6 +17,7 @@
 #include "scenarios/report/report.h"
 #include "scenarios/run/left_out.h"
 #include "scenarios/run/loop.h"
+#include "scenarios/run/stop_request.h"
 #include "scenarios/run/validation.h"
 #include "scenarios/text_table.h"
 
@@ -164,7 +165,7 @@ nlohmann::ordered_json json_of(const ValidationSummary& summary) {
 }
 
 void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
-                const std::vector<ValidatedLog>& logs) {
+                const std::vector<ValidatedLog>& logs, bool is_complete) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ValidationRow& row : rows) {
     list.push_back({{"scenario", row.scenario},
@@ -191,6 +192,7 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
                     {"in_headline", row.in_headline}});
   }
   nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
+                               {"complete", is_complete},
                                {"rows", std::move(list)},
                                {"headline", json_of(summarise(rows, true))},
                                {"all", json_of(summarise(rows, false))}};
@@ -238,6 +240,14 @@ int check_mean(const char* what, double mean, const std::optional<double>& limit
   return exit_check_failed;
 }
 
+void write_fit(const NetworkFit& fit) {
+  fmt::print(std::cout, "\nfitted to {} measured calls, which it meets within {:.1f}%:\n",
+             fit.calls, 100 * fit.residual);
+  for (const auto& setting : fit.settings()) {
+    fmt::print(std::cout, "  --set {}={}\n", setting.path, setting.value);
+  }
+}
+
 // Measures at few ranks, fits, predicts more, and measures those.
 int run_loop(Options& options) {
   const auto settings = options.shared.parsed_settings();
@@ -246,16 +256,17 @@ int run_loop(Options& options) {
   const auto file = ScenarioFile::read(options.loop, settings);
   if (!options.json.is_standard_output()) {
     write_table(std::cout, file, result.outcomes);
-    fmt::print(std::cout, "\nfitted to {} measured calls, which it meets within {:.1f}%:\n",
-               result.fit.calls, 100 * result.fit.residual);
-    for (const auto& setting : result.fit.settings()) {
-      fmt::print(std::cout, "  --set {}={}\n", setting.path, setting.value);
-    }
+    if (result.fit) write_fit(*result.fit);
   }
   if (options.json.is_asked()) {
     options.json.write([&](std::ostream& out) {
       paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
     });
+  }
+  if (!result.is_complete) {
+    const auto measured = std::ranges::count_if(
+        result.outcomes, [](const PointOutcome& one) { return one.measurement.has_value(); });
+    return say_stopped(fmt::format("{} points measured", measured));
   }
   std::vector<double> errors;
   for (const PointOutcome& outcome : result.outcomes) {
@@ -265,24 +276,44 @@ int run_loop(Options& options) {
                     options.max_mean_error_percent);
 }
 
-// Of all scenarios, with some more settings. Points that fail are named, and raise the exit code.
-std::vector<ValidationRow> rows_of(const Options& options, const Settings& more, int& exit_code) {
+struct ValidatedScenarios {
+  std::vector<ValidationRow> rows;
+  int exit_code = exit_done;  // of points that failed
+  bool is_complete = true;    // no scenario is missing
+};
+
+// Points that fail are named, those that a stop leaves are not.
+void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes,
+              ValidatedScenarios& made) {
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.predicted) continue;
+    if (outcome.cause == FailureCause::stopped) {
+      made.is_complete = false;
+      continue;
+    }
+    fmt::print(std::cerr, "paceline: {}: {}\n", file.path(), outcome.failure);
+    made.exit_code = exit_environment;
+  }
+  const auto of_file = validation_rows(file, outcomes);
+  made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
+}
+
+// All scenarios, with some more settings; when it is to stop, those points that are done.
+ValidatedScenarios validated(const Options& options, const Settings& more) {
   Settings settings = options.shared.parsed_settings();
   settings.insert(settings.end(), more.begin(), more.end());
-  std::vector<ValidationRow> rows;
-  for (const std::string& path : options.inputs) {
-    if (!is_scenario(path)) continue;
-    const auto file = ScenarioFile::read(path, settings);
-    const auto outcomes = run_scenario(file, options.shared.run_options());
-    for (const PointOutcome& outcome : outcomes) {
-      if (outcome.predicted) continue;
-      fmt::print(std::cerr, "paceline: {}: {}\n", path, outcome.failure);
-      exit_code = exit_environment;
+  ValidatedScenarios made;
+  try {
+    for (const std::string& path : options.inputs) {
+      if (!is_scenario(path)) continue;
+      const auto file = ScenarioFile::read(path, settings);
+      add_rows(file, run_scenario(file, options.shared.run_options()), made);
     }
-    const auto of_file = validation_rows(file, outcomes);
-    rows.insert(rows.end(), of_file.begin(), of_file.end());
+  } catch (const Stopped&) {
+    made.is_complete = false;
   }
-  return rows;
+  if (!made.is_complete && made.rows.empty()) throw Stopped();
+  return made;
 }
 
 // Every combination of what may be chosen; one without any settings where nothing is.
@@ -337,7 +368,10 @@ int run_left_out(Options& options) {
   std::vector<RowsBySource> judged;
   std::vector<ValidationRow> first;
   for (const Settings& candidate : candidates) {
-    const auto rows = rows_of(options, candidate, exit_code);
+    ValidatedScenarios made = validated(options, candidate);
+    if (!made.is_complete) throw Stopped();  // nothing can be said without any of them
+    exit_code = std::max(exit_code, made.exit_code);
+    const std::vector<ValidationRow> rows = std::move(made.rows);
     if (judged.empty()) first = rows;
     expect_same_rows(rows, first, candidate);
     judged.push_back(by_source(rows));
@@ -360,6 +394,7 @@ int run_left_out(Options& options) {
 }
 
 int run(Options& options) {
+  const StopRequest stop;
   const double limit = options.max_mean_error_percent.value_or(0);
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
@@ -374,8 +409,8 @@ int run(Options& options) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
-  int exit_code = exit_done;
-  const std::vector<ValidationRow> rows = rows_of(options, {}, exit_code);
+  const ValidatedScenarios made = validated(options, {});
+  const auto& rows = made.rows;
   if (rows.empty() && logs.empty()) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
@@ -385,11 +420,12 @@ int run(Options& options) {
     if (!logs.empty()) write_logs(logs);
   }
   if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, rows, logs); });
+    options.json.write([&](std::ostream& out) { write_json(out, rows, logs, made.is_complete); });
   }
+  if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
-  return std::max({exit_code, check_mean("steps", steps, options.max_mean_error_percent),
+  return std::max({made.exit_code, check_mean("steps", steps, options.max_mean_error_percent),
                    check_mean("collectives", collectives, options.max_mean_error_percent)});
 }
 

@@ -43,6 +43,37 @@ TEST(Registry, PlansAreForWhatWasAsked) {
   }
 }
 
+// The transfers of a plan, as text.
+std::string transfers_text(const Plan& plan) {
+  std::string text = std::to_string(plan.channels.size());
+  for (const std::uint64_t sent : sent_in(plan)) text += " " + std::to_string(sent);
+  return text + ", " + std::to_string(round_count(plan)) + " rounds";
+}
+
+// An option that a row does not name changes no plan of it, and one that it names changes some.
+TEST(Registry, NamesTheOptionsThatAlgorithmsLookAt) {
+  for (const Algorithm& row : algorithms()) {
+    OptionsOf seen;
+    for (const auto& [per_node, nodes] : {std::pair(1U, 4U), {2U, 2U}, {4U, 1U}, {3U, 2U}}) {
+      PlanRequest request = request_of_nodes(per_node, nodes, 960);
+      const std::string plain = transfers_text(row.build(request));
+      request.options.chunk_size = Bytes(64);
+      seen.chunk_size = seen.chunk_size || transfers_text(row.build(request)) != plain;
+      request.options.chunk_size = Bytes(0);
+      const std::size_t channels = row.build(request).channels.size();
+      request.options.channels = 2;
+      std::mt19937_64 random(7);
+      for (int order = 0; order < 2; ++order) {
+        request.orders.push_back(shuffled_order(per_node * nodes, random));
+      }
+      seen.channels = seen.channels || row.build(request).channels.size() != channels;
+    }
+    EXPECT_EQ(seen.channels, row.options.channels) << to_text(row.collective) << ' ' << row.name;
+    EXPECT_EQ(seen.chunk_size, row.options.chunk_size)
+        << to_text(row.collective) << ' ' << row.name;
+  }
+}
+
 TEST(Registry, OneRankHasNothingToSend) {
   for (const Algorithm& row : algorithms()) {
     const Plan plan = row.build({RankCount(1), ElementCount(10), ElementSize(4), Rank(0), {}});

@@ -19,7 +19,7 @@ using test::small_scenario;
 TEST(CompareStrategies, HasEveryStrategyThatBuildsItsOwnStep) {
   const test::Folder folder;
   const std::string path = folder.write("scenario.yaml", small_scenario);
-  const auto comparisons = compare_strategies(path, {}, {});
+  const auto comparisons = compare_strategies({path}, {}, {});
   ASSERT_EQ(comparisons.size(), 1U);
   std::size_t expected = 0;
   for (const auto* strategy : training::strategies()) expected += strategy->replays_trace ? 0 : 1;
@@ -43,7 +43,7 @@ TEST(CompareStrategies, GoesThroughTheOtherAxes) {
   const std::string text =
       changed(small_scenario, "",
               "sweep: {gpus: [2, 4], training.strategy: [bulk_synchronous, wait_free]}\n");
-  const auto comparisons = compare_strategies(folder.write("scenario.yaml", text), {}, {});
+  const auto comparisons = compare_strategies({folder.write("scenario.yaml", text)}, {}, {});
   ASSERT_EQ(comparisons.size(), 2U);
   EXPECT_EQ(comparisons[0].axes.at(0).text, "2");
   EXPECT_EQ(comparisons[1].axes.at(0).text, "4");
@@ -60,7 +60,7 @@ TEST(CompareStrategies, KeepsTheFilesKeysForTheirStrategy) {
   const std::string path = folder.write(
       "scenario.yaml", changed(small_scenario, "{strategy: bulk_synchronous,",
                                "{strategy: ddp, bucket_cap: 1kB, torch_version: 2.6,"));
-  const auto rows = compare_strategies(path, {}, {}).at(0).rows;
+  const auto rows = compare_strategies({path}, {}, {}).at(0).rows;
   const auto calls_of = [&](std::string_view name) {
     for (const auto& [strategy, attempt] : rows) {
       if (strategy == name) return attempt.outcome->calls_predicted.size();

@@ -190,6 +190,7 @@ TEST_F(Hostile, Paths) {
                               "gpus=[-1]",
                               "gpus=3",
                               "collective.inner=ring",
+                              "collective.chunk_size=1MiB",
                               "collective.servers=2",
                               "collective.server_placement=separate",
                               "collective.protocol=ll",
@@ -203,6 +204,13 @@ TEST_F(Hostile, Paths) {
   }
   refused({"check", "scenario.yaml", "--set", "cluster.nodes=2", "--set", "cluster.nodes=3"});
   refused({"check", "scenario.yaml", "--seed", "2", "--set", "simulation.seed=3"});
+  for (const char* gpus : {"gpus=4", "sweep.gpus=[2, 4]", "gpus=[2, 4]"}) {
+    for (const char* nodes : {"cluster.nodes=1", "sweep.cluster.nodes=[1, 2]"}) {
+      refused({"check", "scenario.yaml", "--set", gpus, "--set", nodes});
+    }
+  }
+  refused({"check", "scenario.yaml", "--set", "collective.algorithm=halving_doubling", "--set",
+           "collective.channels=2"});
 }
 
 // Values that a key of a type does not take.

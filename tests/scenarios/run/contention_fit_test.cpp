@@ -227,7 +227,9 @@ TEST_F(Measured, MayBeOneOfASweepOverContention) {
                         "measured: {source: a prediction, points: [" + of_two + "]}\n");
   std::vector<std::size_t> done;
   RunOptions options;
-  options.progress = [&](std::size_t now, std::size_t) { done.push_back(now); };
+  options.progress = [&](const Progress& now) {
+    if (now.doing.empty() && !now.is_over) done.push_back(now.done);
+  };
   const auto found = run_scenario(ScenarioFile::read(path, {}), options);
   const auto step = [&](std::size_t i) { return found[i].predicted->totals.step.value(); };
   EXPECT_LT(step(1), 0.99 * step(3));

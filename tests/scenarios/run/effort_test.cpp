@@ -34,6 +34,22 @@ TEST(SimulationLimit, IsTenTimesTheEstimateAndAMinute) {
                    10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
 }
 
+// 400 ranks that send to all others at a time, twice: 2 x 400 x 399 transfers, and pairs of those
+// at once, 10 ns each. 800 ranks have 16 times the pairs: more than half an hour.
+TEST(SimulationLimit, CountsFlowsThatShareLinksByPairs) {
+  const auto direct = [](const char* nodes) {
+    return point({{"cluster.nodes", nodes},
+                  {"simulation.fidelity", "flow"},
+                  {"collective.algorithm", "direct"},
+                  {"workload.layers.0.parameters", "[1000000]"}});
+  };
+  const double flows = 400 * 399;
+  EXPECT_NEAR(cost::flow_time(direct("200"), cost::work_about(direct("200"))).value(),
+              2 * flows * 5e-6 + 2 * flows * flows * 10e-9 + 400 * 600e-6, 1e-9);
+  EXPECT_NO_THROW((void)simulation_limit(direct("200"), false, somewhere));
+  EXPECT_THROW((void)simulation_limit(direct("400"), false, somewhere), InputError);
+}
+
 // Forced runs may take any time, which is not known before.
 TEST(SimulationLimit, IsNoneWhenForced) {
   const auto wide = point({{"cluster.nodes", "4000"}, {"simulation.fidelity", "flow"}});

@@ -304,12 +304,23 @@ TEST(Progress, CountsEveryPointOnce) {
   std::vector<std::size_t> seen;
   RunOptions options;
   options.jobs = 2;
-  options.progress = [&](std::size_t done, std::size_t all) {
-    EXPECT_EQ(all, 3U);
-    seen.push_back(done);
+  std::set<std::string> under_way;
+  bool is_over = false;
+  options.progress = [&](const Progress& now) {
+    EXPECT_FALSE(is_over);
+    is_over = now.is_over;
+    if (is_over) return;
+    EXPECT_EQ(now.all, 3U);
+    if (now.doing.empty()) {
+      seen.push_back(now.done);
+    } else {
+      under_way.insert(now.doing);
+    }
   };
   (void)run_scenario(file, options);
   EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3}));
+  EXPECT_FALSE(under_way.empty());
+  EXPECT_TRUE(is_over);
 }
 
 constexpr std::string_view engine_scenario =

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+// How many characters a line of text to this stream may have; 0, as at first: any number. What is
+// no text for people (JSON, CSV) does not look at it.
+void set_line_width(std::ostream& out, std::size_t characters);
+[[nodiscard]] std::size_t line_width(std::ostream& out);
+
+// A line, and a line break; broken between words where it is longer than `width` bytes, what goes on
+// behind `indent` blanks. A word that is longer stays whole.
+[[nodiscard]] std::string wrapped_line(std::string_view line, std::size_t width,
+                                       std::size_t indent);
+
+// Writes a line as the stream's lines may be; what goes on is indented by four.
+void write_line(std::ostream& out, std::string_view line);
+
+}  // namespace paceline

@@ -1,0 +1,98 @@
+#include "scenarios/cli/progress_line.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline::cli {
+namespace {
+
+TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestTakes) {
+  EXPECT_EQ(progress_text({2, 5}, Seconds(3), 80), "2/5 points");
+  EXPECT_EQ(progress_text({.done = 7, .of = "variants"}, Seconds(3), 80), "7 variants");
+  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs"}, Seconds(34.2), 80),
+            "2/5 points; 8192 GPUs: 34s");
+  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs", Seconds(60)}, Seconds(34.2), 80),
+            "2/5 points; 8192 GPUs: 34s of about 60s");
+  EXPECT_EQ(progress_text({2, 5, "points", "a\x1b[2J"}, Seconds(1), 80),
+            "2/5 points; a\\u001b[2J: 1s");
+  EXPECT_EQ(progress_text({2, 5}, Seconds(0), 6), "2/5 po");
+}
+
+// What a program writes on a terminal that has its standard error.
+std::string on_terminal(const std::vector<std::string>& arguments, const std::string& folder) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  EXPECT_EQ(::grantpt(terminal), 0);
+  EXPECT_EQ(::unlockpt(terminal), 0);
+  const int other = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int null = ::open("/dev/null", O_RDWR);
+    if (::chdir(folder.c_str()) != 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0 ||
+        ::dup2(other, 2) < 0) {
+      std::_Exit(126);
+    }
+    std::vector<char*> argv;
+    for (const auto& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    std::_Exit(127);
+  }
+  ::close(other);
+  std::string text;
+  char piece[4096];
+  // It ends with an error, EIO, once nobody has the other end.
+  for (ssize_t n = 0; (n = ::read(terminal, piece, sizeof piece)) > 0;) {
+    text.append(piece, static_cast<std::size_t>(n));
+  }
+  ::close(terminal);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << text;
+  return text;
+}
+
+TEST(ProgressLine, IsOnTerminalsAndGoneAtTheEnd) {
+  const test::Folder folder;
+  folder.write("scenario.yaml",
+               test::changed(test::small_scenario, "fidelity: closed", "fidelity: folded"));
+  const std::vector<std::string> command{PACELINE_BINARY, "run", "scenario.yaml", "--set",
+                                         "sweep.gpus=[2, 4]"};
+  const std::string text = on_terminal(command, folder.path());
+  EXPECT_NE(text.find("\r\033[K0/2 points; 2 GPUs: 0s"), std::string::npos) << text;
+  EXPECT_NE(text.find("\r\033[K2/2 points"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
+  auto quiet = command;
+  quiet.emplace_back("--quiet");
+  EXPECT_EQ(on_terminal(quiet, folder.path()), "");
+  EXPECT_EQ(test::run_program(command, folder.path()).err, "");
+}
+
+TEST(Columns, SayHowWideTablesAre) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", test::small_scenario);
+  const auto widest = [&](const std::string& columns) {
+    const auto ended = test::run_program(
+        {"/usr/bin/env", "COLUMNS=" + columns, PACELINE_BINARY, "run", "scenario.yaml"},
+        folder.path());
+    const std::string table = ended.out.substr(0, ended.out.find("\n\nassumed"));
+    std::size_t most = 0;
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
+    return most;
+  };
+  EXPECT_GT(widest("0"), 40U);  // as wide as it is
+  EXPECT_EQ(widest("wide"), widest("0"));
+  EXPECT_LE(widest("40"), 40U);
+  EXPECT_LE(widest("1"), 20U);
+}
+
+}  // namespace
+}  // namespace paceline::cli
