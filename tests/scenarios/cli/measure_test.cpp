@@ -100,7 +100,7 @@ TEST(Measure, RefusesPlansThatSwitchesSum) {
   folder.write("scenario.yaml", two_ranks);
   const auto refused = [&](std::vector<std::string> settings) {
     std::vector<std::string> all{"measure", "scenario.yaml"};
-    settings.insert(settings.end(), {"cluster.nodes=1", "gpus=[4]", "cluster.gpus_per_node=4",
+    settings.insert(settings.end(), {"gpus=[4]", "cluster.gpus_per_node=4",
                                      "cluster.intra_node={kind: nvswitch, bandwidth: 100GBps}"});
     for (const std::string& setting : settings) all.insert(all.end(), {"--set", setting});
     const Ended ended = paceline(all, folder.path());
