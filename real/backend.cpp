@@ -1,9 +1,9 @@
 #include "real/backend.h"
 
-#include <stdexcept>
 #include <string>
 
 #include "models/contract.h"
+#include "real/errors.h"
 
 namespace paceline::real {
 namespace {
@@ -20,8 +20,8 @@ DataType gradient_type(ElementSize size) {
     case 4: return DataType::float32;
     case 8: return DataType::float64;
     default:
-      throw std::invalid_argument("no type of " + std::to_string(size.value()) +
-                                  " bytes is sent by the backends");
+      throw UsageError("no type of " + std::to_string(size.value()) +
+                       " bytes is sent by the backends");
   }
 }
 

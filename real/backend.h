@@ -22,7 +22,7 @@ namespace paceline::real {
 using collectives::ElementRange;
 
 // The type of gradients whose elements have that many bytes: float16 for 2, float32 for 4, float64
-// for 8. Throws std::invalid_argument for any other.
+// for 8. Throws UsageError for any other.
 [[nodiscard]] DataType gradient_type(ElementSize size);
 
 // Elements in memory that a rank's communicator can send from and receive into: the host's, or a

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -35,14 +34,6 @@ namespace {
 
 // This many calls can be distinguished.
 constexpr Stream calls_max = streams_max / streams_a_call;
-
-DataType type_of(const CollectiveCall& call) {
-  try {
-    return gradient_type(call.element_size);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
-}
 
 // A call of a known time is not carried out: its ranks meet, in an all-reduce of one element, and
 // wait as long as it takes.
@@ -149,7 +140,8 @@ std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& ca
       !is_server_ || made->plan->endpoints().value() > communicator_.rank().value();
   if (!has_this) return nullptr;
   if (const auto* known = call.known()) made->known_time = known->time;
-  made->buffer = communicator_.allocate(type_of(run), buffer_size(made->pattern));
+  made->buffer =
+      communicator_.allocate(gradient_type(run.element_size), buffer_size(made->pattern));
   made->stream = stream_of(number);
   made->range = {number, call.size(),
                  is_native_ && !made->known_time ? "native" : algorithm_of(call)};

@@ -38,7 +38,9 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
     // What the switches can is not said by a cluster.
     if (row.reduces != collectives::Reduces::endpoints) continue;
     call.how = training::SimulatedCall{std::string(row.name), options};
-    if (const auto time = predict(alone(point, call))) ranking.add({row.name, *time});
+    const ResolvedPoint one = alone(point, call);
+    if (find_fault(one)) continue;  // not with this root, or these servers
+    if (const auto time = predict(one)) ranking.add({row.name, *time});
   }
   return ranking;
 }

@@ -1,7 +1,6 @@
 #include "models/run/resolved_point.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "models/contract.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
+#include "models/units/possible.h"
 
 namespace paceline {
 
@@ -22,9 +22,7 @@ std::string jobs_fault(const ResolvedPoint& point) {
   for (const Job& job : point.jobs) {
     if (job.nodes.empty()) return "a job has no nodes";
     if (job.nodes.size() != point.jobs[0].nodes.size()) return "jobs differ in their nodes' number";
-    if (!std::isfinite(job.start.value()) || job.start < Seconds(0)) {
-      return "a job has no possible start";
-    }
+    if (!is_possible(job.start)) return "a job has no possible start";
     for (const std::uint32_t node : job.nodes) {
       if (node >= taken.size()) return "a job is on node " + std::to_string(node) + " of too few";
       if (taken[node]) return "node " + std::to_string(node) + " is dealt out twice";
@@ -41,7 +39,7 @@ std::string slowdown_fault(const ResolvedPoint& point) {
   }
   const bool possible =
       std::all_of(point.slowdown.begin(), point.slowdown.end(),
-                  [](double factor) { return std::isfinite(factor) && factor > 0; });
+                  [](double factor) { return is_possible_factor(factor) && factor > 0; });
   return possible ? "" : "a rank has no possible slowdown";
 }
 
@@ -91,7 +89,7 @@ std::string calls_fault(const ResolvedPoint& point) {
     const auto* simulated = call->simulated();
     if (simulated == nullptr || !simulated->options.separate_servers) continue;
     if (call->group != training::Group::all) return "a call of a part of the ranks has servers";
-    if (!collectives::find_algorithm(call->collective, simulated->algorithm)) continue;
+    if (training::find_fault(*call)) continue;  // what is said of the program
     if (!planner) planner.emplace(cluster);
     if (planner->plan_of(*call).servers > cluster.servers) return "a call has too few servers";
   }
@@ -99,8 +97,10 @@ std::string calls_fault(const ResolvedPoint& point) {
 }
 
 std::string measure_fault(const ResolvedPoint& point) {
-  const auto& repeated = point.measure ? point.measure->calls : std::nullopt;
-  return repeated && repeated->iterations == 0 ? "a call is to be repeated no times" : "";
+  if (!point.measure) return {};
+  const auto& repeated = point.measure->calls;
+  if (!repeated) return point.measure->steps == 0 ? "no step is to be measured" : "";
+  return repeated->iterations == 0 ? "a call is to be repeated no times" : "";
 }
 
 }  // namespace

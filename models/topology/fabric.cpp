@@ -1,10 +1,10 @@
 #include "models/topology/fabric.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "models/contract.h"
+#include "models/units/possible.h"
 
 namespace paceline::topology {
 
@@ -18,9 +18,7 @@ constexpr std::uint64_t endpoints_max = std::uint64_t{1} << 22;
 bool is_possible(BytesPerSecond bandwidth) {
   return bandwidth >= BytesPerSecond(1) && bandwidth <= BytesPerSecond(1e18);
 }
-bool is_possible(Seconds latency) {
-  return std::isfinite(latency.value()) && latency >= Seconds(0);
-}
+using paceline::is_possible;  // a latency
 
 std::string fault_of(const PcieTree& tree, const Cluster& cluster) {
   if (cluster.intra_node.kind != IntraNodeKind::pcie) return "has PCIe switches without PCIe";

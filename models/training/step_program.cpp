@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <utility>
 
 #include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
 #include "models/contract.h"
+#include "models/units/possible.h"
 
 namespace paceline::training {
 
@@ -73,10 +73,8 @@ bool is_unknown(const std::string& name, std::span<const std::string_view> known
 std::string fault_of(const SimulatedCall& call, collectives::Collective collective) {
   const topology::Wire& wire = call.wire;
   const bool is_wire =
-      std::isfinite(wire.bytes) && wire.bytes > 0 &&
-      std::ranges::all_of(
-          std::array{wire.start, wire.local_hop, wire.remote_hop},
-          [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
+      is_possible_factor(wire.bytes) && wire.bytes > 0 &&
+      std::ranges::all_of(std::array{wire.start, wire.local_hop, wire.remote_hop}, is_possible);
   if (!is_wire) return "has an impossible protocol";
   if (!collectives::find_algorithm(collective, call.algorithm)) {
     return "names the unknown algorithm \"" + call.algorithm + "\" for " +
@@ -91,6 +89,21 @@ std::string fault_of(const SimulatedCall& call, collectives::Collective collecti
   return {};
 }
 
+std::string fault_of(const CollectiveCall& call) {
+  if (call.element_size == ElementSize(0)) return "has elements of no size";
+  if (!is_possible(call.held)) return "is held for no possible time";
+  if (call.count.value() > bytes_max / call.element_size.value()) {
+    return "is of more bytes than can be counted";
+  }
+  if (const KnownCall* known = call.known()) {
+    return is_possible(known->time) ? "" : "has no possible time";
+  }
+  if (call.is_untold) return "is a call of which too little is known to simulate it";
+  const SimulatedCall* simulated = call.simulated();
+  if (simulated == nullptr) return "is a call without an algorithm";
+  return fault_of(*simulated, call.collective);
+}
+
 std::string fault_of(const StepProgram& program, OperationId id) {
   const Operation& operation = program.operations[id];
   if (operation.lane >= program.lanes.size()) return "is on a lane that does not exist";
@@ -99,28 +112,12 @@ std::string fault_of(const StepProgram& program, OperationId id) {
     if (before >= id) return "waits for an operation that is not before it";
   }
   if (const auto* time = std::get_if<Seconds>(&operation.work)) {
-    if (!std::isfinite(time->value()) || *time < Seconds(0)) return "has no possible time";
-    const bool possible = std::ranges::all_of(
-        operation.rank_parts, [](double part) { return std::isfinite(part) && part >= 0; });
+    if (!is_possible(*time)) return "has no possible time";
+    const bool possible = std::ranges::all_of(operation.rank_parts, is_possible_factor);
     return possible ? "" : "has no possible part of a rank";
   }
   if (!operation.rank_parts.empty()) return "is a call that ranks have parts of";
-  const auto& call = std::get<CollectiveCall>(operation.work);
-  if (call.element_size == ElementSize(0)) return "has elements of no size";
-  if (!std::isfinite(call.held.value()) || call.held < Seconds(0)) {
-    return "is held for no possible time";
-  }
-  if (call.count.value() > bytes_max / call.element_size.value()) {
-    return "is of more bytes than can be counted";
-  }
-  if (const KnownCall* known = call.known()) {
-    const bool possible = std::isfinite(known->time.value()) && known->time >= Seconds(0);
-    return possible ? "" : "has no possible time";
-  }
-  if (call.is_untold) return "is a call of which too little is known to simulate it";
-  const SimulatedCall* simulated = call.simulated();
-  if (simulated == nullptr) return "is a call without an algorithm";
-  return fault_of(*simulated, call.collective);
+  return fault_of(std::get<CollectiveCall>(operation.work));
 }
 
 }  // namespace
@@ -145,12 +142,15 @@ std::string fault_of(const EngineLane& engine, const StepProgram& program) {
   for (const EngineTensor& tensor : engine.tensors) {
     times.insert(times.end(), {tensor.copy_in, tensor.copy_out, tensor.divide});
   }
-  const bool possible = std::ranges::all_of(
-      times, [](Seconds time) { return std::isfinite(time.value()) && time >= Seconds(0); });
-  return possible ? "" : "has no possible time";
+  return std::ranges::all_of(times, is_possible) ? "" : "has no possible time";
 }
 
 }  // namespace
+
+std::optional<std::string> find_fault(const CollectiveCall& call) {
+  const std::string fault = fault_of(call);
+  return fault.empty() ? std::nullopt : std::optional(fault);
+}
 
 std::optional<std::string> find_fault(const StepProgram& program) {
   if (program.engine) {

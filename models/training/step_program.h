@@ -181,8 +181,11 @@ struct StepProgram {
 // A program of one call and nothing else.
 [[nodiscard]] StepProgram one_call_program(CollectiveCall call);
 
+// nullopt when the call, by itself, keeps the rules of a program's calls.
+[[nodiscard]] std::optional<std::string> find_fault(const CollectiveCall& call);
+
 // nullopt when the program keeps its rules, else one sentence about the first operation that does
-// not: lanes exist, `after` points back, times and parts are finite and not negative, calls are
+// not: lanes exist, `after` points back, times and parts are possible (units/possible.h), calls are
 // planned, algorithms known.
 [[nodiscard]] std::optional<std::string> find_fault(const StepProgram& program);
 

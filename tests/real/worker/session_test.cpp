@@ -57,16 +57,20 @@ TEST(Session, SlowRanksComputeLonger) {
 TEST(Session, RefusesWhatTheBackendCannotDoAndGoesOn) {
   ResolvedPoint native = step_of(2, 1);
   native.measure->mode = CollectiveMode::native;
-  const auto replies = replies_to(
-      {traces::to_line(native), traces::to_line(step_of(3, 1)), traces::to_line(step_of(2, 1))}, 2);
-  ASSERT_EQ(replies.size(), 8U);
+  ResolvedPoint none = step_of(2, 1);
+  none.measure->steps = 0;
+  const auto replies = replies_to({traces::to_line(native), traces::to_line(step_of(3, 1)),
+                                   traces::to_line(none), traces::to_line(step_of(2, 1))},
+                                  2);
+  ASSERT_EQ(replies.size(), 9U);
   const auto failure = [&](std::size_t i) {
     return std::get<traces::Failure>(traces::reply_from_line(replies[i], {})).what;
   };
   EXPECT_EQ(failure(0), "the backend has no all_reduce of its own; set real.mode: plan");
   EXPECT_EQ(failure(1), "the point has 3 ranks, the run 2");
+  EXPECT_EQ(failure(2), "no step is to be measured");
   EXPECT_TRUE(
-      std::holds_alternative<Result>(traces::reply_from_line(replies[7], step_of(2, 1).program)));
+      std::holds_alternative<Result>(traces::reply_from_line(replies[8], step_of(2, 1).program)));
 }
 
 }  // namespace
