@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "models/contract.h"
@@ -27,14 +30,18 @@ std::string packed(const std::vector<std::string>& texts) {
   return all;
 }
 
-std::vector<std::string> unpacked(const std::string& all) {
+// nullopt where it is no such text.
+std::optional<std::vector<std::string>> unpacked(std::string_view all) {
   std::vector<std::string> texts;
-  std::size_t place = 0;
-  while (place < all.size()) {
-    std::size_t digits = 0;
-    const std::size_t length = std::stoull(all.substr(place, 24), &digits);
-    texts.push_back(all.substr(place + digits + 1, length));
-    place += digits + 1 + length;
+  while (!all.empty()) {
+    std::size_t length = 0;
+    const char* const end = all.data() + all.size();
+    const auto parsed = std::from_chars(all.data(), end, length);
+    if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ' ') return std::nullopt;
+    all.remove_prefix(static_cast<std::size_t>(parsed.ptr - all.data()) + 1);
+    if (length > all.size()) return std::nullopt;
+    texts.emplace_back(all.substr(0, length));
+    all.remove_prefix(length);
   }
   return texts;
 }
@@ -49,7 +56,7 @@ std::unique_ptr<Control> Control::join(const RankIdentity& identity, const Rende
   std::string address = joined.address;
   std::vector<std::string> hosts = joined.hosts;
   auto loop = std::make_unique<ControlLoop>(std::move(joined), identity.rank, limits.silence);
-  loop->wait_for_clock();
+  loop->wait_for_clock(limits.connect);
   return std::unique_ptr<Control>(
       new Control(identity, std::move(address), std::move(hosts), std::move(loop)));
 }
@@ -88,9 +95,15 @@ std::vector<std::string> Control::gather(std::string text) {
 
 std::vector<std::string> Control::all_gather(std::string text) {
   auto texts = gather(std::move(text));
-  if (rank_ != Rank(0)) return unpacked(broadcast({}));
-  (void)broadcast(packed(texts));
-  return texts;
+  if (rank_ == Rank(0)) {
+    (void)broadcast(packed(texts));
+    return texts;
+  }
+  auto heard = unpacked(broadcast({}));
+  if (!heard || heard->size() != size_.value()) {
+    loop_->end_with("rank 0 passed on no texts of all ranks");
+  }
+  return std::move(*heard);
 }
 
 void Control::barrier() {
@@ -108,7 +121,9 @@ Seconds Control::clock_error() const { return loop_->clock_error(); }
 Seconds Control::agree_start(Seconds in) {
   // In hexadecimal a double travels as it is.
   const std::string text = broadcast(fmt::format("{:a}", (now() + in).value()));
-  return Seconds(std::strtod(text.c_str(), nullptr));
+  const Seconds start(std::strtod(text.c_str(), nullptr));
+  if (!std::isfinite(start.value())) loop_->end_with("rank 0 named no time to start at");
+  return start;
 }
 
 void Control::on_failure(FailureHandler handler) {

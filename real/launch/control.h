@@ -28,9 +28,9 @@ class Control {
  public:
   using FailureHandler = std::function<void(const std::string& line)>;
 
-  // Returns when all ranks have come. Otherwise, within the limit and a second, throws
-  // BackendError; with the same line at all ranks that found rank 0. Takes over the rendezvous'
-  // listener.
+  // Returns when all ranks have come. Otherwise, within twice the limit and a second, throws
+  // BackendError, or UsageError where ranks were told different things or have no secret in common;
+  // with the same line at all ranks that found rank 0. Takes over the rendezvous' listener.
   [[nodiscard]] static std::unique_ptr<Control> join(const RankIdentity& identity,
                                                      const Rendezvous& rendezvous,
                                                      const ControlLimits& limits);

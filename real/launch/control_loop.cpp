@@ -77,10 +77,13 @@ void ControlLoop::throw_if_failed(std::unique_lock<std::mutex>& lock) {
   throw BackendError("", std::nullopt, "", line);
 }
 
-void ControlLoop::wait_for_clock() {
+void ControlLoop::wait_for_clock(Seconds limit) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return clock_known_ || visible_; });
-  if (!clock_known_) throw_if_failed(lock);
+  changed_.wait_for(lock, duration_of(limit), [&] { return clock_known_ || visible_; });
+  if (clock_known_) return;
+  throw_if_failed(lock);
+  lock.unlock();
+  end_with(fmt::format("{} has not told its clock within {:.3g} s", peers_[0].who, limit.value()));
 }
 
 void ControlLoop::send_all(FrameKind kind, std::uint32_t turn,
@@ -94,16 +97,26 @@ void ControlLoop::send_all(FrameKind kind, std::uint32_t turn,
 
 std::string ControlLoop::receive(std::size_t peer, FrameKind kind, std::uint32_t turn) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !inbox_[peer].empty() || visible_; });
-  if (inbox_[peer].empty()) throw_if_failed(lock);
+  changed_.wait(lock, [&] { return !inbox_[peer].empty() || visible_ || pulses_[peer].leaves; });
+  if (inbox_[peer].empty()) {
+    throw_if_failed(lock);
+    lock.unlock();
+    end_with(
+        fmt::format("{} leaves, rank {} is at call {} of the control plane, {}: they do not "
+                    "run the same program",
+                    peers_[peer].who, self_.value(), turn, name_of(kind)));
+  }
   Frame frame = std::move(inbox_[peer].front());
   inbox_[peer].pop_front();
   lock.unlock();
   if (frame.kind == kind && frame.turn == turn) return std::move(frame.body);
-  const std::string line = fmt::format(
+  end_with(fmt::format(
       "{} is at call {} of the control plane, {}, rank {} at call {}, {}: they do not "
       "run the same program",
-      peers_[peer].who, frame.turn, name_of(frame.kind), self_.value(), turn, name_of(kind));
+      peers_[peer].who, frame.turn, name_of(frame.kind), self_.value(), turn, name_of(kind)));
+}
+
+void ControlLoop::end_with(const std::string& line) {
   report(line);
   throw BackendError("", std::nullopt, "", line);
 }
@@ -167,6 +180,7 @@ bool ControlLoop::take_orders() {
     }
     // Once rank 0 lets go, ranks close when they like.
     if (order.kind == FrameKind::left) {
+      const std::lock_guard lock(mutex_);
       for (Pulse& pulse : pulses_) pulse.leaves = true;
     }
   }
@@ -212,7 +226,12 @@ void ControlLoop::read_all() {
 
 void ControlLoop::take(std::size_t peer, Frame frame) {
   switch (frame.kind) {
-    case FrameKind::ping: return peers_[peer].link.send(FrameKind::pong, nanoseconds_now());
+    case FrameKind::ping: {
+      // Who asks more often than ranks do may not read the answers: they would pile up.
+      if (pulses_[peer].pings == pings) return;
+      ++pulses_[peer].pings;
+      return peers_[peer].link.send(FrameKind::pong, nanoseconds_now());
+    }
     case FrameKind::pong: return take_pong(frame);
     case FrameKind::failure: {
       if (!is_center()) return fail(frame.body, peer);
@@ -220,12 +239,14 @@ void ControlLoop::take(std::size_t peer, Frame frame) {
     }
     case FrameKind::leave: {
       const std::lock_guard lock(mutex_);
+      if (!is_center() || pulses_[peer].leaves) return;
       pulses_[peer].leaves = true;
       ++leaving_;
       break;
     }
     case FrameKind::left: {
       const std::lock_guard lock(mutex_);
+      if (is_center()) return;
       pulses_[peer].leaves = left_ = true;
       peers_[peer].link.close_output();
       break;
@@ -247,7 +268,8 @@ void ControlLoop::take_pong(const Frame& pong) {
   const Seconds trip(std::chrono::duration<double>(now - pinged_).count());
   const auto here = std::chrono::duration_cast<std::chrono::nanoseconds>(
       (pinged_ + (now - pinged_) / 2).time_since_epoch());
-  const std::int64_t there = std::strtoll(pong.body.c_str(), nullptr, 10);
+  // A steady clock is not below 0.
+  const auto there = std::max<std::int64_t>(std::strtoll(pong.body.c_str(), nullptr, 10), 0);
   const std::lock_guard lock(mutex_);
   if (pings_left_ == pings - 1 || trip / 2 < clock_error_) {
     clock_error_ = trip / 2;

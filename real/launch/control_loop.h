@@ -23,7 +23,8 @@ class ControlLoop {
   ControlLoop& operator=(const ControlLoop&) = delete;
   ~ControlLoop();
 
-  void wait_for_clock();
+  // Throws BackendError when rank 0 does not tell its clock within the limit.
+  void wait_for_clock(Seconds limit);
   [[nodiscard]] Seconds clock_offset() const { return clock_offset_; }
   [[nodiscard]] Seconds clock_error() const { return clock_error_; }
 
@@ -33,6 +34,8 @@ class ControlLoop {
 
   void on_failure(std::function<void(const std::string&)> handler);
   void report(const std::string& line);
+  // Reports what another rank has said wrongly, and throws it as a BackendError.
+  [[noreturn]] void end_with(const std::string& line);
   void leave();
 
  private:
@@ -44,7 +47,8 @@ class ControlLoop {
   // What the thread knows of a peer.
   struct Pulse {
     Clock::time_point heard, said;
-    bool leaves = false;  // its connection may close
+    int pings = 0;        // that were answered
+    bool leaves = false;  // its connection may close; written under the lock, for receive()
     bool gone = false;
   };
 

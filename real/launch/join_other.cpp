@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -100,6 +102,8 @@ class Joining {
       }
       trouble_ = "something answers there, but not as rank 0 of Paceline does";
       Link link(std::move(connected.socket));
+      link.allow_bodies_of(welcome_size_max);  // which may come right behind what is heard first
+      waiting_.clear();
       Greeting greeting = own_greeting(identity_, target_.nonce);
       if (!rendezvous_.secret.empty()) greeting.challenge = random_nonce();
       link.send(FrameKind::hello, to_text(greeting));
@@ -147,21 +151,25 @@ class Joining {
     return false;
   }
 
-  // Writes what is left and takes one frame, waiting a little for it. Those behind it stay.
-  static std::optional<Frame> next_frame(Link& link, Clock::time_point end) {
+  // Writes what is left and takes one frame, waiting a little for it. No more is read before those
+  // behind it are taken: who sends many of them is not heard faster than that.
+  std::optional<Frame> next_frame(Link& link, Clock::time_point end) {
     link.write();
-    auto frames = link.read();
-    if (frames.empty()) {
+    if (waiting_.empty()) read(link);
+    if (waiting_.empty()) {
       const short events = link.has_output() ? POLLIN | POLLOUT : POLLIN;
       pollfd polled{link.file(), events, 0};
       ::poll(&polled, 1, std::min(50, milliseconds_until(end)));
-      frames = link.read();
+      read(link);
     }
-    if (frames.empty()) return std::nullopt;
-    Frame first = std::move(frames.front());
-    frames.erase(frames.begin());
-    link.put_back(std::move(frames));
+    if (waiting_.empty()) return std::nullopt;
+    Frame first = std::move(waiting_.front());
+    waiting_.pop_front();
     return first;
+  }
+
+  void read(Link& link) {
+    for (Frame& frame : link.read()) waiting_.push_back(std::move(frame));
   }
 
   // Rank 0 proves that it has the secret before this rank does.
@@ -187,7 +195,6 @@ class Joining {
     // Rank 0 began to wait before it heard of this one. What it says may take a moment.
     constexpr Seconds moment(1.0);
     const auto end = Clock::now() + duration_of(connect_ + moment);
-    link.allow_bodies_of(welcome_size_max);
     while (Clock::now() < end) {
       if (const auto frame = next_frame(link, end)) {
         if (frame->kind == FrameKind::refusal) be_refused(*frame);
@@ -202,7 +209,7 @@ class Joining {
   }
 
   // Welcome: the greeting of rank 0, then the host of every rank.
-  Joined joined(Link link, const std::string& welcome) const {
+  Joined joined(Link link, const std::string& welcome) {
     const auto lines = split_lines(welcome);
     constexpr std::size_t of_greeting = greeting_lines;
     if (lines.size() != of_greeting + identity_.world_size.value()) {
@@ -216,6 +223,8 @@ class Joining {
     all.hosts.assign(lines.begin() + of_greeting, lines.end());
     all.address = local_address(link.socket()).host();
     all.same_machine = center->machine == own_greeting(identity_, {}).machine;
+    link.put_back(
+        {std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end())});
     all.peers.push_back({Rank(0), center->who(), std::move(link)});
     return all;
   }
@@ -240,6 +249,7 @@ class Joining {
   std::string trouble_;
   std::optional<Target> resolved_;
   std::vector<Address> addresses_;
+  std::deque<Frame> waiting_;  // that were read and not yet taken
 };
 
 }  // namespace

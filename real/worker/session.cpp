@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "models/contract.h"
 #include "models/run/resolved_point.h"
 #include "models/stats/errors.h"
 #include "real/call_runner.h"
@@ -42,8 +42,11 @@ std::string text_of(Seconds time) {
 
 Seconds seconds_from(const std::string& text) {
   double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;
-  PACELINE_EXPECTS(end == text.data() + text.size());
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) {
+    throw std::runtime_error("another rank says \"" + text + "\" where it should say a time");
+  }
   return Seconds(value);
 }
 
@@ -56,20 +59,25 @@ class Follower {
   std::string do_it(Verb verb, const std::string& text) {
     switch (verb) {
       case Verb::point: return get_ready(text);
-      case Verb::fill: runner_->fill(std::stoull(text)); return "";
+      case Verb::fill: runner().fill(std::stoull(text)); return "";
       case Verb::step: return step(seconds_from(text));
-      case Verb::check: return runner_->find_fault().value_or("");
+      case Verb::check: return runner().find_fault().value_or("");
       case Verb::intervals: return traces::to_text(steps_.at(std::stoull(text)));
       case Verb::out_of_place: return repeat(CallRunner::Way::out_of_place);
       case Verb::in_place: return repeat(CallRunner::Way::in_place);
       case Verb::leave: return "";
     }
-    PACELINE_UNREACHABLE("a verb outside the enumeration");
+    throw std::runtime_error("rank 0 asks for something that this rank does not know");
   }
 
   [[nodiscard]] bool computes_for_real() const { return communicator_->in_order(); }
 
  private:
+  [[nodiscard]] StepRunner& runner() const {
+    if (!runner_) throw std::runtime_error("rank 0 asks for a step before its point");
+    return *runner_;
+  }
+
   std::string get_ready(const std::string& line) {
     if (!communicator_) connect();
     runner_.reset();
@@ -113,7 +121,7 @@ class Follower {
   std::string step(Seconds start_of_rank_0) {
     const Seconds start = start_of_rank_0 - team_.clock_offset();
     const bool is_late = steady_now() > start;
-    steps_.push_back(runner_->run(start));
+    steps_.push_back(runner().run(start));
     if (is_late) return std::string(late);
     Seconds end;
     for (const training::Interval& ran : steps_.back()) end = std::max(end, ran.end);
@@ -121,6 +129,7 @@ class Follower {
   }
 
   std::string repeat(CallRunner::Way way) {
+    if (!calls_) throw std::runtime_error("rank 0 asks for a call before its point");
     return calls_->has(way) ? traces::to_text(calls_->measure(way)) : "";
   }
 
@@ -275,6 +284,9 @@ class Leader {
     std::vector<std::vector<training::Interval>> intervals;
     for (const auto& text : all(Verb::intervals, std::to_string(numbers[middle]))) {
       intervals.push_back(traces::intervals_from_text(text));
+      if (intervals.back().size() != point.program.operations.size()) {
+        throw std::runtime_error("a rank says the intervals of another program");
+      }
     }
     intervals.resize(ranks_);  // without servers
     result.trace = {point.program, classes_of(std::move(intervals))};

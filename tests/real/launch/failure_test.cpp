@@ -112,6 +112,21 @@ TEST(Failure, OfRanksThatAreAtDifferentCallsIsNamed) {
   EXPECT_NE(said[0].find("they do not run the same program"), std::string::npos) << said[0];
 }
 
+TEST(Failure, OfARankThatLeavesWhileAnotherCallsIsNamed) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    if (rank == 0) control->barrier();
+    control->leave();
+    return std::string("passed");
+  });
+  for (const std::string& line : said) {
+    EXPECT_NE(line.find(" leaves, rank 0 is at call 1 of the control plane, gather: "),
+              std::string::npos)
+        << line;
+  }
+}
+
 TEST(Failure, IsNoneAfterAllHaveLeft) {
   const Port port;
   const auto said = as_threads(3, [&](std::uint32_t rank) {
