@@ -90,7 +90,7 @@ constexpr int not_folded_status = 5;
 constexpr rlim_t memory_max = rlim_t{8} << 30;
 
 // Of this process, whose limit may be lower; returns it, in bytes.
-rlim_t limit_memory(bool forced) {
+rlim_t limit_memory([[maybe_unused]] bool forced) {
   rlimit memory{};
   ::getrlimit(RLIMIT_AS, &memory);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -138,7 +138,7 @@ DataType type_of_name(const std::string& name) { return word("--type", name, typ
 
 RepeatedTimes measure_call(WorkerRanks& ranks, const ResolvedPoint& point) {
   const Location asked{"--measure", 0, 0};
-  Measured measured = ranks.measure(point, asked);
+  Measured measured = ranks.measure(point, asked, nullptr);
   if (!measured.reply) throw BackendError("paceline-worker", measured.lost);
   if (const auto* failure = std::get_if<traces::Failure>(&*measured.reply)) {
     throw InputError(asked, failure->what, "");

@@ -30,7 +30,8 @@ std::string progress_text(const Progress& progress, Seconds since, std::size_t w
   const std::string all = progress.all ? fmt::format("/{}", *progress.all) : "";
   std::string text = fmt::format("{}{} {}", progress.done, all, progress.of);
   if (!progress.doing.empty()) {
-    text += fmt::format("; {}: {:.0f}s", without_controls(progress.doing), since.value());
+    const std::string at = progress.at.empty() ? "" : ", " + progress.at;
+    text += fmt::format("; {}{}: {:.0f}s", without_controls(progress.doing), at, since.value());
     if (progress.about) text += fmt::format(" of about {:.0f}s", progress.about->value());
   }
   if (text.size() > width) text.resize(width);

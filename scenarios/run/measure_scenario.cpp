@@ -85,18 +85,18 @@ class Measurer {
 
   bool measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
     for (const std::size_t point : points) {
-      tell(fmt::format("measuring {}", outcomes_[point].name()));
+      tell("measuring " + outcomes_[point].name(), "");
       if (!measured(ranks, point)) return false;
       ++done_;
-      tell("");
+      tell("", "");
     }
     return true;
   }
 
-  void tell(std::string doing) const {
-    if (options_.progress) {
-      options_.progress({done_, outcomes_.size(), "points measured", std::move(doing)});
-    }
+  void tell(std::string doing, std::string at) const {
+    if (!options_.progress) return;
+    options_.progress(
+        {done_, outcomes_.size(), "points measured", std::move(doing), std::move(at)});
   }
 
   // What cannot be measured at all ends the run, unless there is something that would be lost.
@@ -116,7 +116,11 @@ class Measurer {
   bool measure(WorkerRanks& ranks, std::size_t index) {
     PointOutcome& outcome = outcomes_[index];
     const auto prepared = points_.measurement(index);
-    Measured measured = ranks.measure(prepared->point, {points_.file().path(), 0, 0});
+    const std::uint32_t steps = prepared->point.measure->steps;
+    const auto tell_steps = [&](std::size_t done) {
+      tell("measuring " + outcome.name(), fmt::format("step {} of {}", done, steps));
+    };
+    Measured measured = ranks.measure(prepared->point, {points_.file().path(), 0, 0}, tell_steps);
     if (!measured.reply) {
       outcome.steps_measured = std::move(measured.steps);
       outcome.measure_failure = std::move(measured.lost);

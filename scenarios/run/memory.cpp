@@ -119,12 +119,18 @@ std::optional<Bytes> memory_held() {
 }
 
 std::string out_of_memory_text() {
+  constexpr const char* what = "there is not enough memory for this";
+  constexpr double gibibyte = 1U << 30U;
+  rlimit space{};
+  const bool is_known = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
   const auto held = memory_held();
-  if (!held) return "there is not enough memory for this";
-  return fmt::format(
-      "there is not enough memory for this: paceline takes at most {:.3g} GiB; {} sets another "
-      "limit",
-      static_cast<double>(held->value()) / (1 << 30), variable);
+  if (is_known && (!held || space.rlim_cur < held->value())) {
+    return fmt::format("{}: this process is limited to {:.3g} GiB of address space", what,
+                       static_cast<double>(space.rlim_cur) / gibibyte);
+  }
+  if (!held) return what;
+  return fmt::format("{}: paceline takes at most {:.3g} GiB; {} sets another limit", what,
+                     static_cast<double>(held->value()) / gibibyte, variable);
 }
 
 void release_memory(int process) {

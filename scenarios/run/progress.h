@@ -15,7 +15,8 @@ struct Progress {
   std::size_t done = 0;
   std::optional<std::size_t> all = std::nullopt;  // nullopt: not known before
   std::string_view of = "points";
-  std::string doing = {};                       // empty: nothing that takes long
+  std::string doing = {};  // empty: nothing that takes long
+  std::string at = {};     // how far that is, where it is known: "step 3 of 20"
   std::optional<Seconds> about = std::nullopt;  // what that takes in all, on one core
   bool is_over = false;                         // nothing goes on any more
 };

@@ -386,7 +386,7 @@ class Run {
 
   void tell(std::string doing, std::optional<Seconds> about) const {
     if (options_.progress) {
-      options_.progress({done_, file_.points().size(), "points", std::move(doing), about});
+      options_.progress({done_, file_.points().size(), "points", std::move(doing), "", about});
     }
   }
 

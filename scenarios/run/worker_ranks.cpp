@@ -113,14 +113,16 @@ void share_secret(const std::string& path) { ::setenv("PACELINE_SECRET_FILE", pa
 WorkerRanks::WorkerRanks(const RankGroup& group, Start start, const std::string& told)
     : group_(group), worker_(worker_command(group, start, told)) {}
 
-std::optional<std::string> WorkerRanks::reply_to(const ResolvedPoint& point,
-                                                 std::vector<Seconds>& steps) {
+std::optional<std::string> WorkerRanks::reply_to(
+    const ResolvedPoint& point, std::vector<Seconds>& steps,
+    const std::function<void(std::size_t)>& tell_steps) {
   auto answer = worker_.ask(traces::to_line(point), std::nullopt);
   while (answer.line) {
     if (answer.line->starts_with('{')) {  // mpirun complains there, too
       const auto progress = traces::progress_from_line(*answer.line);
       if (!progress) break;
       steps.push_back(progress->duration);
+      if (tell_steps) tell_steps(steps.size());
     }
     answer = worker_.listen(std::nullopt);
   }
@@ -128,11 +130,12 @@ std::optional<std::string> WorkerRanks::reply_to(const ResolvedPoint& point,
   return answer.line;
 }
 
-Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked) {
+Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked,
+                              const std::function<void(std::size_t)>& tell_steps) {
   const BrokenPipesIgnored ignored;
   Measured measured;
   try {
-    if (const auto line = reply_to(point, measured.steps)) {
+    if (const auto line = reply_to(point, measured.steps, tell_steps)) {
       measured.reply = traces::reply_from_line(*line, point.program);
       return measured;
     }

@@ -47,13 +47,15 @@ class WorkerRanks {
   WorkerRanks(const RankGroup& group, Start start, const std::string& told = "");
 
   [[nodiscard]] const RankGroup& group() const { return group_; }
-  // `asked` is where the point comes from. Throws InputError when the worker says that it cannot
-  // be measured at all.
-  [[nodiscard]] Measured measure(const ResolvedPoint& point, const Location& asked);
+  // `asked` is where the point comes from; `tell_steps` may be empty, and is called with the number
+  // of steps done. Throws InputError when the worker says that it cannot be measured at all.
+  [[nodiscard]] Measured measure(const ResolvedPoint& point, const Location& asked,
+                                 const std::function<void(std::size_t)>& tell_steps);
 
  private:
   // Adds the steps that were reported meanwhile.
-  std::optional<std::string> reply_to(const ResolvedPoint& point, std::vector<Seconds>& steps);
+  std::optional<std::string> reply_to(const ResolvedPoint& point, std::vector<Seconds>& steps,
+                                      const std::function<void(std::size_t)>& tell_steps);
 
   RankGroup group_;
   LineProcess worker_;

@@ -184,7 +184,7 @@ std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& call
       if (run.progress) {
         const Bytes size = call_of(simulation.point.program.operations.front())->size();
         run.progress(
-            {done, calls.size(), "sizes", to_text(size), effort_of(simulation.point).time});
+            {done, calls.size(), "sizes", to_text(size), "", effort_of(simulation.point).time});
       }
       return simulation;
     };

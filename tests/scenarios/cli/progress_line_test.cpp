@@ -19,7 +19,9 @@ TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestTakes) {
   EXPECT_EQ(progress_text({.done = 7, .of = "variants"}, Seconds(3), 80), "7 variants");
   EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs"}, Seconds(34.2), 80),
             "2/5 points; 8192 GPUs: 34s");
-  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs", Seconds(60)}, Seconds(34.2), 80),
+  EXPECT_EQ(progress_text({2, 5, "points", "4 GPUs", "step 3 of 20"}, Seconds(34.2), 80),
+            "2/5 points; 4 GPUs, step 3 of 20: 34s");
+  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs", "", Seconds(60)}, Seconds(34.2), 80),
             "2/5 points; 8192 GPUs: 34s of about 60s");
   EXPECT_EQ(progress_text({2, 5, "points", "a\x1b[2J"}, Seconds(1), 80),
             "2/5 points; a\\u001b[2J: 1s");
