@@ -261,7 +261,7 @@ class Gathering {
     }
     return fmt::format(
         "{} did not come within {:.3g} s; started, and able to reach {}? "
-        "--connect-timeout sets the limit",
+        "PACELINE_CONNECT_TIMEOUT sets the limit",
         ranks_text(ranks), connect_.value(), host_port(post_.address, post_.port));
   }
 

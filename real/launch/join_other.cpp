@@ -231,7 +231,7 @@ class Joining {
 
   [[noreturn]] void give_up() const {
     const char* const hint =
-        "is rank 0 started, and is this its address? --connect-timeout sets the limit";
+        "is rank 0 started, and is this its address? PACELINE_CONNECT_TIMEOUT sets the limit";
     if (target_.host.empty()) {
       fail_to_join(fmt::format("rank 0 has not written {} within {:.3g} s: {}; {}",
                                rendezvous_.file, connect_.value(), trouble_, hint));

@@ -9,9 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 
+#include "models/text/plain_text.h"
 #include "models/units/parse.h"
 #include "real/errors.h"
 #include "real/launch/control.h"
@@ -39,9 +42,25 @@ SessionLines standard_lines() {
           }};
 }
 
+// What a rank says of what ended it.
+std::string words_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return "there is not enough memory for the buffers of these ranks";
+  }
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // of threads: no more of them
+    return std::string("the system refuses: ") + error.what();
+  }
+  return error.what();
+}
+
+bool is_of_the_system(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         dynamic_cast<const std::system_error*>(&error) != nullptr;
+}
+
 // In one write: ranks may share standard error.
 void complain(const std::string& line) {
-  std::fputs(("paceline-worker: " + line + "\n").c_str(), stderr);
+  std::fputs(("paceline-worker: " + in_one_line(line) + "\n").c_str(), stderr);
 }
 
 // Which rank this process is, in two numbers; nothing where it is the only one.
@@ -71,8 +90,8 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
     if (!is_usage) std::this_thread::sleep_for(verdict_max);
     // The others learn of it, and no rank waits for this one. Libraries whose peers are gone may
     // hang when they are taken down: the process ends without.
-    control->report_failure(error.what());
-    complain(error.what());
+    control->report_failure(words_of(error));
+    complain(words_of(error));
     std::_Exit(is_usage ? exit_usage : exit_environment);
   }
   control->leave();
@@ -114,8 +133,9 @@ int run_main(int argc, char** argv) {
     complain(error.what());
     return exit_environment;
   } catch (const std::exception& error) {
-    complain(std::string("internal error: ") + error.what());
-    return exit_internal;
+    const bool is_internal = !is_of_the_system(error);
+    complain((is_internal ? "internal error: " : "") + words_of(error));
+    return is_internal ? exit_internal : exit_environment;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/units/parse.h"
 #include "real/errors.h"
+#include "real/launch/rank_identity.h"
 
 namespace paceline::real {
 namespace {
@@ -23,7 +24,8 @@ Seconds positive_seconds(const std::string& option, const std::string& text) {
 
 std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* argv) {
   WorkerOptions options;
-  std::string timeout = "30s", connect_timeout = "8s";
+  std::string timeout = "30s";
+  std::string connect_timeout = process_environment("PACELINE_CONNECT_TIMEOUT").value_or("8s");
   std::uint32_t ranks = 0;
   CLI::App app(
       "One rank of a run on hardware. Rank and world size are torchrun's, Open MPI's or Slurm's "
@@ -37,7 +39,8 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
                  "where ranks meet: env://, tcp://host:port or file:///path")
       ->capture_default_str();
   app.add_option("--timeout", timeout, "of every wait for another rank")->capture_default_str();
-  app.add_option("--connect-timeout", connect_timeout, "for all ranks to find each other")
+  app.add_option("--connect-timeout", connect_timeout,
+                 "for all ranks to find each other; instead of PACELINE_CONNECT_TIMEOUT")
       ->capture_default_str();
   app.add_option("--told", options.told,
                  "words NAME=VALUE that all ranks are given alike: one that is not is refused");

@@ -29,6 +29,9 @@ inline constexpr int exit_done = 0, exit_check_failed = 1, exit_bad_input = 2, e
 // And the number of a signal that stopped a command, which then ends by it.
 inline constexpr int exit_signal = 128;
 
+// A line on standard error: what went wrong.
+void complain(const std::string& text);
+
 // Says that a signal stopped a command, and what was done by then ("3 of 15 claims"); returns the
 // exit code. Precondition: one has come (stop_request.h).
 [[nodiscard]] int say_stopped(const std::string& done);

@@ -21,6 +21,7 @@ constexpr Variable variables[] = {
     {"PACELINE_MEMORY", "the most that paceline may take, as 8GiB; else 7/8 of the machine"},
     {"COLUMNS", "how wide tables may be; else as wide as the terminal"},
     {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
+    {"PACELINE_CONNECT_TIMEOUT", "how long ranks have to find each other; else 8s"},
     {"PACELINE_MPIRUN", "the mpirun that local runs of backend mpi start"},
     {"PACELINE_SECRET_FILE", "the file of a secret that all ranks of a launcher share"},
     {"MASTER_ADDR, MASTER_PORT", "where ranks of a launcher meet: tcp://HOST:PORT"},

@@ -124,6 +124,10 @@ RankGroup MeasureCallOptions::group(std::uint32_t ranks) const {
     throw InputError({"--timeout", 0, 0}, "is too short",
                      fmt::format("write {} or more", to_text(RealSettings::timeout_least)));
   }
+  if (limit > RealSettings::timeout_most) {
+    throw InputError({"--timeout", 0, 0}, "is too long",
+                     fmt::format("write {} or less", to_text(RealSettings::timeout_most)));
+  }
   return {backend, ranks, limit};
 }
 

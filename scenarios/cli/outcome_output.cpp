@@ -95,7 +95,7 @@ int say_failure(const std::vector<PointOutcome>& outcomes) {
     line +=
         fmt::format("; done: {} of {} points", outcomes.size() - failed.size(), outcomes.size());
   }
-  fmt::print(std::cerr, "paceline: {}\n", line);
+  complain(line);
   switch (first.cause) {
     case FailureCause::failed: return exit_environment;
     case FailureCause::refused: return exit_bad_input;
@@ -123,7 +123,8 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
       "write Chakra execution traces into a folder, step.RANK.et, for other simulators: of the "
       "first 64 ranks; a folder a point where there are several");
   app.add_flag("--calls", all_calls,
-               "write every collective call into the JSON, for compare, however many they are");
+               "write every collective call into the JSON, for compare, however many they are")
+      .needs(to_json);
   return {to_json, to_csv, to_timeline, to_trace, to_chakra};
 }
 

@@ -5,24 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "models/text/plain_text.h"
+
 namespace paceline::cli {
-
-// Characters that would steer a terminal, or turn the order of text around it, written as \u001b
-// is: control characters but line feeds and tabs, and Unicode's marks of direction. Names of files,
-// traces, logs and other hosts are anybody's.
-//
-// Text comes in pieces that may end within a character.
-class ControlEscaper {
- public:
-  [[nodiscard]] std::string take(std::string_view piece);
-  // What is left of a character that was not finished.
-  [[nodiscard]] std::string rest();
-
- private:
-  std::string open_;  // the bytes of a character that may go on
-};
-
-[[nodiscard]] std::string without_controls(std::string_view text);
 
 // While it lives, all that is written to the stream is.
 class PlainOutput : private std::streambuf {

@@ -69,11 +69,6 @@ constexpr std::array rows{
             attach_doctor, "doctor"},
 };
 
-// Not through fmt or streams: it must not throw when standard error is gone.
-void complain(const std::string& text) {
-  std::fputs(("paceline: " + without_controls(text) + "\n").c_str(), stderr);
-}
-
 // A result that did not reach standard output is no success.
 int done(int exit_code, const PlainOutput& output) {
   std::cout.flush();
@@ -149,12 +144,37 @@ std::size_t width_of_output() {
   return window.ws_col == 0 ? 0 : std::max<std::size_t>(window.ws_col, least);
 }
 
+// What a destructor throws ends the process at once, and nlohmann's JSON allocates in its own: what
+// is said then is ready before.
+std::string last_words;
+
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    (void)!::write(STDERR_FILENO, last_words.data(), last_words.size());
+    std::_Exit(exit_environment);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+void be_ready_for_no_memory() {
+  last_words = "paceline: " + out_of_memory_text() + "\n";
+  std::set_terminate(end_without_memory);
+}
+
 // A file that may not grow any more is a write that fails, like a full disk: no end by a signal.
 void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
 }  // namespace
 
 std::span<const Command> commands() { return rows; }
+
+// Not through fmt or streams: it must not throw when standard error is gone.
+void complain(const std::string& text) {
+  std::fputs(("paceline: " + in_one_line(text) + "\n").c_str(), stderr);
+}
 
 int say_stopped(const std::string& done) {
   complain(fmt::format("{}; done: {}", Stopped().what(), done));
@@ -179,6 +199,7 @@ int run_main(int argc, const char* const* argv) {
   }
   try {
     hold_memory();
+    be_ready_for_no_memory();
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

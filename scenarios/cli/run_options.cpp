@@ -46,7 +46,8 @@ void SharedOptions::add_to(CommandOptions& app) {
   app.add_flag("--quiet", quiet, "no progress");
 }
 
-std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
+std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
+    const std::vector<ScenarioFile::Setting>& more) const {
   std::vector<ScenarioFile::Setting> parsed;
   for (const std::string& setting : settings) {
     const auto equals = setting.find('=');
@@ -57,6 +58,7 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
     parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
   if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
+  parsed.insert(parsed.end(), more.begin(), more.end());
   refuse_same(parsed);
   return parsed;
 }

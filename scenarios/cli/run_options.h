@@ -23,8 +23,10 @@ struct SharedOptions {
   void add_to(CommandOptions& app);
   // Those of them that count where nothing is run: --set, --seed and --force.
   void add_settings_to(CommandOptions& app);
-  // Throws InputError for a setting without "=", and for a path that is set twice.
-  [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings() const;
+  // Throws InputError for a setting without "=", and for a path that is set twice, also by one of
+  // `more`, which come behind.
+  [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings(
+      const std::vector<ScenarioFile::Setting>& more = {}) const;
   // With a progress line on standard error when that is a terminal.
   [[nodiscard]] RunOptions run_options() const;
 };

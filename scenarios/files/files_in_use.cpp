@@ -17,13 +17,18 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
   return FileIdentity{found.st_dev, found.st_ino};
 }
 
+bool is_open_as(int file, const FileIdentity& identity) {
+  struct stat found {};
+  return ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+         identity == FileIdentity{found.st_dev, found.st_ino};
+}
+
+bool is_standard_output(const FileIdentity& identity) {
+  return is_open_as(STDOUT_FILENO, identity);
+}
+
 bool is_standard_stream(const FileIdentity& identity) {
-  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) {
-    struct stat found {};
-    if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) continue;
-    if (identity == FileIdentity{found.st_dev, found.st_ino}) return true;
-  }
-  return false;
+  return is_standard_output(identity) || is_open_as(STDERR_FILENO, identity);
 }
 
 }  // namespace
@@ -38,12 +43,17 @@ void FilesInUse::add_input(const std::string& path) {
   if (!identity) return;
   const std::lock_guard lock(mutex_);
   inputs_.insert_or_assign(*identity, path);
+  const auto refuse = [&](const std::string& given) {
+    throw InputError({path, 0, 0}, "is read, and is to be written as " + given,
+                     "give the output a file of its own");
+  };
   for (const auto& [place, given] : outputs_) {
-    if (identity_of(place) == identity) {
-      throw InputError({path, 0, 0}, "is read, and is to be written as " + given,
-                       "give the output a file of its own");
-    }
+    if (identity_of(place) == identity) refuse(given);
   }
+  if (const auto open = open_outputs_.find(*identity); open != open_outputs_.end()) {
+    refuse(open->second);
+  }
+  if (is_standard_output(*identity)) refuse("standard output");
 }
 
 void FilesInUse::add_output(const std::string& path, const std::string& place) {
@@ -65,6 +75,25 @@ void FilesInUse::add_output(const std::string& path, const std::string& place) {
     }
   }
   outputs_.emplace(place, path);
+}
+
+void FilesInUse::add_open_output(const std::string& path, int number) {
+  struct stat found {};
+  if (::fstat(number, &found) != 0 || !S_ISREG(found.st_mode)) return;
+  const FileIdentity identity{found.st_dev, found.st_ino};
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, given] : outputs_) {
+    if (identity_of(place) == identity) {
+      throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+    }
+  }
+  if (const auto input = inputs_.find(identity); input != inputs_.end()) {
+    throw InputError({path, 0, 0}, "is read, and is to be written",
+                     "give the output a file of its own");
+  }
+  if (!open_outputs_.emplace(identity, path).second) {
+    throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+  }
 }
 
 void FilesInUse::remove_output(const std::string& place) {

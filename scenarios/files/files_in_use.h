@@ -28,12 +28,15 @@ class FilesInUse {
   void add_input(const std::string& path);
   // `place` is what the output will be called once links are followed; it need not exist.
   void add_output(const std::string& path, const std::string& place);
+  // A file that is open already, by its number: it stays where it is.
+  void add_open_output(const std::string& path, int number);
   void remove_output(const std::string& place);
 
  private:
   mutable std::mutex mutex_;
-  std::map<FileIdentity, std::string> inputs_;  // the path that was read
-  std::map<std::string, std::string> outputs_;  // by place: the path as it was given
+  std::map<FileIdentity, std::string> inputs_;        // the path that was read
+  std::map<std::string, std::string> outputs_;        // by place: the path as it was given
+  std::map<FileIdentity, std::string> open_outputs_;  // likewise
 };
 
 }  // namespace paceline::files

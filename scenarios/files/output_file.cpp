@@ -95,6 +95,10 @@ std::string folder_of(const std::string& place) {
 
 }  // namespace
 
+bool OutputFile::is_standard_output() const {
+  return path == "-" || open_file_of(path) == STDOUT_FILENO;
+}
+
 OutputFile::~OutputFile() {
   if (!beside_name_.empty()) ::unlink(beside_name_.c_str());
   if (place_) FilesInUse::of_process().remove_output(place_->path);
@@ -122,7 +126,11 @@ OutputFile::Place OutputFile::find_place() const {
 
 void OutputFile::open() {
   PACELINE_EXPECTS(is_asked() && !place_);
-  if (is_standard_output() || open_file_of(path)) return;
+  if (is_standard_output()) return;
+  if (const auto number = open_file_of(path)) {
+    FilesInUse::of_process().add_open_output(path, *number);
+    return;
+  }
   Place place = find_place();
   if (!place.is_regular) return;  // it may be a pipe whose reader is not there yet
   FilesInUse::of_process().add_output(path, place.path);
@@ -147,7 +155,7 @@ void OutputFile::open_beside() {
 }
 
 void OutputFile::write(const std::function<void(std::ostream&)>& write) {
-  if (is_standard_output() || open_file_of(path) == STDOUT_FILENO) {
+  if (is_standard_output()) {
     write(std::cout);
     return;  // run_main sees whether it arrived
   }

@@ -26,7 +26,8 @@ class OutputFile {
   std::string path;  // as given; empty: not asked for
 
   [[nodiscard]] bool is_asked() const { return !path.empty(); }
-  [[nodiscard]] bool is_standard_output() const { return path == "-"; }
+  // Also by another name that the system has for it: /dev/stdout.
+  [[nodiscard]] bool is_standard_output() const;
 
   // Finds out whether it can be written, before anything is run. Throws InputError when it cannot,
   // or is another output or an input (files_in_use.h); BackendError when the machine fails.

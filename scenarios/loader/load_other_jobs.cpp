@@ -16,10 +16,12 @@ constexpr std::array other_jobs_table{
     Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
         "of jobs that do the same on as many nodes of their own and share the network; not with "
         "`fidelity: closed`"},
-    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's"},
+    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's", "",
+        settings::Needs{"count"}},
     Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},
         settings::value_of(other_jobs_defaults.placement),
-        "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)"},
+        "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)", "",
+        settings::Needs{"count"}},
 };
 
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster

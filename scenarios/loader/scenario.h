@@ -62,6 +62,7 @@ struct RealSettings {
   Seconds timeout{30.0};  // of every wait of one rank for another
   // A rank that is at work is not heard of for so long: what the system takes to let it run again.
   static constexpr Seconds timeout_least{0.01};
+  static constexpr Seconds timeout_most{1e7};  // four months
 };
 
 // How compute and collectives slow each other down (scenarios/run/contention.h).

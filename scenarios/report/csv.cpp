@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "scenarios/report/report.h"
@@ -11,7 +12,9 @@ namespace {
 // RFC 4180: quoted where a comma, a quote or a line break would mislead. A text that a spreadsheet
 // would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
 std::string cell(const std::string& text) {
-  const bool is_formula = text.find_first_of("=+-@\t\r") == 0;
+  const std::size_t first =
+      std::min(text.find_first_not_of(' '), text.size());  // blanks are trimmed
+  const bool is_formula = text.find_first_of("=+-@\t\r", first) == first;
   if (!is_formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = is_formula ? "\"'" : "\"";
   for (const char c : text) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline {
@@ -42,6 +44,27 @@ void name_native_calls(StepTrace& trace) {
   }
 }
 
+constexpr double gibibyte = 1U << 30U;
+
+// Backends whose buffers are in this machine's memory.
+bool is_in_memory(const std::string& backend) {
+  return backend == "memory" || backend == "gloo" || backend == "mpi";
+}
+
+// What the buffers of all ranks take, about: each call has its own, and half as much again arrives
+// beside it (two ranks of 8 GiB each took 23 GiB with backend memory).
+double bytes_of_buffers(const ResolvedPoint& point, std::uint32_t ranks) {
+  double bytes = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* call = call_of(operation);
+    if (call != nullptr && call->known() == nullptr) {
+      bytes += static_cast<double>(call->size().value());
+    }
+  }
+  constexpr double beside = 1.5;
+  return bytes * beside * ranks;
+}
+
 class Measurer {
  public:
   Measurer(Preparer& points, const MeasureOptions& options, std::vector<PointOutcome>& outcomes)
@@ -55,7 +78,11 @@ class Measurer {
       groups[group_of(*points_.measurement(i))].push_back(i);
     }
     for (const auto& [group, points] : groups) {
-      if (!measure(group, points)) break;
+      if (measure(group, points)) continue;
+      std::vector<std::size_t> all(outcomes_.size());
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      give_up(all);
+      break;
     }
   }
 
@@ -80,7 +107,20 @@ class Measurer {
                             launched.group().backend)
               : fmt::format("not measured: the launcher started {} ranks", launched.group().ranks));
     }
-    (void)measure(launched, points);
+    if (!measure(launched, points)) give_up(points);
+  }
+
+  // What was not begun when a rank was lost, or it was to stop, has the reason of the one before.
+  void give_up(const std::vector<std::size_t>& points) {
+    const auto failed = std::ranges::find_if(
+        points, [&](std::size_t point) { return !outcomes_[point].measure_failure.empty(); });
+    if (failed == points.end()) return;
+    for (const std::size_t point : points) {
+      PointOutcome& outcome = outcomes_[point];
+      if (outcome.measurement || !outcome.measure_failure.empty()) continue;
+      outcome.measure_failure = outcomes_[*failed].measure_failure;
+      outcome.cause = outcomes_[*failed].cause;
+    }
   }
 
   bool measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
@@ -166,9 +206,41 @@ WorkerRanksPtr join_launched_ranks(Preparer& points) {
                        {{"scenario", file.sha256()}, {"settings", settings}});
 }
 
+void expect_measurable_here(Preparer& points) {
+  const Location where{points.file().path(), 0, 0};
+  for (std::size_t i = 0; i < points.file().points().size(); ++i) {
+    const std::uint32_t ranks = points.scenario(i)->cluster.ranks().value();
+    if (ranks > ranks_of_one_machine) {
+      throw InputError(where,
+                       fmt::format("{} ranks are more than the {} that one machine starts", ranks,
+                                   ranks_of_one_machine),
+                       "take fewer GPUs, or start ranks with torchrun, mpirun or srun");
+    }
+    const auto prepared = points.measurement(i);
+    const RankGroup group = group_of(*prepared);
+    const auto most = memory_to_take();
+    if (!is_in_memory(group.backend) || !most) continue;
+    const double needed = bytes_of_buffers(prepared->point, group.ranks) / gibibyte,
+                 there = static_cast<double>(most->value()) / gibibyte;
+    if (needed <= there) continue;
+    throw InputError(where,
+                     fmt::format("the buffers of {} ranks take {:.3g} GiB, and this machine has "
+                                 "{:.3g} for them",
+                                 group.ranks, needed, there),
+                     "take fewer GPUs or a smaller model");
+  }
+}
+
 void measure_scenario(Preparer& points, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes) {
-  if (StopRequest::signal() == 0) Measurer(points, options, outcomes).measure();
+  if (StopRequest::signal() == 0) {
+    Measurer(points, options, outcomes).measure();
+  } else {
+    for (PointOutcome& outcome : outcomes) {
+      outcome.measure_failure = Stopped().what();
+      outcome.cause = FailureCause::stopped;
+    }
+  }
   find_measured_one_gpu(outcomes);
 }
 

@@ -12,6 +12,10 @@ namespace paceline {
 // has it. Throws InputError, too, when no point of the file has as many GPUs as there are ranks.
 [[nodiscard]] WorkerRanksPtr join_launched_ranks(Preparer& points);
 
+// Before anything is run, where this machine starts the ranks. Throws InputError for more of them
+// than it starts, and for a point whose ranks have more in their buffers than it has memory.
+void expect_measurable_here(Preparer& points);
+
 struct MeasureOptions {
   // Only points of their number are measured, and of one backend; the others get a note.
   WorkerRanks* launched = nullptr;

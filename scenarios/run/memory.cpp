@@ -98,12 +98,15 @@ std::optional<Bytes> memory_of_machine() {
   return all ? std::min(*all, physical) : physical;
 }
 
+std::optional<Bytes> memory_to_take() {
+  const auto all = memory_of_machine();
+  if (!all) return std::nullopt;
+  return Bytes(all->value() / 8 * 7);
+}
+
 void hold_memory() {
   std::optional<Bytes> most = memory_of_environment();
-  if (!most) {
-    most = memory_of_machine();
-    if (most) most = Bytes(most->value() / 8 * 7);
-  }
+  if (!most) most = memory_to_take();
   rlimit limit{};
   if (!can_hold || before || !most || ::getrlimit(resource, &limit) != 0) return;
   before = limit;

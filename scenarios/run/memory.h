@@ -11,7 +11,10 @@ namespace paceline {
 // have less (cgroups, of either version). nullopt where the system does not say.
 [[nodiscard]] std::optional<Bytes> memory_of_machine();
 
-// Holds this process to seven eighths of that, so that one that needs more is told so
+// Of that what one program may take: seven eighths.
+[[nodiscard]] std::optional<Bytes> memory_to_take();
+
+// Holds this process to that, so that one that needs more is told so
 // (std::bad_alloc) in place of being ended, with others perhaps, by the kernel. PACELINE_MEMORY in
 // the environment stands in: a size. A lower limit that it has already stays. Once, at the start of
 // a process. Throws InputError where PACELINE_MEMORY is no size.

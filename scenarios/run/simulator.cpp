@@ -7,7 +7,6 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -127,8 +126,8 @@ void simulate(const SimulationQueue& queue, std::size_t jobs) {
     for (std::size_t i = 0; i < std::min(jobs, queue.count); ++i) {
       workers.emplace_back([&] { turns.work(program, jobs); });
     }
-  } catch (const std::system_error&) {
-    // The machine has no room for more threads: those there are do it.
+  } catch (const std::exception&) {
+    // The machine has no room for more threads, or their memory: those there are do it.
     if (workers.empty()) throw;
   }
   for (std::thread& worker : workers) worker.join();

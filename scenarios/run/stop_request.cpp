@@ -16,7 +16,7 @@
 namespace paceline {
 namespace {
 
-constexpr std::array<int, 2> caught{SIGINT, SIGTERM};
+constexpr std::array<int, 3> caught{SIGINT, SIGTERM, SIGHUP};
 
 // All that a handler may touch.
 std::atomic<int> signal_that_came = 0;

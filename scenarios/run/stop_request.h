@@ -4,9 +4,9 @@
 
 namespace paceline {
 
-// SIGINT and SIGTERM as a request, for as long as it lives: what waits for another process stops
-// waiting, and what is done by then can still be written. The second signal ends the process as it
-// would without this. One at a time in a process.
+// SIGINT, SIGTERM and SIGHUP (the terminal is gone) as a request, for as long as it lives: what
+// waits for another process stops waiting, and what is done by then can still be written. The
+// second signal ends the process as it would without this. One at a time in a process.
 class StopRequest {
  public:
   StopRequest();

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
 #include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
@@ -108,7 +109,23 @@ Identity ask_who_this_is() {
 
 }  // namespace
 
-void share_secret(const std::string& path) { ::setenv("PACELINE_SECRET_FILE", path.c_str(), 1); }
+void share_secret(const std::string& path) {
+  constexpr const char* variable = "PACELINE_SECRET_FILE";
+  if (!path.empty()) {
+    constexpr std::size_t bytes_max = std::size_t{1} << 20;  // paceline-worker wants far fewer
+    (void)files::read_text(path, bytes_max);
+    ::setenv(variable, path.c_str(), 1);
+  } else if (const char* const given = std::getenv(variable)) {
+    files::note_input(given);
+  }
+}
+
+void refuse_secret_of_own_ranks(const std::string& path) {
+  if (path.empty()) return;
+  throw InputError({"--secret-file", 0, 0},
+                   "is for ranks that a launcher starts, and no launcher's variables are set",
+                   "leave it out: ranks of this machine listen on loopback alone");
+}
 
 WorkerRanks::WorkerRanks(const RankGroup& group, Start start, const std::string& told)
     : group_(group), worker_(worker_command(group, start, told)) {}

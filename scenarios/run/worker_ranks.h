@@ -17,6 +17,9 @@
 
 namespace paceline {
 
+// That paceline-worker starts on one machine at most.
+inline constexpr std::uint32_t ranks_of_one_machine = 4096;
+
 // What points have in common that the same processes measure.
 struct RankGroup {
   std::string backend;
@@ -63,7 +66,10 @@ class WorkerRanks {
 using WorkerRanksPtr = std::unique_ptr<WorkerRanks>;
 
 // For all ranks that are started from here on: the file of a secret that they share.
+// Throws InputError when it cannot be read, or is an output of this command.
 void share_secret(const std::string& path);
+// Throws InputError for a secret where this command starts its ranks itself. Empty: none.
+void refuse_secret_of_own_ranks(const std::string& path);
 
 // The ranks of a launcher that started this command in every process (torchrun, mpirun, srun).
 // `group_of` says for a number of ranks what they measure; it may throw. `task` says what this

@@ -62,6 +62,10 @@ Setting setting_of(const std::string& line) {
   return setting;
 }
 
+RankIdentity identity_of(std::uint32_t rank, std::uint32_t ranks) {
+  return {Rank(rank), RankCount(ranks), rank, ranks, "torchrun"};
+}
+
 // Speaks for a rank, or for rank 0, as one that knows the protocol does, but for what it is told.
 class Stranger {
  public:
@@ -95,8 +99,7 @@ class Stranger {
 
   // Its greeting with one line changed, where there is a text.
   void greet(std::uint32_t changed, const std::string& text) {
-    RankIdentity identity{Rank(rank_), RankCount(setting_.ranks)};
-    Greeting greeting = own_greeting(identity, "");
+    Greeting greeting = own_greeting(identity_of(rank_, setting_.ranks), "");
     if (!setting_.secret.empty()) greeting.challenge = nonce_;
     auto lines = split_lines(to_text(greeting));
     if (!text.empty()) lines.at(changed % greeting_lines) = text;
@@ -185,7 +188,7 @@ void call(Control& control, char what) {
 }
 
 void take_part(const Setting& setting, const Socket& listener) {
-  const RankIdentity identity{Rank(setting.is_center ? 0 : 1), RankCount(setting.ranks)};
+  const RankIdentity identity = identity_of(setting.is_center ? 0 : 1, setting.ranks);
   Rendezvous where;
   where.host = "127.0.0.1";
   where.port = local_address(listener).port();

@@ -33,8 +33,8 @@ std::string why(archive* reader) {
   return text == nullptr ? "cannot be read" : text;
 }
 
-[[noreturn]] void refuse_size(const std::string& what) {
-  throw ArchiveError(what + " more than " + std::to_string(unpacked_most >> 30U) + " GiB");
+[[noreturn]] void refuse_size(const std::string& what, std::uint64_t most) {
+  throw ArchiveError(what + " more than " + std::to_string(most >> 30U) + " GiB");
 }
 
 // Where the bytes are: what can be read only once, a pipe, is in memory.
@@ -53,7 +53,7 @@ Source source_of(const std::string& path) {
   std::vector<char> block(1U << 20U);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
     source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (source.bytes->size() > unpacked_most) refuse_size("is");
+    if (source.bytes->size() > piped_most) refuse_size("comes from a pipe, and is", piped_most);
   }
   return source;
 }
@@ -81,7 +81,7 @@ Reader opened(const Source& source, bool raw) {
 }
 
 void expect_in_limits(std::uint64_t unpacked, archive* reader) {
-  if (unpacked > unpacked_most) refuse_size("unpacks to");
+  if (unpacked > unpacked_most) refuse_size("unpacks to", unpacked_most);
   const auto packed =
       static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(reader, -1), 1));
   if (unpacked > unpacked_unasked && unpacked / packed > unpacked_ratio_most) {

@@ -15,6 +15,8 @@ struct UnpackedFile {
 // Bytes of one file: what a reader of JSON takes. Of what is more than 64 MiB, no more than 500
 // times what it is packed in: public traces unpack to up to 38 times theirs.
 inline constexpr std::uint64_t unpacked_most = std::uint64_t{4} << 30;
+// What can be read only once, a pipe or a device, is held in memory as it comes.
+inline constexpr std::uint64_t piped_most = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t unpacked_unasked = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t unpacked_ratio_most = 500;
 

@@ -42,9 +42,31 @@ struct Options {
 
   // What decides which calls are made, and how.
   [[nodiscard]] std::string told() const {
-    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", collective, algorithm, min_size,
-                       max_size, factor, measured.type, measured.mode, measured.backend,
-                       measured.iterations, measured.warmup);
+    std::string text = fmt::format("{}\n{}\n{}", factor, measured.iterations, measured.warmup);
+    for (const std::string* one :
+         {&collective, &algorithm, &min_size, &max_size, &measured.type, &measured.mode,
+          &measured.backend, &channels, &chunk_size, &inner, &outer, &servers, &server_placement}) {
+      text += '\n' + *one;
+    }
+    for (const std::string& setting : shared.settings) text += '\n' + setting;
+    return text;
+  }
+  // What chooses how a predicted call runs.
+  [[nodiscard]] std::vector<std::pair<const char*, std::string>> of_prediction() const {
+    return {{"--algorithm", algorithm},
+            {"--protocol", protocol},
+            {"--library", library},
+            {"--version", version},
+            {"--device", device},
+            {"--channels", channels},
+            {"--min-ctas", min_ctas},
+            {"--max-ctas", max_ctas},
+            {"--chunk-size", chunk_size},
+            {"--inner", inner},
+            {"--outer", outer},
+            {"--servers", servers},
+            {"--server-placement", server_placement},
+            {"--fidelity", fidelity}};
   }
   [[nodiscard]] ElementSize element_size() const {
     return paceline::element_size(type_of_name(measured.type));
@@ -69,6 +91,28 @@ Words<Collective> choices() {
   Words<Collective> all;
   for (const auto& [one, text] : words_of(Collective{})) all.emplace_back(text, one);
   return all;
+}
+
+// Whether a setting changes anything of a call, which has no step. A calibration has the times;
+// what is measured only is on no cluster.
+bool has_effect(const Options& options, const std::string& path) {
+  const auto is_of = [&](const char* section) { return path.starts_with(section); };
+  if (!options.calibration.empty() && path != "simulation.seed") {
+    return path == "gpus" || path == "cluster.nodes" || path == "cluster.gpus_per_node";
+  }
+  if (options.cluster.empty() && is_of("cluster.")) return false;
+  return is_of("cluster.") || is_of("collective.") || is_of("simulation.") || path == "gpus" ||
+         path == "workload.device";
+}
+
+std::vector<ScenarioFile::Setting> settings_of(const Options& options) {
+  auto settings = options.shared.parsed_settings();
+  for (const ScenarioFile::Setting& setting : settings) {
+    if (has_effect(options, setting.path)) continue;
+    throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
+                     "is without effect on this collective", "leave it out");
+  }
+  return settings;
 }
 
 constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
@@ -99,7 +143,7 @@ Scenario scenario_with(const Options& options, const std::string& device) {
        {"collective.servers", options.servers},
        {"collective.server_placement", options.server_placement},
        {"simulation.fidelity", options.fidelity}});
-  return scenario_of_options(values, options.shared.parsed_settings());
+  return scenario_of_options(values, settings_of(options));
 }
 
 // On the GPUs that the cluster says it has.
@@ -274,6 +318,15 @@ bool is_algorithm_for(Collective collective, const std::string& name) {
          collectives::find_algorithm(Collective::all_gather, name) == nullptr;
 }
 
+// Options that would do nothing, by name and value.
+void refuse_given(const char* why,
+                  const std::vector<std::pair<const char*, std::string>>& options) {
+  for (const auto& [name, value] : options) {
+    if (value.empty()) continue;
+    throw InputError({name, 0, 0}, std::string("is without effect: ") + why, "leave it out");
+  }
+}
+
 void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
@@ -285,10 +338,8 @@ void check_algorithm(const Options& options, Collective collective) {
       !options.protocol.empty()) {
     throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
   }
-  if (!options.calibration.empty() && !(options.algorithm + options.protocol).empty()) {
-    throw InputError({"--calibration", 0, 0}, "has times of whatever the library took",
-                     "leave --algorithm and --protocol out");
-  }
+  if (!options.calibration.empty())
+    refuse_given("a calibration has the times of whatever ran", options.of_prediction());
 }
 
 int predict(const Options& options, files::OutputFile& json) {
@@ -334,6 +385,12 @@ void check_measured(const Options& options, CollectiveMode mode) {
     throw InputError({"--algorithm", 0, 0}, "is the library's own choice in mode native",
                      "add --mode plan, or leave it out");
   }
+  if (!options.cluster.empty()) return;
+  refuse_given("no cluster is named, so nothing is predicted", {{"--library", options.library},
+                                                                {"--fidelity", options.fidelity},
+                                                                {"--device", options.device},
+                                                                {"--version", options.version},
+                                                                {"--protocol", options.protocol}});
 }
 
 std::uint32_t ranks_to_start(const Options& options) {
@@ -445,10 +502,11 @@ int measure(Options options, files::OutputFile& json) {
   const MeasureSettings settings = options.measured.settings();
   check_algorithm(options, collective);
   check_measured(options, settings.mode);
-  if (!options.measured.secret_file.empty()) share_secret(options.measured.secret_file);
+  share_secret(options.measured.secret_file);
   WorkerRanksPtr ranks =
       join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
                     {{"collective", options.told()}});
+  if (!ranks) refuse_secret_of_own_ranks(options.measured.secret_file);
   const RankGroup group = ranks ? ranks->group() : options.measured.group(ranks_to_start(options));
   options = completed(std::move(options), collective, settings.mode, group);
   const auto calls = calls_to_measure(options, collective, settings, RankCount(group.ranks));

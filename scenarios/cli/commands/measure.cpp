@@ -27,13 +27,13 @@ struct Options {
   OutcomeOutput output;
   SharedOptions shared;
 
-  // The short forms as settings, behind those of --set: the last one of a path wins.
+  // The short forms as settings, behind those of --set.
   [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const {
-    auto all = shared.parsed_settings();
+    std::vector<ScenarioFile::Setting> short_ones;
     for (std::size_t i = 0; i < std::size(short_forms); ++i) {
-      if (!short_values[i].empty()) all.push_back({short_forms[i].path, short_values[i]});
+      if (!short_values[i].empty()) short_ones.push_back({short_forms[i].path, short_values[i]});
     }
-    return all;
+    return shared.parsed_settings(short_ones);
   }
 };
 
@@ -41,8 +41,12 @@ int measure(Options& options) {
   options.output.check();
   const auto file = ScenarioFile::read(options.scenario, options.settings());
   Preparer points(file);
-  if (!options.secret_file.empty()) share_secret(options.secret_file);
+  share_secret(options.secret_file);
   const auto launched = join_launched_ranks(points);
+  if (!launched) {
+    refuse_secret_of_own_ranks(options.secret_file);
+    expect_measurable_here(points);
+  }
   const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
                                        options.output.keeps_traces()};
   auto outcomes = points_to_measure(points);

@@ -51,15 +51,16 @@ int run(Options& options) {
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    fmt::print(std::cerr,
-               "paceline: {}:{}:{}: {} measured points from here on are not of these runs\n",
-               first.file, first.line, first.column, file.unmatched().size());
+    complain(fmt::format("{}:{}:{}: {} measured points from here on are not of these runs",
+                         first.file, first.line, first.column, file.unmatched().size()));
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
-  if (!options.secret_file.empty()) share_secret(options.secret_file);
+  if (options.measure) share_secret(options.secret_file);
   Preparer points(file, {.as_measured = options.measure});
   const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
+  if (!launched) refuse_secret_of_own_ranks(options.secret_file);
+  if (options.measure && !launched) expect_measurable_here(points);
   const StopRequest stop;
   auto outcomes = run_scenario(points, run_options);
   if (options.measure) {
@@ -86,6 +87,7 @@ Action attach_run(CommandOptions& app) {
                  "a secret that all ranks of a launcher share, to prove it when they meet; instead "
                  "of PACELINE_SECRET_FILE")
       .needs(measure);
+  explain.excludes(measure);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

@@ -221,8 +221,8 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   const auto tables = read_log_files(paths, options.log.parsed());
   for (const LogTable& table : tables) {
     if (calibration.find(table.shape.collective) == nullptr) {
-      fmt::print(std::cerr, "paceline: {}: {} is not in {}, and passed over\n", table.file,
-                 to_text(table.shape.collective), options.calibration);
+      complain(fmt::format("{}: {} is not in {}, and passed over", table.file,
+                           to_text(table.shape.collective), options.calibration));
     }
   }
   auto logs = validate_logs(calibration, tables);
@@ -236,7 +236,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
 // Exit code 1 and a line when the mean is above the limit.
 int check_mean(const char* what, double mean, const std::optional<double>& limit) {
   if (!limit || mean <= *limit) return exit_done;
-  fmt::print(std::cerr, "paceline: mean |error| of {} {:.2f}% is above {}%\n", what, mean, *limit);
+  complain(fmt::format("mean |error| of {} {:.2f}% is above {}%", what, mean, *limit));
   return exit_check_failed;
 }
 
@@ -291,7 +291,7 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
       made.is_complete = false;
       continue;
     }
-    fmt::print(std::cerr, "paceline: {}: {}\n", file.path(), outcome.failure);
+    complain(fmt::format("{}: {}", file.path(), outcome.failure));
     made.exit_code = exit_environment;
   }
   const auto of_file = validation_rows(file, outcomes);
@@ -411,6 +411,7 @@ int run(Options& options) {
   }
   const ValidatedScenarios made = validated(options, {});
   const auto& rows = made.rows;
+  if (rows.empty() && logs.empty() && made.exit_code != exit_done) return made.exit_code;
   if (rows.empty() && logs.empty()) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");

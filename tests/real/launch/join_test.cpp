@@ -115,8 +115,9 @@ TEST(Join, NamesTheRanksThatDidNotCome) {
   const auto said = as_threads(2, [&](std::uint32_t rank) {
     return try_to_join(rank_of(rank, 4), port.rendezvous(rank), hasty);
   });
-  expect_all(said,
-             R"(ranks 2, 3 did not come within 1 s; .*127\.0\.0\.1:\d+.*--connect-timeout.*)");
+  expect_all(
+      said,
+      R"(ranks 2, 3 did not come within 1 s; .*127\.0\.0\.1:\d+.*PACELINE_CONNECT_TIMEOUT.*)");
 }
 
 TEST(Join, SaysThatRankZeroIsNotThere) {
@@ -133,7 +134,7 @@ TEST(Join, SaysThatRankZeroIsNotThere) {
                       " cannot be reached within 1 s: Connection refused; "),
             0u)
       << said;
-  EXPECT_NE(said.find("--connect-timeout"), std::string::npos);
+  EXPECT_NE(said.find("PACELINE_CONNECT_TIMEOUT"), std::string::npos);
 }
 
 TEST(Join, SaysThatSomethingElseAnswers) {

@@ -153,6 +153,29 @@ TEST_F(Hostile, ValuesOfOptions) {
     }
   }
   refused({"list", "nothing"});
+  const Arguments measured{"collective",  "--measure", "--backend", "memory", "--mode", "plan",
+                           "--algorithm", "ring",      "--gpus",    "2",      "--max",  "1KiB"};
+  refused(joined(measured, {"--timeout", "1e30s"}));
+  refused(joined(measured, {"--library", "gloo"}));
+  refused(joined(measured, {"--fidelity", "closed"}));
+  refused(joined(measured, {"--device", "v100-sxm2-16gb"}));
+  refused(joined(measured, {"--set", "cluster.network.latency=1ms"}));
+  refused({"measure", "scenario.yaml", "--set", "gpus=8000"});
+  refused({"measure", "scenario.yaml", "--set", "workload.layers.0.parameters=[1000000000000]"});
+  refused({"measure", "scenario.yaml", "--backend", "memory", "--set", "real.backend=gloo"});
+  refused({"run", "scenario.yaml", "--calls"});
+  refused({"run", "scenario.yaml", "--explain-cluster", "--measure"});
+  refused({"list", "two\nlines"});
+  refused({"two\nlines"});
+  refused({"run", "--two\nlines"});
+  refused({"run", "two\nlines\tand more"});
+  refused({"run", "two\u2028lines\u2029"});
+  refused({"run", "scenario.yaml", "--jobs", "1\n2"});
+  for (const char* setting :
+       {"workload.batch_per_gpu=7", "training.strategy=ddp", "name=x", "contention=1.5",
+        "other_jobs.count=2", "ranks.jitter=5%", "real.backend=mpi"}) {
+    refused({"collective", "dgx1-v100", "--set", setting});
+  }
   refused({"claims", "nothing"});
   refused({"buckets", "nothing"});
   refused({"collective", "nothing"});
@@ -190,6 +213,8 @@ TEST_F(Hostile, Paths) {
                               "gpus=[-1]",
                               "gpus=3",
                               "collective.inner=ring",
+                              "other_jobs.start=1ms",
+                              "other_jobs.placement=alternate",
                               "collective.chunk_size=1MiB",
                               "collective.servers=2",
                               "collective.server_placement=separate",

@@ -71,6 +71,47 @@ TEST_F(Outputs, NeverTakeThePlaceOfInputs) {
   }
 }
 
+// A file that is open already has other names.
+TEST_F(Outputs, NeverTakeThePlaceOfInputsThatAreOpen) {
+  const std::string before = text("scenario.yaml");
+  for (const char* command :
+       {"run scenario.yaml --json /dev/fd/3 3<>scenario.yaml",
+        "run scenario.yaml --csv /proc/self/fd/3 3<>hard", "run scenario.yaml >>scenario.yaml",
+        "run scenario.yaml --json - 1<>scenario.yaml"}) {
+    const Ended ended = run_program(
+        {"/bin/sh", "-c", std::string("exec " PACELINE_BINARY " ") + command}, folder_.path());
+    EXPECT_EQ(ended.exit_code, 2) << command;
+    EXPECT_NE(ended.err.find("is read, and is to be written as "), std::string::npos) << ended.err;
+    EXPECT_EQ(text("scenario.yaml"), before) << command;
+  }
+  EXPECT_EQ(run_program({"/bin/sh", "-c",
+                         "exec " PACELINE_BINARY " run scenario.yaml --json /dev/fd/3 --csv "
+                         "/proc/self/fd/3 3>both"},
+                        folder_.path())
+                .exit_code,
+            2);
+  const Ended two = run({"run", "scenario.yaml", "--json", "-", "--csv", "/dev/stdout"});
+  expect_refused(two, "paceline: -: standard output takes one of --json, --csv");
+}
+
+TEST_F(Outputs, NeverTakeThePlaceOfASecret) {
+  folder_.write("secret", "0123456789abcdef");
+  std::filesystem::permissions(folder_.path() / "secret", std::filesystem::perms::owner_read |
+                                                              std::filesystem::perms::owner_write);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"measure", "scenario.yaml"},
+        {"run", "scenario.yaml", "--measure"},
+        {"collective", "--measure", "--backend", "memory", "--mode", "plan", "--algorithm", "ring",
+         "--gpus", "2", "--max", "1KiB"}}) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), {"--secret-file", "secret", "--json", "./secret"});
+    expect_refused(run(arguments), "paceline: secret: is read, and is to be written as ./secret");
+    arguments.back() = "other";
+    expect_refused(run(arguments), "paceline: --secret-file: is for ranks that a launcher starts");
+    EXPECT_EQ(text("secret"), "0123456789abcdef");
+  }
+}
+
 TEST_F(Outputs, AreEachAFileOfTheirOwn) {
   const std::string same = ": is to hold two outputs; give each a file of its own";
   expect_refused(run({"run", "scenario.yaml", "--json", "a", "--csv", "./a"}),

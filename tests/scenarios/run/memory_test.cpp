@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -86,6 +87,23 @@ TEST(Memory, OfChildrenIsNotHeldUnlessItIsSaid) {
       holds_in_a_process([&] { return limits_of_child(std::nullopt).starts_with("unlimited "); }));
   EXPECT_TRUE(holds_in_a_process(
       [&] { return limits_of_child(Bytes(2048 * mebibyte)) == "unlimited 2097152"; }));
+}
+
+// What JSON is taken down needs memory, too: with little room some of these ended by a signal.
+TEST(Memory, ThatRunsOutAnywhereIsOneLine) {
+  if (!is_held) GTEST_SKIP();
+  const test::Folder folder;
+  const std::string scenario =
+      std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/abci-resnet50-v100-amp.yaml";
+  for (int kibibytes = 60'000; kibibytes <= 84'000; kibibytes += 3'000) {
+    const std::string command = "ulimit -v " + std::to_string(kibibytes) + "; exec " +
+                                PACELINE_BINARY + " run " + scenario + " --quiet";
+    const test::Ended ended = test::run_program({"/bin/sh", "-c", command}, folder.path());
+    if (ended.exit_code == 0) continue;  // it was enough
+    EXPECT_EQ(ended.exit_code, 3) << kibibytes << ", signal " << ended.signal << ": " << ended.err;
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+    EXPECT_TRUE(ended.err.starts_with("paceline: ")) << ended.err;
+  }
 }
 
 TEST(Memory, OfTheEnvironmentIsASize) {
