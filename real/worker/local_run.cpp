@@ -61,7 +61,8 @@ int run_under_mpirun(const WorkerOptions& options) {
   const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
   const std::string rendezvous = "tcp://" + host + ":" + std::to_string(free_port());
   return run_mpirun(words_of(given.value_or("mpirun --oversubscribe --bind-to none")),
-                    *options.ranks, rank_command(options, rendezvous), grace_after_first_end);
+                    *options.ranks, rank_command(options, rendezvous),
+                    {grace_after_first_end, options.connect_timeout + options.timeout});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -22,6 +23,8 @@
 #include "real/launch/rendezvous.h"
 #include "real/worker/control_team.h"
 #include "real/worker/local_run.h"
+#include "real/worker/mpirun.h"
+#include "real/worker/parent_watch.h"
 #include "real/worker/session.h"
 #include "real/worker/worker_options.h"
 
@@ -74,11 +77,22 @@ int write_who() {
 
 // One rank of a group of processes.
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
+  say_that_rank_has_begun();
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
   const auto control =
       Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
   // A rank that is lost ends this one, wherever it waits.
   control->on_failure({});
+  // Ranks wait as long as they like for rank 0's next point, so it has to be able to ask.
+  std::optional<ParentWatch> watch;
+  if (identity.rank == Rank(0)) {
+    watch.emplace(options.timeout, [&control] {
+      const std::string line = "rank 0 was stopped: what gives it points is";
+      control->report_failure(line);
+      complain(line);
+      std::_Exit(exit_environment);
+    });
+  }
   ControlTeam team(*control);
   try {
     serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());

@@ -30,6 +30,8 @@ constexpr std::string_view mark = "paceline-worker: ";
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
 constexpr Seconds ending_max(3.0);
+// Names a file that ranks make when they begin.
+constexpr const char* begun_variable = "PACELINE_RANK_HAS_BEGUN";
 
 bool is_in_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
@@ -148,7 +150,12 @@ class Words {
 
 class Mpirun {
  public:
-  Mpirun(Child child, Seconds grace) : child_(std::move(child)), grace_(grace) {}
+  // `begun`: the file that ranks make; empty where they may be on another machine.
+  Mpirun(Child child, const MpirunLimits& limits, std::string begun)
+      : child_(std::move(child)),
+        limits_(limits),
+        begun_(std::move(begun)),
+        start_end_(Clock::now() + duration_of(limits.start)) {}
   Mpirun(const Mpirun&) = delete;
   Mpirun& operator=(const Mpirun&) = delete;
   ~Mpirun() { end_all_children(); }
@@ -161,7 +168,13 @@ class Mpirun {
         interrupted_by_ = number;
         deadline_ = Clock::now();
       }
-      if (!deadline_ && !words_.of_a_rank().empty()) deadline_ = Clock::now() + duration_of(grace_);
+      if (!deadline_ && !words_.of_a_rank().empty()) {
+        deadline_ = Clock::now() + duration_of(limits_.grace);
+      }
+      if (waits_for_start() && Clock::now() >= start_end_) {
+        was_silent_ = true;
+        deadline_ = Clock::now();
+      }
       if (deadline_ && Clock::now() >= *deadline_) end_it();
     }
     // Who holds the other end of its stderr may be one that left it.
@@ -176,8 +189,15 @@ class Mpirun {
                                   {child_.errors.file(), POLLIN, 0}}};
     // Where the kernel does not notify of an exit, it is polled.
     int limit_ms = child_.ended ? -1 : 20;
+    if (waits_for_start()) limit_ms = milliseconds_until(start_end_);
     if (deadline_) limit_ms = milliseconds_until(*deadline_);
     ::poll(polled.data(), polled.size(), limit_ms);
+  }
+
+  [[nodiscard]] bool waits_for_start() {
+    std::error_code ignored;
+    if (!begun_.empty() && std::filesystem::exists(begun_, ignored)) begun_.clear();
+    return !begun_.empty() && !was_silent_;
   }
 
   void hear() {
@@ -208,6 +228,10 @@ class Mpirun {
                       ::strsignal(interrupted_by_)));
       return 128 + interrupted_by_;
     }
+    if (was_silent_) {
+      say(fmt::format("mpirun has started no rank within {:.3g} s", limits_.start.value()));
+      return environment_status;
+    }
     if (status_ == 0) {
       std::cerr << words_.text();
       return 0;
@@ -227,7 +251,10 @@ class Mpirun {
   }
 
   Child child_;
-  Seconds grace_;
+  MpirunLimits limits_;
+  std::string begun_;  // empty once one has begun
+  Clock::time_point start_end_;
+  bool was_silent_ = false;
   Words words_;
   std::optional<Clock::time_point> deadline_;
   bool asked_ = false;
@@ -246,7 +273,7 @@ void stay_in_shared_memory(std::vector<std::string>& command) {
 }  // namespace
 
 int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
-               const std::vector<std::string>& program, Seconds grace) {
+               const std::vector<std::string>& program, const MpirunLimits& limits) {
   if (launcher.empty() || !is_in_path(launcher[0])) {
     throw BackendError("mpi", std::nullopt, launcher.empty() ? "mpirun" : launcher[0],
                        "no such program in PATH; install openmpi-bin");
@@ -263,8 +290,11 @@ int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
     request.command.insert(request.command.end(), words);
   };
   request.variables["TMPDIR"] = session.path();
+  std::string begun;
   // Options of the user's may take ranks to other machines, where there is no such folder.
   if (!process_environment("PACELINE_MPIRUN")) {
+    begun = session.path() + "/begun";
+    request.variables[begun_variable] = begun;
     add({"--mca", "btl_vader_backing_directory", session.path()});
     stay_in_shared_memory(request.command);
   }
@@ -273,7 +303,11 @@ int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
   // Open MPI does not start as root otherwise, and in a container one often is.
   request.variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
   request.variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  return Mpirun(start_child(request), grace).supervise(interruption);
+  return Mpirun(start_child(request), limits, begun).supervise(interruption);
+}
+
+void say_that_rank_has_begun() {
+  if (const auto file = process_environment(begun_variable)) std::ofstream(*file) << '\n';
 }
 
 }  // namespace paceline::real

@@ -10,29 +10,6 @@
 namespace paceline::cli {
 namespace {
 
-TEST(PlainOutput, WritesWhatWouldSteerATerminalAsItsNumber) {
-  EXPECT_EQ(without_controls("a\x1b[31mb\rc\x7f"), "a\\u001b[31mb\\u000dc\\u007f");
-  EXPECT_EQ(without_controls("\xc2\x9b"), "\\u009b");
-  EXPECT_EQ(without_controls("abc\xe2\x80\xae"
-                             "def"),
-            "abc\\u202edef");
-  EXPECT_EQ(without_controls("\xe2\x81\xa6\xd8\x9c"), "\\u2066\\u061c");
-}
-
-TEST(PlainOutput, LeavesTextAsItIs) {
-  for (const char* text :
-       {"one\n\ttwo", "\xc2\xb5s \xe2\x80\x94 \xe4\xb8\xad \xf0\x9f\x98\x80", ""}) {
-    EXPECT_EQ(without_controls(text), text);
-  }
-}
-
-TEST(PlainOutput, ShowsBytesThatAreNoCharacters) {
-  EXPECT_EQ(without_controls("a\xff"
-                             "b\xe2\x80"),
-            "a\\xffb\\xe2\\x80");
-  EXPECT_EQ(without_controls("\xe2\x1b\x80"), "\\xe2\\u001b\\x80");
-}
-
 TEST(PlainOutput, TakesTextInPiecesOfAnySize) {
   std::ostringstream out;
   {

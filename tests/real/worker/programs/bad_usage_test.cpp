@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "real/launch/socket.h"
 #include "tests/real/worker/programs/measured.h"
+#include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
@@ -135,6 +137,17 @@ TEST(BadUsage, AnMpirunThatRefuses) {
   expect_one_line(worker({{"PACELINE_MPIRUN", "mpirun --no-such-option"}},
                          {"--backend", "mpi", "--ranks", "2"}),
                   3, "mpirun: ");
+}
+
+TEST(BadUsage, AnMpirunThatStartsNobody) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
+  const test::Folder folder;
+  const std::string script = folder.write("mpirun", "#!/bin/sh\nexec sleep 600\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  expect_one_line(worker({{"PATH", folder.path().string() + ":/usr/bin:/bin"}},
+                         {"--backend", "mpi", "--ranks", "2", "--timeout", "0.5s",
+                          "--connect-timeout", "0.5s"}),
+                  3, "mpirun has started no rank within 1 s");
 }
 
 TEST(BadUsage, ARendezvousThatIsNone) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/real/worker/programs/measured.h"
 
@@ -48,6 +51,30 @@ TEST_F(StartedByLauncher, TorchrunsProcessesAreTheRanks) {
   expect_the_point_of_two();
 }
 
+// The rank of rank 0 goes on, and would wait for the next point for ever.
+TEST_F(StartedByLauncher, AStoppedRank0EndsTheOthers) {
+  const std::string port = free_port();
+  auto arguments =
+      measure_command(folder_.write("scenario.yaml", measured_scenario("gloo", "2000")), json_);
+  arguments.insert(arguments.end(), {"--set", "real.timeout=1s"});
+  std::vector<std::unique_ptr<Program>> programs;
+  for (const char* rank : {"0", "1"}) {
+    const Variables variables{
+        {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
+    programs.push_back(std::make_unique<Program>(Start{arguments, variables}));
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  ASSERT_FALSE(programs[1]->has_ended());
+  ::kill(programs[0]->process(), SIGSTOP);
+  const Ended other = programs[1]->end(20);
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_NE(other.err.find("rank 0 was stopped"), std::string::npos) << other.err;
+  ::kill(programs[0]->process(), SIGCONT);
+  const Ended first = programs[0]->end(20);
+  EXPECT_EQ(first.exit_code, 3);
+  EXPECT_NE(first.err.find("rank 0 was stopped"), std::string::npos) << first.err;
+}
+
 TEST_F(StartedByLauncher, MpirunsProcessesAreTheRanks) {
   if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
   for (const char* backend : {"gloo", "mpi"}) {
@@ -65,7 +92,8 @@ TEST_F(StartedByLauncher, OneTaskAloneStartsItsRanksItself) {
   const Variables variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}};
   const Ended ended = Program(Start{command("memory"), variables}).end(30);
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  for (const auto& point : nlohmann::json::parse(text_of(json_)).at("points")) {
+  const auto result = nlohmann::json::parse(text_of(json_));
+  for (const auto& point : result.at("points")) {
     EXPECT_TRUE(point.at("measured").is_object());
   }
 }
