@@ -101,8 +101,8 @@ bool has_effect(const Options& options, const std::string& path) {
     return path == "gpus" || path == "cluster.nodes" || path == "cluster.gpus_per_node";
   }
   if (options.cluster.empty() && is_of("cluster.")) return false;
-  return is_of("cluster.") || is_of("collective.") || is_of("simulation.") || path == "gpus" ||
-         path == "workload.device";
+  return is_of("cluster.") || is_of("collective.") || is_of("simulation.") || is_of("other_jobs") ||
+         path == "gpus" || path == "workload.device";
 }
 
 std::vector<ScenarioFile::Setting> settings_of(const Options& options) {

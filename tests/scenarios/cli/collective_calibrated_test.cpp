@@ -58,12 +58,25 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                  "paceline: " + abci +
                      ": has no fit of all_gather; calibrate with logs of it, or leave "
                      "--calibration out");
-  for (const auto& [option, value] :
-       {std::pair{"--algorithm", "ring"}, std::pair{"--protocol", "ll"}}) {
-    expect_refused(
-        collective({option, value}),
-        "paceline: --calibration: has times of whatever the library took; leave --algorithm and "
-        "--protocol out");
+  for (const auto& [option, value] : {std::pair{"--algorithm", "ring"},
+                                      {"--protocol", "ll"},
+                                      {"--library", "gloo"},
+                                      {"--version", "2.18"},
+                                      {"--device", "v100-sxm2-16gb"},
+                                      {"--channels", "2"},
+                                      {"--min-ctas", "2"},
+                                      {"--max-ctas", "2"},
+                                      {"--chunk-size", "1MiB"},
+                                      {"--fidelity", "flow"}}) {
+    expect_refused(collective({option, value}),
+                   std::string("paceline: ") + option +
+                       ": is without effect: a calibration has the times of whatever ran");
+  }
+  for (const char* setting :
+       {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=closed"}) {
+    expect_refused(collective({"--set", setting}),
+                   std::string("paceline: --set ") + setting +
+                       ": is without effect on this collective; leave it out");
   }
 }
 

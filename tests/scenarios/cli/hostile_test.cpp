@@ -171,9 +171,8 @@ TEST_F(Hostile, ValuesOfOptions) {
   refused({"run", "two\nlines\tand more"});
   refused({"run", "two\u2028lines\u2029"});
   refused({"run", "scenario.yaml", "--jobs", "1\n2"});
-  for (const char* setting :
-       {"workload.batch_per_gpu=7", "training.strategy=ddp", "name=x", "contention=1.5",
-        "other_jobs.count=2", "ranks.jitter=5%", "real.backend=mpi"}) {
+  for (const char* setting : {"workload.batch_per_gpu=7", "training.strategy=ddp", "name=x",
+                              "contention=1.5", "ranks.jitter=5%", "real.backend=mpi"}) {
     refused({"collective", "dgx1-v100", "--set", setting});
   }
   refused({"claims", "nothing"});
