@@ -103,7 +103,7 @@ conformance_by_launcher() { launch_by_launcher "$programs/conformance_rank" "$ba
 
 measure_by_launcher() {
   measure_command "$ranks" "$backend_of_gpus" native
-  launch_by_launcher "${measure[@]}" --set cluster.nodes="$ranks" --json "$json"
+  launch_by_launcher "${measure[@]}" --json "$json"
   must_hold_steps "$json"
 }
 
