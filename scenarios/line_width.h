@@ -12,8 +12,8 @@ namespace paceline {
 void set_line_width(std::ostream& out, std::size_t characters);
 [[nodiscard]] std::size_t line_width(std::ostream& out);
 
-// A line, and a line break; broken between words where it is longer than `width` bytes, what goes on
-// behind `indent` blanks. A word that is longer stays whole.
+// A line, and a line break; broken between words where it is longer than `width` bytes, what goes
+// on behind `indent` blanks. A word that is longer stays whole.
 [[nodiscard]] std::string wrapped_line(std::string_view line, std::size_t width,
                                        std::size_t indent);
 
