@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "scenarios/errors.h"
@@ -78,17 +79,18 @@ class Measurer {
       groups[group_of(*points_.measurement(i))].push_back(i);
     }
     for (const auto& [group, points] : groups) {
-      if (measure(group, points)) continue;
-      std::vector<std::size_t> all(outcomes_.size());
-      std::iota(all.begin(), all.end(), std::size_t{0});
-      give_up(all);
-      break;
+      if (const auto lost = measure(group, points)) {
+        std::vector<std::size_t> all(outcomes_.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        return give_up(all, outcomes_[*lost]);
+      }
     }
   }
 
  private:
-  // False when a rank was lost.
-  bool measure(const RankGroup& group, const std::vector<std::size_t>& points) {
+  // The point that ended the run, as a rank was lost.
+  std::optional<std::size_t> measure(const RankGroup& group,
+                                     const std::vector<std::size_t>& points) {
     WorkerRanks ranks(group, WorkerRanks::Start::here);
     return measure(ranks, points);
   }
@@ -107,30 +109,27 @@ class Measurer {
                             launched.group().backend)
               : fmt::format("not measured: the launcher started {} ranks", launched.group().ranks));
     }
-    if (!measure(launched, points)) give_up(points);
+    if (const auto lost = measure(launched, points)) give_up(points, outcomes_[*lost]);
   }
 
-  // What was not begun when a rank was lost, or it was to stop, has the reason of the one before.
-  void give_up(const std::vector<std::size_t>& points) {
-    const auto failed = std::ranges::find_if(
-        points, [&](std::size_t point) { return !outcomes_[point].measure_failure.empty(); });
-    if (failed == points.end()) return;
+  // What was not begun when a point ended the run has that one's reason.
+  void give_up(const std::vector<std::size_t>& points, const PointOutcome& last) {
     for (const std::size_t point : points) {
       PointOutcome& outcome = outcomes_[point];
       if (outcome.measurement || !outcome.measure_failure.empty()) continue;
-      outcome.measure_failure = outcomes_[*failed].measure_failure;
-      outcome.cause = outcomes_[*failed].cause;
+      outcome.measure_failure = last.measure_failure;
+      outcome.cause = last.cause;
     }
   }
 
-  bool measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
+  std::optional<std::size_t> measure(WorkerRanks& ranks, const std::vector<std::size_t>& points) {
     for (const std::size_t point : points) {
       tell("measuring " + outcomes_[point].name(), "");
-      if (!measured(ranks, point)) return false;
+      if (!measured(ranks, point)) return point;
       ++done_;
       tell("", "");
     }
-    return true;
+    return std::nullopt;
   }
 
   void tell(std::string doing, std::string at) const {
