@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <map>
 #include <sstream>
 
+#include "models/text/plain_text.h"
 #include "real/launch/socket.h"
 
 namespace paceline::real {
@@ -30,6 +33,17 @@ std::string machine_identity() {
   return line.empty() ? host_name() : line;
 }
 
+// With `=VALUE` or `#HASH` behind each.
+std::map<std::string, std::string> words_by_name(const std::string& told) {
+  std::map<std::string, std::string> words;
+  std::istringstream all(told);
+  for (std::string word; all >> word;) {
+    const auto end = std::min(word.find_first_of("=#"), word.size());
+    words[word.substr(0, end)] = word.substr(end);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string Greeting::process() const { return fmt::format("pid {} on {}", pid, host); }
@@ -44,14 +58,15 @@ Greeting own_greeting(const RankIdentity& identity, const std::string& nonce) {
           host_name(),
           machine_identity(),
           nonce,
-          identity.told,
-          ""};
+          in_one_line(identity.told),
+          "",
+          in_one_line(identity.fault)};
 }
 
 std::string to_text(const Greeting& greeting) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
                      greeting.world_size, greeting.pid, greeting.host, greeting.machine,
-                     greeting.nonce, greeting.told, greeting.challenge);
+                     greeting.nonce, greeting.told, greeting.challenge, greeting.fault);
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -85,22 +100,29 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
   greeting.nonce = lines[6];
   greeting.told = lines[7];
   greeting.challenge = lines[8];
+  greeting.fault = lines[9];
   return greeting;
 }
 
-std::string find_difference(const std::string& told, const std::string& other) {
-  if (told.empty() || other.empty()) return "";
-  std::istringstream words(told), other_words(other);
-  while (true) {
-    std::string word, other_word;
-    words >> word;
-    other_words >> other_word;
-    if (word.empty() && other_word.empty()) return "";
-    if (word != other_word) {
-      const std::string& longer = word.empty() ? other_word : word;
-      return longer.substr(0, longer.find('='));
+std::string find_difference(const std::string& told, const std::string& told_rank_0) {
+  if (told.empty() || told_rank_0.empty()) return "";
+  const auto words = words_by_name(told), words_of_0 = words_by_name(told_rank_0);
+  auto names = words_of_0;
+  names.insert(words.begin(), words.end());
+  for (const auto& [name, any] : names) {
+    const auto own = words.find(name), of_0 = words_of_0.find(name);
+    const bool has_own = own != words.end(), has_0 = of_0 != words_of_0.end();
+    if (has_own && has_0 && own->second == of_0->second) continue;
+    if (has_own && has_0 && (own->second[0] == '#' || of_0->second[0] == '#')) {
+      return fmt::format("has another {} than rank 0", name);
     }
+    const auto shown = [&](bool has, const auto& word) {
+      if (!has) return "no " + name;
+      return word->second[0] == '#' ? "a " + name : name + word->second;
+    };
+    return fmt::format("has {}, rank 0 {}", shown(has_own, own), shown(has_0, of_0));
   }
+  return "";
 }
 
 }  // namespace paceline::real

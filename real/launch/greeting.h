@@ -20,24 +20,26 @@ struct Greeting {
   std::string nonce;      // of the file that led here
   std::string told;       // RankIdentity's
   std::string challenge;  // a nonce that rank 0 has to answer; empty: the rank has no secret
+  std::string fault;      // RankIdentity's
 
   [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
   [[nodiscard]] std::string process() const;  // pid 4711 on host
 };
 
 // Raised when frames or greetings change: ranks of two versions do not join.
-constexpr std::uint32_t control_version = 2;
+constexpr std::uint32_t control_version = 3;
 
 [[nodiscard]] Greeting own_greeting(const RankIdentity& identity, const std::string& nonce);
 [[nodiscard]] std::string to_text(const Greeting& greeting);
 // nullopt for what is no greeting; of one of another version the version and the rank only.
 [[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
 
-// The name of the first word of what both were told that differs; empty: they were told the same,
-// or one of them nothing, and goes by what rank 0 says.
-[[nodiscard]] std::string find_difference(const std::string& told, const std::string& other);
+// Where a rank was not told what rank 0 was (RankIdentity): what follows its name in a sentence, as
+// "has real.steps=5, rank 0 real.steps=3". Empty: they were told the same, or one of them nothing,
+// and goes by what rank 0 says.
+[[nodiscard]] std::string find_difference(const std::string& told, const std::string& told_rank_0);
 
-constexpr std::size_t greeting_lines = 9;
+constexpr std::size_t greeting_lines = 10;
 [[nodiscard]] std::vector<std::string> split_lines(const std::string& text);
 
 }  // namespace paceline::real

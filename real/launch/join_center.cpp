@@ -9,6 +9,7 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <utility>
@@ -112,9 +113,12 @@ class Gathering {
   }
 
   Joined gather() {
-    while (came_.size() + 1 < identity_.world_size.value()) {
-      if (Clock::now() >= end_) refuse(missing());
-      wait();
+    if (!identity_.fault.empty()) {
+      refuse(faulty(own_greeting(identity_, nonce_)), refused_usage, end_);
+    }
+    while (!is_complete()) {
+      if (Clock::now() >= end_) miss_ranks();
+      wait(end_);
       accept_all();
       read_all();
     }
@@ -130,14 +134,24 @@ class Gathering {
   };
   using Arrivals = std::list<Arrival>;
 
-  void wait() {
+  // What ends the run before all have come.
+  struct Refusal {
+    std::shared_ptr<const std::string> line;
+    std::uint32_t why;
+  };
+
+  [[nodiscard]] bool is_complete() const {
+    return came_.size() + 1 >= identity_.world_size.value();
+  }
+
+  void wait(Clock::time_point end) {
     std::vector<pollfd> polled{{post_.listener.file(), POLLIN, 0}};
     for (Arrival& arrival : arrivals_) {
       arrival.link.write();
       const short events = arrival.link.has_output() ? POLLIN | POLLOUT : POLLIN;
       polled.push_back({arrival.link.file(), events, 0});
     }
-    ::poll(polled.data(), polled.size(), milliseconds_until(end_));
+    ::poll(polled.data(), polled.size(), milliseconds_until(end));
   }
 
   void accept_all() {
@@ -145,17 +159,27 @@ class Gathering {
       const int file =
           ::accept4(post_.listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (file < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+      if (file < 0 && (errno == EMFILE || errno == ENFILE) && drop_a_silent_one()) continue;
       if (file < 0) return;
       arrivals_.push_back({Link(Socket(file)), std::nullopt, std::nullopt, {}});
     }
+  }
+
+  // Makes room for another: whoever has said nothing for the longest time. False: all have greeted.
+  bool drop_a_silent_one() {
+    const auto silent = std::ranges::find_if(
+        arrivals_, [](const Arrival& one) { return !one.greeting && !one.unproved; });
+    if (silent == arrivals_.end()) return false;
+    arrivals_.erase(silent);
+    return true;
   }
 
   void read_all() {
     for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
       const auto frames = arrival->link.read();
       const bool ended = arrival->link.end().has_value();
-      if (ended && arrival->greeting) {
-        refuse(fmt::format("{} has died: its connection closed", arrival->greeting->who()));
+      if (ended && arrival->greeting && !refusal_) {
+        refuse(fmt::format("{} has died: its connection closed", arrival->greeting->who()), 0);
       }
       // What does not greet as a rank of this run does is none: it may look elsewhere.
       const bool goes_on = !ended && std::ranges::all_of(frames, [&](const Frame& frame) {
@@ -183,12 +207,14 @@ class Gathering {
     if (!greeting) return false;
     const bool is_alike = greeting->version == control_version;
     if (is_alike && greeting->challenge.empty() != secret_.empty()) {
-      return turn_away(*arrival, secret_.empty()
-                                     ? "this rank has a shared secret, and rank 0 has none"
-                                     : "rank 0 has a shared secret, and this rank has none");
+      return turn_away(*arrival, *greeting,
+                       secret_.empty() ? "this rank has a shared secret, and rank 0 has none"
+                                       : "rank 0 has a shared secret, and this rank has none");
     }
     if (secret_.empty()) return admit(arrival, *greeting);
-    if (!is_alike) return turn_away(*arrival, "this rank is of another version of Paceline");
+    if (!is_alike) {
+      return turn_away(*arrival, *greeting, "this rank is of another version of Paceline");
+    }
     arrival->unproved = greeting;
     arrival->challenge = random_nonce();
     arrival->link.send(FrameKind::challenge,
@@ -199,16 +225,17 @@ class Gathering {
     return true;
   }
 
-  [[nodiscard]] bool is_proved(Arrival& arrival, const Frame& frame) const {
+  [[nodiscard]] bool is_proved(Arrival& arrival, const Frame& frame) {
     const Greeting& greeting = *arrival.unproved;
     const std::string expected =
         proof_of_rank(secret_, greeting.challenge, arrival.challenge, to_text(greeting));
     if (frame.kind == FrameKind::proof && is_same_proof(frame.body, expected)) return true;
-    return turn_away(arrival, "rank 0 has another secret than this rank");
+    return turn_away(arrival, greeting, "rank 0 has another secret than this rank");
   }
 
   // Only that one: anybody may knock.
-  static bool turn_away(Arrival& arrival, const std::string& why) {
+  bool turn_away(Arrival& arrival, const Greeting& greeting, const std::string& why) {
+    turned_away_ = greeting.who();
     arrival.link.send(
         FrameKind::refusal, refused_usage,
         std::make_shared<const std::string>(why + "; set PACELINE_SECRET_FILE alike everywhere"));
@@ -217,67 +244,104 @@ class Gathering {
   }
 
   // True; or ends the run.
-  bool admit(Arrivals::iterator arrival, const Greeting& greeting_of_rank) {
-    arrival->greeting = greeting_of_rank;
-    const Greeting& greeting = *arrival->greeting;
-    if (greeting.version != control_version) {
-      refuse(
-          fmt::format("rank {} speaks version {} of the control plane, rank 0 version {}; install "
-                      "the same Paceline everywhere",
-                      greeting.rank, greeting.version, control_version));
-    }
-    if (greeting.world_size != identity_.world_size.value()) {
-      refuse(
-          fmt::format("rank {} was told a world size of {}, rank 0 of {}; set WORLD_SIZE alike "
-                      "everywhere",
-                      greeting.rank, greeting.world_size, identity_.world_size.value()));
-    }
-    if (greeting.rank >= greeting.world_size) {
-      refuse(fmt::format("{} is outside a world of {} ranks, 0 to {}; set RANK below WORLD_SIZE",
-                         greeting.who(), greeting.world_size, greeting.world_size - 1));
-    }
-    const std::string other = find_difference(identity_.told, greeting.told);
-    if (!other.empty()) {
-      refuse(fmt::format("{} was given another {} than rank 0; start all ranks with the same "
-                         "command and files",
-                         greeting.who(), other),
-             refused_usage);
-    }
+  bool admit(Arrivals::iterator arrival, const Greeting& greeting) {
+    arrival->greeting = greeting;
     const auto [same, is_new] = came_.try_emplace(greeting.rank, arrival);
+    if (refusal_) {
+      send_refusal(*arrival);
+      return true;
+    }
+    if (const std::string fault = fault_of(greeting); !fault.empty()) {
+      refuse(fault, refused_usage, a_moment_from_now());
+    }
     if (!is_new || greeting.rank == 0) {
       const Greeting first = is_new ? own_greeting(identity_, nonce_) : *same->second->greeting;
       refuse(fmt::format("two processes say that they are rank {} ({} and {})", greeting.rank,
-                         first.process(), greeting.process()));
+                         first.process(), greeting.process()),
+             refused_usage, a_moment_from_now());
     }
     arrival->link.send(FrameKind::heard, {});
     arrival->link.write();
     return true;
   }
 
-  [[nodiscard]] std::string missing() const {
+  // Why a rank cannot be one of this run; empty: it can.
+  [[nodiscard]] std::string fault_of(const Greeting& greeting) const {
+    if (greeting.version != control_version) {
+      return fmt::format(
+          "rank {} speaks version {} of the control plane, rank 0 version {}; install the same "
+          "Paceline everywhere",
+          greeting.rank, greeting.version, control_version);
+    }
+    if (greeting.world_size != identity_.world_size.value()) {
+      return fmt::format(
+          "rank {} was told a world size of {}, rank 0 of {}; set WORLD_SIZE alike everywhere",
+          greeting.rank, greeting.world_size, identity_.world_size.value());
+    }
+    if (greeting.rank >= greeting.world_size) {
+      return fmt::format("{} is outside a world of {} ranks, 0 to {}; set RANK below WORLD_SIZE",
+                         greeting.who(), greeting.world_size, greeting.world_size - 1);
+    }
+    if (!greeting.fault.empty()) return faulty(greeting);
+    const std::string difference = find_difference(greeting.told, identity_.told);
+    if (difference.empty()) return "";
+    return fmt::format("{} {}; start all ranks with the same command and files", greeting.who(),
+                       difference);
+  }
+
+  static std::string faulty(const Greeting& greeting) {
+    return fmt::format("{} cannot take part: {}", greeting.who(), greeting.fault);
+  }
+
+  // Where some came and had another secret or none, that is what to look at.
+  [[noreturn]] void miss_ranks() {
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 1; rank < identity_.world_size.value(); ++rank) {
       if (!came_.contains(rank)) ranks.push_back(rank);
     }
-    return fmt::format(
-        "{} did not come within {:.3g} s; started, and able to reach {}? "
-        "PACELINE_CONNECT_TIMEOUT sets the limit",
-        ranks_text(ranks), connect_.value(), host_port(post_.address, post_.port));
+    const std::string line =
+        fmt::format("{} did not come within {:.3g} s; ", ranks_text(ranks), connect_.value());
+    if (turned_away_) {
+      refuse(line + fmt::format("{} was turned away: set PACELINE_SECRET_FILE alike everywhere",
+                                *turned_away_),
+             refused_usage);
+    }
+    refuse(line + fmt::format("started, and able to reach {}? PACELINE_CONNECT_TIMEOUT sets the "
+                              "limit",
+                              host_port(post_.address, post_.port)),
+           0);
   }
 
-  // Tells all that have come, and waits a moment until they have it.
-  [[noreturn]] void refuse(const std::string& line, std::uint32_t why = 0) {
-    constexpr Seconds moment(0.5);
-    const auto body = std::make_shared<const std::string>(line);
-    const auto end = Clock::now() + duration_of(moment);
-    for (Arrival& arrival : arrivals_) arrival.link.send(FrameKind::refusal, why, body);
-    const auto told = [](const Arrival& arrival) { return arrival.link.is_delivered(); };
-    while (!std::all_of(arrivals_.begin(), arrivals_.end(), told) && Clock::now() < end) {
+  // Until all ranks are there, of which some begin later than others.
+  static Clock::time_point a_moment_from_now() {
+    constexpr Seconds moment(2.0);
+    return Clock::now() + duration_of(moment);
+  }
+
+  // Tells all that have come, and those that come until then; then waits until they have it.
+  [[noreturn]] void refuse(const std::string& line, std::uint32_t why,
+                           Clock::time_point until = Clock::now()) {
+    refusal_ = Refusal{std::make_shared<const std::string>(line), why};
+    for (Arrival& arrival : arrivals_) send_refusal(arrival);
+    while (!is_complete() && Clock::now() < until) {
+      wait(until);
+      accept_all();
+      read_all();
+    }
+    constexpr Seconds to_deliver(0.5);
+    const auto end = Clock::now() + duration_of(to_deliver);
+    const auto has_it = [](const Arrival& arrival) { return arrival.link.is_delivered(); };
+    while (!std::all_of(arrivals_.begin(), arrivals_.end(), has_it) && Clock::now() < end) {
       for (Arrival& arrival : arrivals_) arrival.link.write();
       ::poll(nullptr, 0, 1);
     }
     if (why == refused_usage) throw UsageError(line);
     fail_to_join(line);
+  }
+
+  void send_refusal(Arrival& arrival) const {
+    arrival.link.send(FrameKind::refusal, refusal_->why, refusal_->line);
+    arrival.link.write();
   }
 
   Joined welcome() {
@@ -306,7 +370,9 @@ class Gathering {
   std::string nonce_;
   PublishedFile file_;
   Arrivals arrivals_;
-  std::map<std::uint32_t, Arrivals::iterator> came_;
+  std::map<std::uint32_t, Arrivals::iterator> came_;  // of a refusal's time its ranks alone count
+  std::optional<std::string> turned_away_;            // the last one, as it calls itself
+  std::optional<Refusal> refusal_;
 };
 
 // A single rank has no peers; its address is that of the rendezvous where it has one.

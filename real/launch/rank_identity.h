@@ -22,9 +22,11 @@ struct RankIdentity {
   std::uint32_t local_rank = 0;  // among the ranks of its machine
   std::uint32_t local_size = 1;
   std::string launcher;  // torchrun, Open MPI or Slurm
-  // What this rank was told to do: words NAME=VALUE without spaces in them. Ranks of a run were
-  // told the same, and one that was not is refused.
+  // What this rank was told to do: words NAME=VALUE, or NAME#HASH of values that are not shown.
+  // Ranks of a run were told the same, and one that was not is refused.
   std::string told = {};
+  // Why this rank takes no part, where what it was told cannot be done: all others end with it.
+  std::string fault = {};
 };
 
 // torchrun's variables win over Open MPI's, those over Slurm's: scripts set the first by hand

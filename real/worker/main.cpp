@@ -75,6 +75,16 @@ int write_who() {
   return exit_done;
 }
 
+// Tells the other ranks of a launcher that this one takes no part. Its user knows why already.
+int tell_fault(const RankIdentity& identity, const WorkerOptions& options) {
+  try {
+    const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
+    (void)Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
+  } catch (const std::exception&) {  // that rank 0 ends with this fault, or was not found
+  }
+  return exit_usage;
+}
+
 // One rank of a group of processes.
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   say_that_rank_has_begun();
@@ -119,7 +129,7 @@ int run(const WorkerOptions& options) {
   }
   if (options.doctor) return write_backends(std::cout);
   if (options.who) return write_who();
-  require_backend(options.backend);
+  if (options.fault.empty()) require_backend(options.backend);
   if (options.ranks) return run_locally(options, standard_lines());
   const auto identity = find_rank_identity(process_environment);
   if (!identity) {
@@ -129,7 +139,8 @@ int run(const WorkerOptions& options) {
   }
   RankIdentity told = *identity;
   told.told = options.told;
-  return run_rank(told, options);
+  told.fault = options.fault;
+  return options.fault.empty() ? run_rank(told, options) : tell_fault(told, options);
 }
 
 int run_main(int argc, char** argv) {

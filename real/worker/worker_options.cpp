@@ -44,6 +44,9 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
       ->capture_default_str();
   app.add_option("--told", options.told,
                  "words NAME=VALUE that all ranks are given alike: one that is not is refused");
+  app.add_option(
+      "--fault", options.fault,
+      "tell the other ranks that this one takes no part, and why, and end with status 2");
   app.add_option("--secret-file", options.secret_file,
                  "a secret that all ranks share, to prove it when they meet; instead of "
                  "PACELINE_SECRET_FILE");

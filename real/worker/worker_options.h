@@ -15,6 +15,7 @@ struct WorkerOptions {
   Seconds timeout{30.0};         // of every wait for another rank; above 0
   Seconds connect_timeout{8.0};  // for all ranks to find each other; above 0
   std::string told;              // what the ranks of a run are told alike (RankIdentity)
+  std::string fault;             // why this rank takes no part (RankIdentity)
   std::string secret_file;       // instead of PACELINE_SECRET_FILE
   bool doctor = false;           // only say which backends there are
   bool who = false;              // only say which rank this process is

@@ -24,8 +24,18 @@ LogOptions LogCommandOptions::parsed() const {
   if (!collective.empty()) options.collective = word("--collective", collective, known);
   options.gpus = gpus;
   options.nodes = nodes;
-  options.least_size = quantity("--min", least_size, parse_bytes);
+  options.least_size = quantity("--min", least_size.empty() ? "1KiB" : least_size, parse_bytes);
   return options;
+}
+
+void LogCommandOptions::refuse(const std::string& why) const {
+  const std::pair<const char*, bool> given[] = {{"--collective", !collective.empty()},
+                                                {"--gpus", gpus != 0},
+                                                {"--nodes", nodes != 0},
+                                                {"--min", !least_size.empty()}};
+  for (const auto& [name, is_given] : given) {
+    if (is_given) throw InputError({name, 0, 0}, "is without effect: " + why, "leave it out");
+  }
 }
 
 }  // namespace paceline::cli

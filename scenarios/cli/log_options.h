@@ -9,11 +9,13 @@ namespace paceline::cli {
 
 // What commands that read logs of collectives may be told of them.
 struct LogCommandOptions {
-  std::string collective, least_size = "1KiB";
+  std::string collective, least_size;
   std::uint32_t gpus = 0, nodes = 0;
 
   void add_to(CommandOptions& app);
   [[nodiscard]] LogOptions parsed() const;  // throws InputError
+  // Throws InputError where one of them is given, as it would do nothing.
+  void refuse(const std::string& why) const;
 };
 
 }  // namespace paceline::cli

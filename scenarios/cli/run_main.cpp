@@ -28,6 +28,7 @@
 #include "scenarios/line_width.h"
 #include "scenarios/run/memory.h"
 #include "scenarios/run/stop_request.h"
+#include "scenarios/run/worker_ranks.h"
 
 namespace paceline::cli {
 namespace {
@@ -145,8 +146,10 @@ std::size_t width_of_output() {
 }
 
 // What a destructor throws ends the process at once, and nlohmann's JSON allocates in its own: what
-// is said then is ready before.
-std::string last_words;
+// is said then is ready before. Empty: it is said.
+constexpr std::string_view words_before_the_limit_is_known =
+    "paceline: there is not enough memory to begin\n";
+std::string_view last_words = words_before_the_limit_is_known;
 
 [[noreturn]] void end_without_memory() {
   try {
@@ -159,9 +162,10 @@ std::string last_words;
   std::abort();
 }
 
-void be_ready_for_no_memory() {
-  last_words = "paceline: " + out_of_memory_text() + "\n";
-  std::set_terminate(end_without_memory);
+// Once the limit is known.
+void prepare_last_words() {
+  static const std::string words = "paceline: " + out_of_memory_text() + "\n";
+  last_words = words;
 }
 
 // A file that may not grow any more is a write that fails, like a full disk: no end by a signal.
@@ -181,8 +185,19 @@ int say_stopped(const std::string& done) {
   return exit_signal + StopRequest::signal();
 }
 
+namespace {
+
+int say_out_of_memory() {
+  complain(out_of_memory_text());
+  last_words = {};  // destructors on the way out may run out of it again
+  return exit_environment;
+}
+
+}  // namespace
+
 int run_main(int argc, const char* const* argv) {
   let_writes_fail();
+  std::set_terminate(end_without_memory);
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   set_line_width(std::cout, width_of_output());
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
@@ -199,7 +214,7 @@ int run_main(int argc, const char* const* argv) {
   }
   try {
     hold_memory();
-    be_ready_for_no_memory();
+    prepare_last_words();
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {
@@ -217,6 +232,10 @@ int run_main(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     complain(fault_of(error, {argv + 1, argv + argc}, all, app));
     return exit_bad_input;
+  } catch (const UnmetInputError& error) {
+    complain(error.what());
+    tell_launched_ranks(error.what());
+    return exit_bad_input;
   } catch (const InputError& error) {
     complain(error.what());
     return exit_bad_input;
@@ -227,11 +246,9 @@ int run_main(int argc, const char* const* argv) {
     complain(stopped.what());
     return ended(exit_signal + StopRequest::signal());
   } catch (const std::bad_alloc&) {
-    complain(out_of_memory_text());
-    return exit_environment;
+    return say_out_of_memory();
   } catch (const std::length_error&) {  // more than any memory has
-    complain(out_of_memory_text());
-    return exit_environment;
+    return say_out_of_memory();
   } catch (const std::system_error& error) {  // of threads: there are no more
     complain(fmt::format("the system refuses: {}", error.what()));
     return exit_environment;

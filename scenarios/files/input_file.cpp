@@ -1,11 +1,13 @@
 #include "scenarios/files/input_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/file_descriptor.h"
@@ -42,6 +44,22 @@ std::string read_text(const std::string& path, std::size_t bytes_max) {
     }
   }
   throw InputError({path, 0, 0}, "is larger than " + in_words(bytes_max), "");
+}
+
+void expect_each_once(std::span<const std::string> paths) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& path : paths) {
+    struct stat found {};
+    const bool is_there = ::stat(path.c_str(), &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) continue;  // a pipe goes on
+    // What is not there is shipped, or nothing.
+    const std::string identity =
+        is_there ? std::to_string(found.st_dev) + "/" + std::to_string(found.st_ino) : path;
+    const auto [first, is_new] = seen.try_emplace(identity, path);
+    if (is_new) continue;
+    const std::string other = first->second == path ? "" : ", as " + first->second + ", too";
+    throw InputError({path, 0, 0}, "is given twice" + other, "leave one of them out");
+  }
 }
 
 void note_input(const std::string& path) { FilesInUse::of_process().add_input(path); }

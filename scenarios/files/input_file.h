@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 namespace paceline::files {
@@ -17,5 +18,8 @@ inline constexpr std::size_t text_bytes_max = std::size_t{1} << 30;
 // Notes a file that something else reads: no output may take its place. A folder, and what is not
 // there, are none. Throws InputError when it is an output of this command.
 void note_input(const std::string& path);
+
+// Throws InputError where a file is given twice, also by another name: it would count twice.
+void expect_each_once(std::span<const std::string> paths);
 
 }  // namespace paceline::files

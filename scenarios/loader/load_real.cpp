@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "scenarios/loader/sections.h"
@@ -11,11 +13,13 @@ using settings::Key;
 
 constexpr MeasureSettings real_defaults;
 
+constexpr std::array backend_names = std::to_array<std::string_view>({PACELINE_BACKENDS});
+constexpr settings::Value gloo{std::uint64_t(
+    std::ranges::find(backend_names, std::string_view("gloo")) - backend_names.begin())};
+
 constexpr std::array real_table{
-    Key{"backend", settings::Text{"the name of a backend"}, "gloo",
-        "memory (ranks are threads), gloo, mpi, nccl or cuda-local; `paceline doctor` says which "
-        "there are",
-        "mpi"},
+    Key{"backend", settings::OneOf{backend_names}, gloo,
+        "memory: ranks are threads; `paceline doctor` says which there are"},
     Key{"mode", settings::OneOf{settings::texts_of<CollectiveMode>},
         settings::value_of(real_defaults.mode),
         "native: the library's own collectives; plan: the shared plans on messages between ranks"},
@@ -32,7 +36,7 @@ std::span<const Key> real_keys() { return real_table; }
 
 RealSettings load_real(Section real) {
   RealSettings read;
-  if (const auto backend = real.field("backend")) read.backend = backend->text();
+  read.backend = real.get<std::string_view>("backend");
   read.measure = {.mode = real.get<CollectiveMode>("mode"),
                   .warmup = real.get<std::uint32_t>("warmup"),
                   .steps = real.get<std::uint32_t>("steps")};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,6 +103,8 @@ constexpr AssumptionKind turns_of_host{
     "{}: launches and compute take turns, as on CPUs, since calls hold the host; of GPUs write "
     "host.computes: false"};
 
+constexpr std::array host_times{"host.per_operation", "host.per_gradient", "host.per_call"};
+
 void load_host(Section& training, Scenario& scenario) {
   training::HostCosts& host = scenario.training.host;
   host.per_operation = *training.find<Seconds>("host.per_operation");
@@ -110,6 +113,14 @@ void load_host(Section& training, Scenario& scenario) {
   const auto computes = training.find<bool>("host.computes");
   host.computes = computes.value_or(scenario.training.calls_hold_host);
   if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
+  const auto is_given = [&](const char* key) { return training.is_given(key); };
+  if (computes && std::ranges::none_of(host_times, is_given)) {
+    training.map()
+        .map("host")
+        .find("computes")
+        ->fail("is without effect: the host takes no time",
+               "give per_operation, per_gradient or per_call, or leave it out");
+  }
   if (scenario.traced && host.per_operation > Seconds(0)) {
     training.map()
         .map("host")

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "models/units/parse.h"
 #include "scenarios/loader/document/sha256.h"
@@ -104,6 +105,7 @@ struct ScenarioFile::State {
 
   void apply(const std::vector<Setting>& list);
   void read_sweep();
+  void refuse_values_twice() const;
   void refuse_nodes_beside_gpus() const;
   void make_grid();
   void read_measured();
@@ -149,6 +151,23 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
         changes_the_measured = true;
       }
       settings.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
+    }
+  }
+}
+
+// A value that stands twice would be run twice.
+void ScenarioFile::State::refuse_values_twice() const {
+  for (const Axis& axis : axes) {
+    std::vector<std::pair<AxisValue, const Field*>> values;
+    for (const Field& field : axis.values) {
+      if (field.node().IsScalar()) values.emplace_back(axis_value(axis.path, field), &field);
+    }
+    // Beside each other those that are the same, in their order.
+    std::ranges::stable_sort(
+        values, {}, [](const auto& one) { return std::tie(one.first.unit, one.first.value); });
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      if (!same(values[i - 1].first, values[i].first)) continue;
+      values[i].second->fail("is twice in its axis", "leave one of them out");
     }
   }
 }
@@ -243,8 +262,7 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
     }
     throw InputError(raw.where,
                      fmt::format("measured point matches {} points of the grid", matching.size()),
-                     missing.empty() ? "an axis has a value twice"
-                                     : fmt::format("name its {}", fmt::join(missing, ", ")));
+                     fmt::format("name its {}", fmt::join(missing, ", ")));
   }
   has_fitted |= raw.fitted;
   MeasuredPoint point{raw.where, {}, raw.fitted};
@@ -311,6 +329,7 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   }
   state->read_sweep();
   state->apply(settings);
+  state->refuse_values_twice();
   state->refuse_nodes_beside_gpus();
   state->make_grid();
   const Scenario first = state->scenario(0);

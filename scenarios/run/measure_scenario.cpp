@@ -197,12 +197,9 @@ class Measurer {
 
 WorkerRanksPtr join_launched_ranks(Preparer& points) {
   const ScenarioFile& file = points.file();
-  std::string settings;
-  for (const auto& [path, value, is_of_several] : file.settings()) {
-    settings += path + "=" + value + "\n";
-  }
-  return join_launcher([&](std::uint32_t ranks) { return first_group(points, ranks); },
-                       {{"scenario", file.sha256()}, {"settings", settings}});
+  Task task{{"scenario", "sha256:" + file.sha256()}};
+  for (const auto& [path, value, is_of_several] : file.settings()) task.emplace_back(path, value);
+  return join_launcher([&](std::uint32_t ranks) { return first_group(points, ranks); }, task);
 }
 
 void expect_measurable_here(Preparer& points) {

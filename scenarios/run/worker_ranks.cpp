@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -28,11 +30,21 @@ std::vector<std::string> rank_command(const RankGroup& group, const std::string&
   return command;
 }
 
-// Texts may hold anything, and need not be shown to the other ranks.
+// Numbers and names are told as they are; other texts may hold anything, and need not be shown to
+// the other ranks.
+bool is_shown(const std::string& text) {
+  constexpr std::size_t longest = 32;
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '+';
+  };
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, is_plain);
+}
+
 std::string told_text(const Task& task) {
   std::string told = fmt::format("version={}+{}", PACELINE_VERSION, PACELINE_COMMIT);
   for (const auto& [name, text] : task) {
-    told += fmt::format(" {}={}", name, loader::sha256_of(text));
+    told += is_shown(text) ? fmt::format(" {}={}", name, text)
+                           : fmt::format(" {}#{}", name, loader::sha256_of(text));
   }
   return told;
 }
@@ -168,6 +180,19 @@ Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked,
   if (status == status_usage) throw InputError(asked, why, "");
   measured.lost = why.empty() || worker_.was_stopped() ? end_of(worker_, status) : why;
   return measured;
+}
+
+void tell_launched_ranks(const std::string& line) noexcept {
+  constexpr std::size_t line_max = 4096;  // of what another host prints
+  try {
+    if (ask_who_this_is().world_size == 1) return;
+    LineProcess worker({"paceline-worker",
+                        {executor_path("paceline-worker"), "--fault", line.substr(0, line_max)},
+                        true});
+    (void)worker.listen(std::nullopt);
+    (void)worker.end();
+  } catch (const std::exception&) {  // a launcher that says nothing of ranks, a worker that is gone
+  }
 }
 
 WorkerRanksPtr join_launcher(const std::function<RankGroup(std::uint32_t ranks)>& group_of,

@@ -73,8 +73,8 @@ void refuse_secret_of_own_ranks(const std::string& path);
 
 // The ranks of a launcher that started this command in every process (torchrun, mpirun, srun).
 // `group_of` says for a number of ranks what they measure; it may throw. `task` says what this
-// process was asked to do, a text for each name: a rank whose texts are not those of rank 0 is
-// refused, and all end with exit code 2.
+// process was asked to do, a text for each name, which has none of " =#": a rank whose texts are
+// not those of rank 0 is refused, and all end with exit code 2.
 //
 // Nothing where this process is not one of several of a launcher's. Ranks other than 0 become a
 // paceline-worker and do not return. To be called before anything takes long: they wait for rank 0.
@@ -84,5 +84,26 @@ void refuse_secret_of_own_ranks(const std::string& path);
 using Task = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] WorkerRanksPtr join_launcher(
     const std::function<RankGroup(std::uint32_t ranks)>& group_of, const Task& task);
+
+// What is wrong with what this process was asked, found before it has met the others of a launcher.
+class UnmetInputError : public InputError {
+ public:
+  explicit UnmetInputError(const InputError& error) : InputError(error) {}
+};
+
+// Does what comes before ranks meet, join_launcher with it; an InputError becomes an
+// UnmetInputError, of which tell_launched_ranks tells the others.
+template <class Prepare>
+auto before_ranks_meet(const Prepare& prepare) {
+  try {
+    return prepare();
+  } catch (const InputError& error) {
+    throw UnmetInputError(error);
+  }
+}
+
+// The other ranks of a launcher, if there are any, end with `line` and exit code 2 in place of
+// waiting for this one. Takes as long as ranks have to meet at most.
+void tell_launched_ranks(const std::string& line) noexcept;
 
 }  // namespace paceline

@@ -49,8 +49,40 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// How a program ended. It is killed after a minute unless it has longer, and has 4 GiB of memory
-// but under a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_sanitized = true;  // needs more of time and of memory
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
+// The open files that a program has as its standard streams.
+struct Streams {
+  int in, out, err;
+};
+
+// Starts a program in `folder`. It is killed after that many seconds (six times as many under a
+// sanitizer), and has 4 GiB of memory (under one, as much as there is).
+inline pid_t start_program(const std::vector<std::string>& arguments,
+                           const std::filesystem::path& folder, const Streams& streams,
+                           unsigned seconds_max = 60) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no process for a test");
+  if (child > 0) return child;
+  ::alarm(is_sanitized ? 6 * seconds_max : seconds_max);
+  constexpr rlimit memory_max{4UL << 30, 4UL << 30};
+  if (!is_sanitized) ::setrlimit(RLIMIT_AS, &memory_max);
+  if (::chdir(folder.c_str()) != 0 || ::dup2(streams.in, 0) < 0 || ::dup2(streams.out, 1) < 0 ||
+      ::dup2(streams.err, 2) < 0) {
+    std::_Exit(126);
+  }
+  ::execv(argv[0], argv.data());
+  std::_Exit(127);
+}
+
+// How a program ended.
 struct Ended {
   int exit_code = -1;  // -1: a signal ended it
   int signal = 0;
@@ -59,45 +91,51 @@ struct Ended {
   double seconds = 0;
 };
 
-// Runs a program in `folder`, without standard input. Its output may be long: it goes through
-// files.
+// A program without standard input whose output may be long: it goes through files.
+class Started {
+ public:
+  Started(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+          unsigned seconds_max = 60)
+      : begun_(std::chrono::steady_clock::now()) {
+    constexpr int to_new = O_WRONLY | O_CREAT | O_CLOEXEC;
+    const Streams streams{::open("/dev/null", O_RDONLY | O_CLOEXEC),
+                          ::open(file("out").c_str(), to_new, 0600),
+                          ::open(file("err").c_str(), to_new, 0600)};
+    child_ = start_program(arguments, folder, streams, seconds_max);
+    for (const int stream : {streams.in, streams.out, streams.err}) ::close(stream);
+  }
+
+  [[nodiscard]] pid_t process() const { return child_; }
+
+  // Waits for it, once.
+  [[nodiscard]] Ended end() const {
+    Ended ended;
+    int status = 0;
+    rusage used{};
+    if (::wait4(child_, &status, 0, &used) != child_) {
+      throw std::runtime_error("a test's process is lost");
+    }
+    const std::chrono::duration<double> ran = std::chrono::steady_clock::now() - begun_;
+    ended.seconds = ran.count();
+    if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+    ended.out = text_of(file("out"));
+    ended.err = text_of(file("err"));
+    ended.peak_kib = used.ru_maxrss;
+    return ended;
+  }
+
+ private:
+  [[nodiscard]] std::string file(const char* name) const { return (files_.path() / name).string(); }
+
+  Folder files_;
+  std::chrono::steady_clock::time_point begun_;
+  pid_t child_ = -1;
+};
+
 inline Ended run_program(const std::vector<std::string>& arguments,
                          const std::filesystem::path& folder, unsigned seconds_max = 60) {
-  const Folder streams;
-  const std::string out = (streams.path() / "out").string(),
-                    err = (streams.path() / "err").string();
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("no process for a test");
-  if (child == 0) {
-    ::alarm(seconds_max);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    constexpr rlimit memory_max{4UL << 30, 4UL << 30};
-    ::setrlimit(RLIMIT_AS, &memory_max);
-#endif
-    if (::chdir(folder.c_str()) != 0) std::_Exit(126);
-    const int in = ::open("/dev/null", O_RDONLY);
-    const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT, 0600);
-    const int to_err = ::open(err.c_str(), O_WRONLY | O_CREAT, 0600);
-    if (::dup2(in, 0) < 0 || ::dup2(to_out, 1) < 0 || ::dup2(to_err, 2) < 0) std::_Exit(126);
-    ::execv(argv[0], argv.data());
-    std::_Exit(127);
-  }
-  Ended ended;
-  int status = 0;
-  rusage used{};
-  if (::wait4(child, &status, 0, &used) != child)
-    throw std::runtime_error("a test's process is lost");
-  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
-  ended.out = text_of(out);
-  ended.err = text_of(err);
-  ended.peak_kib = used.ru_maxrss;
-  return ended;
+  return Started(arguments, folder, seconds_max).end();
 }
 
 // The built program, with these arguments.

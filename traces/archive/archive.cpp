@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -28,9 +29,11 @@ struct Close {
 };
 using Reader = std::unique_ptr<archive, Close>;
 
-std::string why(archive* reader) {
+// Why libarchive goes no further. Throws std::bad_alloc where there is no memory, else ArchiveError.
+[[noreturn]] void fail(archive* reader) {
+  if (archive_errno(reader) == ENOMEM) throw std::bad_alloc();
   const char* text = archive_error_string(reader);
-  return text == nullptr ? "cannot be read" : text;
+  throw ArchiveError(text == nullptr ? "cannot be read" : text);
 }
 
 [[noreturn]] void refuse_size(const std::string& what, std::uint64_t most) {
@@ -61,6 +64,7 @@ Source source_of(const std::string& path) {
 // `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
 Reader opened(const Source& source, bool raw) {
   Reader reader(archive_read_new());
+  if (!reader) throw std::bad_alloc();
   archive_read_support_filter_all(reader.get());
   if (raw) {
     archive_read_support_format_raw(reader.get());
@@ -76,7 +80,7 @@ Reader opened(const Source& source, bool raw) {
           : archive_read_open_filename(reader.get(), source.path.c_str(), block);
   if (status == ARCHIVE_OK) return reader;
   // A file that is no archive is opened again as a raw file, which reports what is wrong with it.
-  if (raw) throw ArchiveError(why(reader.get()));
+  if (raw) fail(reader.get());
   return nullptr;
 }
 
@@ -98,7 +102,7 @@ std::string text_of(archive* reader) {
   for (;;) {
     const int status = archive_read_data_block(reader, &part, &size, &offset);
     if (status == ARCHIVE_EOF) return text;
-    if (status < ARCHIVE_WARN) throw ArchiveError(why(reader));
+    if (status < ARCHIVE_WARN) fail(reader);
     expect_in_limits(text.size() + size, reader);
     text.append(static_cast<const char*>(part), size);
   }
@@ -114,7 +118,7 @@ bool take_archive(const Source& source, const std::function<void(UnpackedFile)>&
     if (status == ARCHIVE_EOF) return !is_first;
     if (status < ARCHIVE_WARN) {
       if (is_first) return false;
-      throw ArchiveError(why(reader.get()));
+      fail(reader.get());
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
@@ -129,7 +133,7 @@ void take_file(const std::string& path, const std::function<void(UnpackedFile)>&
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(reader.get(), &entry);
   if (status == ARCHIVE_EOF) return take({path, "", path});
-  if (status < ARCHIVE_WARN) throw ArchiveError(why(reader.get()));
+  if (status < ARCHIVE_WARN) fail(reader.get());
   take({path, text_of(reader.get()), path});
 }
 

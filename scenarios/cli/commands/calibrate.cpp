@@ -13,6 +13,7 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/text_table.h"
 
@@ -158,6 +159,7 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
 }
 
 int run(Options& options) {
+  files::expect_each_once(options.logs);
   const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
   const auto& tables = files.logs;
   Calibration calibration = calibrate(tables, options.machine());

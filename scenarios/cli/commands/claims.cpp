@@ -6,6 +6,7 @@
 #include "scenarios/claims/write_claims.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
@@ -34,6 +35,7 @@ std::vector<claims::Finding> findings_of(const std::vector<claims::Claim>& chose
 }
 
 int run(Options& options) {
+  files::expect_each_once(options.names);
   std::vector<claims::Claim> chosen;
   for (const std::string& name : options.names) chosen.push_back(claims::load_claim(name));
   if (options.names.empty()) chosen = claims::load_shipped_claims();

@@ -41,15 +41,28 @@ struct Options {
   SharedOptions shared;
 
   // What decides which calls are made, and how.
-  [[nodiscard]] std::string told() const {
-    std::string text = fmt::format("{}\n{}\n{}", factor, measured.iterations, measured.warmup);
-    for (const std::string* one :
-         {&collective, &algorithm, &min_size, &max_size, &measured.type, &measured.mode,
-          &measured.backend, &channels, &chunk_size, &inner, &outer, &servers, &server_placement}) {
-      text += '\n' + *one;
+  [[nodiscard]] Task task() const {
+    Task task{{"--collective", collective},
+              {"--algorithm", algorithm},
+              {"--min", min_size},
+              {"--max", max_size},
+              {"--factor", std::to_string(factor)},
+              {"--type", measured.type},
+              {"--mode", measured.mode},
+              {"--backend", measured.backend},
+              {"--iterations", std::to_string(measured.iterations)},
+              {"--warmup", std::to_string(measured.warmup)},
+              {"--channels", channels},
+              {"--chunk-size", chunk_size},
+              {"--inner", inner},
+              {"--outer", outer},
+              {"--servers", servers},
+              {"--server-placement", server_placement}};
+    std::erase_if(task, [](const auto& one) { return one.second.empty(); });
+    for (const auto& setting : shared.parsed_settings()) {
+      task.emplace_back(setting.path, setting.value);
     }
-    for (const std::string& setting : shared.settings) text += '\n' + setting;
-    return text;
+    return task;
   }
   // What chooses how a predicted call runs.
   [[nodiscard]] std::vector<std::pair<const char*, std::string>> of_prediction() const {
@@ -397,6 +410,12 @@ std::uint32_t ranks_to_start(const Options& options) {
   std::uint32_t ranks = 0;
   const char* const end = options.gpus.data() + options.gpus.size();
   const auto [stop, error] = std::from_chars(options.gpus.data(), end, ranks);
+  if (error == std::errc{} && stop == end && ranks > ranks_of_one_machine) {
+    throw InputError({"--gpus", 0, 0},
+                     fmt::format("{} ranks are more than the {} that one machine starts", ranks,
+                                 ranks_of_one_machine),
+                     "take fewer, or start ranks with torchrun, mpirun or srun");
+  }
   if (error == std::errc{} && stop == end && ranks > 0) return ranks;
   throw InputError({"--gpus", 0, 0},
                    options.gpus.empty() ? "is needed without a launcher"
@@ -498,14 +517,17 @@ void measure(const CallsToMeasure& calls, const MeasuredTable& table, WorkerRank
 }
 
 int measure(Options options, files::OutputFile& json) {
-  const Collective collective = word("--collective", options.collective, choices());
-  const MeasureSettings settings = options.measured.settings();
-  check_algorithm(options, collective);
-  check_measured(options, settings.mode);
-  share_secret(options.measured.secret_file);
-  WorkerRanksPtr ranks =
-      join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
-                    {{"collective", options.told()}});
+  Collective collective{};
+  MeasureSettings settings;
+  WorkerRanksPtr ranks = before_ranks_meet([&] {
+    collective = word("--collective", options.collective, choices());
+    settings = options.measured.settings();
+    check_algorithm(options, collective);
+    check_measured(options, settings.mode);
+    share_secret(options.measured.secret_file);
+    return join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
+                         options.task());
+  });
   if (!ranks) refuse_secret_of_own_ranks(options.measured.secret_file);
   const RankGroup group = ranks ? ranks->group() : options.measured.group(ranks_to_start(options));
   options = completed(std::move(options), collective, settings.mode, group);

@@ -6,6 +6,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/trace_output.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
 
 namespace paceline::cli {
@@ -24,6 +25,7 @@ bool says_summary(const Options& options) {
 }
 
 int run(Options& options) {
+  files::expect_each_once(options.paths);
   const bool summary = says_summary(options);
   const Import import = import_traces(options.paths);
   std::vector<traces::TraceRun> runs;

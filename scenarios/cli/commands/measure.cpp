@@ -38,11 +38,15 @@ struct Options {
 };
 
 int measure(Options& options) {
-  options.output.check();
-  const auto file = ScenarioFile::read(options.scenario, options.settings());
+  const auto file = before_ranks_meet([&] {
+    options.output.check();
+    return ScenarioFile::read(options.scenario, options.settings());
+  });
   Preparer points(file);
-  share_secret(options.secret_file);
-  const auto launched = join_launched_ranks(points);
+  const auto launched = before_ranks_meet([&] {
+    share_secret(options.secret_file);
+    return join_launched_ranks(points);
+  });
   if (!launched) {
     refuse_secret_of_own_ranks(options.secret_file);
     expect_measurable_here(points);

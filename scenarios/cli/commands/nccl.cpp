@@ -120,6 +120,10 @@ Group described_group(const Options& options, Release release, Architecture gpu)
     refuse("--channels", options.channels,
            "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a cluster");
   }
+  if (options.nodes == 1 && (options.plain_tree || !options.remote.empty())) {
+    throw InputError({options.plain_tree ? "--plain-tree" : "--remote", 0, 0},
+                     "is without effect on one node", "leave it out, or write --nodes 2");
+  }
   Group group;
   group.release = release;
   group.nodes = options.nodes;

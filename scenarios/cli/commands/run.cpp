@@ -46,8 +46,11 @@ int explain_cluster(const ScenarioFile& file) {
 }
 
 int run(Options& options) {
-  options.output.check();
-  const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
+  const auto read = [&] {
+    options.output.check();
+    return ScenarioFile::read(options.scenario, options.shared.parsed_settings());
+  };
+  const auto file = options.measure ? before_ranks_meet(read) : read();
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
@@ -56,9 +59,12 @@ int run(Options& options) {
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
-  if (options.measure) share_secret(options.secret_file);
   Preparer points(file, {.as_measured = options.measure});
-  const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
+  const auto launched = before_ranks_meet([&] {
+    if (!options.measure) return WorkerRanksPtr();
+    share_secret(options.secret_file);
+    return join_launched_ranks(points);
+  });
   if (!launched) refuse_secret_of_own_ranks(options.secret_file);
   if (options.measure && !launched) expect_measurable_here(points);
   const StopRequest stop;

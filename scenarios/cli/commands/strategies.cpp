@@ -7,6 +7,7 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/run/stop_request.h"
 
 namespace paceline::cli {
@@ -19,6 +20,7 @@ struct Options {
 };
 
 int run(Options& options) {
+  files::expect_each_once(options.scenarios);
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());

@@ -13,6 +13,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/input_file.h"
 #include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/run/left_out.h"
@@ -399,6 +400,8 @@ int run(Options& options) {
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
   }
+  files::expect_each_once(options.inputs);
+  if (std::ranges::all_of(options.inputs, is_scenario)) options.log.refuse("no log is given");
   if (!options.loop.empty()) return run_loop(options);
   if (!options.leave_out.empty()) return run_left_out(options);
   if (options.inputs.empty()) {

@@ -31,13 +31,19 @@ T value_or_fail(const Parsed<T>& parsed, const Field& field) {
   return std::get<T>(parsed);
 }
 
+bool is_same_letter(char a, char b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return small(a) == small(b);
+}
+
+// That turn one into the other; large letters are as small ones.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i + 1);
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      const std::size_t replaced = diagonal + (is_same_letter(a[i], b[j]) ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
@@ -131,6 +137,13 @@ double Field::number(double least, double most) const {
 }
 
 std::uint64_t Field::count(std::uint64_t least, std::uint64_t most) const {
+  const std::string digits = text();
+  std::uint64_t whole = 0;  // of more digits than a double has
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
+  if (error == std::errc{} && end == digits.data() + digits.size()) {
+    if (whole >= least && whole <= most) return whole;
+    fail("is out of range", fmt::format("write a number from {} to {}", least, most));
+  }
   const double parsed = number(static_cast<double>(least), static_cast<double>(most));
   if (parsed != std::floor(parsed)) fail("is not a whole number", "");
   return static_cast<std::uint64_t>(parsed);

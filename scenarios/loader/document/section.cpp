@@ -21,7 +21,10 @@ settings::Version version_of(const Field& field) {
   const auto major = std::from_chars(text.data(), end, version.major);
   if (major.ec == std::errc{} && major.ptr != end && *major.ptr == '.') {
     const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
-    if (minor.ec == std::errc{} && (minor.ptr == end || *minor.ptr == '.')) return version;
+    // What follows the second number changes nothing: a third, or a build as +cu118.
+    const std::string_view rest(minor.ptr, end);
+    const bool has_third = rest.size() > 1 && rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9';
+    if (minor.ec == std::errc{} && (rest.empty() || has_third || rest[0] == '+')) return version;
   }
   field.fail("is not a version", "write \"2.1\"");
 }

@@ -303,6 +303,36 @@ TEST_F(Hostile, FilesOfEveryCommand) {
   }
 }
 
+TEST_F(Hostile, WhatWouldDoNothing) {
+  expect_cases(25);
+  write("a.log", "");
+  write("folder.yaml", small_scenario);
+  fs::create_symlink("scenario.yaml", folder_.path() / "link.yaml");
+  for (const char* other : {"scenario.yaml", "./scenario.yaml", "link.yaml"}) {
+    refused({"strategies", "scenario.yaml", other});
+    refused({"validate", "scenario.yaml", other});
+    refused({"import", "scenario.yaml", other});
+    refused({"calibrate", "scenario.yaml", other, "-o", "-"});
+  }
+  refused({"claims", "one-gpu-costs-nothing", "one-gpu-costs-nothing"});
+  for (const auto& [option, value] : {std::pair("--gpus", "4"),
+                                      {"--nodes", "2"},
+                                      {"--collective", "broadcast"},
+                                      {"--min", "1KiB"}}) {
+    refused({"validate", "scenario.yaml", option, value});
+  }
+  refused({"nccl", "--channels", "8", "--local", "20GBps", "--plain-tree"});
+  refused({"nccl", "--channels", "8", "--local", "20GBps", "--remote", "5GBps"});
+  for (const char* setting :
+       {"real.backend=foo", "sweep.gpus=[4, 2, 4]", "sweep.cluster.network.latency=[1us, 0.001ms]",
+        "simulation.seed=9007199254740993", "simulation.seed=99999999999999999999",
+        "training.torch_version=2.1.x", "training.torch_version=2.1.",
+        "training.torch_version=2.1b", "training.host.computes=true"}) {
+    refused({"run", "scenario.yaml", "--set", setting});
+    refused({"check", "scenario.yaml", "--set", setting});
+  }
+}
+
 TEST_F(Hostile, Scenarios) {
   expect_cases(12);
   const auto text = [&](std::string_view from, std::string_view to) {

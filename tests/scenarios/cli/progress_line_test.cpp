@@ -33,20 +33,10 @@ std::string on_terminal(const std::vector<std::string>& arguments, const std::st
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   EXPECT_EQ(::grantpt(terminal), 0);
   EXPECT_EQ(::unlockpt(terminal), 0);
-  const int other = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int null = ::open("/dev/null", O_RDWR);
-    if (::chdir(folder.c_str()) != 0 || ::dup2(null, 0) < 0 || ::dup2(null, 1) < 0 ||
-        ::dup2(other, 2) < 0) {
-      std::_Exit(126);
-    }
-    std::vector<char*> argv;
-    for (const auto& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execv(argv[0], argv.data());
-    std::_Exit(127);
-  }
+  const int other = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  const pid_t child = test::start_program(arguments, folder, {null, null, other});
+  ::close(null);
   ::close(other);
   std::string text;
   char piece[4096];

@@ -24,11 +24,13 @@ class StoppedCommand : public testing::Test {
     fs::copy_file(PACELINE_BINARY, folder_.path() / "paceline");
     const std::string folded = changed(small_scenario, "fidelity: closed", "fidelity: folded");
     folder_.write("scenario.yaml", folded);
-    folder_.write("measured.yaml",
-                  folded +
-                      "sweep: {gpus: [1, 2, 4]}\n"
-                      "measured: {source: a test, points: [{gpus: 2, throughput: 1000 samples/s}, "
-                      "{gpus: 4, throughput: 2000 samples/s}]}\n");
+    const std::string measured =
+        folded +
+        "sweep: {gpus: [1, 2, 4]}\n"
+        "measured: {source: a test, points: [{gpus: 2, throughput: 1000 samples/s}, "
+        "{gpus: 4, throughput: 2000 samples/s}]}\n";
+    folder_.write("measured.yaml", measured);
+    folder_.write("again.yaml", measured);
     folder_.write("result.json", "old");
   }
 
@@ -59,29 +61,14 @@ class StoppedCommand : public testing::Test {
   Left interrupted(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), (folder_.path() / "paceline").string());
     arguments.insert(arguments.end(), {"--json", "result.json"});
-    const std::string out = (folder_.path() / "out").string(),
-                      err = (folder_.path() / "err").string();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const int to_out = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      const int to_err = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      if (::chdir(folder_.path().c_str()) != 0 || ::dup2(to_out, 1) < 0 || ::dup2(to_err, 2) < 0) {
-        std::_Exit(126);
-      }
-      std::vector<char*> argv;
-      for (const auto& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
-      argv.push_back(nullptr);
-      ::execv(argv[0], argv.data());
-      std::_Exit(127);
-    }
+    const Started command(arguments, folder_.path());
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(50);
     while (!fs::exists(folder_.path() / "hung") && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    ::kill(child, SIGINT);
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    Left left{WIFSIGNALED(status) ? WTERMSIG(status) : 0, text_of(out), text_of(err), {}};
+    ::kill(command.process(), SIGINT);
+    const Ended ended = command.end();
+    Left left{ended.signal, ended.out, ended.err, {}};
     const std::string result = text_of(folder_.path() / "result.json");
     if (result != "old") left.result = json::parse(result);
     return left;
@@ -111,7 +98,7 @@ TEST_F(StoppedCommand, StrategiesKeepsTheStepsThatAreDone) {
 TEST_F(StoppedCommand, ValidateKeepsThePointsThatAreDone) {
   hang_after(2);
   const auto [signal, out, err, result] =
-      interrupted({"validate", "measured.yaml", "measured.yaml", "--jobs", "1"});
+      interrupted({"validate", "measured.yaml", "again.yaml", "--jobs", "1"});
   const auto& rows = result.at("rows");
   expect_kept(std::to_string(rows.size()) + " points", result, err, signal);
   EXPECT_EQ(rows.size(), 1U);

@@ -292,10 +292,8 @@ const BadScenario sweeps[] = {
     {"MeasuredPointOfTwoGridPoints", "",
      "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [@{throughput: 9 samples/s}]}\n",
      "measured point matches 2 points of the grid; name its gpus"},
-    {"MeasuredPointOfTwoEqualValues", "",
-     "sweep: {gpus: [4, 4]}\nmeasured: {source: s, points: [@{gpus: 4, throughput: 9 "
-     "samples/s}]}\n",
-     "measured point matches 2 points of the grid; an axis has a value twice"},
+    {"AxisWithTheSameTimeTwice", "", "sweep: {cluster.network.latency: [100us, 7us, @0.1ms]}\n",
+     "latency \"0.1ms\" is twice in its axis; leave one of them out"},
     {"TwoMeasuredPointsOfOneGridPoint", "",
      "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [{gpus: 4, step: 1s}, @{gpus: 4.0, "
      "step: 2s}]}\n",

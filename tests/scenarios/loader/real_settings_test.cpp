@@ -108,8 +108,8 @@ TEST(RealSettings, NameABackendThatIsKnown) {
   const Folder folder;
   folder.write("bad.yaml", with_real("{backend: carrier-pigeon}"));
   const Ended ended = paceline({"measure", "bad.yaml"}, folder.path());
-  expect_refused(ended,
-                 "paceline: bad.yaml: no backend is called \"carrier-pigeon\"; there are memory, ");
+  expect_refused(
+      ended, "paceline: bad.yaml:16:17: backend \"carrier-pigeon\" is not known; known: memory, ");
 }
 
 }  // namespace

@@ -20,12 +20,6 @@
 namespace paceline {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_held = false;  // by what sanitizers take themselves
-#else
-constexpr bool is_held = true;
-#endif
-
 // A limit holds for good: each in a process of its own.
 bool holds_in_a_process(const std::function<bool()>& claim) {
   const pid_t child = ::fork();
@@ -52,7 +46,7 @@ TEST(Memory, OfTheMachineIsKnown) {
 }
 
 TEST(Memory, IsHeldToWhatTheEnvironmentSays) {
-  if (!is_held) GTEST_SKIP();
+  if (test::is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
   EXPECT_TRUE(holds_in_a_process([] {
     ::setenv("PACELINE_MEMORY", "200MiB", 1);
     hold_memory();
@@ -64,7 +58,7 @@ TEST(Memory, IsHeldToWhatTheEnvironmentSays) {
 }
 
 TEST(Memory, IsHeldToSevenEighthsOfTheMachine) {
-  if (!is_held) GTEST_SKIP();
+  if (test::is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
   EXPECT_TRUE(holds_in_a_process([] {
     ::unsetenv("PACELINE_MEMORY");
     hold_memory();
@@ -73,7 +67,7 @@ TEST(Memory, IsHeldToSevenEighthsOfTheMachine) {
 }
 
 TEST(Memory, OfChildrenIsNotHeldUnlessItIsSaid) {
-  if (!is_held) GTEST_SKIP();
+  if (test::is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
   const auto limits_of_child = [](std::optional<Bytes> most) {
     ::setenv("PACELINE_MEMORY", "300MiB", 1);
     hold_memory();
@@ -91,7 +85,7 @@ TEST(Memory, OfChildrenIsNotHeldUnlessItIsSaid) {
 
 // What JSON is taken down needs memory, too: with little room some of these ended by a signal.
 TEST(Memory, ThatRunsOutAnywhereIsOneLine) {
-  if (!is_held) GTEST_SKIP();
+  if (test::is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
   const test::Folder folder;
   const std::string scenario =
       std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/abci-resnet50-v100-amp.yaml";
@@ -119,7 +113,7 @@ TEST(Memory, OfTheEnvironmentIsASize) {
 
 // 45,000 layers: operations of about 400 bytes each, in both passes.
 TEST(Memory, ThatRunsOutIsATroubleOfTheMachine) {
-  if (!is_held) GTEST_SKIP();
+  if (test::is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
   const test::Folder folder;
   folder.write("scenario.yaml", test::small_scenario);
   const test::Ended ended =

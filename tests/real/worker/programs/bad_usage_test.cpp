@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -49,8 +50,8 @@ TEST(BadUsage, NoLauncher) { expect_one_line(worker({}, {}), 2, "no launcher's v
 TEST(BadUsage, WorldSizesThatDiffer) {
   const std::string port = free_port(), told = "rank 1 was told a world size of 2, rank 0 of 3";
   const auto first = worker(rank_of("0", "3", port), {});
-  expect_one_line(worker(rank_of("1", "2", port), {}), 3, told);
-  expect_one_line(first, 3, told);
+  expect_one_line(worker(rank_of("1", "2", port), {}), 2, told);
+  expect_one_line(first, 2, told);
 }
 
 // All end alike, and say which rank was given what.
@@ -63,14 +64,40 @@ TEST(BadUsage, RanksThatWereGivenDifferentThings) {
     command.insert(command.end(), options.begin(), options.end());
     return command;
   };
-  for (const auto& [second, name] :
-       {std::pair(measure(other, {}), "scenario"), {measure(one, {"--steps", "5"}), "settings"}}) {
+  for (const auto& [second, said] :
+       {std::pair(measure(other, {}), "has another scenario than rank 0"),
+        {measure(one, {"--steps", "5"}), "has real.steps=5, rank 0 real.steps=4"},
+        {measure(one, {"--warmup", "2"}), "has real.warmup=2, rank 0 no real.warmup"}}) {
     const std::string port = free_port();
-    const auto first = std::make_unique<Program>(Start{measure(one, {}), rank_of("0", "2", port)});
-    const auto rank_1 = std::make_unique<Program>(Start{second, rank_of("1", "2", port)});
-    const std::string said = std::string("was given another ") + name + " than rank 0";
+    const auto first =
+        std::make_unique<Program>(Start{measure(one, {"--steps", "4"}), rank_of("0", "2", port)});
+    auto command = second;
+    if (std::ranges::find(command, "--steps") == command.end()) {
+      command.insert(command.end(), {"--steps", "4"});
+    }
+    const auto rank_1 = std::make_unique<Program>(Start{command, rank_of("1", "2", port)});
     expect_one_line(rank_1, 2, said);
     expect_one_line(first, 2, said);
+  }
+}
+
+// What one rank alone cannot do ends all: none waits for it.
+TEST(BadUsage, ARankThatCannotTakePart) {
+  const Folder folder;
+  const std::string scenario = folder.write("one.yaml", measured_scenario("gloo", "3"));
+  const auto with = [&](const char* setting) {
+    return std::vector<std::string>{PACELINE_BINARY, "measure", scenario,
+                                    "--quiet",       "--set",   setting};
+  };
+  for (const char* faulty : {"0", "1"}) {
+    const std::string port = free_port();
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (const char* rank : {"0", "1", "2"}) {
+      const bool is_faulty = std::string(rank) == faulty;
+      ranks.push_back(std::make_unique<Program>(Start{
+          with(is_faulty ? "real.no_such_key=1" : "real.steps=3"), rank_of(rank, "3", port)}));
+    }
+    for (const auto& rank : ranks) expect_one_line(rank, 2, "no_such_key");
   }
 }
 
@@ -78,9 +105,9 @@ TEST(BadUsage, TwoProcessesOfOneRank) {
   const std::string port = free_port(), told = "two processes say that they are rank 1";
   const auto first = worker(rank_of("0", "3", port), {});
   const auto second = worker(rank_of("1", "3", port), {});
-  expect_one_line(worker(rank_of("1", "3", port), {}), 3, told);
-  expect_one_line(second, 3, told);
-  expect_one_line(first, 3, told);
+  expect_one_line(worker(rank_of("1", "3", port), {}), 2, told);
+  expect_one_line(second, 2, told);
+  expect_one_line(first, 2, told);
 }
 
 TEST(BadUsage, AMasterThatRefuses) {
@@ -185,7 +212,9 @@ TEST_F(BadScenario, ABackendThatIsNotHere) {
 }
 
 TEST_F(BadScenario, NoPointOfAsManyRanksAsTheLauncherStarted) {
-  expect({"real.backend=memory"}, rank_of("0", "3", free_port()), 2,
+  Variables variables = rank_of("0", "3", free_port());
+  variables["PACELINE_CONNECT_TIMEOUT"] = "0.5s";  // for the others, which never come
+  expect({"real.backend=memory"}, variables, 2,
          "no point has 3 GPUs, as many as the launcher started ranks");
 }
 
