@@ -19,7 +19,12 @@ constexpr int pings = 16;
 // Long enough for a line to cross any network that works; a rank that has failed waits no longer.
 constexpr Seconds telling_max(0.5);
 // Results of a run are megabytes of JSON; a header that says more is none.
-constexpr std::uint64_t body_size_max = std::uint64_t{1} << 40;
+constexpr std::uint64_t body_size_max = std::uint64_t{1} << 30;
+// Of what a rank has said and nobody has asked for yet: more is a rank that runs something else, as
+// ranks are a call ahead at most.
+constexpr std::size_t inbox_size_max = std::size_t{64} << 20;
+
+std::size_t size_of(const Frame& frame) { return sizeof frame + frame.body.size(); }
 
 std::shared_ptr<const std::string> nothing() {
   static const auto empty = std::make_shared<const std::string>();
@@ -47,7 +52,8 @@ ControlLoop::ControlLoop(Joined joined, Rank self, Seconds silence)
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       pulses_(peers_.size()),
       last_turn_(Clock::now()),
-      inbox_(peers_.size()) {
+      inbox_(peers_.size()),
+      inbox_size_(peers_.size()) {
   for (Peer& peer : peers_) peer.link.allow_bodies_of(body_size_max);
   for (Pulse& pulse : pulses_) pulse.heard = pulse.said = last_turn_;
   pings_left_ = joined.same_machine ? 0 : pings;
@@ -108,6 +114,7 @@ std::string ControlLoop::receive(std::size_t peer, FrameKind kind, std::uint32_t
   }
   Frame frame = std::move(inbox_[peer].front());
   inbox_[peer].pop_front();
+  inbox_size_[peer] -= size_of(frame);
   lock.unlock();
   if (frame.kind == kind && frame.turn == turn) return std::move(frame.body);
   end_with(fmt::format(
@@ -253,7 +260,13 @@ void ControlLoop::take(std::size_t peer, Frame frame) {
     }
     case FrameKind::broadcast:
     case FrameKind::gather: {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      if (inbox_size_[peer] > inbox_size_max) {
+        lock.unlock();
+        return fail(fmt::format("{} says more than it is asked for", peers_[peer].who),
+                    std::nullopt);
+      }
+      inbox_size_[peer] += size_of(frame);
       inbox_[peer].push_back(std::move(frame));
       break;
     }

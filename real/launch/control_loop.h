@@ -90,6 +90,7 @@ class ControlLoop {
   std::condition_variable changed_;
   std::vector<Order> orders_;
   std::vector<std::deque<Frame>> inbox_;
+  std::vector<std::size_t> inbox_size_;  // of each in bytes
   std::function<void(const std::string&)> handler_;
   std::optional<std::string> report_, failure_;
   bool told_ = false;     // a report has gone out

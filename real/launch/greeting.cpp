@@ -59,14 +59,14 @@ Greeting own_greeting(const RankIdentity& identity, const std::string& nonce) {
           machine_identity(),
           nonce,
           in_one_line(identity.told),
-          "",
-          in_one_line(identity.fault)};
+          in_one_line(identity.fault),
+          ""};
 }
 
 std::string to_text(const Greeting& greeting) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", greeting.version, greeting.rank,
                      greeting.world_size, greeting.pid, greeting.host, greeting.machine,
-                     greeting.nonce, greeting.told, greeting.challenge, greeting.fault);
+                     greeting.nonce, greeting.told, greeting.fault, greeting.challenge);
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -99,8 +99,8 @@ std::optional<Greeting> parse_greeting(const std::string& text) {
   greeting.machine = lines[5];
   greeting.nonce = lines[6];
   greeting.told = lines[7];
-  greeting.challenge = lines[8];
-  greeting.fault = lines[9];
+  greeting.fault = lines[8];
+  greeting.challenge = lines[9];
   return greeting;
 }
 

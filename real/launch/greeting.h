@@ -19,8 +19,8 @@ struct Greeting {
   std::string machine;    // differs where the clock may
   std::string nonce;      // of the file that led here
   std::string told;       // RankIdentity's
+  std::string fault;      // likewise
   std::string challenge;  // a nonce that rank 0 has to answer; empty: the rank has no secret
-  std::string fault;      // RankIdentity's
 
   [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
   [[nodiscard]] std::string process() const;  // pid 4711 on host

@@ -313,9 +313,9 @@ class Gathering {
   }
 
   // Until all ranks are there, of which some begin later than others.
-  static Clock::time_point a_moment_from_now() {
+  [[nodiscard]] Clock::time_point a_moment_from_now() const {
     constexpr Seconds moment(2.0);
-    return Clock::now() + duration_of(moment);
+    return Clock::now() + duration_of(std::min(moment, connect_));
   }
 
   // Tells all that have come, and those that come until then; then waits until they have it.

@@ -2,10 +2,10 @@
 // part ends within its limits, throws what control.h says and leaves no thread and no socket.
 //
 // The first line is about the rank: `c` for rank 0, whom ranks join, `o` for rank 1, which joins a
-// rank 0; 2 or 3 ranks; `s` with a secret, `-` without; then a letter for each call that it makes
-// once it has joined. Each further line is an act of a stranger (Stranger::act): a digit for which
-// one of them, a letter, and a digit for the turn of a frame or the line of a greeting, a text in
-// which `|` ends a line.
+// rank 0; 2 or 3 ranks; `s` with a secret, `-` without, `f` where it takes no part; then a letter
+// for each call that it makes once it has joined. Each further line is an act of a stranger
+// (Stranger::act): a digit for which one of them, a letter, and a digit for the turn of a frame or
+// the line of a greeting, a text in which `|` ends a line.
 
 #include <poll.h>
 #include <unistd.h>
@@ -50,6 +50,7 @@ struct Setting {
   bool is_center = true;
   std::uint32_t ranks = 2;
   std::string secret;
+  std::string fault;
   std::string calls;
 };
 
@@ -57,7 +58,8 @@ Setting setting_of(const std::string& line) {
   const auto is = [&](std::size_t place, char c) {
     return line.size() > place && line[place] == c;
   };
-  Setting setting{!is(0, 'o'), is(1, '3') ? 3U : 2U, is(2, 's') ? secret : "", {}};
+  Setting setting{
+      !is(0, 'o'), is(1, '3') ? 3U : 2U, is(2, 's') ? secret : "", is(2, 'f') ? "no file" : "", {}};
   if (line.size() > 3) setting.calls = line.substr(3, calls_max);
   return setting;
 }
@@ -188,7 +190,9 @@ void call(Control& control, char what) {
 }
 
 void take_part(const Setting& setting, const Socket& listener) {
-  const RankIdentity identity = identity_of(setting.is_center ? 0 : 1, setting.ranks);
+  RankIdentity identity = identity_of(setting.is_center ? 0 : 1, setting.ranks);
+  identity.told = "scenario#a steps=3";
+  identity.fault = setting.fault;
   Rendezvous where;
   where.host = "127.0.0.1";
   where.port = local_address(listener).port();

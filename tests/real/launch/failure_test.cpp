@@ -62,6 +62,27 @@ constexpr Loss losses[] = {{"KilledRank", 2, SIGKILL, "has died: its connection 
 INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses),
                          [](const auto& loss) { return loss.param.name; });
 
+// What nobody asks for would fill the memory of rank 0.
+TEST(Failure, IsARankThatSaysMoreThanItIsAskedFor) {
+  const Port port;
+  const auto said = as_threads(2, [&](std::uint32_t rank) {
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    std::promise<std::string> handled;
+    control->on_failure([&](const std::string& line) { handled.set_value(line); });
+    try {
+      const std::string much(8U << 20U, 'x');
+      for (int i = 0; rank == 1 && i < 16; ++i) control->gather(much);
+    } catch (const BackendError&) {  // it was stopped in the middle
+    }
+    return handled.get_future().get();
+  });
+  for (const std::string& line : said) {
+    EXPECT_TRUE(std::regex_match(
+        line, std::regex(R"(rank 1 \(pid \d+ on \S+\) says more than it is asked for)")))
+        << line;
+  }
+}
+
 TEST(Failure, IsReportedToEveryOtherRankWithTheNameOfItsOwn) {
   for (const std::uint32_t reporter : {0u, 1u}) {
     const Port port;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <regex>
@@ -231,6 +232,32 @@ TEST(Join, IgnoresOtherPrograms) {
     return std::string("joined");
   });
   EXPECT_EQ(said, std::vector<std::string>(2, "joined"));
+}
+
+// Rank 0 has no file left for its rank until it drops one of them.
+TEST(Join, IsNotKeptFromItsRanksBySilentConnections) {
+  const Port port;
+  constexpr rlim_t files_of_rank_0 = 32;
+  Processes ranks(2, [&](std::uint32_t rank) {
+    if (rank == 0) {
+      constexpr rlimit limit{files_of_rank_0, files_of_rank_0};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
+    } else {
+      Processes::say("is there");
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
+    control->leave();
+    return std::string("joined");
+  });
+  EXPECT_EQ(ranks.line(1), "is there");
+  std::vector<Connected> silent;
+  for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) {
+    silent.push_back(
+        connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1))));
+  }
+  EXPECT_EQ(ranks.line(0), "joined");
+  EXPECT_EQ(ranks.line(1), "joined");
 }
 
 TEST(Join, SaysWhichRankDiedMeanwhile) {
