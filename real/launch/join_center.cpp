@@ -159,18 +159,19 @@ class Gathering {
       const int file =
           ::accept4(post_.listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (file < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-      if (file < 0 && (errno == EMFILE || errno == ENFILE) && drop_a_silent_one()) continue;
+      if (file < 0 && (errno == EMFILE || errno == ENFILE) && drop_a_stranger()) continue;
       if (file < 0) return;
       arrivals_.push_back({Link(Socket(file)), std::nullopt, std::nullopt, {}});
     }
   }
 
-  // Makes room for another: whoever has said nothing for the longest time. False: all have greeted.
-  bool drop_a_silent_one() {
-    const auto silent = std::ranges::find_if(
-        arrivals_, [](const Arrival& one) { return !one.greeting && !one.unproved; });
-    if (silent == arrivals_.end()) return false;
-    arrivals_.erase(silent);
+  // Makes room for another: the first that came and is no rank yet; a rank tries again. False: all
+  // are ranks.
+  bool drop_a_stranger() {
+    const auto first =
+        std::ranges::find_if(arrivals_, [](const Arrival& one) { return !one.greeting; });
+    if (first == arrivals_.end()) return false;
+    arrivals_.erase(first);
     return true;
   }
 

@@ -187,7 +187,7 @@ void tell_launched_ranks(const std::string& line) noexcept {
   try {
     if (ask_who_this_is().world_size == 1) return;
     LineProcess worker({"paceline-worker",
-                        {executor_path("paceline-worker"), "--fault", line.substr(0, line_max)},
+                        {executor_path("paceline-worker"), "--fault=" + line.substr(0, line_max)},
                         true});
     (void)worker.listen(std::nullopt);
     (void)worker.end();

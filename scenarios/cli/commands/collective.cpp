@@ -520,11 +520,11 @@ int measure(Options options, files::OutputFile& json) {
   Collective collective{};
   MeasureSettings settings;
   WorkerRanksPtr ranks = before_ranks_meet([&] {
+    share_secret(options.measured.secret_file);
     collective = word("--collective", options.collective, choices());
     settings = options.measured.settings();
     check_algorithm(options, collective);
     check_measured(options, settings.mode);
-    share_secret(options.measured.secret_file);
     return join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
                          options.task());
   });

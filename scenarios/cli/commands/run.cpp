@@ -47,6 +47,7 @@ int explain_cluster(const ScenarioFile& file) {
 
 int run(Options& options) {
   const auto read = [&] {
+    if (options.measure) share_secret(options.secret_file);
     options.output.check();
     return ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   };
@@ -60,11 +61,8 @@ int run(Options& options) {
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   Preparer points(file, {.as_measured = options.measure});
-  const auto launched = before_ranks_meet([&] {
-    if (!options.measure) return WorkerRanksPtr();
-    share_secret(options.secret_file);
-    return join_launched_ranks(points);
-  });
+  const auto launched = before_ranks_meet(
+      [&] { return options.measure ? join_launched_ranks(points) : WorkerRanksPtr(); });
   if (!launched) refuse_secret_of_own_ranks(options.secret_file);
   if (options.measure && !launched) expect_measurable_here(points);
   const StopRequest stop;

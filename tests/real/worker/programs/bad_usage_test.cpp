@@ -14,6 +14,8 @@
 namespace paceline::test {
 namespace {
 
+using Arguments = std::vector<std::string>;
+
 constexpr double seconds_max = 10;
 
 struct Port {
@@ -84,20 +86,23 @@ TEST(BadUsage, RanksThatWereGivenDifferentThings) {
 // What one rank alone cannot do ends all: none waits for it.
 TEST(BadUsage, ARankThatCannotTakePart) {
   const Folder folder;
-  const std::string scenario = folder.write("one.yaml", measured_scenario("gloo", "3"));
-  const auto with = [&](const char* setting) {
-    return std::vector<std::string>{PACELINE_BINARY, "measure", scenario,
-                                    "--quiet",       "--set",   setting};
-  };
-  for (const char* faulty : {"0", "1"}) {
+  const std::string scenario = folder.write("one.yaml", measured_scenario("gloo", "3")),
+                    secret = folder.write("secret", "of sixteen bytes or more");
+  std::filesystem::permissions(secret, std::filesystem::perms::owner_read);
+  const auto expect_end_of_all = [&](const std::string& faulty, const Arguments& more) {
     const std::string port = free_port();
     std::vector<std::unique_ptr<Program>> ranks;
     for (const char* rank : {"0", "1", "2"}) {
-      const bool is_faulty = std::string(rank) == faulty;
-      ranks.push_back(std::make_unique<Program>(Start{
-          with(is_faulty ? "real.no_such_key=1" : "real.steps=3"), rank_of(rank, "3", port)}));
+      const char* const setting = rank == faulty ? "real.no_such_key=1" : "real.steps=3";
+      Arguments command{PACELINE_BINARY, "measure", scenario, "--quiet", "--set", setting};
+      command.insert(command.end(), more.begin(), more.end());
+      ranks.push_back(std::make_unique<Program>(Start{command, rank_of(rank, "3", port)}));
     }
     for (const auto& rank : ranks) expect_one_line(rank, 2, "no_such_key");
+  };
+  for (const char* faulty : {"0", "1"}) {
+    expect_end_of_all(faulty, {});
+    expect_end_of_all(faulty, {"--secret-file", secret});
   }
 }
 
