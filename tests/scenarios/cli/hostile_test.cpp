@@ -323,6 +323,10 @@ TEST_F(Hostile, WhatWouldDoNothing) {
   }
   refused({"nccl", "--channels", "8", "--local", "20GBps", "--plain-tree"});
   refused({"nccl", "--channels", "8", "--local", "20GBps", "--remote", "5GBps"});
+  for (const char* strategy : {"fsdp", "parameter_server"}) {
+    write(strategy, changed(small_scenario, "bulk_synchronous", strategy));
+    refused({"run", strategy});
+  }
   for (const char* setting :
        {"real.backend=foo", "sweep.gpus=[4, 2, 4]", "sweep.cluster.network.latency=[1us, 0.001ms]",
         "simulation.seed=9007199254740993", "simulation.seed=99999999999999999999",

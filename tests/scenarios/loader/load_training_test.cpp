@@ -92,8 +92,13 @@ TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
   };
   EXPECT_FALSE(library("nccl"));
   EXPECT_TRUE(library("gloo"));
-  EXPECT_FALSE(
-      host({{"collective.library", "gloo"}, {"training.host.computes", "false"}}).computes);
+  EXPECT_FALSE(host({{"collective.library", "gloo"},
+                     {"training.host.per_call", "1us"},
+                     {"training.host.computes", "false"}})
+                   .computes);
+  EXPECT_EQ(refused({{"training.host.computes", "true"}}),
+            "command line: computes \"true\" is without effect: the host takes no time; give "
+            "per_operation, per_gradient or per_call, or leave it out");
 }
 
 TEST(Training, RefusesKeysOfOtherStrategies) {
