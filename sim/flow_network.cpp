@@ -14,8 +14,7 @@ namespace s4u = simgrid::s4u;
 }  // namespace
 
 FlowNetwork::FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival)
-    : engine_("paceline-sim"), fabric_(cluster), on_arrival_(std::move(on_arrival)) {
-  configure_engine();
+    : engine_(make_engine()), fabric_(cluster), on_arrival_(std::move(on_arrival)) {
   build_platform();
   s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
     // The signal hands out const activities; get_data only reads the pointer.
@@ -124,6 +123,6 @@ void FlowNetwork::arrived(Flow* flow) {
   on_arrival_(tag);
 }
 
-void FlowNetwork::run() { engine_.run(); }
+void FlowNetwork::run() { engine_->run(); }
 
 }  // namespace paceline::sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <simgrid/s4u.hpp>
 #include <vector>
 
@@ -51,7 +52,7 @@ class FlowNetwork final : public Network {
   void start(Flow* flow);
   void arrived(Flow* flow);
 
-  simgrid::s4u::Engine engine_;
+  std::unique_ptr<simgrid::s4u::Engine> engine_;
   topology::Fabric fabric_;
   OnArrival on_arrival_;
   std::vector<topology::Path> paths_;

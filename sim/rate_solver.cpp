@@ -51,8 +51,7 @@ void RateSolver::check(KnownIsland& known, std::span<const std::uint64_t> flows,
 // A star: each way is a host of its own whose only route are the way's links; all end in a host
 // without any.
 void RateSolver::build_engine() {
-  engine_ = std::make_unique<s4u::Engine>("paceline-sim");
-  configure_engine();
+  engine_ = make_engine();
   s4u::NetZone* star = s4u::create_star_zone("islands");
   std::uint32_t links_made = 0, hosts_made = 0;
   const auto add_host = [&](const std::vector<s4u::LinkInRoute>& way_out) {
