@@ -46,7 +46,10 @@ std::map<std::string, std::string> words_by_name(const std::string& told) {
 
 }  // namespace
 
-std::string Greeting::process() const { return fmt::format("pid {} on {}", pid, host); }
+std::string Greeting::process() const {
+  constexpr int name_max = 64;  // HOST_NAME_MAX; of a stranger it may be anything
+  return fmt::format("pid {} on {:.{}}", pid, host, name_max);
+}
 
 std::string Greeting::who() const { return fmt::format("rank {} ({})", rank, process()); }
 

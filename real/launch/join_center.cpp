@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "real/errors.h"
@@ -97,6 +98,15 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
+constexpr const char* no_secret_here =
+    "this rank has a shared secret, and rank 0 has none; set PACELINE_SECRET_FILE alike everywhere";
+constexpr const char* no_secret_there =
+    "rank 0 has a shared secret, and this rank has none; set PACELINE_SECRET_FILE alike everywhere";
+constexpr const char* another_secret =
+    "rank 0 has another secret than this rank; set PACELINE_SECRET_FILE alike everywhere";
+constexpr const char* another_version =
+    "this rank is of another version of Paceline; install the same everywhere";
+
 class Gathering {
  public:
   Gathering(const RankIdentity& identity, const Rendezvous& rendezvous, Seconds connect)
@@ -104,7 +114,8 @@ class Gathering {
         connect_(connect),
         end_(Clock::now() + duration_of(connect)),
         secret_(rendezvous.secret),
-        post_(take_post(rendezvous, connect)) {
+        post_(take_post(rendezvous, connect)),
+        ranks_told_of_(identity.world_size.value()) {
     if (rendezvous.kind == Rendezvous::Kind::file && rendezvous.listener < 0) {
       nonce_ = fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()());
       file_ = PublishedFile(rendezvous.file,
@@ -128,7 +139,7 @@ class Gathering {
  private:
   struct Arrival {
     Link link;
-    std::optional<Greeting> greeting;  // of a rank that is admitted
+    std::optional<Greeting> greeting;  // of a rank, also of one that is refused
     std::optional<Greeting> unproved;  // of one that has yet to prove that it has the secret
     std::string challenge;             // that it was sent
   };
@@ -155,11 +166,13 @@ class Gathering {
   }
 
   void accept_all() {
+    bool may_drop = true;  // once, and then those that have come are heard first
     while (true) {
       const int file =
           ::accept4(post_.listener.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (file < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-      if (file < 0 && (errno == EMFILE || errno == ENFILE) && drop_a_stranger()) continue;
+      const bool is_full = file < 0 && (errno == EMFILE || errno == ENFILE);
+      if (is_full && std::exchange(may_drop, false) && drop_a_stranger()) continue;
       if (file < 0) return;
       arrivals_.push_back({Link(Socket(file)), std::nullopt, std::nullopt, {}});
     }
@@ -182,10 +195,13 @@ class Gathering {
       if (ended && arrival->greeting && !refusal_) {
         refuse(fmt::format("{} has died: its connection closed", arrival->greeting->who()), 0);
       }
-      // What does not greet as a rank of this run does is none: it may look elsewhere.
-      const bool goes_on = !ended && std::ranges::all_of(frames, [&](const Frame& frame) {
-        return hears(arrival, frame);
-      });
+      if (ended && arrival->unproved && !arrival->greeting) {
+        note_turned_away(*arrival->unproved, another_secret);
+      }
+      // What does not greet as a rank of this run does is none: it may look elsewhere. One that
+      // ends with its greeting, as it has heard of a refusal, counts.
+      const auto is_heard = [&](const Frame& frame) { return hears(arrival, frame); };
+      const bool goes_on = (!ended || refusal_) && std::ranges::all_of(frames, is_heard) && !ended;
       arrival = goes_on ? std::next(arrival) : arrivals_.erase(arrival);
     }
   }
@@ -208,13 +224,11 @@ class Gathering {
     if (!greeting) return false;
     const bool is_alike = greeting->version == control_version;
     if (is_alike && greeting->challenge.empty() != secret_.empty()) {
-      return turn_away(*arrival, *greeting,
-                       secret_.empty() ? "this rank has a shared secret, and rank 0 has none"
-                                       : "rank 0 has a shared secret, and this rank has none");
+      return turn_away(*arrival, *greeting, secret_.empty() ? no_secret_here : no_secret_there);
     }
     if (secret_.empty()) return admit(arrival, *greeting);
     if (!is_alike) {
-      return turn_away(*arrival, *greeting, "this rank is of another version of Paceline");
+      return turn_away(*arrival, *greeting, another_version);
     }
     arrival->unproved = greeting;
     arrival->challenge = random_nonce();
@@ -231,27 +245,35 @@ class Gathering {
     const std::string expected =
         proof_of_rank(secret_, greeting.challenge, arrival.challenge, to_text(greeting));
     if (frame.kind == FrameKind::proof && is_same_proof(frame.body, expected)) return true;
-    return turn_away(arrival, greeting, "rank 0 has another secret than this rank");
+    return turn_away(arrival, greeting, another_secret);
   }
 
   // Only that one: anybody may knock.
-  bool turn_away(Arrival& arrival, const Greeting& greeting, const std::string& why) {
-    turned_away_ = greeting.who();
-    arrival.link.send(
-        FrameKind::refusal, refused_usage,
-        std::make_shared<const std::string>(why + "; set PACELINE_SECRET_FILE alike everywhere"));
+  bool turn_away(Arrival& arrival, const Greeting& greeting, const char* why) {
+    note_turned_away(greeting, why);
+    arrival.link.send(FrameKind::refusal, refused_usage, std::make_shared<const std::string>(why));
     arrival.link.write();
     return false;
   }
 
-  // True; or ends the run.
+  // Of another version only the rank is known.
+  void note_turned_away(const Greeting& greeting, const char* why) {
+    const std::string who = greeting.version == control_version
+                                ? greeting.who()
+                                : fmt::format("rank {}", greeting.rank);
+    turned_away_ = fmt::format("{} was told: {}", who, why);
+  }
+
+  // Ends the run over who cannot be a rank of it. While it ends, tells all.
   bool admit(Arrivals::iterator arrival, const Greeting& greeting) {
     arrival->greeting = greeting;
-    const auto [same, is_new] = came_.try_emplace(greeting.rank, arrival);
+    if (greeting.rank > 0) told_.insert(greeting.rank);
+    ranks_told_of_ = std::max(ranks_told_of_, greeting.world_size);
     if (refusal_) {
       send_refusal(*arrival);
       return true;
     }
+    const auto [same, is_new] = came_.try_emplace(greeting.rank, arrival);
     if (const std::string fault = fault_of(greeting); !fault.empty()) {
       refuse(fault, refused_usage, a_moment_from_now());
     }
@@ -302,11 +324,7 @@ class Gathering {
     }
     const std::string line =
         fmt::format("{} did not come within {:.3g} s; ", ranks_text(ranks), connect_.value());
-    if (turned_away_) {
-      refuse(line + fmt::format("{} was turned away: set PACELINE_SECRET_FILE alike everywhere",
-                                *turned_away_),
-             refused_usage);
-    }
+    if (turned_away_) refuse(line + *turned_away_, refused_usage);
     refuse(line + fmt::format("started, and able to reach {}? PACELINE_CONNECT_TIMEOUT sets the "
                               "limit",
                               host_port(post_.address, post_.port)),
@@ -323,8 +341,11 @@ class Gathering {
   [[noreturn]] void refuse(const std::string& line, std::uint32_t why,
                            Clock::time_point until = Clock::now()) {
     refusal_ = Refusal{std::make_shared<const std::string>(line), why};
-    for (Arrival& arrival : arrivals_) send_refusal(arrival);
-    while (!is_complete() && Clock::now() < until) {
+    // Where there is a secret, nobody else is told.
+    for (Arrival& arrival : arrivals_) {
+      if (secret_.empty() || arrival.greeting) send_refusal(arrival);
+    }
+    while (told_.size() + 1 < ranks_told_of_ && Clock::now() < until) {
       wait(until);
       accept_all();
       read_all();
@@ -371,8 +392,10 @@ class Gathering {
   std::string nonce_;
   PublishedFile file_;
   Arrivals arrivals_;
-  std::map<std::uint32_t, Arrivals::iterator> came_;  // of a refusal's time its ranks alone count
-  std::optional<std::string> turned_away_;            // the last one, as it calls itself
+  std::map<std::uint32_t, Arrivals::iterator> came_;  // not looked at once there is a refusal
+  std::set<std::uint32_t> told_;                      // other ranks that hear of one
+  std::uint32_t ranks_told_of_;                       // the most of which any was told
+  std::optional<std::string> turned_away_;            // who was last, and why
   std::optional<Refusal> refusal_;
 };
 

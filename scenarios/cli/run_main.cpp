@@ -187,6 +187,16 @@ int say_stopped(const std::string& done) {
 
 namespace {
 
+// Other ranks would wait for one that is to measure with them.
+int say_bad_input(const std::string& what, std::span<const std::string> words) {
+  complain(what);
+  const auto is_there = [&](const char* word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  if (is_there("--measure") || is_there("measure")) tell_launched_ranks(what);
+  return exit_bad_input;
+}
+
 int say_out_of_memory() {
   complain(out_of_memory_text());
   last_words = {};  // destructors on the way out may run out of it again
@@ -204,6 +214,7 @@ int run_main(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.footer(below_help(std::string(rows.front().example)));
   app.set_version_flag("--version", PACELINE_VERSION);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::array<Attached, rows.size()> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Attached& one = all[i];
@@ -230,15 +241,9 @@ int run_main(int argc, const char* const* argv) {
     }
     return exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    complain(fault_of(error, {argv + 1, argv + argc}, all, app));
-    return exit_bad_input;
-  } catch (const UnmetInputError& error) {
-    complain(error.what());
-    tell_launched_ranks(error.what());
-    return exit_bad_input;
+    return say_bad_input(fault_of(error, words, all, app), words);
   } catch (const InputError& error) {
-    complain(error.what());
-    return exit_bad_input;
+    return say_bad_input(error.what(), words);
   } catch (const BackendError& error) {
     complain(error.what());
     return exit_environment;

@@ -193,7 +193,6 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
     return field && field->is_of_several();
   };
   if (!is_axis("algorithm") && !is_axis("library")) {
-    collective.algorithm_at = place_of(section, "algorithm");
     collective.channels_at = place_of(section, "channels");
     collective.chunk_size_at = place_of(section, "chunk_size");
   }

@@ -115,11 +115,11 @@ void load_host(Section& training, Scenario& scenario) {
   if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
   const auto is_given = [&](const char* key) { return training.is_given(key); };
   if (computes && std::ranges::none_of(host_times, is_given)) {
-    training.map()
-        .map("host")
-        .find("computes")
-        ->fail("is without effect: the host takes no time",
-               "give per_operation, per_gradient or per_call, or leave it out");
+    const auto field = training.map().map("host").find("computes");
+    if (!field->is_of_several()) {
+      field->fail("is without effect: the host takes no time",
+                  "give per_operation, per_gradient or per_call, or leave it out");
+    }
   }
   if (scenario.traced && host.per_operation > Seconds(0)) {
     training.map()

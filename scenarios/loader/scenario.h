@@ -31,10 +31,9 @@ struct CollectiveSettings {
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
   cost::nccl::Chooser::Fixed nccl = {};
-  // Where an algorithm is given, or options that some algorithms have, and the algorithm is no axis:
-  // a call that it is for, or by one that has them, is expected.
-  std::optional<Location> algorithm_at = std::nullopt, channels_at = std::nullopt,
-                          chunk_size_at = std::nullopt;
+  // Where options are given that some algorithms have, and the algorithm is no axis: a call by one
+  // that has it is expected.
+  std::optional<Location> channels_at = std::nullopt, chunk_size_at = std::nullopt;
 };
 
 // How jobs that share a cluster have its nodes.

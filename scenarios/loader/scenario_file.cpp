@@ -54,6 +54,12 @@ bool same(const AxisValue& a, const AxisValue& b) {
   return std::abs(*x - *y) <= 1e-12 * std::max(std::abs(*x), std::abs(*y));
 }
 
+// Whether an axis with both has a value twice. Plain numbers may be versions (2.1 and 2.10) or
+// seeds, of which the last digit counts.
+bool is_twice(const AxisValue& a, const AxisValue& b) {
+  return a.unit == "1" && b.unit == "1" ? a.text == b.text : same(a, b);
+}
+
 // Every part between dots is a key or a number of a list.
 void check_path(const Location& where, const std::string& path) {
   if (("." + path + ".").find("..") == std::string::npos) return;
@@ -163,10 +169,11 @@ void ScenarioFile::State::refuse_values_twice() const {
       if (field.node().IsScalar()) values.emplace_back(axis_value(axis.path, field), &field);
     }
     // Beside each other those that are the same, in their order.
-    std::ranges::stable_sort(
-        values, {}, [](const auto& one) { return std::tie(one.first.unit, one.first.value); });
+    std::ranges::stable_sort(values, {}, [](const auto& one) {
+      return std::tie(one.first.unit, one.first.value, one.first.text);
+    });
     for (std::size_t i = 1; i < values.size(); ++i) {
-      if (!same(values[i - 1].first, values[i].first)) continue;
+      if (!is_twice(values[i - 1].first, values[i].first)) continue;
       values[i].second->fail("is twice in its axis", "leave one of them out");
     }
   }
@@ -262,7 +269,8 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
     }
     throw InputError(raw.where,
                      fmt::format("measured point matches {} points of the grid", matching.size()),
-                     fmt::format("name its {}", fmt::join(missing, ", ")));
+                     missing.empty() ? "an axis has a value twice"
+                                     : fmt::format("name its {}", fmt::join(missing, ", ")));
   }
   has_fitted |= raw.fitted;
   MeasuredPoint point{raw.where, {}, raw.fitted};

@@ -45,20 +45,19 @@ bool is_for(cost::nccl::Algorithm algorithm, Collective collective) {
   return collective == Collective::all_gather || collective == Collective::reduce_scatter;
 }
 
-// Whether the scenario names an algorithm of the registry for such calls.
-bool is_named(const CollectiveSettings& settings, Collective collective) {
-  const std::string& name = settings.algorithm;
+}  // namespace
+
+bool LibraryCalls::is_named(Collective collective) const {
+  const std::string& name = scenario_.collective.algorithm;
   const bool is_of_all_reduce =
       collectives::find_algorithm(Collective::all_reduce, name) != nullptr;
   if (is_of_all_reduce) return collective == Collective::all_reduce;
   return collectives::find_algorithm(collective, name) != nullptr;
 }
 
-}  // namespace
-
 std::string LibraryCalls::plan(CollectiveCall& call) {
   const CollectiveSettings& settings = scenario_.collective;
-  if (is_named(settings, call.collective)) {
+  if (is_named(call.collective)) {
     plan_by(settings.algorithm, call);
     return "";
   }
@@ -153,45 +152,33 @@ OptionsOf options_of(const CollectiveCall& call, const CollectiveSettings& setti
   return options;
 }
 
-// Whether other points or runs of the same settings may use a key that this one does not.
-bool is_compared(const Scenario& scenario, const std::string& path) {
-  const std::set<std::string>& set = scenario.set_paths;
-  return set.contains("training.strategy") ||
-         (!set.contains(path) &&
-          (set.contains("collective.algorithm") || set.contains("collective.library")));
-}
-
 void expect_used(const Scenario& scenario, const std::optional<Location>& at, const char* key,
-                 bool is_used, const char* refusal, const char* hint) {
+                 bool is_used) {
+  const std::set<std::string>& set = scenario.set_paths;
   const std::string path = std::string("collective.") + key;
-  if (!at || is_used || is_compared(scenario, path)) return;
-  throw InputError(*at, path + refusal, hint);
+  const bool is_compared = set.contains("training.strategy") ||
+                           (!set.contains(path) && (set.contains("collective.algorithm") ||
+                                                    set.contains("collective.library")));
+  if (!at || is_used || is_compared) return;
+  throw InputError(*at, fmt::format("{}: no call here is by an algorithm that has them", path),
+                   "leave it out, or name another algorithm");
 }
 
 }  // namespace
 
 void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program) {
-  const CollectiveSettings& settings = scenario.collective;
   OptionsOf used;
-  bool has_calls = false, is_algorithm_used = settings.algorithm == collectives::automatic;
+  bool has_calls = false;
   for (const training::Operation& operation : program.operations) {
     const CollectiveCall* call = call_of(operation);
     if (call == nullptr || call->known() != nullptr) continue;
     has_calls = true;
-    const OptionsOf of_call = options_of(*call, settings);
+    const OptionsOf of_call = options_of(*call, scenario.collective);
     used = {used.channels || of_call.channels, used.chunk_size || of_call.chunk_size};
-    const auto& fixed = settings.nccl.algorithm;
-    is_algorithm_used |=
-        fixed ? is_for(*fixed, call->collective) : is_named(settings, call->collective);
   }
   if (!has_calls || scenario.cluster.ranks() == RankCount(1)) return;
-  constexpr const char* by_none = ": no call here is by an algorithm that has them";
-  constexpr const char* name_another = "leave it out, or name another algorithm";
-  expect_used(scenario, settings.channels_at, "channels", used.channels, by_none, name_another);
-  expect_used(scenario, settings.chunk_size_at, "chunk_size", used.chunk_size, by_none,
-              name_another);
-  expect_used(scenario, settings.algorithm_at, "algorithm", is_algorithm_used,
-              ": no call here is of a collective that it is for", "leave it out");
+  expect_used(scenario, scenario.collective.channels_at, "channels", used.channels);
+  expect_used(scenario, scenario.collective.chunk_size_at, "chunk_size", used.chunk_size);
 }
 
 }  // namespace paceline

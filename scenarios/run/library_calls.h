@@ -13,9 +13,8 @@
 
 namespace paceline {
 
-// Throws InputError where the scenario gives an algorithm that is for none of the calls, or channels
-// or chunks that the algorithm of none has, and nothing else was compared for which they may stand.
-// Precondition: the calls are planned.
+// Throws InputError where the scenario gives channels or chunks that the algorithm of no call here
+// has, and nothing else was compared for which they may stand. Precondition: the calls are planned.
 void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program);
 
 // How a scenario's library runs calls on its cluster.
@@ -38,6 +37,8 @@ class LibraryCalls {
  private:
   // Null where another library runs the calls, or a group has one GPU.
   const cost::nccl::Chooser* chooser_of(training::Group group);
+  // Whether the scenario names an algorithm for such calls.
+  [[nodiscard]] bool is_named(collectives::Collective collective) const;
   std::string plan_nccl(const cost::nccl::Chooser& chooser, training::CollectiveCall& call);
 
   const Scenario& scenario_;

@@ -182,10 +182,16 @@ Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked,
   return measured;
 }
 
+namespace {
+
+bool ranks_meet = false;  // of the launcher of this process
+
+}  // namespace
+
 void tell_launched_ranks(const std::string& line) noexcept {
   constexpr std::size_t line_max = 4096;  // of what another host prints
   try {
-    if (ask_who_this_is().world_size == 1) return;
+    if (ranks_meet || ask_who_this_is().world_size == 1) return;
     LineProcess worker({"paceline-worker",
                         {executor_path("paceline-worker"), "--fault=" + line.substr(0, line_max)},
                         true});
@@ -201,6 +207,7 @@ WorkerRanksPtr join_launcher(const std::function<RankGroup(std::uint32_t ranks)>
   if (identity.world_size == 1) return nullptr;
   const RankGroup group = group_of(identity.world_size);
   const std::string told = told_text(task);
+  ranks_meet = true;
   if (identity.rank > 0) become(rank_command(group, told));
   return std::make_unique<WorkerRanks>(group, WorkerRanks::Start::by_launcher, told);
 }

@@ -85,25 +85,9 @@ using Task = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] WorkerRanksPtr join_launcher(
     const std::function<RankGroup(std::uint32_t ranks)>& group_of, const Task& task);
 
-// What is wrong with what this process was asked, found before it has met the others of a launcher.
-class UnmetInputError : public InputError {
- public:
-  explicit UnmetInputError(const InputError& error) : InputError(error) {}
-};
-
-// Does what comes before ranks meet, join_launcher with it; an InputError becomes an
-// UnmetInputError, of which tell_launched_ranks tells the others.
-template <class Prepare>
-auto before_ranks_meet(const Prepare& prepare) {
-  try {
-    return prepare();
-  } catch (const InputError& error) {
-    throw UnmetInputError(error);
-  }
-}
-
 // The other ranks of a launcher, if there are any, end with `line` and exit code 2 in place of
-// waiting for this one. Takes as long as ranks have to meet at most.
+// waiting for this one. Takes as long as ranks have to meet at most; does nothing once join_launcher
+// has begun to.
 void tell_launched_ranks(const std::string& line) noexcept;
 
 }  // namespace paceline

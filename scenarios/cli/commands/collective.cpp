@@ -517,17 +517,13 @@ void measure(const CallsToMeasure& calls, const MeasuredTable& table, WorkerRank
 }
 
 int measure(Options options, files::OutputFile& json) {
-  Collective collective{};
-  MeasureSettings settings;
-  WorkerRanksPtr ranks = before_ranks_meet([&] {
-    share_secret(options.measured.secret_file);
-    collective = word("--collective", options.collective, choices());
-    settings = options.measured.settings();
-    check_algorithm(options, collective);
-    check_measured(options, settings.mode);
-    return join_launcher([&](std::uint32_t count) { return group_of_launcher(options, count); },
-                         options.task());
-  });
+  share_secret(options.measured.secret_file);
+  const Collective collective = word("--collective", options.collective, choices());
+  const MeasureSettings settings = options.measured.settings();
+  check_algorithm(options, collective);
+  check_measured(options, settings.mode);
+  WorkerRanksPtr ranks = join_launcher(
+      [&](std::uint32_t count) { return group_of_launcher(options, count); }, options.task());
   if (!ranks) refuse_secret_of_own_ranks(options.measured.secret_file);
   const RankGroup group = ranks ? ranks->group() : options.measured.group(ranks_to_start(options));
   options = completed(std::move(options), collective, settings.mode, group);

@@ -38,13 +38,11 @@ struct Options {
 };
 
 int measure(Options& options) {
-  const auto file = before_ranks_meet([&] {
-    share_secret(options.secret_file);
-    options.output.check();
-    return ScenarioFile::read(options.scenario, options.settings());
-  });
+  share_secret(options.secret_file);
+  options.output.check();
+  const auto file = ScenarioFile::read(options.scenario, options.settings());
   Preparer points(file);
-  const auto launched = before_ranks_meet([&] { return join_launched_ranks(points); });
+  const auto launched = join_launched_ranks(points);
   if (!launched) {
     refuse_secret_of_own_ranks(options.secret_file);
     expect_measurable_here(points);

@@ -46,12 +46,9 @@ int explain_cluster(const ScenarioFile& file) {
 }
 
 int run(Options& options) {
-  const auto read = [&] {
-    if (options.measure) share_secret(options.secret_file);
-    options.output.check();
-    return ScenarioFile::read(options.scenario, options.shared.parsed_settings());
-  };
-  const auto file = options.measure ? before_ranks_meet(read) : read();
+  if (options.measure) share_secret(options.secret_file);
+  options.output.check();
+  const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
@@ -61,8 +58,7 @@ int run(Options& options) {
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   Preparer points(file, {.as_measured = options.measure});
-  const auto launched = before_ranks_meet(
-      [&] { return options.measure ? join_launched_ranks(points) : WorkerRanksPtr(); });
+  const auto launched = options.measure ? join_launched_ranks(points) : nullptr;
   if (!launched) refuse_secret_of_own_ranks(options.secret_file);
   if (options.measure && !launched) expect_measurable_here(points);
   const StopRequest stop;

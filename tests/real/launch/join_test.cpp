@@ -107,20 +107,34 @@ TEST(Join, EndsAllOverARankThatCannotTakePart) {
 }
 
 // Others without the secret may be anybody: rank 0 waits for its own ranks, and then says so.
-TEST(Join, SaysThatWhoCameHadNoSecret) {
+TEST(Join, SaysThatWhoCameHadAnotherSecretOrNone) {
+  for (const auto& [secret, why] :
+       {std::pair("", "rank 0 has a shared secret, and this rank has none"),
+        {"another one of some length", "rank 0 .*has another secret than this rank"}}) {
+    const Port port;
+    const auto said = as_threads(2, [&](std::uint32_t rank) {
+      Rendezvous where = port.rendezvous(rank);
+      where.secret = rank == 0 ? "sixteen bytes or more" : secret;
+      return try_to_join(rank_of(rank, 2), where, hasty);
+    });
+    EXPECT_TRUE(std::regex_match(
+        said[0],
+        std::regex(R"(rank 1 did not come within 1 s; rank 1 \(pid \d+ on \S+\) was told: )" +
+                   std::string(why) + "; set PACELINE_SECRET_FILE alike everywhere")))
+        << said[0];
+    EXPECT_TRUE(std::regex_match(said[1], std::regex(why + std::string(".*")))) << said[1];
+  }
+}
+
+// Ranks that know of more ranks than rank 0 does come one by one.
+TEST(Join, EndsAllRanksOfALargerWorld) {
   const Port port;
-  const auto said = as_threads(2, [&](std::uint32_t rank) {
-    Rendezvous where = port.rendezvous(rank);
-    if (rank == 0) where.secret = "sixteen bytes or more";
-    return try_to_join(rank_of(rank, 2), where, hasty);
+  const auto said = as_threads(4, [&](std::uint32_t rank) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200 * rank));
+    return try_to_join(rank_of(rank, rank == 0 ? 2 : 4), port.rendezvous(rank), patient);
   });
-  EXPECT_TRUE(std::regex_match(
-      said[0], std::regex(R"(rank 1 did not come within 1 s; rank 1 \(pid \d+ on \S+\) was turned )"
-                          R"(away: set PACELINE_SECRET_FILE alike everywhere)")))
-      << said[0];
-  EXPECT_EQ(said[1],
-            "rank 0 has a shared secret, and this rank has none; set PACELINE_SECRET_FILE alike "
-            "everywhere");
+  expect_all(said,
+             "rank 1 was told a world size of 4, rank 0 of 2; set WORLD_SIZE alike everywhere");
 }
 
 TEST(Greetings, TellTheFirstThatDiffers) {

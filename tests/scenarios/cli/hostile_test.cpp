@@ -323,10 +323,6 @@ TEST_F(Hostile, WhatWouldDoNothing) {
   }
   refused({"nccl", "--channels", "8", "--local", "20GBps", "--plain-tree"});
   refused({"nccl", "--channels", "8", "--local", "20GBps", "--remote", "5GBps"});
-  for (const char* strategy : {"fsdp", "parameter_server"}) {
-    write(strategy, changed(small_scenario, "bulk_synchronous", strategy));
-    refused({"run", strategy});
-  }
   for (const char* setting :
        {"real.backend=foo", "sweep.gpus=[4, 2, 4]", "sweep.cluster.network.latency=[1us, 0.001ms]",
         "simulation.seed=9007199254740993", "simulation.seed=99999999999999999999",
@@ -360,6 +356,20 @@ TEST_F(Hostile, Scenarios) {
     text(from, to);
     refused({"check", "hostile.yaml"});
   }
+}
+
+// Values that look alike.
+TEST_F(Hostile, AxesOfVersionsSeedsAndWordsAreNone) {
+  write("seeds.yaml", std::string(small_scenario) +
+                          "sweep: {simulation.seed: [1700000000000, 1700000000001], "
+                          "cluster.network.latency: [1us, 2us]}\n");
+  EXPECT_EQ(paceline({"check", "seeds.yaml"}, folder_.path()).exit_code, 0);
+  write("versions.yaml",
+        changed(small_scenario, "library: plan, algorithm: ring", "library: nccl") +
+            "sweep: {collective.version: [\"2.2\", \"2.20\"]}\n");
+  const Ended ended = paceline({"check", "versions.yaml"}, folder_.path());
+  EXPECT_EQ(ended.err.find("twice"), std::string::npos) << ended.err;
+  expect_cases(0);
 }
 
 // As other systems write them, files are read.

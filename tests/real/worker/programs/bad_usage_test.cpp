@@ -100,6 +100,17 @@ TEST(BadUsage, ARankThatCannotTakePart) {
     }
     for (const auto& rank : ranks) expect_one_line(rank, 2, "no_such_key");
   };
+  // A folder that only the others have, and an option that only they know.
+  for (const auto& [option, value] :
+       {std::pair("--json", "/no/such/folder/r.json"), {"--no-such-option", "1"}}) {
+    const std::string port = free_port();
+    const Arguments command{PACELINE_BINARY, "measure", scenario, "--quiet"};
+    Arguments faulty = command;
+    faulty.insert(faulty.end(), {option, value});
+    const auto first = std::make_unique<Program>(Start{command, rank_of("0", "2", port)});
+    expect_one_line(std::make_unique<Program>(Start{faulty, rank_of("1", "2", port)}), 2, "no");
+    expect_one_line(first, 2, "cannot take part");
+  }
   for (const char* faulty : {"0", "1"}) {
     expect_end_of_all(faulty, {});
     expect_end_of_all(faulty, {"--secret-file", secret});
