@@ -86,8 +86,8 @@ using Task = std::vector<std::pair<std::string, std::string>>;
     const std::function<RankGroup(std::uint32_t ranks)>& group_of, const Task& task);
 
 // The other ranks of a launcher, if there are any, end with `line` and exit code 2 in place of
-// waiting for this one. Takes as long as ranks have to meet at most; does nothing once join_launcher
-// has begun to.
+// waiting for this one. Takes as long as ranks have to meet at most; does nothing once
+// join_launcher has begun to.
 void tell_launched_ranks(const std::string& line) noexcept;
 
 }  // namespace paceline

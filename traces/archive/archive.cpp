@@ -29,7 +29,8 @@ struct Close {
 };
 using Reader = std::unique_ptr<archive, Close>;
 
-// Why libarchive goes no further. Throws std::bad_alloc where there is no memory, else ArchiveError.
+// Why libarchive goes no further. Throws std::bad_alloc where there is no memory, else
+// ArchiveError.
 [[noreturn]] void fail(archive* reader) {
   if (archive_errno(reader) == ENOMEM) throw std::bad_alloc();
   const char* text = archive_error_string(reader);
