@@ -206,12 +206,7 @@ void expect_measurable_here(Preparer& points) {
   const Location where{points.file().path(), 0, 0};
   for (std::size_t i = 0; i < points.file().points().size(); ++i) {
     const std::uint32_t ranks = points.scenario(i)->cluster.ranks().value();
-    if (ranks > ranks_of_one_machine) {
-      throw InputError(where,
-                       fmt::format("{} ranks are more than the {} that one machine starts", ranks,
-                                   ranks_of_one_machine),
-                       "take fewer GPUs, or start ranks with torchrun, mpirun or srun");
-    }
+    refuse_more_than_start_here(ranks, where);
     const auto prepared = points.measurement(i);
     const RankGroup group = group_of(*prepared);
     const auto most = memory_to_take();

@@ -121,6 +121,14 @@ Identity ask_who_this_is() {
 
 }  // namespace
 
+void refuse_more_than_start_here(std::uint32_t ranks, const Location& where) {
+  if (ranks <= ranks_of_one_machine) return;
+  throw InputError(where,
+                   fmt::format("{} ranks are more than the {} that one machine starts", ranks,
+                               ranks_of_one_machine),
+                   "take fewer GPUs, or start ranks with torchrun, mpirun or srun");
+}
+
 void share_secret(const std::string& path) {
   constexpr const char* variable = "PACELINE_SECRET_FILE";
   if (!path.empty()) {

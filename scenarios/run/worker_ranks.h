@@ -19,6 +19,8 @@ namespace paceline {
 
 // That paceline-worker starts on one machine at most.
 inline constexpr std::uint32_t ranks_of_one_machine = 4096;
+// Throws InputError, at the place that asks for them.
+void refuse_more_than_start_here(std::uint32_t ranks, const Location& where);
 
 // What points have in common that the same processes measure.
 struct RankGroup {

@@ -410,13 +410,10 @@ std::uint32_t ranks_to_start(const Options& options) {
   std::uint32_t ranks = 0;
   const char* const end = options.gpus.data() + options.gpus.size();
   const auto [stop, error] = std::from_chars(options.gpus.data(), end, ranks);
-  if (error == std::errc{} && stop == end && ranks > ranks_of_one_machine) {
-    throw InputError({"--gpus", 0, 0},
-                     fmt::format("{} ranks are more than the {} that one machine starts", ranks,
-                                 ranks_of_one_machine),
-                     "take fewer, or start ranks with torchrun, mpirun or srun");
+  if (error == std::errc{} && stop == end && ranks > 0) {
+    refuse_more_than_start_here(ranks, {"--gpus", 0, 0});
+    return ranks;
   }
-  if (error == std::errc{} && stop == end && ranks > 0) return ranks;
   throw InputError({"--gpus", 0, 0},
                    options.gpus.empty() ? "is needed without a launcher"
                                         : fmt::format("\"{}\" is no number of ranks", options.gpus),
