@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
 namespace {
@@ -130,8 +130,8 @@ class Adviser {
 
 Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_another_strategy) {
   const double ratio = after.predicted_throughput() / before.predicted_throughput();
-  const StepEnds was = ends_of(*before.parts, interval_widths);
-  const StepEnds is = ends_of(*after.parts, interval_widths);
+  const StepEnds was = ends_of(before.predicted->parts, interval_widths);
+  const StepEnds is = ends_of(after.predicted->parts, interval_widths);
   double up = 0, down = 0;  // squares of logarithms
   const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
   // The step before grows by one, the one after by the other; either end of each part.

@@ -71,7 +71,7 @@ std::string Limits::limit() const {
 }
 
 Limits limits_of(const PointOutcome& outcome) {
-  const Result& predicted = *outcome.predicted;
+  const Prediction& predicted = *outcome.predicted;
   const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
   const auto busy = busy_times(
       spans, [](const Span& span) { return span.call() == nullptr && !is_launch(span); });
@@ -98,8 +98,8 @@ Limits limits_of(const PointOutcome& outcome) {
   times["host"] = host;
   times["waiting"] = totals.step - totals.compute - totals.exposed_communication - host;
   constexpr double shown_from = 1e-6;  // of the step; less is rounding
-  if (outcome.compute_spread_predicted > totals.step * shown_from) {
-    limits.skew = outcome.compute_spread_predicted;
+  if (predicted.compute_spread > totals.step * shown_from) {
+    limits.skew = predicted.compute_spread;
   }
   for (const auto& [name, time] : times) {
     if (time > totals.step * shown_from) limits.parts.push_back({name, time});

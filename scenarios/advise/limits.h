@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/run/run_scenario.h"
+#include "scenarios/predict/run_scenario.h"
 
 namespace paceline::advise {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/advise/options.h"
-#include "scenarios/run/attempt.h"
+#include "scenarios/predict/attempt.h"
 
 namespace paceline::advise {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/training/strategy.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
 namespace {

@@ -29,9 +29,9 @@ void write_step(std::ostream& out, const Advice& advice) {
   fmt::print(out, "{}, {} GPU{}{}{}\n\n", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
              advice.point.empty() ? "" : ": ", settings_words(advice.point));
   fmt::print(out, "step {} ({} to {}), {:.1f} samples/s, speedup {:.2f}; limited by {}\n\n",
-             to_text(step), to_text(outcome.interval->low), to_text(outcome.interval->high),
-             outcome.predicted_throughput().value(), outcome.predicted_speedup(),
-             advice.limits.limit());
+             to_text(step), to_text(outcome.predicted->interval.low),
+             to_text(outcome.predicted->interval.high), outcome.predicted_throughput().value(),
+             outcome.predicted_speedup(), advice.limits.limit());
   TextTable table({"part of the step", "time", "share"}, 1);
   for (const StepPart& part : advice.limits.parts) {
     table.add({part.name, to_text(part.time), fmt::format("{:.1f}%", 100 * (part.time / step))});
@@ -159,8 +159,8 @@ void write_json(std::ostream& out, const Advice& advice) {
                          {"settings", json_of_settings(advice.point)},
                          {"gpus", outcome.gpus},
                          {"step_s", outcome.predicted->totals.step.value()},
-                         {"step_s_low", outcome.interval->low.value()},
-                         {"step_s_high", outcome.interval->high.value()},
+                         {"step_s_low", outcome.predicted->interval.low.value()},
+                         {"step_s_high", outcome.predicted->interval.high.value()},
                          {"throughput_per_s", outcome.predicted_throughput().value()},
                          {"speedup", outcome.predicted_speedup()},
                          {"limit", json_of_limits(advice)},

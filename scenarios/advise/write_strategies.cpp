@@ -54,8 +54,8 @@ std::vector<std::string> strategy_row(const StrategyComparison& comparison,
     const StepTotals& totals = outcome.predicted->totals;
     cells.push_back(std::to_string(outcome.gpus));
     cells.push_back(to_text(totals.step));
-    cells.push_back(
-        fmt::format("{} to {}", to_text(outcome.interval->low), to_text(outcome.interval->high)));
+    cells.push_back(fmt::format("{} to {}", to_text(outcome.predicted->interval.low),
+                                to_text(outcome.predicted->interval.high)));
     cells.push_back(to_text(totals.exposed_communication));
     cells.push_back(fmt::format("{:.2f}", outcome.predicted_speedup()));
     cells.push_back(outcome.memory ? gibibytes(outcome.memory->total()) : "");
@@ -94,8 +94,8 @@ ordered_json strategy_json(const StrategyComparison::Row& row) {
   json["refused"] = nullptr;
   json["gpus"] = outcome.gpus;
   json["step_s"] = totals.step.value();
-  json["step_s_low"] = outcome.interval->low.value();
-  json["step_s_high"] = outcome.interval->high.value();
+  json["step_s_low"] = outcome.predicted->interval.low.value();
+  json["step_s_high"] = outcome.predicted->interval.high.value();
   json["exposed_communication_s"] = totals.exposed_communication.value();
   json["speedup"] = outcome.predicted_speedup();
   json["memory_bytes"] =

@@ -12,7 +12,7 @@ namespace {
 
 double traffic_of(const PointOutcome& outcome) {
   double bytes = 0;
-  for (const CallTimes& call : outcome.calls_predicted) {
+  for (const CallTimes& call : outcome.predicted->calls) {
     bytes += static_cast<double>(call.size.value());
   }
   return bytes;

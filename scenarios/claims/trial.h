@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scenarios/claims/claim.h"
-#include "scenarios/run/attempt.h"
+#include "scenarios/predict/attempt.h"
 
 namespace paceline::claims {
 

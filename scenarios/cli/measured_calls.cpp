@@ -10,6 +10,7 @@
 #include "models/collectives/nccl_tests.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/loader/scenario.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace {
@@ -143,7 +144,8 @@ DataType type_of_name(const std::string& name) { return word("--type", name, typ
 RepeatedTimes measure_call(WorkerRanks& ranks, const ResolvedPoint& point) {
   const Location asked{"--measure", 0, 0};
   Measured measured = ranks.measure(point, asked, nullptr);
-  if (!measured.reply) throw BackendError("paceline-worker", measured.lost);
+  if (measured.lost && measured.lost->cause == FailureCause::stopped) throw Stopped();
+  if (measured.lost) throw BackendError("paceline-worker", measured.lost->why);
   if (const auto* failure = std::get_if<traces::Failure>(&*measured.reply)) {
     throw InputError(asked, failure->what, "");
   }

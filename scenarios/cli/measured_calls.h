@@ -8,7 +8,7 @@
 #include "models/run/measurement.h"
 #include "models/training/step_program.h"
 #include "scenarios/cli/command_options.h"
-#include "scenarios/run/worker_ranks.h"
+#include "scenarios/measure/worker_ranks.h"
 
 namespace paceline::cli {
 

@@ -15,8 +15,8 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
+#include "scenarios/process/stop_request.h"
 #include "scenarios/report/report.h"
-#include "scenarios/run/stop_request.h"
 #include "traces/chakra/write_chakra.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
@@ -86,17 +86,17 @@ void write_chakra_files(const std::string& path, const std::vector<PointOutcome>
 int say_failure(const std::vector<PointOutcome>& outcomes) {
   std::vector<const PointOutcome*> failed;
   for (const PointOutcome& one : outcomes) {
-    if (!one.why_failed().empty()) failed.push_back(&one);
+    if (one.missing() != nullptr) failed.push_back(&one);
   }
   if (failed.empty()) return exit_done;
   const PointOutcome& first = *failed.front();
-  std::string line = fmt::format("{}: {}", first.name(), first.why_failed());
+  std::string line = fmt::format("{}: {}", first.name(), first.missing()->why);
   if (outcomes.size() > 1) {
     line +=
         fmt::format("; done: {} of {} points", outcomes.size() - failed.size(), outcomes.size());
   }
   complain(line);
-  switch (first.cause) {
+  switch (first.missing()->cause) {
     case FailureCause::failed: return exit_environment;
     case FailureCause::refused: return exit_bad_input;
     case FailureCause::stopped: return exit_signal + StopRequest::signal();

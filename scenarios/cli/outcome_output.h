@@ -5,7 +5,8 @@
 
 #include "scenarios/cli/command_options.h"
 #include "scenarios/files/output_file.h"
-#include "scenarios/run/run_scenario.h"
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/outcome/point_outcome.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "scenarios/run/progress.h"
+#include "scenarios/process/progress.h"
 
 namespace paceline::cli {
 

@@ -26,9 +26,9 @@
 #include "scenarios/errors.h"
 #include "scenarios/files/output_file.h"
 #include "scenarios/line_width.h"
-#include "scenarios/run/memory.h"
-#include "scenarios/run/stop_request.h"
-#include "scenarios/run/worker_ranks.h"
+#include "scenarios/measure/worker_ranks.h"
+#include "scenarios/process/memory.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "scenarios/cli/command_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/run/run_scenario.h"
+#include "scenarios/predict/run_scenario.h"
 
 namespace paceline::cli {
 

@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "scenarios/errors.h"
-#include "scenarios/run/line_process.h"
+#include "scenarios/process/line_process.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::doctor {

@@ -16,7 +16,7 @@ const std::array ranks_table{
     Key{"spread", settings::Fraction{0, 0.5}, settings::automatic,
         "of each rank's compute from step to step, a standard deviation: a step waits for the "
         "slowest of its ranks. auto: with `library: nccl` what measured runs suggest "
-        "(scenarios/run/overheads.h), else 0"},
+        "(scenarios/prepare/overheads.h), else 0"},
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ constexpr std::array scenario_table{
     Key{"call_contention", settings::Number{1, 100}, settings::automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "
         "`library: nccl`, where `contention` is auto or assumed, what measured runs suggest "
-        "(scenarios/run/overheads.h), else 1"},
+        "(scenarios/prepare/overheads.h), else 1"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
     Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},

@@ -65,14 +65,14 @@ struct RealSettings {
   static constexpr Seconds timeout_most{1e7};  // four months
 };
 
-// How compute and collectives slow each other down (scenarios/run/contention.h).
+// How compute and collectives slow each other down (models/cost/contention.h).
 struct Contention {
-  bool automatic = true;  // as measured runs suggest, where they do (scenarios/run/overheads.h)
+  bool automatic = true;  // as measured runs suggest, where they do (scenarios/prepare/overheads.h)
   bool assumed = false;   // by their channels and memory traffic
   double more = 0;        // than that assumes
   bool measured = false;  // fitted to measured points that are marked for it
   double slowdown = 1;    // of compute; 1: it does not, or what is assumed or fitted
-  // Of collectives. nullopt: as measured runs suggest (scenarios/run/overheads.h).
+  // Of collectives. nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
   std::optional<double> calls = std::nullopt;
   Location where = {};  // the file says so
 };
@@ -114,7 +114,7 @@ struct Scenario {
   std::map<std::uint32_t, double> slowdown;  // by rank; others 1
   double jitter = 0;                         // each rank slower or faster by up to this part
   // From step to step, of each rank's compute: the standard deviation as a part of the mean.
-  // nullopt: as measured runs suggest (scenarios/run/overheads.h).
+  // nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
   std::optional<double> spread = std::nullopt;
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;

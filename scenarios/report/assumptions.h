@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/run/run_scenario.h"
+#include "scenarios/outcome/point_outcome.h"
 
 namespace paceline {
 

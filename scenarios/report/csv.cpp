@@ -43,11 +43,13 @@ void write_measurement(std::ostream& out, const PointOutcome& outcome) {
 // How sure the prediction is, or why there is none.
 void write_trust(std::ostream& out, const PointOutcome& outcome) {
   std::optional<double> low, high;
-  if (outcome.interval) {
-    low = outcome.interval->low.value();
-    high = outcome.interval->high.value();
+  if (outcome.predicted) {
+    low = outcome.predicted->interval.low.value();
+    high = outcome.predicted->interval.high.value();
   }
-  fmt::print(out, ",{},{},{}\n", number(low), number(high), cell(outcome.why_failed()));
+  const PointFailure* missing = outcome.missing();
+  fmt::print(out, ",{},{},{}\n", number(low), number(high),
+             cell(missing == nullptr ? "" : missing->why));
 }
 
 }  // namespace

@@ -57,11 +57,6 @@ ordered_json calls_json(const std::vector<CallTimes>& calls) {
   return out;
 }
 
-ordered_json seconds_or_null(const std::optional<StepInterval>& interval,
-                             Seconds StepInterval::*end) {
-  return interval ? ordered_json(((*interval).*end).value()) : ordered_json(nullptr);
-}
-
 // Of one GPU. "total_bytes" is the sum of those before it.
 ordered_json memory_json(const training::GpuMemory& memory,
                          const std::optional<Bytes>& device_memory) {
@@ -82,8 +77,8 @@ ordered_json predicted_of(const PointOutcome& outcome) {
   const StepTotals& totals = outcome.predicted->totals;
   const double speedup = outcome.predicted_speedup();
   ordered_json predicted{{"step_s", totals.step.value()},
-                         {"step_s_low", seconds_or_null(outcome.interval, &StepInterval::low)},
-                         {"step_s_high", seconds_or_null(outcome.interval, &StepInterval::high)},
+                         {"step_s_low", outcome.predicted->interval.low.value()},
+                         {"step_s_high", outcome.predicted->interval.high.value()},
                          {"compute_s", totals.compute.value()},
                          {"communication_s", totals.communication.value()},
                          {"exposed_communication_s", totals.exposed_communication.value()},
@@ -147,26 +142,28 @@ ordered_json point_of(const PointOutcome& outcome, bool with_calls) {
                      {"simgrid_solves", outcome.predicted ? outcome.predicted->simgrid_solves : 0},
                      {"fidelity", to_text(outcome.fidelity)},
                      {"assumed", outcome.assumptions}};
-  if (outcome.prediction_failed()) point["failure"] = outcome.failure;
+  if (outcome.failure) point["failure"] = outcome.failure->why;
   if (outcome.predicted && (outcome.measurement || with_calls)) {
-    point["predicted"]["compute_spread_s"] = outcome.compute_spread_predicted.value();
-    point["predicted"]["calls"] = calls_json(outcome.calls_predicted);
+    point["predicted"]["compute_spread_s"] = outcome.predicted->compute_spread.value();
+    point["predicted"]["calls"] = calls_json(outcome.predicted->calls);
   }
-  if (!outcome.measure_failure.empty()) {
-    point["measure_failure"] = outcome.measure_failure;
+  if (outcome.measure_failure) {
+    point["measure_failure"] = outcome.measure_failure->why;
     point["steps_measured_s"] = seconds_json(outcome.steps_measured);
   }
   return point;
 }
 
-bool is_done(const PointOutcome& outcome) { return outcome.why_failed().empty(); }
+bool is_done(const PointOutcome& outcome) { return outcome.missing() == nullptr; }
 
 }  // namespace
 
 void write_json(std::ostream& out, const ScenarioFile& file,
                 const std::vector<PointOutcome>& outcomes, CallsInJson calls) {
   std::size_t calls_predicted = 0;
-  for (const PointOutcome& outcome : outcomes) calls_predicted += outcome.calls_predicted.size();
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.predicted) calls_predicted += outcome.predicted->calls.size();
+  }
   const bool with_calls = calls == CallsInJson::all || calls_predicted <= calls_in_json_max;
   ordered_json points = ordered_json::array();
   for (const PointOutcome& outcome : outcomes) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/run/left_out.h"
+#include "scenarios/judge/left_out.h"
 
 namespace paceline {
 

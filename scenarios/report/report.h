@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/run/run_scenario.h"
+#include "scenarios/outcome/point_outcome.h"
 
 namespace paceline {
 

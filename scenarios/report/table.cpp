@@ -36,12 +36,11 @@ struct Columns {
 Columns columns_of(const std::vector<PointOutcome>& outcomes) {
   const auto& axes = outcomes.front().axes;
   const auto any = [&](auto has) { return std::any_of(outcomes.begin(), outcomes.end(), has); };
-  return {
-      std::none_of(axes.begin(), axes.end(),
-                   [](const AxisValue& axis) { return axis.path == "gpus"; }),
-      any([](const PointOutcome& one) { return one.predicted || one.prediction_failed(); }),
-      any([](const PointOutcome& one) { return one.measured.has_value(); }),
-      any([](const PointOutcome& one) { return one.measurement || !one.measure_failure.empty(); })};
+  return {std::none_of(axes.begin(), axes.end(),
+                       [](const AxisValue& axis) { return axis.path == "gpus"; }),
+          any([](const PointOutcome& one) { return one.predicted || one.failure; }),
+          any([](const PointOutcome& one) { return one.measured.has_value(); }),
+          any([](const PointOutcome& one) { return one.measurement || one.measure_failure; })};
 }
 
 std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Columns& columns) {
@@ -65,10 +64,10 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
 
 // How far the step may be off, down and up.
 std::string interval_text(const PointOutcome& outcome) {
-  if (!outcome.interval) return "";
+  if (!outcome.predicted) return "";
   const Seconds step = outcome.predicted->totals.step;
-  return fmt::format("-{:.0f}% +{:.0f}%", 100 * (1 - outcome.interval->low / step),
-                     100 * (outcome.interval->high / step - 1));
+  return fmt::format("-{:.0f}% +{:.0f}%", 100 * (1 - outcome.predicted->interval.low / step),
+                     100 * (outcome.predicted->interval.high / step - 1));
 }
 
 void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) {
@@ -85,7 +84,7 @@ void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) 
 
 void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
   if (!outcome.measurement) {
-    const bool failed = !outcome.measure_failure.empty();
+    const bool failed = outcome.measure_failure.has_value();
     row.insert(row.end(), {failed ? "failed" : "", "", "", ""});
     return;
   }
@@ -252,10 +251,10 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_assumptions(out, outcomes);
   for (const PointOutcome& outcome : outcomes) {
     const std::string point = outcomes.size() == 1 ? "" : outcome.name() + ": ";
-    if (outcome.prediction_failed()) write_line(out, "failed: " + point + outcome.failure);
-    if (!outcome.measure_failure.empty()) {
+    if (outcome.failure) write_line(out, "failed: " + point + outcome.failure->why);
+    if (outcome.measure_failure) {
       write_line(out, fmt::format("not measured: {}{} ({} steps were done)", point,
-                                  outcome.measure_failure, outcome.steps_measured.size()));
+                                  outcome.measure_failure->why, outcome.steps_measured.size()));
     }
   }
 }

@@ -19,8 +19,8 @@
 #include "models/cost/closed_step.h"
 #include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/run/effort.h"
-#include "scenarios/run/resolve.h"
+#include "scenarios/predict/effort.h"
+#include "scenarios/prepare/resolve.h"
 
 namespace paceline {
 namespace {

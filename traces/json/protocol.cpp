@@ -232,12 +232,24 @@ void decode_chosen(const json& in, Result& result) {
   }
 }
 
-// The intervals of each class are those of the program's operations.
-void expect_intervals_of(const training::StepProgram& program, const std::vector<RankClass>& all) {
+// The intervals of each class are those of the program's operations, and each rank is in one.
+void expect_classes_of(const training::StepProgram& program, const std::vector<RankClass>& all) {
+  std::size_t ranks = 0;
   for (const RankClass& members : all) {
+    ranks += members.ranks.size();
     if (members.ranks.empty()) throw std::runtime_error("a class has no ranks");
     if (members.intervals.size() != program.operations.size()) {
       throw std::runtime_error("intervals are not those of the program that was sent");
+    }
+  }
+  if (ranks == 0) throw std::runtime_error("there are no ranks");
+  std::vector<bool> is_known(ranks);
+  for (const RankClass& members : all) {
+    for (const Rank rank : members.ranks) {
+      if (rank.value() >= ranks || is_known[rank.value()]) {
+        throw std::runtime_error("ranks are not each in one class");
+      }
+      is_known[rank.value()] = true;
     }
   }
 }
@@ -252,7 +264,7 @@ Result decode_result(const json& in, const training::StepProgram& program) {
   totals.at("communication_s").get_to(result.totals.communication);
   totals.at("exposed_communication_s").get_to(result.totals.exposed_communication);
   result.trace = {program, traces::decode_classes(in.at("classes"))};
-  expect_intervals_of(program, result.trace.classes);
+  expect_classes_of(program, result.trace.classes);
   if (in.contains("chosen")) decode_chosen(in.at("chosen"), result);
   result.transfers = whole<std::uint64_t>(in.at("transfers"));
   result.simgrid_solves = whole<std::uint64_t>(in.at("simgrid_solves"));

@@ -4,10 +4,11 @@
 #include <iostream>
 #include <memory>
 
+#include "models/cost/effort.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/run/effort.h"
+#include "scenarios/predict/effort.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -28,16 +29,16 @@ std::string axes_text(const std::vector<AxisValue>& axes) {
 }
 
 // What a point would take, were it run.
-std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared) {
+std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared,
+                                const Effort& effort) {
   const ResolvedPoint& point = prepared.point;
   const topology::Cluster cluster = job_cluster(point);
-  const Effort effort = effort_of(point);
   return {axes_text(file.points()[point.id]),
           std::to_string(cluster.ranks().value()),
           std::to_string(cluster.nodes),
           std::string(to_text(point.fidelity)),
           std::to_string(point.program.operations.size()),
-          fmt::format("{:.3g}", effort.transfers),
+          fmt::format("{:.3g}", cost::work_about(point).transfers),
           effort.time ? to_text(*effort.time) : "",
           prepared.memory
               ? fmt::format("{:.1f}GiB",
@@ -55,8 +56,8 @@ int run(const Options& options) {
   for (std::size_t i = 0; i < file.points().size(); ++i) {
     refuse_too_many(points.scenario(i)->cluster.ranks(), options.shared.force, where);
     const auto prepared = points.prediction(i);
-    (void)simulation_limit(prepared->point, options.shared.force, where);
-    table.add(row_of(file, *prepared));
+    const Effort effort = effort_of(prepared->point, options.shared.force, where);
+    table.add(row_of(file, *prepared, effort));
   }
   table.write(std::cout);
   fmt::print(std::cout, "{} point{} can be run; none was\n", file.points().size(),

@@ -7,7 +7,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace claims_command {

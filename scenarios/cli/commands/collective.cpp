@@ -5,12 +5,12 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "models/assumption.h"
 #include "models/collectives/nccl_tests.h"
 #include "models/collectives/registry.h"
-#include "models/cost/closed_step.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/measured_calls.h"
@@ -18,12 +18,12 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/predict/effort.h"
+#include "scenarios/predict/simulator.h"
+#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/resolve.h"
+#include "scenarios/process/stop_request.h"
 #include "scenarios/report/assumptions.h"
-#include "scenarios/run/calibrated_calls.h"
-#include "scenarios/run/effort.h"
-#include "scenarios/run/resolve.h"
-#include "scenarios/run/simulator.h"
-#include "scenarios/run/stop_request.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -219,37 +219,34 @@ PreparedCalls prepare(const Options& options, const Scenario& scenario, Collecti
 
 // By call; when it is to stop, those that are done by then.
 std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& calls,
-                                           Fidelity fidelity, const RunOptions& run) {
+                                           const RunOptions& run) {
   std::vector<std::optional<Result>> predicted(calls.size());
   const ProgressEnd end(run.progress);
+  const Location where{"collective", 0, 0};
+  const Effort of_largest = effort_of(calls.back().point, run.force, where);
+  std::mutex mutex;
   std::size_t done = 0;
-  const auto take = [&](std::size_t i, traces::Reply reply) {
+  const auto predict_one = [&](std::size_t i, Simulator& simulator) {
+    ResolvedPoint point = calls[i].point;
+    point.force = run.force;
+    if (run.progress) {
+      const std::lock_guard lock(mutex);
+      const Bytes size = call_of(point.program.operations.front())->size();
+      run.progress({done, calls.size(), "sizes", to_text(size), "", of_largest.time});
+    }
+    traces::Reply reply = simulator.reply_to(point, of_largest.limit);
     if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
-      if (failure->refused) throw refusal(failure->what, {"collective", 0, 0});
+      if (failure->refused) throw refusal(failure->what, where);
       throw BackendError("paceline-sim", failure->what);
     }
+    const std::lock_guard lock(mutex);
     predicted[i] = std::move(std::get<Result>(reply));
     ++done;
   };
-  const auto limit = simulation_limit(calls.back().point, run.force, {"collective", 0, 0});
-  if (fidelity == Fidelity::closed) {
-    for (std::size_t i = 0; i < calls.size(); ++i) take(i, cost::predict_closed(calls[i].point));
-  } else {
-    const auto make = [&](std::size_t i) {
-      Simulation simulation{calls[i].point, limit};
-      simulation.point.force = run.force;
-      if (run.progress) {
-        const Bytes size = call_of(simulation.point.program.operations.front())->size();
-        run.progress(
-            {done, calls.size(), "sizes", to_text(size), "", effort_of(simulation.point).time});
-      }
-      return simulation;
-    };
-    try {
-      simulate({calls.size(), make, take}, run.jobs);
-    } catch (const Stopped&) {
-      if (done == 0) throw;
-    }
+  try {
+    for_each(calls.size(), run.jobs, predict_one);
+  } catch (const Stopped&) {
+    if (done == 0) throw;
   }
   return predicted;
 }
@@ -371,7 +368,7 @@ int predict(const Options& options, files::OutputFile& json) {
   }
   const PreparedCalls prepared = prepare(options, scenario, collective, counts);
   const StopRequest stop;
-  auto predicted = predict(prepared.calls, scenario.fidelity, options.shared.run_options());
+  auto predicted = predict(prepared.calls, options.shared.run_options());
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!predicted[i]) continue;
@@ -487,7 +484,7 @@ CallsToMeasure calls_to_measure(const Options& options, Collective collective,
       prepare(options, scenario, collective, tested_counts(options, collective, ranks));
   CallsToMeasure calls;
   if (!options.cluster.empty()) {
-    for (auto& one : predict(prepared.calls, scenario.fidelity, options.shared.run_options())) {
+    for (auto& one : predict(prepared.calls, options.shared.run_options())) {
       if (!one) throw Stopped();
       calls.predicted.push_back(std::move(*one));
     }

@@ -3,8 +3,8 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/run/measure_scenario.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/measure/measure_scenario.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace measure_command {

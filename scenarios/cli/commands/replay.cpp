@@ -13,7 +13,7 @@
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace replay_command {

@@ -8,7 +8,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/run/stop_request.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
 namespace strategies_command {

@@ -14,12 +14,12 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/judge/left_out.h"
+#include "scenarios/judge/validation.h"
+#include "scenarios/measure/loop.h"
+#include "scenarios/process/stop_request.h"
 #include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
-#include "scenarios/run/left_out.h"
-#include "scenarios/run/loop.h"
-#include "scenarios/run/stop_request.h"
-#include "scenarios/run/validation.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -288,11 +288,11 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
               ValidatedScenarios& made) {
   for (const PointOutcome& outcome : outcomes) {
     if (outcome.predicted) continue;
-    if (outcome.cause == FailureCause::stopped) {
+    if (outcome.failure->cause == FailureCause::stopped) {
       made.is_complete = false;
       continue;
     }
-    complain(fmt::format("{}: {}", file.path(), outcome.failure));
+    complain(fmt::format("{}: {}", file.path(), outcome.failure->why));
     made.exit_code = exit_environment;
   }
   const auto of_file = validation_rows(file, outcomes);

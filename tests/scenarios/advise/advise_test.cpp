@@ -87,7 +87,7 @@ PointOutcome predicted(double step, const IntervalParts& parts) {
   PointOutcome outcome;
   outcome.samples_per_step = 1;
   outcome.predicted.emplace().totals.step = Seconds(step);
-  outcome.parts = parts;
+  outcome.predicted->parts = parts;
   return outcome;
 }
 

@@ -10,7 +10,7 @@
 
 #include "models/training/ddp.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/run/resolve.h"
+#include "scenarios/prepare/resolve.h"
 
 namespace paceline {
 namespace {

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "models/run/resolved_point.h"
+
+namespace paceline::cost {
+
+// The point as its prediction says that it goes, to be composed again without a network: one rank
+// of each class that the prediction found, with that class's slowdown, and calls that take what
+// they took in it. predict_closed has its step. Precondition: it is
+// the prediction of this point.
+[[nodiscard]] ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predicted);
+
+}  // namespace paceline::cost

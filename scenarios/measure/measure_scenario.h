@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/measure/worker_ranks.h"
+#include "scenarios/predict/run_scenario.h"
+
+namespace paceline {
+
+// The ranks of a launcher that started `paceline run --measure` in every process, as join_launcher
+// has it. Throws InputError, too, when no point of the file has as many GPUs as there are ranks.
+[[nodiscard]] WorkerRanksPtr join_launched_ranks(Preparer& points);
+
+// Before anything is run, where this machine starts the ranks. Throws InputError for more of them
+// than it starts, and for a point whose ranks have more in their buffers than it has memory.
+void expect_measurable_here(Preparer& points);
+
+struct MeasureOptions {
+  // Only points of their number are measured, and of one backend; the others get a note.
+  WorkerRanks* launched = nullptr;
+  TellProgress progress;
+  bool keep_traces = false;
+};
+
+// Measures the points of a run on hardware, by paceline-worker, and lays what was measured beside
+// what was predicted; `outcomes` are run_scenario's or points_to_measure's of the same points.
+// Points of one backend and as many ranks share their processes. When a rank is lost the rest is
+// not measured: the outcomes say which failed and why, and keep the steps that were done.
+//
+// Throws InputError when the worker says that what was asked for cannot be, BackendError when it
+// cannot be started.
+void measure_scenario(Preparer& points, const MeasureOptions& options,
+                      std::vector<PointOutcome>& outcomes);
+
+}  // namespace paceline

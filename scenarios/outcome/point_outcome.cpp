@@ -1,0 +1,75 @@
+#include "scenarios/outcome/point_outcome.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace paceline {
+namespace {
+
+bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
+  for (std::size_t i = 0; i < a.axes.size(); ++i) {
+    if (a.axes[i].path != "gpus" && a.axes[i].value != b.axes[i].value) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
+  std::vector<const PointOutcome*> one_gpu;
+  for (const PointOutcome& outcome : outcomes) {
+    if (outcome.gpus == 1 && outcome.measured) one_gpu.push_back(&outcome);
+  }
+  for (PointOutcome& outcome : outcomes) {
+    for (const PointOutcome* one : one_gpu) {
+      if (differ_in_gpus_only(outcome, *one)) outcome.measured_one_gpu = one->measured->throughput;
+    }
+  }
+}
+
+const PointFailure* PointOutcome::missing() const {
+  if (failure) return &*failure;
+  return measure_failure ? &*measure_failure : nullptr;
+}
+
+void PointOutcome::take(Prediction made) {
+  fidelity = made.fidelity;
+  assumptions = std::move(made.assumptions);
+  made.assumptions.clear();
+  predicted = std::move(made);
+}
+
+std::string PointOutcome::name() const {
+  std::string name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+  for (const AxisValue& axis : axes) {
+    if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
+  }
+  return name;
+}
+
+SamplesPerSecond PointOutcome::predicted_throughput() const {
+  return SamplesPerSecond(samples_per_step / predicted->totals.step.value());
+}
+
+SamplesPerSecond PointOutcome::predicted_one_gpu() const {
+  return SamplesPerSecond(samples_per_step / gpus / one_gpu_step.value());
+}
+
+double PointOutcome::predicted_speedup() const {
+  return predicted_throughput() / predicted_one_gpu();
+}
+
+std::optional<double> PointOutcome::measured_speedup() const {
+  if (!measured || !measured_one_gpu) return std::nullopt;
+  return measured->throughput / *measured_one_gpu;
+}
+
+std::optional<double> PointOutcome::error_percent() const {
+  if (!predicted || !measured) return std::nullopt;
+  return 100 * (predicted_throughput() - measured->throughput) / measured->throughput;
+}
+
+bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->fitted; }
+
+}  // namespace paceline

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/run/call_times.h"
+#include "models/run/resolved_point.h"
+#include "models/training/memory.h"
+#include "scenarios/loader/scenario.h"
+#include "scenarios/outcome/step_interval.h"
+
+namespace paceline {
+
+// Why a point has no result: the machine failed, it was refused as input is, or the run was stopped
+// (scenarios/process/stop_request.h).
+enum class FailureCause { failed, refused, stopped };
+
+struct PointFailure {
+  FailureCause cause = FailureCause::failed;
+  std::string why;  // in one line
+};
+
+// What was predicted of a point: all of one pass, the last.
+struct Prediction {
+  StepTotals totals;
+  StepTrace trace;  // empty unless it is kept (RunOptions)
+  Fidelity fidelity = Fidelity::flow;
+  std::uint64_t transfers = 0, simgrid_solves = 0;
+  StepInterval interval;  // of the step, 90 %
+  IntervalParts parts;    // that it is made of
+  Seconds communication_alone;  // as if compute beside it did not slow it down
+  std::vector<CallTimes> calls;
+  Seconds compute_spread;  // call_times.h
+  std::vector<std::string> assumptions;
+};
+
+// What a run says of one point, measured beside predicted.
+struct PointOutcome {
+  std::vector<AxisValue> axes;
+  std::uint32_t gpus = 1, nodes = 1;
+  std::uint32_t servers = 0;  // machines beside the nodes
+  Fidelity fidelity = Fidelity::flow;
+  Seconds one_gpu_step;
+  double samples_per_step = 0;
+  std::vector<std::string> assumptions;
+  // At most one of the two; neither of a point that is to be measured alone.
+  std::optional<Prediction> predicted;
+  std::optional<PointFailure> failure;
+  std::optional<training::GpuMemory> memory;
+  std::optional<Bytes> device_memory;
+  std::optional<MeasuredPoint> measured;
+  std::optional<SamplesPerSecond> measured_one_gpu;  // of the point that differs in gpus only
+  // Of a run on hardware (scenarios/measure/measure_scenario.h).
+  std::optional<Result> measurement;
+  std::vector<CallTimes> calls_measured;
+  Seconds compute_spread_measured;
+  std::vector<Seconds> steps_measured;  // also of a measurement that failed later
+  std::optional<PointFailure> measure_failure;
+
+  // What it is called beside others of its sweep: "8 GPUs, cluster.network.latency=5us".
+  [[nodiscard]] std::string name() const;
+  // Why it has not all that was asked for; null: it has.
+  [[nodiscard]] const PointFailure* missing() const;
+  void take(Prediction made);
+  [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
+  [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
+  [[nodiscard]] double predicted_speedup() const;               // precondition: predicted
+  [[nodiscard]] std::optional<double> measured_speedup() const;
+  // 100 x (predicted - measured) / measured of throughput.
+  [[nodiscard]] std::optional<double> error_percent() const;
+  // Whether the error says something of the model: predicted and measured, on more than one GPU,
+  // and not a point that the scenario was fitted to.
+  [[nodiscard]] bool counts() const;
+};
+
+// Gives every point what was measured on one GPU at the point that differs in gpus only.
+void find_measured_one_gpu(std::vector<PointOutcome>& outcomes);
+
+}  // namespace paceline

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "scenarios/outcome/step_interval.h"
+#include "scenarios/prepare/resolve.h"
+
+namespace paceline {
+
+// What the 90 % interval of a predicted step is made of, from how sure its parts are:
+// - compute: 3 % either way where it was measured or given, 25 % where it is modelled;
+// - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
+//   (scenarios/prepare/library_calls.cpp), others a factor of 1.3 either way; what was left where
+//   their network was fitted (scenarios/measure/loop.h);
+// - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
+// The step is composed again with all compute, and then all calls, at the ends of their intervals
+// (calls err alike: they share a network), and the three are taken as independent.
+[[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
+
+}  // namespace paceline

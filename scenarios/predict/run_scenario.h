@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "scenarios/outcome/point_outcome.h"
+#include "scenarios/prepare/preparer.h"
+#include "scenarios/process/progress.h"
+
+namespace paceline {
+
+struct RunOptions {
+  std::size_t jobs = 1;
+  bool keep_traces = false;  // of every point; for timelines
+  bool force = false;        // predict however many transfers it takes (effort.h)
+  TellProgress progress;
+};
+
+// Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
+// throws InputError, BackendError and Stopped then, and the first two as long as none is done.
+// After that a point that fails or is refused, and those that a stop leaves, are outcomes without a
+// prediction.
+[[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
+[[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
+                                                     const RunOptions& options);
+
+// Every point of the grid, without a prediction and without what the file says was measured: for
+// measure_scenario. Its assumptions are those of the compute.
+[[nodiscard]] std::vector<PointOutcome> points_to_measure(Preparer& points);
+
+}  // namespace paceline

@@ -1,0 +1,136 @@
+#include "scenarios/predict/simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "models/cost/closed_step.h"
+#include "scenarios/process/memory.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline {
+namespace {
+
+// Of what is held of the machine's memory each has its part, unless all is forced; a small machine
+// with many cores has a gigabyte for each, which few need.
+std::optional<Bytes> memory_of_each(std::size_t among, bool force) {
+  constexpr Bytes least(1U << 30U);
+  const auto held = memory_held();
+  if (!held || force) return held;
+  return std::max(Bytes(held->value() / among), least);
+}
+
+// What the process answered; nothing where that is no answer to this point.
+std::optional<traces::Reply> parsed(const std::string& line, const ResolvedPoint& point,
+                                    std::string& why) {
+  try {
+    auto reply = traces::reply_from_line(line, point.program);
+    const auto id_of = [](const auto& either) { return either.id; };
+    if (std::visit(id_of, reply) == point.id) return reply;
+    why = "paceline-sim answered for another point";
+  } catch (const std::runtime_error& error) {
+    why = std::string("paceline-sim answered nonsense: ") + error.what();
+  }
+  return std::nullopt;
+}
+
+// Hands out numbers until there are none left, or one was trouble.
+class Turns {
+ public:
+  explicit Turns(std::size_t count) : count_(count) {}
+
+  void work(Simulator simulator, const std::function<void(std::size_t, Simulator&)>& one) {
+    try {
+      while (const auto index = next()) one(*index, simulator);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!trouble_) trouble_ = std::current_exception();
+      next_ = count_;
+    }
+  }
+
+  void rethrow() const {
+    if (trouble_) std::rethrow_exception(trouble_);
+  }
+
+ private:
+  std::optional<std::size_t> next() {
+    const std::lock_guard lock(mutex_);
+    return next_ < count_ ? std::optional(next_++) : std::nullopt;
+  }
+
+  std::size_t count_, next_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr trouble_;
+};
+
+}  // namespace
+
+traces::Reply Simulator::reply_to(const ResolvedPoint& point, std::optional<Seconds> limit) {
+  if (point.fidelity == Fidelity::closed) return cost::predict_closed(point);
+  ResolvedPoint numbered = point;
+  numbered.id = ++asked_;
+  return asked(numbered, limit);
+}
+
+traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds> limit) {
+  if (!process_) {
+    process_.emplace(ExecutorCommand{.name = "paceline-sim",
+                                     .arguments = {executor_path("paceline-sim")},
+                                     .keeps_quiet = false,
+                                     .memory_max = memory_of_each(among_, point.force)});
+  }
+  LineProcess::Answer answer;
+  try {
+    answer = process_->ask(traces::to_line(point), limit);
+  } catch (const Stopped&) {
+    process_->kill();
+    throw;
+  }
+  std::string why;
+  if (answer.line) {
+    if (auto reply = parsed(*answer.line, point, why)) return std::move(*reply);
+  }
+  // One without an answer is of no use any more.
+  if (answer.line || answer.too_late) process_->kill();
+  process_.reset();
+  if (answer.too_late) {
+    why = fmt::format(
+        "paceline-sim was killed: no answer within {:.3g} s; PACELINE_SIM_TIMEOUT "
+        "sets the seconds it has",
+        limit->value());
+  } else if (!answer.line) {
+    if (StopRequest::is_made_or_comes()) throw Stopped();
+    why = "paceline-sim died";
+  }
+  return traces::Failure{point.id, why};
+}
+
+void for_each(std::size_t count, std::size_t jobs,
+              const std::function<void(std::size_t, Simulator&)>& work) {
+  // A process that dies must not take this one along when it is written to.
+  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
+  Turns turns(count);
+  const std::size_t workers_max = std::min(std::max<std::size_t>(jobs, 1), count);
+  std::vector<std::thread> workers;
+  try {
+    for (std::size_t i = 0; i < workers_max; ++i) {
+      workers.emplace_back([&] { turns.work(Simulator(jobs), work); });
+    }
+  } catch (const std::exception&) {
+    // The machine has no room for more threads, or their memory: those there are do it.
+    if (workers.empty()) throw;
+  }
+  for (std::thread& worker : workers) worker.join();
+  std::signal(SIGPIPE, on_broken_pipe);
+  turns.rethrow();
+}
+
+}  // namespace paceline

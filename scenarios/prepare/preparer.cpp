@@ -1,0 +1,152 @@
+#include "scenarios/prepare/preparer.h"
+
+#include <utility>
+
+#include "scenarios/errors.h"
+#include "scenarios/prepare/calibrated_cluster.h"
+
+namespace paceline {
+namespace {
+
+// Calls of known times keep their own intervals.
+void widen_simulated_calls(double part, PreparedPoint& made) {
+  for (training::Operation& operation : made.point.program.operations) {
+    auto* call = call_of(operation);
+    if (call != nullptr && call->known() == nullptr) call->range = {1 / (1 + part), 1 + part};
+  }
+}
+
+// Those of a trace have a part for each rank.
+std::size_t operations_of(const training::StepProgram& program) {
+  std::size_t count = program.operations.size();
+  for (const training::Operation& one : program.operations) count += one.rank_parts.size() / 16;
+  return count;
+}
+
+std::size_t operations_of(const Scenario& scenario) {
+  return scenario.workload.layers.size() +
+         (scenario.traced ? operations_of(scenario.traced->program) : 0);
+}
+
+// Says so where the user can change it: at what NCCL may choose, or at the algorithm's name.
+[[noreturn]] void refuse_switches(const CollectiveSettings& settings) {
+  using cost::nccl::Algorithm;
+  const auto fixed = settings.nccl.algorithm;
+  const bool leaves_choice =
+      !fixed || *fixed == Algorithm::ring || *fixed == Algorithm::tree;  // of others' collectives
+  const bool is_named = settings.library != cost::Library::nccl || !leaves_choice;
+  throw InputError({is_named ? "collective.algorithm" : "collective.nvls", 0, 0},
+                   "switches make the sums of some plans, which only NCCL itself can have them do",
+                   is_named ? "name another, or set real.mode: native"
+                            : "set it to false, or real.mode: native");
+}
+
+// All that a prediction is prepared from.
+struct Source {
+  std::shared_ptr<const Scenario> scenario;
+  std::shared_ptr<const Calibration> calibration;
+  PredictionOptions options;
+  std::size_t point;
+};
+
+// `earlier`: what its strategy decides by; null: by what it forecasts.
+PreparedPoint predicted(const Source& from, const training::EarlierStep* earlier) {
+  PreparedPoint made = resolve(*from.scenario, from.point, from.calibration.get(),
+                               {training::Purpose::prediction, earlier});
+  if (from.options.as_measured) choose_automatic_calls(made);
+  if (const auto part = from.options.call_uncertainty) widen_simulated_calls(*part, made);
+  const bool decides =
+      from.scenario->strategy->decides_at_run_time && from.scenario->cluster.ranks() > RankCount(1);
+  if (!decides) return made;
+  made.decided_by = [from](const StepTrace& trace) {
+    training::EarlierStep step{trace.program, {}};
+    for (const RankClass& members : trace.classes) step.ranks.emplace_back(members.intervals);
+    return predicted(from, &step);
+  };
+  return made;
+}
+
+}  // namespace
+
+std::shared_ptr<const Scenario> Preparer::scenario(std::size_t point) {
+  return kept(point).scenario;
+}
+
+std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
+  Kept& of_point = kept(point);
+  if (!of_point.prediction) {
+    of_point.prediction = std::make_shared<const PreparedPoint>(
+        predicted({of_point.scenario, calibration(*of_point.scenario), options_, point}, nullptr));
+    count(operations_of(of_point.prediction->point.program));
+  }
+  return of_point.prediction;
+}
+
+std::shared_ptr<const PreparedPoint> Preparer::measurement(std::size_t point) {
+  Kept& of_point = kept(point);
+  if (!of_point.measurement) {
+    of_point.measurement =
+        std::make_shared<const PreparedPoint>(measured(*of_point.scenario, point));
+    count(operations_of(of_point.measurement->point.program));
+  }
+  return of_point.measurement;
+}
+
+LinkedCluster Preparer::cluster(std::size_t point) {
+  const auto of_point = scenario(point);
+  LinkedCluster linked{of_point->cluster, {}};
+  give_links(*of_point, linked.cluster, linked.assumptions);
+  return linked;
+}
+
+Preparer::Kept& Preparer::kept(std::size_t point) {
+  const auto known = by_point_.find(point);
+  if (known != by_point_.end()) {
+    kept_.splice(kept_.begin(), kept_, known->second);
+    return kept_.front();
+  }
+  Kept made{point, std::make_shared<const Scenario>(file_.scenario(point)), nullptr, nullptr};
+  ++scenarios_loaded_;
+  kept_.push_front(std::move(made));
+  by_point_.emplace(point, kept_.begin());
+  count(operations_of(*kept_.front().scenario));
+  return kept_.front();
+}
+
+// The point that was asked for, in front, stays.
+void Preparer::count(std::size_t operations) {
+  kept_.front().operations += operations;
+  operations_ += operations;
+  while (operations_ > options_.operations_kept && kept_.size() > 1) {
+    operations_ -= kept_.back().operations;
+    by_point_.erase(kept_.back().point);
+    kept_.pop_back();
+  }
+}
+
+PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
+  PreparedPoint made = resolve(scenario, point, nullptr, {training::Purpose::measurement});
+  made.point.measure = scenario.real.measure;
+  give_links(scenario, made.point.cluster, made.assumptions);
+  choose_automatic_calls(made);
+  if (scenario.real.measure.mode == CollectiveMode::plan && switches_of_job(made.point) > 0) {
+    refuse_switches(scenario.collective);
+  }
+  made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
+  return made;
+}
+
+void Preparer::give_links(const Scenario& scenario, topology::Cluster& cluster,
+                          Assumptions& assumptions) {
+  const auto given = calibration(scenario);
+  if (given) take_links(*given, scenario, cluster, assumptions);
+}
+
+std::shared_ptr<const Calibration> Preparer::calibration(const Scenario& scenario) {
+  if (scenario.calibration.empty()) return nullptr;
+  auto& known = calibrations_[scenario.calibration];
+  if (!known) known = std::make_shared<const Calibration>(read_calibration(scenario.calibration));
+  return known;
+}
+
+}  // namespace paceline

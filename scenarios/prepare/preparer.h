@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/calibration/calibration.h"
+#include "scenarios/loader/scenario_file.h"
+#include "scenarios/prepare/resolve.h"
+
+namespace paceline {
+
+struct PredictionOptions {
+  bool as_measured = false;  // algorithms that are to be chosen: as for a measurement
+  // How sure simulated calls are: the ends of a 90 % interval lie this much apart from them, as a
+  // part of them. Absent: what is usual (library_calls.cpp).
+  std::optional<double> call_uncertainty = std::nullopt;
+  // Of all points that are kept, about: 100 MB.
+  std::size_t operations_kept = 250'000;
+};
+
+// A cluster, and what was said of the links that a calibration gave it.
+struct LinkedCluster {
+  topology::Cluster cluster;
+  Assumptions assumptions;
+};
+
+// Makes the points of a scenario file ready: the one way from its text to what an executor is
+// given. Reads each calibration once, and keeps points until they are asked for again: up to
+// `operations_kept` operations of theirs in all, beyond which those not asked for the longest are
+// left out and made again when asked for. One thread at a time; the file must outlive it. Members
+// that make something throw InputError.
+class Preparer {
+ public:
+  explicit Preparer(const ScenarioFile& file, const PredictionOptions& options = {})
+      : file_(file), options_(options) {}
+
+  [[nodiscard]] const ScenarioFile& file() const { return file_; }
+  [[nodiscard]] const PredictionOptions& options() const { return options_; }
+
+  // What the file says of the point.
+  [[nodiscard]] std::shared_ptr<const Scenario> scenario(std::size_t point);
+
+  // To be predicted: a calibration gives calls their times. Without contention (contention.h),
+  // which is found from predictions.
+  [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction(std::size_t point);
+
+  // To be run on hardware, which carries out all calls: a calibration gives links and no times,
+  // by which automatic algorithms are chosen as predictions beside measurements have them. What
+  // is assumed is the length of compute alone.
+  [[nodiscard]] std::shared_ptr<const PreparedPoint> measurement(std::size_t point);
+
+  // The cluster that a point's simulated calls run on: with the links of its calibration.
+  [[nodiscard]] LinkedCluster cluster(std::size_t point);
+
+  // How often a point's scenario was loaded.
+  [[nodiscard]] std::size_t scenarios_loaded() const { return scenarios_loaded_; }
+
+ private:
+  struct Kept {
+    std::size_t point;
+    std::shared_ptr<const Scenario> scenario;
+    std::shared_ptr<const PreparedPoint> prediction, measurement;
+    std::size_t operations = 0;
+  };
+
+  Kept& kept(std::size_t point);
+  void count(std::size_t operations);
+  [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
+  void give_links(const Scenario& scenario, topology::Cluster& cluster, Assumptions& assumptions);
+  // Null where the scenario has none.
+  std::shared_ptr<const Calibration> calibration(const Scenario& scenario);
+
+  const ScenarioFile& file_;
+  PredictionOptions options_;
+  std::list<Kept> kept_;  // the one asked for last first
+  std::map<std::size_t, std::list<Kept>::iterator> by_point_;
+  std::size_t operations_ = 0;  // of all that is kept
+  std::size_t scenarios_loaded_ = 0;
+  std::map<std::string, std::shared_ptr<const Calibration>> calibrations_;  // by path
+};
+
+}  // namespace paceline

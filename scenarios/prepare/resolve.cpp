@@ -1,0 +1,208 @@
+#include "scenarios/prepare/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "models/assumption.h"
+#include "models/collectives/registry.h"
+#include "models/cost/auto_choice.h"
+#include "models/cost/closed_step.h"
+#include "models/stats/mixed.h"
+#include "models/training/call_plan.h"
+#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/library_calls.h"
+#include "scenarios/prepare/overheads.h"
+
+namespace paceline {
+namespace {
+
+using training::CollectiveCall;
+
+constexpr AssumptionKind no_such_rank{"{}: no rank {} at this point"};
+constexpr AssumptionKind one_pipe{
+    "{}: collectives in flight share one pipe; their latencies hide, too well at times"};
+constexpr AssumptionKind no_tcp_limits{"{}: the host's own TCP limits are not modelled"};
+
+std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
+  return stats::mixed(seed + number * stats::golden_step);
+}
+
+// Uniform in [-1, 1].
+double noise(std::uint64_t seed, std::uint64_t rank) {
+  return static_cast<double>(random_bits(seed, rank) >> 11) * 0x1.0p-52 - 1.0;
+}
+
+// The nodes of all jobs, in the order in which they are dealt out.
+std::vector<std::uint32_t> dealt_nodes(const Scenario& scenario) {
+  std::vector<std::uint32_t> nodes(scenario.cluster.nodes * (scenario.other_jobs.count + 1));
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  if (scenario.other_jobs.placement == JobPlacement::random) {
+    // Fisher and Yates; the bias of a remainder of 64 bits is not seen.
+    for (std::size_t left = nodes.size(); left > 1; --left) {
+      std::swap(nodes[left - 1], nodes[random_bits(scenario.seed, left) % left]);
+    }
+  }
+  return nodes;
+}
+
+std::vector<Job> jobs_of(const Scenario& scenario) {
+  if (scenario.other_jobs.count == 0) return {};
+  const std::vector<std::uint32_t> dealt = dealt_nodes(scenario);
+  const std::size_t count = scenario.other_jobs.count + std::size_t{1};
+  const bool in_turn = scenario.other_jobs.placement == JobPlacement::alternate;
+  std::vector<Job> jobs(count);
+  for (std::size_t n = 0; n < dealt.size(); ++n) {
+    jobs[in_turn ? n % count : n / scenario.cluster.nodes].nodes.push_back(dealt[n]);
+  }
+  for (std::size_t j = 1; j < count; ++j) jobs[j].start = scenario.other_jobs.start;
+  return jobs;
+}
+
+// `slowest`: of ranks that are alike, how many times as long as the mean the slowest takes.
+std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumptions& assumptions) {
+  // A strategy that replays has each rank's own compute in its program.
+  const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
+                                scenario.traced->ranks == scenario.cluster.ranks().value();
+  const bool are_alike =
+      scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers && slowest == 1;
+  if (are_alike) return {};
+  const std::uint32_t ranks = scenario.cluster.ranks().value();
+  std::vector<double> factors(ranks, slowest);
+  if (keeps_stragglers) factors = scenario.traced->slowdown;
+  for (const auto& [rank, factor] : scenario.slowdown) {
+    if (rank < ranks) {
+      factors[rank] *= factor;
+    } else {
+      assumptions.add({no_such_rank, "ranks", {std::to_string(rank)}});
+    }
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    factors[r] *= 1.0 + scenario.jitter * noise(scenario.seed, r);
+  }
+  return factors;
+}
+
+// The point on its cluster, before its program is known.
+ResolvedPoint placed(const Scenario& scenario, std::uint64_t id) {
+  ResolvedPoint point;
+  point.id = id;
+  point.cluster = scenario.cluster;
+  point.cluster.nodes *= scenario.other_jobs.count + 1;
+  point.jobs = jobs_of(scenario);
+  point.fidelity = scenario.fidelity;
+  return point;
+}
+
+// The most servers, apart from its ranks, that the plan of any call asks for.
+std::uint32_t separate_servers(const ResolvedPoint& point) {
+  std::optional<training::Planner> planner;  // its search for rings is for those who need it
+  const topology::Cluster nodes = job_cluster(point);
+  std::uint32_t servers = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call != nullptr) servers = std::max(servers, training::servers_of_root(nodes, *call));
+    const auto* options = call == nullptr ? nullptr : call->options();
+    if (options == nullptr || !options->separate_servers) continue;
+    if (!planner) planner.emplace(job_cluster(point));
+    for (const auto& row : collectives::algorithms()) {
+      const auto* simulated = call->simulated();
+      const bool may_be = simulated == nullptr || simulated->algorithm == row.name;
+      if (row.collective != call->collective || !may_be) continue;
+      CollectiveCall by_row = *call;
+      by_row.how = training::SimulatedCall{std::string(row.name), *options};
+      servers = std::max(servers, planner->plan_of(by_row).servers);
+    }
+  }
+  return servers;
+}
+
+}  // namespace
+
+void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
+  LibraryCalls library(scenario);
+  for (training::Operation& operation : prepared.point.program.operations) {
+    CollectiveCall* call = call_of(operation);
+    if (call != nullptr && is_unplanned(*call)) library.plan(*call);
+  }
+  prepared.assumptions.add(library.assumptions());
+}
+
+void choose_automatic_calls(PreparedPoint& prepared) {
+  const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
+    return std::optional(cost::predict_closed(one).totals.step);
+  });
+  prepared.assumptions.add(choice.assumptions);
+}
+
+PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall> calls,
+                            const std::string& algorithm) {
+  LibraryCalls library(scenario);
+  PreparedCalls prepared;
+  for (CollectiveCall& call : calls) {
+    PreparedCall& made = prepared.calls.emplace_back();
+    if (algorithm.empty()) {
+      made.protocol = library.plan(call);
+    } else {
+      library.plan_by(algorithm, call);
+    }
+    made.point = placed(scenario, prepared.calls.size() - 1);
+    made.point.program = training::one_call_program(std::move(call));
+    expect_options_are_used(scenario, made.point.program);
+    made.point.cluster.servers = separate_servers(made.point);
+  }
+  prepared.assumptions = scenario.assumptions;
+  prepared.assumptions.add(library.assumptions());
+  return prepared;
+}
+
+PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration,
+                      const Occasion& occasion) {
+  PreparedPoint prepared{};
+  training::StrategyRequest request = strategy_request(scenario);
+  request.purpose = occasion.purpose;
+  request.earlier = occasion.earlier;
+  training::BuiltStep built = build_step(*scenario.strategy, request);
+  prepared.point = placed(scenario, id);
+  prepared.point.program = std::move(built.program);
+  if (scenario.one_gpu_is_wrapped && scenario.cluster.ranks() > RankCount(1)) {
+    training::take_out_copies(prepared.point.program);
+  }
+  prepared.assumptions = std::move(built.assumptions);
+  prepared.assumptions.add(scenario.assumptions);
+  prepared.contention = contention_of(scenario);
+  prepared.channels = channels_of(scenario);
+  prepared.device = scenario.workload.device;
+  prepared.memory = training::memory_of(*scenario.strategy, request);
+  prepared.real = scenario.real;
+  prepared.compute_is_measured = !scenario.assumptions.has(unmeasured_speed);
+  if (calibration == nullptr) {
+    plan_calls(scenario, prepared);
+    if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
+  } else {
+    plan_calibrated_calls(*calibration, scenario, prepared);
+  }
+  prepared.point.cluster.servers = separate_servers(prepared.point);
+  // Ranks that really run are slower and faster by themselves.
+  const bool is_predicted = occasion.purpose == training::Purpose::prediction;
+  const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
+  prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  prepared.one_gpu_step = plain_step_time(request);
+  prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
+                              scenario.cluster.ranks().value();
+  if (scenario.fidelity == Fidelity::closed && scenario.training.collectives_in_flight > 1) {
+    prepared.assumptions.add({one_pipe, "closed"});
+  }
+  if (scenario.cluster.network.transport == topology::Transport::tcp &&
+      scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1) {
+    prepared.assumptions.add({no_tcp_limits, "network"});
+  }
+  return prepared;
+}
+
+}  // namespace paceline

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/assumption.h"
+#include "models/run/resolved_point.h"
+#include "models/training/memory.h"
+#include "scenarios/calibration/calibration.h"
+#include "scenarios/loader/scenario.h"
+
+namespace paceline {
+
+// A point ready for an executor, and what is asked of it beside: by reports, and those who measure.
+struct PreparedPoint {
+  ResolvedPoint point;
+  Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
+  double samples_per_step;  // of all ranks
+  Assumptions assumptions;
+  bool compute_is_measured = false;  // or given, not modelled
+  Contention contention;
+  double channels = 0;  // of its collectives, that contention counts
+  workload::Device device;
+  std::optional<training::GpuMemory> memory;  // of one GPU
+  RealSettings real;
+  // Of a strategy that decides by times which it forecasts: the point as it decides by those that
+  // were predicted. Empty of others. Any thread may call it.
+  std::function<PreparedPoint(const StepTrace& predicted)> decided_by = nullptr;
+};
+
+// What a step is resolved for, as its strategy is told (models/training/strategy.h).
+struct Occasion {
+  training::Purpose purpose = training::Purpose::prediction;
+  const training::EarlierStep* earlier = nullptr;
+};
+
+// Builds the step of the scenario's strategy (plain on one GPU) and plans its calls: with the times
+// and links of a calibration, unless that is null.
+[[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id,
+                                    const Calibration* calibration, const Occasion& occasion = {});
+
+// One call and nothing else, ready for an executor.
+struct PreparedCall {
+  ResolvedPoint point;
+  std::string protocol;  // of the library that chose it, as that spells it; empty without one
+};
+
+struct PreparedCalls {
+  std::vector<PreparedCall> calls;
+  Assumptions assumptions;
+};
+
+// Plans calls, each a point of its own, as the scenario's library runs them on the scenario's
+// cluster, without its calibration; or by an algorithm of the registry, or the one predicted to be
+// the fastest (collectives::automatic), unless `algorithm` is empty. Points are numbered from 0.
+[[nodiscard]] PreparedCalls prepare_calls(const Scenario& scenario,
+                                          std::vector<training::CollectiveCall> calls,
+                                          const std::string& algorithm);
+
+// Plans each call whose time is not known, as the scenario's library runs it on the scenario's
+// cluster; says what was assumed.
+void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
+
+// Gives automatic calls their algorithms, by the closed formulas, so that a prediction and a
+// measurement take the same ones; says so among the assumptions.
+void choose_automatic_calls(PreparedPoint& prepared);
+
+}  // namespace paceline

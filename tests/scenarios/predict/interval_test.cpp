@@ -1,0 +1,119 @@
+// Intervals of steps, and calls that a calibration knows.
+
+#include "scenarios/predict/interval.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "scenarios/calibration/calibration.h"
+#include "scenarios/errors.h"
+#include "scenarios/predict/run_scenario.h"
+#include "tests/scenarios/process.h"
+
+namespace paceline {
+namespace {
+
+// 100 ms of compute, then one all-reduce of 100 MB: nothing is hidden.
+constexpr const char* one_call = R"(schema: paceline/1
+name: one call
+workload:
+  batch_per_gpu: 8
+  device: v100-sxm2-16gb
+  layers: [{name: a, forward: 30ms, backward: 70ms, parameters: [25000000]}]
+cluster:
+  nodes: 8
+  gpus_per_node: 4
+  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 1us}
+  network: {bandwidth: 1GBps, latency: 10us}
+training: {strategy: wait_free, optimizer: {time: 0ms}}
+gpus: 32
+)";
+
+PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
+                        const PredictionOptions& options = {}) {
+  const test::Folder folder;
+  const auto file = ScenarioFile::read(folder.write("scenario.yaml", one_call), settings);
+  Preparer points(file, options);
+  auto outcomes = run_scenario(points, {});
+  EXPECT_TRUE(outcomes.front().predicted) << outcomes.front().failure->why;
+  return outcomes.front();
+}
+
+const std::string calibration =
+    std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/calibrations/abci-v100.yaml";
+
+// The three parts of interval.h: compute, calls, the whole.
+TEST(Interval, IsComposedOfItsParts) {
+  const PointOutcome one = outcome_of({{"ranks.spread", "0"}}, {.call_uncertainty = 0.1});
+  const double step = one.predicted->totals.step.value();
+  const double call = one.predicted->totals.communication.value();
+  const double compute = step - call;
+  const auto part = [&](double more) { return std::log1p(more / step); };
+  const double share = call / (0.1 + call);  // of it and one GPU's step
+  const IntervalWidths& w = interval_widths;
+  const double up = std::hypot(part(compute * 0.03), w.calls * part(call * 0.1),
+                               w.slower + w.slower_by_share * share);
+  EXPECT_NEAR(std::log(one.predicted->interval.high.value() / step), up, 1e-6);
+  const double down =
+      std::hypot(part(compute * (1 / 1.03 - 1)), w.calls * part(call * (1 / 1.1 - 1)),
+                 w.faster + w.faster_by_share * share);
+  EXPECT_NEAR(std::log(one.predicted->interval.low.value() / step), -down, 1e-6);
+}
+
+TEST(Interval, OfOneGpuIsThatOfItsCompute) {
+  const PointOutcome one = outcome_of({{"gpus", "1"}});
+  const double step = one.predicted->totals.step.value();
+  EXPECT_NEAR(one.predicted->interval.high.value() / step, 1.03, 1e-6);
+  EXPECT_NEAR(one.predicted->interval.low.value() / step, 1 / 1.03, 1e-6);
+}
+
+TEST(Calibrated, CallsTakeWhatTheirFitSays) {
+  const PointOutcome one = outcome_of({{"cluster.calibration", calibration}});
+  const Calibration fit = read_calibration(calibration);
+  const cost::CollectiveShape shape{collectives::Collective::all_reduce, 8, 4};
+  const auto predicted = fit.find(shape.collective)->predict(shape, Bytes(100'000'000));
+  EXPECT_NEAR(one.predicted->totals.communication.value(), predicted.time.value(), 1e-9);
+  EXPECT_EQ(one.predicted->transfers, 0U);
+  const auto said = [&](const std::string& text) {
+    return std::any_of(one.assumptions.begin(), one.assumptions.end(),
+                       [&](const std::string& all) { return all.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(said("extrapolated to this number of GPUs"));
+}
+
+// Whatever executes a step, calls of a known time take that time.
+TEST(Calibrated, StepsAreTheSameInEveryFidelity) {
+  std::vector<double> steps;
+  for (const char* fidelity : {"flow", "folded", "closed"}) {
+    steps.push_back(outcome_of({{"cluster.calibration", calibration},
+                                {"simulation.fidelity", fidelity},
+                                {"ranks.jitter", "5%"}})
+                        .predicted->totals.step.value());
+  }
+  EXPECT_NEAR(steps[0], steps[1], 1e-9);
+  EXPECT_NEAR(steps[0], steps[2], 1e-9);
+}
+
+// Logs are of one call alone.
+TEST(Calibrated, CallsRunOneAtATime) {
+  std::vector<double> steps;
+  for (const char* in_flight : {"1", "2"}) {
+    steps.push_back(outcome_of({{"cluster.calibration", calibration},
+                                {"workload.layers",
+                                 "[{name: a, forward: 1ms, backward: 1ms, "
+                                 "parameters: [5000000, 5000000]}]"},
+                                {"training.collectives_in_flight", in_flight}})
+                        .predicted->totals.step.value());
+  }
+  EXPECT_EQ(steps[0], steps[1]);
+}
+
+TEST(Calibrated, AFileThatIsNotThereIsBadInput) {
+  EXPECT_THROW((void)outcome_of({{"cluster.calibration", "absent.yaml"}}), InputError);
+}
+
+}  // namespace
+}  // namespace paceline
