@@ -20,8 +20,13 @@ ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predic
   for (const RankClass& members : predicted.trace.classes) {
     point.slowdown.push_back(slowdown_of(simulated, members.ranks.front()));
   }
-  const auto calls = calls_of(predicted.trace);
-  std::size_t next = 0;
+  for (const CallTimes& call : calls_of(predicted.trace)) {
+    training::CollectiveCall* known = call_of(point.program.operations[call.operation]);
+    PACELINE_EXPECTS(known != nullptr);
+    known->how = training::KnownCall{call.together(), "predicted"};
+    known->held = Seconds(0);  // in that time
+    known->root = Rank(0);
+  }
   for (training::Operation& operation : point.program.operations) {
     if (!operation.rank_parts.empty()) {
       std::vector<double> parts;
@@ -30,11 +35,6 @@ ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predic
       }
       operation.rank_parts = std::move(parts);
     }
-    auto* call = call_of(operation);
-    if (call == nullptr) continue;
-    call->how = training::KnownCall{calls[next++].together(), "predicted"};
-    call->held = Seconds(0);  // in that time
-    call->root = Rank(0);
   }
   return point;
 }

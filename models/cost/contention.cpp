@@ -1,6 +1,8 @@
 #include "models/cost/contention.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "models/contract.h"
@@ -47,14 +49,66 @@ Seconds held_up(const Busy& busy, Seconds start, Seconds alone, double slowdown)
   return at + left - start - alone;
 }
 
-// When any collective is under way for a rank.
-Busy communicating(const std::vector<Span>& spans) {
+// By call of a trace's program, when the last of the ranks that make it together has joined it:
+// what comes before is waiting.
+class Joined {
+ public:
+  Joined(const ResolvedPoint& point, const StepTrace& trace)
+      : gpus_per_node_(job_cluster(point).gpus_per_node), last_(point.program.operations.size()) {
+    for (std::size_t id = 0; id < last_.size(); ++id) {
+      const auto* call = call_of(point.program.operations[id]);
+      if (call == nullptr) continue;
+      for (const RankClass& members : trace.classes) {
+        for (const Rank rank : members.ranks) {
+          Seconds& last = last_[id].try_emplace(place_of(*call, rank)).first->second;
+          last = std::max(last, members.intervals[id].start);
+          if (call->group == training::Group::all) break;  // all of a class begin together
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Seconds by(const training::CollectiveCall& call, std::size_t id, Rank rank) const {
+    return last_[id].at(place_of(call, rank));
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t place_of(const training::CollectiveCall& call, Rank rank) const {
+    switch (call.group) {
+      case training::Group::all: return 0;
+      case training::Group::node: return rank.value() / gpus_per_node_;
+      case training::Group::across_nodes: return rank.value() % gpus_per_node_;
+    }
+    PACELINE_UNREACHABLE("a group outside the enumeration");
+  }
+
+  std::uint32_t gpus_per_node_;
+  std::vector<std::map<std::uint32_t, Seconds>> last_;  // by operation, by place of its group
+};
+
+// When any collective moves data of a rank.
+Busy communicating(const std::vector<Span>& spans, Rank rank, const Joined& joined) {
   std::vector<Busy::Interval> calls;
-  for (const Span& span : spans) {
-    if (span.call() != nullptr) calls.push_back({span.start(), span.end()});
+  for (std::size_t id = 0; id < spans.size(); ++id) {
+    const auto* call = spans[id].call();
+    if (call == nullptr) continue;
+    calls.push_back({std::max(spans[id].start(), joined.by(*call, id, rank)), spans[id].end()});
   }
   return Busy(std::move(calls));
 }
+
+// How many times as long as alone an operation takes, in the mean over ranks that take equally
+// long.
+struct Mean {
+  double sum = 0, ranks = 0;
+
+  void add(double times, double weight) {
+    sum += times * weight;
+    ranks += weight;
+  }
+  [[nodiscard]] double value() const { return sum / ranks; }
+};
+using ByLength = std::map<double, Mean>;  // by how many times the program's time a rank takes
 
 // The ranks of all the classes that a composed step's ranks stand for.
 std::vector<Rank> members_of(const RankClass& composed, const StepTrace& predicted) {
@@ -66,63 +120,91 @@ std::vector<Rank> members_of(const RankClass& composed, const StepTrace& predict
   return ranks;
 }
 
+// More numbers are not sent to an executor: some seconds of writing and reading them.
+constexpr double lengths_max = 2e6;
+
+// Whether ranks differ in how long they compute, and there are too many to tell them apart.
+bool has_too_many_lengths(const ResolvedPoint& point) {
+  const bool differ = std::ranges::adjacent_find(point.slowdown, std::ranges::not_equal_to()) !=
+                      point.slowdown.end();
+  return differ && static_cast<double>(point.slowdown.size()) *
+                           static_cast<double>(point.program.operations.size()) >
+                       lengths_max;
+}
+
+// Of a class of ranks, whose collectives move data in `calls`.
+void add_times(const ResolvedPoint& point, const RankClass& members, const Busy& calls,
+               double slowdown, bool together, std::vector<ByLength>& means) {
+  for (std::size_t id = 0; id < means.size(); ++id) {
+    const training::Operation& operation = point.program.operations[id];
+    const auto* alone = std::get_if<Seconds>(&operation.work);
+    if (alone == nullptr || is_of_host(operation.kind)) continue;
+    const double length = slowdown_of(point, operation, members.ranks.front());
+    const Seconds taken = *alone * length;
+    const training::Interval& ran = members.intervals[id];
+    // Of the time beside collectives, 1 / slowdown would have been enough.
+    const Seconds more = calls.covered(ran.start, ran.end) * (1 - 1 / slowdown);
+    const double times = taken > Seconds(0) ? 1 + more / taken : 1;
+    means[id][together ? 1 : length].add(times, static_cast<double>(members.ranks.size()));
+  }
+}
+
+// How long compute of a class of ranks holds up each call from when all have joined it; the longest
+// counts.
+void hold_calls(const training::StepProgram& program, const RankClass& members, const Busy& compute,
+                const Joined& joined, const std::vector<Seconds>& alone, double slowdown,
+                std::vector<Seconds>& held) {
+  for (std::size_t id = 0; id < held.size(); ++id) {
+    const auto* call = call_of(program.operations[id]);
+    if (call == nullptr) continue;
+    const Seconds start = joined.by(*call, id, members.ranks.front());
+    held[id] = std::max(held[id], held_up(compute, start, alone[id], slowdown));
+  }
+}
+
 }  // namespace
 
-std::vector<Seconds> contended_times(const training::StepProgram& program, const StepTrace& trace,
-                                     double slowdown) {
-  PACELINE_EXPECTS(slowdown >= 1);
-  std::vector<Seconds> shared(program.operations.size());
-  double ranks = 0;
+ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
+                             const std::vector<Seconds>& alone, SideBySide slowdown) {
+  PACELINE_EXPECTS(slowdown.compute >= 1 && slowdown.calls >= 1);
+  PACELINE_EXPECTS(alone.size() == point.program.operations.size());
+  const Joined joined(point, trace);
+  ContendedStep step;
+  step.is_mean = has_too_many_lengths(point);
+  step.times.resize(alone.size());
+  step.held.resize(alone.size());
+  std::vector<ByLength> means(alone.size());
   for (const RankClass& members : trace.classes) {
     const std::vector<Span> spans = spans_of(trace, members);
-    const Busy calls = communicating(spans);
-    const auto weight = static_cast<double>(members.ranks.size());
-    ranks += weight;
-    for (std::size_t id = 0; id < spans.size(); ++id) {
-      shared[id] += calls.covered(spans[id].start(), spans[id].end()) * weight;
-    }
+    add_times(point, members, communicating(spans, members.ranks.front(), joined), slowdown.compute,
+              step.is_mean, means);
+    hold_calls(point.program, members, computing(point.program, spans), joined, alone,
+               slowdown.calls, step.held);
   }
-  std::vector<Seconds> times(program.operations.size());
-  for (std::size_t id = 0; id < program.operations.size(); ++id) {
-    const auto* alone = std::get_if<Seconds>(&program.operations[id].work);
-    if (alone == nullptr) continue;
-    times[id] = *alone;
-    if (is_of_host(program.operations[id].kind)) continue;
-    // Of the time beside collectives, 1 / slowdown would have been enough.
-    times[id] = *alone + shared[id] * ((1 - 1 / slowdown) / ranks);
+  for (std::size_t id = 0; id < means.size(); ++id) {
+    for (const auto& [length, mean] : means[id]) step.times[id][length] = mean.value();
   }
-  return times;
+  return step;
 }
 
-std::vector<Seconds> held_calls(const training::StepProgram& program, const StepTrace& trace,
-                                const std::vector<Seconds>& alone, double slowdown) {
-  PACELINE_EXPECTS(slowdown >= 1);
-  std::vector<Seconds> held(program.operations.size());
-  std::vector<Seconds> joined(program.operations.size());
-  std::vector<Busy> compute;
-  for (const RankClass& members : trace.classes) {
-    const std::vector<Span> spans = spans_of(trace, members);
-    for (std::size_t id = 0; id < spans.size(); ++id) {
-      joined[id] = std::max(joined[id], spans[id].start());
-    }
-    compute.push_back(computing(program, spans));
-  }
-  std::size_t next = 0;
-  for (std::size_t id = 0; id < program.operations.size(); ++id) {
-    if (call_of(program.operations[id]) == nullptr) continue;
-    const Seconds time = alone[next++];
-    for (const Busy& busy : compute) {
-      held[id] = std::max(held[id], held_up(busy, joined[id], time, slowdown));
-    }
-  }
-  return held;
-}
-
-void ContendedStep::apply_to(training::StepProgram& program) const {
-  PACELINE_EXPECTS(times.size() == program.operations.size() && held.size() == times.size());
+void ContendedStep::apply_to(ResolvedPoint& point) const {
+  PACELINE_EXPECTS(times.size() == point.program.operations.size() && held.size() == times.size());
   for (std::size_t id = 0; id < times.size(); ++id) {
-    if (auto* time = std::get_if<Seconds>(&program.operations[id].work)) *time = times[id];
-    if (auto* call = call_of(program.operations[id])) call->held = held[id];
+    training::Operation& operation = point.program.operations[id];
+    if (auto* call = call_of(operation)) call->held = held[id];
+    if (times[id].empty()) continue;
+    auto& work = std::get<Seconds>(operation.work);
+    if (times[id].size() == 1) {
+      work = work * times[id].begin()->second;
+      continue;
+    }
+    const std::uint32_t ranks = job_cluster(point).ranks().value();
+    std::vector<double> parts;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const double length = slowdown_of(point, operation, Rank(r));
+      parts.push_back(operation.part_of(Rank(r)) * times[id].at(length));
+    }
+    operation.rank_parts = std::move(parts);
   }
 }
 
@@ -131,21 +213,16 @@ ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
   // Each pass changes the times by a fraction of what the one before did; the first counts calls
   // as quick as alone.
   constexpr int passes = 4;
-  const training::StepProgram& program = alone.program;
-  std::vector<Seconds> calls;
-  for (const CallTimes& call : calls_of(predicted.trace)) calls.push_back(call.together());
-  const auto step_of = [&](const StepTrace& trace) {
-    return ContendedStep{contended_times(program, trace, slowdown.compute),
-                         held_calls(program, trace, calls, slowdown.calls)};
-  };
-  ContendedStep step = step_of(predicted.trace);
+  std::vector<Seconds> calls(alone.program.operations.size());
+  for (const CallTimes& call : calls_of(predicted.trace)) calls[call.operation] = call.together();
+  ContendedStep step = contended_step(alone, predicted.trace, calls, slowdown);
   const ResolvedPoint composed = composed_step(alone, predicted);
   for (int pass = 1; pass < passes; ++pass) {
     ResolvedPoint point = composed;
-    step.apply_to(point.program);
+    step.apply_to(point);
     StepTrace trace = predict_closed(std::move(point)).trace;
     for (RankClass& members : trace.classes) members.ranks = members_of(members, predicted.trace);
-    step = step_of(trace);
+    step = contended_step(alone, trace, calls, slowdown);
   }
   return step;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "models/run/resolved_point.h"
@@ -7,41 +8,41 @@
 
 namespace paceline::cost {
 
-// Compute that a collective runs beside takes `slowdown` times as long as alone, as both want the
-// device's memory and its processors. (Users measured factors of 1.8 to 4 for single kernels on
-// A100s: nccl issues 338, 689, 1428, 1433; reference facts (f).) scenarios/predict finds
-// it from measured points.
-//
-// By operation of a program, the time of each compute span when it lies beside collectives as in
-// this trace; calls keep a time of 0 here. The mean over ranks, as a program is the same for all.
-// Precondition: a slowdown of 1 or more, a trace of the program.
-[[nodiscard]] std::vector<Seconds> contended_times(const training::StepProgram& program,
-                                                   const StepTrace& trace, double slowdown);
-
-// By operation of a program, how long compute holds up each call (CollectiveCall::held) that takes
-// `alone` by itself, from when all ranks have joined it, and `slowdown` times as long while a rank
-// computes; of the rank that is held up the longest. (Measured: 1.2 to 2 beside matrix products on
-// V100s and others, nccl issues 205, 1433, coconet issue 6.) Compute has a time of 0 here.
-// Preconditions as above; a time for each call, in the program's order.
-[[nodiscard]] std::vector<Seconds> held_calls(const training::StepProgram& program,
-                                              const StepTrace& trace,
-                                              const std::vector<Seconds>& alone, double slowdown);
-
 // How many times as long as alone each takes beside the other, 1 or more.
 struct SideBySide {
   double compute = 1;
   double calls = 1;
 };
 
-// What that makes of a program, by operation: compute's times, and how long its calls are held.
+// What contention makes of a step, by operation of its program.
 struct ContendedStep {
-  std::vector<Seconds> times, held;
+  // Of compute, how many times as long as alone it takes, by how long ranks take alone (slowdown_of
+  // with the operation): in the mean of those that take as long, as a network's ranks are alike but
+  // for their places. Empty of calls and of what a host's thread does.
+  std::vector<std::map<double, double>> times;
+  std::vector<Seconds> held;  // of calls (CollectiveCall::held)
+  // There are too many ranks that differ to tell them apart: times are the mean of all.
+  bool is_mean = false;
 
-  // Precondition: of this program.
-  void apply_to(training::StepProgram& program) const;
+  // Precondition: the point that it was found for, or one composed of it (composed_step.h).
+  void apply_to(ResolvedPoint& point) const;
 };
 
-// Both when they are found anew from the step that they lead to, four times, after which they have
+// Compute that a collective runs beside takes `slowdown.compute` times as long as alone, as both
+// want the device's memory and its processors. (Users measured factors of 1.8 to 4 for single
+// kernels on A100s: nccl issues 338, 689, 1428, 1433; reference facts (f).) A collective runs from
+// when the last of its ranks has joined it: who waits for another is not slowed by it.
+//
+// And compute holds up each call, from when all ranks have joined it: it takes `alone` by itself,
+// by operation, and `slowdown.calls` times as long while a rank computes; the rank that is held up
+// the longest counts. (Measured: 1.2 to 2 beside matrix products on V100s and others, nccl issues
+// 205, 1433, coconet issue 6.)
+//
+// Preconditions: `trace` is of the point's program, on all of its ranks; a time of each call.
+[[nodiscard]] ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
+                                           const std::vector<Seconds>& alone, SideBySide slowdown);
+
+// That when it is found anew from the step that it leads to, four times, after which it has
 // settled: compute that takes longer lies beside more of a collective. `predicted` is without
 // contention; the steps on the way are composed of its calls (composed_step.h), not simulated.
 [[nodiscard]] ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,

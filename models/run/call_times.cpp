@@ -7,7 +7,7 @@ namespace paceline {
 std::vector<CallTimes> calls_of(const StepTrace& trace) {
   std::vector<CallTimes> calls;
   if (trace.classes.empty()) return calls;
-  for (std::size_t id = 0; id < trace.program.operations.size(); ++id) {
+  for (training::OperationId id = 0; id < trace.program.operations.size(); ++id) {
     const training::Operation& operation = trace.program.operations[id];
     const auto* made = call_of(operation);
     if (made == nullptr) continue;
@@ -29,6 +29,7 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
       last_start = std::max(last_start, ran.start);
     }
     call.skew = last_start - call.start;
+    call.operation = id;
     calls.push_back(std::move(call));
   }
   calls.shrink_to_fit();  // reports keep those of every point

@@ -16,7 +16,8 @@ struct CallTimes {
   Seconds start, end;  // the first rank's start, the last one's end
   // The shortest time that any rank was in it: the transfer, without waiting for others.
   Seconds transfer;
-  Seconds skew;  // from the first rank's start to the last one's
+  Seconds skew;                         // from the first rank's start to the last one's
+  training::OperationId operation = 0;  // of the program
 
   // From when the last rank has joined it until the last one is done. Ranks may leave a call, and
   // join the next, at different times: more than `transfer` then.

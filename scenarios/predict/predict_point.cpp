@@ -19,6 +19,8 @@ constexpr AssumptionKind unsettled{
     "it: the step is of the last, its interval of all"};
 constexpr AssumptionKind settled_alone{
     "{}: what is reduced together is decided by compute that is not slowed"};
+constexpr AssumptionKind slowed_in_the_mean{
+    "{}: ranks that differ are slowed as in their mean: they are too many to tell apart"};
 constexpr AssumptionKind slowed_by_traffic{
     "{}: compute beside a collective takes {} times as long, by channels and memory traffic{}"};
 
@@ -71,16 +73,16 @@ SettledPoint settled(std::shared_ptr<const PreparedPoint> prepared, const Execut
 }
 
 // How much both slow each other down; nothing: no call runs beside any compute, or neither does.
-std::optional<cost::SideBySide> slowdown_of(const SettledPoint& alone, const FittedSlowdown* fitted) {
+std::optional<cost::SideBySide> slowdown_of(const SettledPoint& alone,
+                                            const FittedSlowdown* fitted) {
   const PreparedPoint& prepared = *alone.prepared;
   const Contention& contention = prepared.contention;
   PACELINE_EXPECTS(contention.measured == (fitted != nullptr));
   if (calls_of(alone.result.trace).empty()) return std::nullopt;
   const double calls = *contention.calls;
   if (contention.assumed) {
-    const double assumed =
-        cost::assumed_slowdown(alone.result, job_cluster(prepared.point).ranks(), prepared.device,
-                               prepared.channels);
+    const double assumed = cost::assumed_slowdown(alone.result, job_cluster(prepared.point).ranks(),
+                                                  prepared.device, prepared.channels);
     return cost::SideBySide{assumed + contention.more, calls};
   }
   const double compute = fitted == nullptr ? contention.slowdown : fitted->slowdown;
@@ -142,7 +144,9 @@ Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Exe
   }
   Result result = std::move(alone.result);
   if (slowdown) {
-    cost::settled_step(prepared.point, result, *slowdown).apply_to(prepared.point.program);
+    const auto step = cost::settled_step(prepared.point, result, *slowdown);
+    if (step.is_mean) prepared.assumptions.add({slowed_in_the_mean, "contention"});
+    step.apply_to(prepared.point);
     result = result_of(prepared.point, execute);
   }
   return prediction_of(prepared, std::move(result), alone);

@@ -18,9 +18,9 @@ using Executor = std::function<traces::Reply(const ResolvedPoint& point)>;
 // What becomes of a point: all of it, or why there is none of it.
 using Predicted = std::variant<Prediction, PointFailure>;
 
-// Predicts a point: simulates it; again, while its strategy decides otherwise by the times that were
-// found; and once more with compute and collectives that slow each other down, if they do. A pass
-// that fails is the point's failure, whichever it is.
+// Predicts a point: simulates it; again, while its strategy decides otherwise by the times that
+// were found; and once more with compute and collectives that slow each other down, if they do. A
+// pass that fails is the point's failure, whichever it is.
 [[nodiscard]] Predicted predict_point(std::shared_ptr<const PreparedPoint> prepared,
                                       const Executor& execute);
 
@@ -29,7 +29,7 @@ using Predicted = std::variant<Prediction, PointFailure>;
 struct SettledPoint {
   std::shared_ptr<const PreparedPoint> prepared;  // as its strategy decided last
   Result result;
-  StepTotals totals;                              // of the result
+  StepTotals totals;  // of the result
   // Steps of all passes where the strategy's decisions did not settle; else of the last.
   Seconds shortest, longest;
 };

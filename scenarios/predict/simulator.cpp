@@ -46,7 +46,7 @@ class Turns {
  public:
   explicit Turns(std::size_t count) : count_(count) {}
 
-  void work(Simulator simulator, const std::function<void(std::size_t, Simulator&)>& one) {
+  void work(Simulator& simulator, const std::function<void(std::size_t, Simulator&)>& one) {
     try {
       while (const auto index = next()) one(*index, simulator);
     } catch (...) {
@@ -76,7 +76,7 @@ class Turns {
 traces::Reply Simulator::reply_to(const ResolvedPoint& point, std::optional<Seconds> limit) {
   if (point.fidelity == Fidelity::closed) return cost::predict_closed(point);
   ResolvedPoint numbered = point;
-  numbered.id = ++asked_;
+  numbered.id = asked_++;
   return asked(numbered, limit);
 }
 
@@ -113,16 +113,20 @@ traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds
   return traces::Failure{point.id, why};
 }
 
-void for_each(std::size_t count, std::size_t jobs,
-              const std::function<void(std::size_t, Simulator&)>& work) {
+Simulators::Simulators(std::size_t jobs) {
+  const std::size_t count = std::max<std::size_t>(jobs, 1);
+  for (std::size_t i = 0; i < count; ++i) all_.push_back(std::make_unique<Simulator>(count));
+}
+
+void Simulators::for_each(std::size_t count,
+                          const std::function<void(std::size_t, Simulator&)>& work) {
   // A process that dies must not take this one along when it is written to.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   Turns turns(count);
-  const std::size_t workers_max = std::min(std::max<std::size_t>(jobs, 1), count);
   std::vector<std::thread> workers;
   try {
-    for (std::size_t i = 0; i < workers_max; ++i) {
-      workers.emplace_back([&] { turns.work(Simulator(jobs), work); });
+    for (std::size_t i = 0; i < std::min(all_.size(), count); ++i) {
+      workers.emplace_back([&, i] { turns.work(*all_[i], work); });
     }
   } catch (const std::exception&) {
     // The machine has no room for more threads, or their memory: those there are do it.

@@ -63,7 +63,7 @@ TEST(CompareStrategies, KeepsTheFilesKeysForTheirStrategy) {
   const auto rows = compare_strategies({path}, {}, {}).at(0).rows;
   const auto calls_of = [&](std::string_view name) {
     for (const auto& [strategy, attempt] : rows) {
-      if (strategy == name) return attempt.outcome->calls_predicted.size();
+      if (strategy == name) return attempt.outcome->predicted->calls.size();
     }
     return std::size_t{0};
   };
