@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -155,6 +156,9 @@ std::string_view last_words = words_before_the_limit_is_known;
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
+    // Several threads may come here at once.
+    static std::atomic_flag is_said;
+    if (is_said.test_and_set()) ::pause();
     (void)!::write(STDERR_FILENO, last_words.data(), last_words.size());
     std::_Exit(exit_environment);
   } catch (...) {

@@ -103,7 +103,11 @@ traces::Reply reply_of(const std::string& line, const ResolvedPoint& point) {
     throw std::runtime_error("of another point");
   }
   const auto* result = std::get_if<Result>(&reply);
-  if (result != nullptr && !result->measurement) throw std::runtime_error("nothing measured");
+  if (result != nullptr) {
+    if (!result->measurement) throw std::runtime_error("nothing measured");
+    const bool has_steps = !result->measurement->calls;
+    if (has_steps && result->trace.classes.empty()) throw std::runtime_error("steps of no rank");
+  }
   return reply;
 }
 

@@ -19,6 +19,7 @@ Result measured_result() {
   result.id = 3;
   result.fidelity = Fidelity::measured;
   result.totals = {Seconds(0.4), Seconds(0.3), Seconds(0.2), Seconds(0.1)};
+  result.trace.classes = {{{Rank(0)}, {}}};  // of a program without operations
   result.notes = {"compute: timed waits"};
   result.measurement = Measurement{
       "gloo", CollectiveMode::plan, {Seconds(0.4), Seconds(1.0 / 3)}, Seconds(0.37), Seconds(0.01),
@@ -75,6 +76,24 @@ TEST(MeasuredResults, NeedNoMeasurement) {
   Result predicted = measured_result();
   predicted.measurement.reset();
   EXPECT_FALSE(std::get<Result>(reply_from_line(to_line(Reply(predicted)), {})).measurement);
+}
+
+// Each rank is in one class.
+TEST(Results, HaveEachRankOnce) {
+  const auto of_classes = [](std::vector<std::vector<std::uint32_t>> all) {
+    Result result = measured_result();
+    result.trace.classes.clear();
+    for (const auto& ranks : all) {
+      RankClass& members = result.trace.classes.emplace_back();
+      for (const std::uint32_t rank : ranks) members.ranks.emplace_back(rank);
+    }
+    return to_line(Reply(result));
+  };
+  EXPECT_NO_THROW((void)reply_from_line(of_classes({{0, 2}, {1}}), {}));
+  for (const auto& bad :
+       {of_classes({{}}), of_classes({{0}, {0}}), of_classes({{0, 2}}), of_classes({{1}})}) {
+    EXPECT_THROW((void)reply_from_line(bad, {}), std::runtime_error) << bad;
+  }
 }
 
 TEST(MeasuredResults, AreRefusedInEveryField) {
