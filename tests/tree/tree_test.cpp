@@ -258,7 +258,9 @@ std::string shortened(const std::string& arguments) {
 TEST(Documentation, ShowsCommandsThatRun) {
   std::size_t commands = 0;
   auto documents = files({"models", "sim", "traces", "scenarios", "tests", "real"}, {".md"});
-  documents.push_back({"README.md", test::text_of(source_dir / "README.md")});
+  for (const char* document : {"README.md", "CONTRIBUTING.md"}) {
+    documents.push_back({document, test::text_of(source_dir / document)});
+  }
   for (const Source& document : documents) {
     for (const std::string& command : shown_commands(document.text)) {
       ++commands;
