@@ -92,7 +92,7 @@ RoundShape::Rows RoundShape::rows(Part parts, End end) const {
 }
 
 std::pair<Part, Part> ChannelTable::parts_of(Actor actor) const {
-  const auto [first, last] = std::ranges::equal_range(actor_of, actor);
+  const auto [first, last] = std::equal_range(actor_of.begin(), actor_of.end(), actor);
   return {static_cast<Part>(first - actor_of.begin()), static_cast<Part>(last - actor_of.begin())};
 }
 

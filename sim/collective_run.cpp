@@ -273,10 +273,11 @@ void CollectiveRun::start_held(std::uint32_t channel, Part part) {
   if (!held) return;
   std::vector<Sending>& all = held.mapped();
   const std::uint64_t posted = state.progress[part].posted;
-  const auto still_held = std::ranges::stable_partition(
-      all, [&](const Sending& sending) { return is_notified(posted, sending.round); });
-  const std::vector<Sending> free(all.begin(), still_held.begin());
-  all.erase(all.begin(), still_held.begin());
+  const auto still_held = std::stable_partition(
+      all.begin(), all.end(),
+      [&](const Sending& sending) { return is_notified(posted, sending.round); });
+  const std::vector<Sending> free(all.begin(), still_held);
+  all.erase(all.begin(), still_held);
   if (!all.empty()) state.held.insert(std::move(held));
   for (const Sending& sending : free) start(channel, sending);
 }

@@ -22,11 +22,12 @@ void Wires::has_left(Actor from, Actor to, const void* data) {
   wire.data.erase(std::ranges::find(wire.data, data, &Data::data));
   for (Notification& notification : wire.notifications) std::erase(notification.behind, data);
   auto& queued = wire.notifications;
-  const auto still_waiting = std::ranges::stable_partition(
-      queued, [](const Notification& notification) { return notification.behind.empty(); });
+  const auto still_waiting = std::stable_partition(
+      queued.begin(), queued.end(),
+      [](const Notification& notification) { return notification.behind.empty(); });
   std::vector<Notification> left(std::make_move_iterator(queued.begin()),
-                                 std::make_move_iterator(still_waiting.begin()));
-  queued.erase(queued.begin(), still_waiting.begin());
+                                 std::make_move_iterator(still_waiting));
+  queued.erase(queued.begin(), still_waiting);
   // These callbacks may write and notify again.
   for (const Notification& notification : left) notification.left();
 }

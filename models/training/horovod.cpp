@@ -103,7 +103,7 @@ class HorovodStep {
         request_.purpose == Purpose::measurement ? leave_to_engine() : decide();
     for (std::size_t i = 0; i < order_.size(); ++i) step_.cast_back({order_[i]}, reduced[i]);
     std::ranges::sort(reduced);
-    reduced.erase(std::ranges::unique(reduced).begin(), reduced.end());
+    reduced.erase(std::unique(reduced.begin(), reduced.end()), reduced.end());
     step_.host_waits_for(reduced);  // synchronize() of horovod/torch/mpi_ops.py polls its handle
     StepProgram program = step_.finish(std::move(reduced));
     program.engine = std::move(engine_);
