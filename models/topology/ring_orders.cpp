@@ -61,11 +61,29 @@ class CyclePacking {
       bound_ = std::min<std::size_t>(bound_, std::accumulate(row, row + gpus, 0U) / 2);
     }
     pack(0);
+    const Lanes left = lanes_by(lanes, [](std::uint32_t n) { return n % 2; });
+    if (best_.size() < bound_ && left != lanes) pack_in_halves(lanes, left);
   }
 
   [[nodiscard]] const std::vector<Cycle>& best() const { return best_; }
 
  private:
+  template <class Count>
+  static Lanes lanes_by(Lanes lanes, Count count) {
+    for (auto& row : lanes) std::ranges::transform(row, row.begin(), count);
+    return lanes;
+  }
+
+  // The cycles of half the lanes twice, and those of what is `left` where a pair's are odd in
+  // number: where the search ends at its limit twice the lanes have twice the rings all the same.
+  void pack_in_halves(const Lanes& lanes, const Lanes& left) {
+    const Lanes half = lanes_by(lanes, [](std::uint32_t n) { return n / 2; });
+    const std::vector<Cycle> twice = CyclePacking(half, gpus_).best();
+    std::vector<Cycle> all = CyclePacking(left, gpus_).best();
+    for (int i = 0; i < 2; ++i) all.insert(all.end(), twice.begin(), twice.end());
+    if (all.size() > best_.size()) best_ = std::move(all);
+  }
+
   void pack(std::size_t from) {
     if (chosen_.size() > best_.size()) best_ = chosen_;
     for (std::size_t i = from; i < cycles_.size() && best_.size() < bound_; ++i) {
@@ -91,8 +109,8 @@ class CyclePacking {
     return true;
   }
 
-  // Nodes of eight GPUs are searched whole in well under this; the limit keeps an unusual node from
-  // taking long, at the price of fewer rings than possible.
+  // A DGX-1 is searched whole in well under this; the limit keeps an unusual node from taking long,
+  // at the price of fewer rings than possible.
   static constexpr std::uint64_t tries_max = 1'000'000;
 
   std::uint32_t gpus_;

@@ -11,7 +11,8 @@ namespace paceline::topology {
 //
 // One node with an NVLink mesh: as many directed Hamiltonian cycles as its lanes allow, each lane
 // used by one ring a direction (exhaustive search; 24 lanes of a DGX-1 V100 give 6 rings of 22.5
-// GB/s and its measured 134 GB/s). Otherwise one ring a NIC, or one within a node, in rank order;
+// GB/s and its measured 134 GB/s; where it would take too long fewer, but of twice the lanes twice
+// as many). Otherwise one ring a NIC, or one within a node, in rank order;
 // ring c enters each node at the first GPU of NIC c, and no two leave by the same NIC. In the nodes
 // of a mesh they run along lanes, of their own where the cycles found allow it. On rails they pass
 // every other node backwards and so keep to their rails. Rank order fills one switch of a PCIe tree

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "tests/models/topology/clusters.h"
 
@@ -96,6 +99,56 @@ TEST(RingOrders, AreFourOnTheFirstFourGpusOfADgx1) {
   EXPECT_EQ(orders.size(), 4U);
   expect_permutations(orders, *cluster);
   expect_lanes_enough(orders, *cluster);
+}
+
+Cluster mesh_of(std::vector<std::vector<std::uint32_t>> lanes) {
+  Cluster cluster = full_mesh(static_cast<std::uint32_t>(lanes.size()), 0);
+  cluster.intra_node.host_bandwidth = BytesPerSecond(1e9);
+  cluster.intra_node.lanes = std::move(lanes);
+  return cluster;
+}
+
+Cluster with_twice_the_lanes(Cluster mesh) {
+  for (auto& row : mesh.intra_node.lanes) {
+    for (std::uint32_t& lanes : row) lanes *= 2;
+  }
+  return mesh;
+}
+
+// GPUs 0, 3 and 7 have six lanes, so there are three cycles at most, and three there are. Of twice
+// the lanes the search for six ends at its limit with five.
+TEST(RingOrders, AreTwiceAsManyOfTwiceTheLanes) {
+  const Cluster mesh = mesh_of({{0, 1, 0, 1, 1, 0, 2, 1},
+                                {1, 0, 1, 1, 1, 2, 2, 0},
+                                {0, 1, 0, 1, 1, 1, 2, 1},
+                                {1, 1, 1, 0, 1, 1, 1, 0},
+                                {1, 1, 1, 1, 0, 2, 1, 1},
+                                {0, 2, 1, 1, 2, 0, 1, 1},
+                                {2, 2, 2, 1, 1, 1, 0, 2},
+                                {1, 0, 1, 0, 1, 1, 2, 0}});
+  EXPECT_EQ(ring_orders(mesh).size(), 6U);
+  const Cluster doubled = with_twice_the_lanes(mesh);
+  const auto orders = ring_orders(doubled);
+  EXPECT_EQ(orders.size(), 12U);
+  expect_permutations(orders, doubled);
+  expect_lanes_enough(orders, doubled);
+}
+
+// A mesh whose lanes have no cycle has one ring, through the hosts.
+TEST(RingOrders, AreNoFewerOfTwiceTheLanesWhateverTheMesh) {
+  std::mt19937 random(1);
+  const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE(i);
+    const std::uint32_t gpus = 3 + below(6), most = 1 + below(4);
+    Cluster mesh = mesh_of(std::vector(gpus, std::vector<std::uint32_t>(gpus)));
+    auto& lanes = mesh.intra_node.lanes;
+    for (std::uint32_t a = 0; a < gpus; ++a) {
+      for (std::uint32_t b = 0; b < a; ++b) lanes[a][b] = lanes[b][a] = below(most + 1);
+    }
+    const std::size_t rings = ring_orders(mesh).size();
+    EXPECT_GE(ring_orders(with_twice_the_lanes(mesh)).size(), rings == 1 ? 1 : 2 * rings);
+  }
 }
 
 // GPUs 0 and 1 have one lane: one ring, which goes out and back. Of two lanes there are two.
