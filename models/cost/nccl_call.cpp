@@ -38,6 +38,12 @@ std::uint32_t plan_channels(const Rings& offered, const Channels& channels) {
 
 constexpr double channel_speed = 20e9;  // NCCL's on NVLink of Volta and Ampere (facts B12)
 
+// What `most` of the channels found carry, each what it has among all or a channel's speed, where
+// no link is in their way.
+BytesPerSecond of_channels(BytesPerSecond all, std::uint32_t found, std::uint32_t most) {
+  return std::max(all / found, BytesPerSecond(channel_speed)) * most;
+}
+
 template <class Visit>
 void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric, Visit visit) {
   for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -62,16 +68,18 @@ Hop local_hop(const Group& group) {
 }
 
 // Of all heads together, of NCCL's count of a head's: one for each GPU of a node. Fewer channels
-// carry as many heads' part.
+// carry as many heads' part through the switch, but each has all heads, and so all NICs (NCCL,
+// src/graph/connect.cc, connectNvls).
 Graph nvls_of(const Cluster& cluster, Release release, Architecture gpu, std::uint32_t most) {
   const std::uint32_t heads = std::min(cluster.gpus_per_node, release.channels_max());
   const bool has_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   if (gpu < Architecture::hopper || !has_switch || heads <= 2) return {};
   const topology::Network& network = cluster.network;
   const double part = std::min(1.0, 1.0 * most / heads);
+  BytesPerSecond remote = network.usable_bandwidth() * (1.0 * network.nics_per_node / heads);
+  if (const auto& host = cluster.intra_node.host_bandwidth) remote = std::min(remote, *host);
   return {heads, cluster.intra_node.bandwidth * (part / (heads + 1.0)),
-          cluster.nodes == 1 ? BytesPerSecond(0)
-                             : network.usable_bandwidth() * (part * network.nics_per_node / heads)};
+          cluster.nodes == 1 ? BytesPerSecond(0) : remote};
 }
 
 // How much longer than with LL, along a ring, or a tree where it makes rings no cheaper.
@@ -144,9 +152,8 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   if (found == 0) found = channels_of(cluster, all, rings.size());
   found = std::min(found, release.channels_max());
   if (channels.most < found) {
-    const BytesPerSecond each = std::max(all / found, BytesPerSecond(channel_speed));
     const Rings left = rings_of(offered, plan_channels(offered, channels));
-    all = std::min(each * channels.most, carried_by(left, cluster));
+    all = std::min(of_channels(all, found, channels.most), carried_by(left, cluster));
   }
   const std::uint32_t count = std::min(channels.within(found), release.channels_max());
   Group group;
@@ -260,8 +267,7 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   if (rounds == rounds_.end()) {
     call.wire = wire_of(collective, *choice);
   } else {
-    const Cost cost = carried_.cost(collective, choice->algorithm, choice->protocol);
-    set_through_switches(call, rounds->second, cost, size);
+    set_through_switches(call, rounds->second, carried_cost(collective, *choice), size);
   }
   call.wire.start += ramp_time(collective, size);
   if (choice->algorithm == Algorithm::tree) {
@@ -270,6 +276,16 @@ Call Chooser::choose(Collective collective, Bytes size) const {
   }
   if (choice->algorithm == Algorithm::pat) call.algorithm = "pat";
   return call;
+}
+
+Cost Chooser::carried_cost(Collective collective, const Choice& choice) const {
+  const auto [algorithm, protocol] = std::pair(choice.algorithm, choice.protocol);
+  if (algorithm != Algorithm::collnet_direct) return carried_.cost(collective, algorithm, protocol);
+  const BytesPerSecond all = all_of(group().ring);
+  const BytesPerSecond left = of_channels(all, group().ring.channels, fixed_.channels.most);
+  Cost cost = tuning_.cost(collective, algorithm, protocol);
+  cost.bandwidth = cost.bandwidth * std::min(1.0, left / all);
+  return cost;
 }
 
 RatioRange Chooser::range_of(Algorithm algorithm) const {
@@ -314,25 +330,27 @@ topology::Wire Chooser::wire_of(Collective collective, const Choice& choice) con
 }
 
 // Its links carry as many bytes more as NCCL has bandwidth less than they. The call takes NCCL's
-// time, of which the pipeline takes some more than the bandwidth says: the latency is what is left.
+// time, of which the pipeline takes some more than the bandwidth says: the latency is what is left,
+// or nothing and fewer bytes more.
 void Chooser::set_through_switches(Call& call, const SwitchRounds& rounds, const Cost& cost,
                                    Bytes size) const {
   const BytesPerSecond full = rounds.bandwidth();
-  call.algorithm = plan_of(call.choice.algorithm);
-  call.wire.has_no_hops = true;
-  call.wire.bytes = std::max(1.0, full / cost.bandwidth);
-  const Seconds time = cost.latency + size / full * call.wire.bytes;
-  const auto bytes = static_cast<double>(size.value());
+  const double bytes = std::max(1.0, full / cost.bandwidth);
+  const Seconds time = cost.latency + size / full * bytes;
+  const auto on_links = [&](Bytes chunk) {
+    return rounds.time_of(static_cast<double>(size.value()), static_cast<double>(chunk.value()));
+  };
   const bool is_fixed = fixed_.chunk_size > Bytes(0);
-  const Bytes least = is_fixed ? fixed_.chunk_size : Bytes(16 << 10);
-  const Bytes most = is_fixed ? fixed_.chunk_size : Bytes(256 << 10);
-  for (Bytes chunk = most; chunk >= least; chunk = Bytes(chunk.value() / 2)) {
-    const Seconds in_plan =
-        rounds.time_of(bytes, static_cast<double>(chunk.value())) * call.wire.bytes;
-    call.chunk_size = chunk;
-    call.wire.start = std::max(Seconds(0), time - in_plan);
-    if (in_plan <= time) return;
+  const Bytes least(16 << 10), most(256 << 10);
+  Bytes chunk = is_fixed ? fixed_.chunk_size : most;
+  while (!is_fixed && chunk > least && on_links(chunk) * bytes > time) {
+    chunk = Bytes(chunk.value() / 2);
   }
+  call.algorithm = plan_of(call.choice.algorithm);
+  call.chunk_size = chunk;
+  call.wire.has_no_hops = true;
+  call.wire.bytes = std::min(bytes, std::max(1.0, time / on_links(chunk)));
+  call.wire.start = std::max(Seconds(0), time - on_links(chunk) * call.wire.bytes);
 }
 
 // In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes

@@ -65,7 +65,9 @@ struct Channels {
 // NVLS: GPUs from Hopper on, more than two of a node on NVSwitch. A head a GPU, through whose link
 // a head's own share goes twice and all others' once, each way: n heads share n / (n + 1) of it.
 // (NCCL, src/transport/nvls.cc, ncclNvlsInit; src/graph/search.cc, ncclTopoSearchTryNvls, which
-// tries round speeds only: 40 of the 41.2 GB/s of eight H100.)
+// tries round speeds only: 40 of the 41.2 GB/s of eight H100.) Over nodes a head has its part of
+// the NICs, or of its way there where that is less: NCCL's search takes what is left on all links
+// of a path (src/graph/search.cc, followPath).
 [[nodiscard]] Group group_of(const topology::Cluster& cluster, Release release,
                              double compute_capability, const Channels& channels = {});
 
@@ -119,9 +121,9 @@ struct Call {
 // taken likewise. What NCCL has for their latency is a whole call's, not a hop's: its messages have
 // none, and all that comes before the first, less what the pipeline takes to fill and to drain,
 // with chunks for which that is no more: powers of two, from 16 KiB, NCCL's least, to 256 KiB, its
-// largest (facts B10). On links that only their call uses NVLinks and NICs each carry no more than
-// they can, also where NCCL counts on more: its bandwidth is a bus's, and over NICs, 2 (p-1) / p of
-// a buffer, where a tree sends two.
+// largest (facts B10). On links that only their call uses NVLinks, NICs, the ways to these and
+// uplinks each carry no more than they can, also where NCCL counts on more: its bandwidth is a
+// bus's, and over NICs, 2 (p-1) / p of a buffer, where a tree sends two.
 class Chooser {
  public:
   // What the user fixed with NCCL_ALGO, NCCL_PROTO, NCCL_MIN_CTAS, NCCL_MAX_CTAS and
@@ -146,6 +148,9 @@ class Chooser {
   [[nodiscard]] std::vector<Algorithm> built_for(collectives::Collective collective) const;
   [[nodiscard]] topology::Wire wire_of(collectives::Collective collective,
                                        const Choice& choice) const;
+  // By the channels that there are. Each of CollNetDirect's serves all heads (NCCL,
+  // src/graph/connect.cc, connectCollNet), so that few of them leave no NIC out.
+  [[nodiscard]] Cost carried_cost(collectives::Collective collective, const Choice& choice) const;
   void set_through_switches(Call& call, const SwitchRounds& rounds, const Cost& cost,
                             Bytes size) const;
   [[nodiscard]] Seconds ramp_time(collectives::Collective collective, Bytes size) const;

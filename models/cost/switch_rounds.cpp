@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "models/collectives/node_tree.h"
 #include "models/contract.h"
+#include "models/topology/fabric.h"
 
 namespace paceline::cost {
 
@@ -13,11 +16,24 @@ using collectives::Collective;
 
 namespace {
 
-// With as many heads on each NIC as share it.
+// What a byte of every head of a node takes on its way to the network: on the link that takes the
+// longest, which may be a NIC that several share or what leads to it.
 double seconds_per_remote_byte(const topology::Cluster& cluster) {
-  const double gpus = cluster.gpus_per_node;
-  return std::ceil(gpus / cluster.network.nics_per_node) /
-         cluster.network.usable_bandwidth().value();
+  topology::Cluster pair = cluster;
+  pair.nodes = 2;
+  pair.servers = 0;
+  pair.network.fat_tree.reset();
+  const topology::Fabric fabric(pair);
+  std::vector<double> heads(fabric.links().size());
+  double longest = 0;
+  for (std::uint32_t head = 0; head < pair.gpus_per_node; ++head) {
+    const auto path = fabric.path(Rank(head), Rank(head + pair.gpus_per_node));
+    const topology::Port& out = fabric.out_ports()[path.out];
+    for (const topology::LinkId link : std::span(out.links).first(out.link_count)) {
+      longest = std::max(longest, ++heads[link] / fabric.links()[link].bandwidth.value());
+    }
+  }
+  return longest;
 }
 
 }  // namespace
@@ -68,7 +84,46 @@ SwitchRounds SwitchRounds::of_all_reduce(const topology::Cluster& cluster) {
     }
     ways.insert(ways.end(), {to_switch, from_switch, to_network, from_network});
   }
+  const std::vector<Way> core = core_ways(cluster);
+  ways.insert(ways.end(), core.begin(), core.end());
   return {gpus * trees, 3 + 2 * deepest, std::move(ways)};
+}
+
+// Of each leaf switch its link to the core and the one from there, over both trees; as many heads
+// cross them as a node has below a leaf switch. Without oversubscription NICs are scarcer.
+std::vector<SwitchRounds::Way> SwitchRounds::core_ways(const topology::Cluster& cluster) {
+  const topology::Network& network = cluster.network;
+  if (cluster.nodes == 1 || !network.fat_tree || network.fat_tree->oversubscription <= 1) return {};
+  struct Leaf {
+    std::map<std::int64_t, double> out, in;  // chunks by what they are later
+  };
+  std::vector<Leaf> leaves(cluster.leaves());
+  const auto cross = [&](std::uint32_t from, std::uint32_t to, std::int64_t later) {
+    ++leaves[cluster.leaf_of(from)].out[later];
+    ++leaves[cluster.leaf_of(to)].in[later];
+  };
+  const collectives::BinaryTree shape{cluster.nodes};
+  const std::int64_t middle = 2 + std::int64_t{shape.deepest()};
+  for (const bool second : {false, true}) {
+    const collectives::NodeTree tree{shape, second};
+    for (std::uint32_t node = 0; node < cluster.nodes; ++node) {
+      const auto parent = tree.parent(node);
+      if (!parent || cluster.leaf_of(node) == cluster.leaf_of(*parent)) continue;
+      const std::int64_t depth = tree.depth(node);
+      cross(node, *parent, middle - depth);
+      cross(*parent, node, middle + depth - 1);
+    }
+  }
+  const double heads = std::ceil(1.0 * cluster.gpus_per_node / network.switches_per_leaf());
+  std::vector<Way> ways;
+  for (const Leaf& leaf : leaves) {
+    for (const auto& chunks : {leaf.out, leaf.in}) {
+      Way way{heads / network.uplink_bandwidth().value(), {}};
+      for (const auto& [later, of_each] : chunks) way.crossings.push_back({later, of_each});
+      ways.push_back(std::move(way));
+    }
+  }
+  return ways;
 }
 
 // Both ways of a GPU's link carry the same.

@@ -42,6 +42,7 @@ class SwitchRounds {
 
   SwitchRounds(double channels, std::int64_t filling, std::vector<Way> ways);
   [[nodiscard]] static SwitchRounds of_all_reduce(const topology::Cluster& cluster);
+  [[nodiscard]] static std::vector<Way> core_ways(const topology::Cluster& cluster);
   // Of a byte a chunk, in round number `round` of a pipeline of that many chunks.
   [[nodiscard]] double seconds_per_byte(std::int64_t round, std::int64_t chunks) const;
 

@@ -56,6 +56,11 @@ std::uint32_t Network::switches_per_leaf() const {
   return fat_tree->rails ? nics_per_node : 1;
 }
 
+BytesPerSecond Network::uplink_bandwidth() const {
+  const double nics_below = 1.0 * fat_tree->nodes_per_leaf * nics_per_node / switches_per_leaf();
+  return usable_bandwidth() * (nics_below / fat_tree->oversubscription);
+}
+
 std::uint32_t Cluster::nic_of(std::uint32_t local_rank) const {
   PACELINE_EXPECTS(local_rank < gpus_per_node);
   return local_rank * network.nics_per_node / gpus_per_node;

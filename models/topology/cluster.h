@@ -158,6 +158,8 @@ struct Network {
   [[nodiscard]] BytesPerSecond usable_bandwidth() const;
   // Leaf switches of each leaf: one a rail, else one. Precondition: a fat tree.
   [[nodiscard]] std::uint32_t switches_per_leaf() const;
+  // Of a leaf switch's link to the core, one way. Precondition: a fat tree.
+  [[nodiscard]] BytesPerSecond uplink_bandwidth() const;
 };
 
 // When messages of a path leave, and when their two ends are done with them. Members have the

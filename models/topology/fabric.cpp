@@ -340,11 +340,8 @@ void Fabric::add_core() {
   const auto& tree = cluster_.network.fat_tree;
   if (!tree) return;
   PACELINE_EXPECTS(tree->oversubscription >= 1.0);
-  const std::uint32_t switches = cluster_.network.switches_per_leaf();
-  const double nics_below = 1.0 * tree->nodes_per_leaf * cluster_.network.nics_per_node / switches;
-  const BytesPerSecond bandwidth =
-      cluster_.network.usable_bandwidth() * (nics_below / tree->oversubscription);
-  const std::uint32_t all = switches * cluster_.leaves();
+  const BytesPerSecond bandwidth = cluster_.network.uplink_bandwidth();
+  const std::uint32_t all = cluster_.network.switches_per_leaf() * cluster_.leaves();
   for (std::uint32_t s = 0; all > 1 && s < all; ++s) {
     const LinkId up = add_link(LinkKind::leaf_uplink, bandwidth);
     core_links_.push_back({up, add_link(LinkKind::leaf_downlink, bandwidth)});

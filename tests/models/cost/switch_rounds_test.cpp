@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "models/cost/plan_cost.h"
+#include "models/training/call_plan.h"
+
 namespace paceline::cost {
 namespace {
 
@@ -82,6 +88,57 @@ TEST(SwitchRounds, CrossTheNetworkOnceWhereItAdds) {
                            SwitchRounds::of_collnet_chain(switched(8, 1, 1e12, 1e9))}) {
     EXPECT_DOUBLE_EQ(lone.bandwidth().value(), 1e9);
     EXPECT_NEAR(lone.time_of(5e3, 1e3).value(), 6e-6, 1e-15);
+  }
+}
+
+// Where a GPU's way to its NIC is half as fast as that, heads send half as much; of one GPU a node
+// that way is its PCIe link.
+TEST(SwitchRounds, CrossTheWaysToNics) {
+  topology::Cluster narrow = switched(2, 4, 1e12, 1e9);
+  narrow.intra_node.host_bandwidth = BytesPerSecond(5e8);
+  EXPECT_DOUBLE_EQ(of_nvls(Collective::all_reduce, narrow).bandwidth().value(), 2e9);
+  EXPECT_DOUBLE_EQ(SwitchRounds::of_collnet_direct(narrow).bandwidth().value(), 2e9);
+  EXPECT_DOUBLE_EQ(SwitchRounds::of_collnet_chain(narrow).bandwidth().value(), 2e9);
+  topology::Cluster lone = switched(8, 1, 5e8, 1e9);
+  lone.intra_node.kind = topology::IntraNodeKind::pcie;
+  EXPECT_DOUBLE_EQ(SwitchRounds::of_collnet_chain(lone).bandwidth().value(), 5e8);
+}
+
+topology::Cluster on_two_leaves(bool rails) {
+  topology::Cluster cluster = switched(4, 4, 1e12, 1e9);
+  topology::FatTree& core = cluster.network.fat_tree.emplace();
+  core.nodes_per_leaf = 2;
+  core.oversubscription = 4;
+  core.rails = rails;
+  return cluster;
+}
+
+// Two edges of either tree join the leaves of nodes 0, 1 and 2, 3, and a buffer's half crosses each
+// both ways: twice the buffer an uplink of 2 GB/s, or a quarter of it one of 0.5 on each rail.
+TEST(SwitchRounds, CrossTheCoreWhereItIsScarcer) {
+  for (const bool rails : {false, true}) {
+    EXPECT_DOUBLE_EQ(of_nvls(Collective::all_reduce, on_two_leaves(rails)).bandwidth().value(),
+                     1e9);
+  }
+}
+
+// Of 64 chunks of 8 kB for each of 8 channels.
+TEST(SwitchRounds, AreAsLongAsTheLinksOfThePlanAreBusy) {
+  topology::Cluster spread = on_two_leaves(false);
+  spread.nodes = 7;
+  spread.network.fat_tree->placement = topology::Placement::spread;
+  topology::Cluster narrow = switched(3, 4, 4e9, 1e9);
+  narrow.intra_node.host_bandwidth = BytesPerSecond(3e8);
+  narrow.network.nics_per_node = 3;
+  for (const auto& cluster : {on_two_leaves(true), spread, narrow, switched(5, 4, 2e9, 1e9)}) {
+    training::SimulatedCall nvls{"nvls"};
+    nvls.options.chunk_size = Bytes(8000);
+    const training::CollectiveCall call{Collective::all_reduce, ElementCount(8 * 64 * 2000),
+                                        ElementSize(4), Rank(0), std::move(nvls)};
+    const auto busy = link_times(training::Planner(cluster).plan_of(call),
+                                 topology::Fabric(cluster), ElementSize(4), {});
+    const BytesPerSecond carried = of_nvls(Collective::all_reduce, cluster).bandwidth();
+    EXPECT_NEAR(std::ranges::max_element(busy)->value(), (call.size() / carried).value(), 1e-12);
   }
 }
 
