@@ -124,18 +124,16 @@ std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& ca
                                                         std::size_t number) const {
   const CollectiveCall run = carried_out(call);
   if (is_native_) check_native(run, communicator_);
-  const topology::Cluster cluster = job_cluster(point_);
-  const std::uint32_t servers = servers_of_root(cluster, run);
-  if (servers > 0 && run.group != training::Group::all) {
-    throw UsageError(
-        "servers of their own are run on hardware for nodes of one GPU; set hierarchical: false or "
-        "server_hosts: beside_workers");
-  }
   auto made = std::make_unique<Call>();
-  const collectives::Axis members = axis_of(cluster, run.group);
+  const collectives::Axis members = axis_of(job_cluster(point_), run.group);
   made->pattern = {run.collective, RankCount(members.size), run.count, run.root, 0};
   made->place = is_server_ ? communicator_.rank() : Rank(members.coordinate(communicator_.rank()));
   if (!is_native_) made->plan = plan_of(planner, run);
+  if (made->plan && made->plan->servers > 0 && run.group != training::Group::all) {
+    throw UsageError(
+        "servers of their own are run on hardware for nodes of one GPU; set hierarchical: false, "
+        "server_hosts: beside_workers, or collective.server_placement: colocated");
+  }
   const bool has_this =
       !is_server_ || made->plan->endpoints().value() > communicator_.rank().value();
   if (!has_this) return nullptr;

@@ -88,7 +88,6 @@ std::string calls_fault(const ResolvedPoint& point) {
     }
     const auto* simulated = call->simulated();
     if (simulated == nullptr || !simulated->options.separate_servers) continue;
-    if (call->group != training::Group::all) return "a call of a part of the ranks has servers";
     if (training::find_fault(*call)) continue;  // what is said of the program
     if (!planner) planner.emplace(cluster);
     if (planner->plan_of(*call).servers > cluster.servers) return "a call has too few servers";

@@ -120,6 +120,25 @@ TEST(SharedLink, IsSharedByAllFlowsOfARound) {
   EXPECT_NEAR(simulated, 2 * (1e-3 + 4e-3), 1e-9);
 }
 
+// Two nodes of two GPUs, and a call of 1 MB across them for each local rank. One server gets all
+// four buffers over its link of 1 GB/s and sends as many back: 4 and 4 ms. Two have half of each: 2
+// and 2 ms, as nodes have.
+TEST(SharedLink, IsThatOfServersForAllGroupsOfRanks) {
+  for (const std::uint32_t servers : {1U, 2U}) {
+    CollectiveCall call = all_reduce("parameter_server", 250'000);
+    call.group = training::Group::across_nodes;
+    simulated(call).options.servers = servers;
+    simulated(call).options.separate_servers = true;
+    Cluster cluster = flat(2, 1e9, 1e-6);
+    cluster.gpus_per_node = 2;
+    cluster.intra_node.bandwidth = BytesPerSecond(150e9);
+    cluster.servers = servers;
+    const auto point = one_call(cluster, call);
+    ASSERT_EQ(find_fault(point), std::nullopt);
+    expect_step(point, 2 * (1e-6 + 4e-3 / servers));
+  }
+}
+
 ResolvedPoint overlapped_step(const Cluster& cluster, double forward, double backward,
                               std::uint64_t count) {
   ResolvedPoint point;

@@ -150,7 +150,7 @@ std::string refusal_of(const training::Told& told, CollectiveMode mode) {
 TEST(Strategies, ServersThatCannotBeRunAreRefusedInALine) {
   EXPECT_EQ(refusal_of({{}, {}, 2, 2}, CollectiveMode::plan),
             "servers of their own are run on hardware for nodes of one GPU; set hierarchical: "
-            "false or server_hosts: beside_workers");
+            "false, server_hosts: beside_workers, or collective.server_placement: colocated");
   EXPECT_EQ(refusal_of({{}, {}, 1, 2}, CollectiveMode::native),
             "a backend's own collectives have no servers; set real.mode: plan");
 }

@@ -61,6 +61,18 @@ TEST(Servers, AreMachinesOfTheClusterWhenTheyAreSeparate) {
   EXPECT_EQ(servers_of({algorithm, {"collective.servers", "3"}}), 0U);
 }
 
+// Of a sharded step's calls some are of a node's ranks and some across nodes: all have the same
+// servers.
+TEST(Servers, ServeCallsOfAPartOfTheRanks) {
+  const PreparedPoint prepared = resolve(scenario_of({{"collective.algorithm", "parameter_server"},
+                                                      {"collective.server_placement", "separate"},
+                                                      {"training.strategy", "fsdp"},
+                                                      {"training.sharding", "hybrid"}}),
+                                         0, nullptr);
+  EXPECT_EQ(prepared.point.cluster.servers, 2U);
+  EXPECT_EQ(find_fault(prepared.point), std::nullopt);
+}
+
 // Of the compute lane of one rank, by whether the copies of its wrapper are counted.
 Seconds compute_of(const training::StepProgram& program, bool with_copies) {
   Seconds sum;
