@@ -1,7 +1,7 @@
 #include "models/cost/auto_choice.h"
 
 #include <map>
-#include <stdexcept>
+#include <optional>
 #include <utility>
 
 #include "models/assumption.h"
@@ -20,6 +20,7 @@ struct PredictedTime {
 
 struct Ranking {
   std::optional<PredictedTime> best, second;
+  std::vector<LeftOut> left_out;
 
   void add(PredictedTime predicted) {
     if (!best || predicted.time < best->time) {
@@ -40,13 +41,20 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
     call.how = training::SimulatedCall{std::string(row.name), options};
     const ResolvedPoint one = alone(point, call);
     if (find_fault(one)) continue;  // not with this root, or these servers
-    if (const auto time = predict(one)) ranking.add({row.name, *time});
+    const PredictedStep prediction = predict(one);
+    if (const auto* time = std::get_if<Seconds>(&prediction)) {
+      ranking.add({row.name, *time});
+    } else {
+      ranking.left_out.push_back(
+          {std::string(row.name), std::get<NotPredicted>(prediction).reason});
+    }
   }
   return ranking;
 }
 
 constexpr AssumptionKind only_algorithm{"auto, {} GPUs: {} of {} by {} ({})"};
 constexpr AssumptionKind fastest_algorithm{"auto, {} GPUs: {} of {} by {} ({}; {} {})"};
+constexpr AssumptionKind left_out_algorithm{"auto, {} GPUs: {} by {} left out: {}"};
 
 Assumption assumption(const CollectiveCall& call, RankCount ranks, const Ranking& ranking) {
   std::vector<std::string> values{std::string(to_text(call.collective)), to_text(call.size()),
@@ -60,7 +68,30 @@ Assumption assumption(const CollectiveCall& call, RankCount ranks, const Ranking
           std::move(values)};
 }
 
+void add_assumptions(const CollectiveCall& call, RankCount ranks, const Ranking& ranking,
+                     Assumptions& assumptions) {
+  assumptions.add(assumption(call, ranks, ranking));
+  for (const LeftOut& one : ranking.left_out) {
+    assumptions.add({left_out_algorithm,
+                     std::to_string(ranks.value()),
+                     {std::string(to_text(call.collective)), one.algorithm, one.reason}});
+  }
+}
+
+std::string without_algorithm(const CollectiveCall& call, const std::vector<LeftOut>& left_out) {
+  std::string text = "no algorithm could be predicted for the " +
+                     std::string(to_text(call.collective)) + " of " + to_text(call.size());
+  const char* before = ": ";
+  for (const LeftOut& one : left_out) {
+    text += std::exchange(before, "; ") + one.algorithm + ": " + one.reason;
+  }
+  return text;
+}
+
 }  // namespace
+
+NoAlgorithm::NoAlgorithm(const CollectiveCall& call, std::vector<LeftOut> all)
+    : std::runtime_error(without_algorithm(call, all)), left_out(std::move(all)) {}
 
 void AutomaticChoice::add_to(Result& result) const {
   const auto sentences = assumptions.sentences();
@@ -90,13 +121,9 @@ AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& pr
     const auto [entry, is_new] = known.try_emplace(*call);
     if (is_new) {
       const Ranking ranking = ranked(point, *call, automatic->options, predict);
-      if (!ranking.best) {
-        throw std::runtime_error("no algorithm could be predicted for the " +
-                                 std::string(to_text(call->collective)) + " of " +
-                                 to_text(call->size()));
-      }
+      if (!ranking.best) throw NoAlgorithm(*call, ranking.left_out);
       entry->second = ranking.best->algorithm;
-      choice.assumptions.add(assumption(*call, job_cluster(point).ranks(), ranking));
+      add_assumptions(*call, job_cluster(point).ranks(), ranking, choice.assumptions);
     }
     choice.algorithms[id] = entry->second;
     call->how = training::SimulatedCall{entry->second, automatic->options};

@@ -2,8 +2,9 @@
 
 #include <functional>
 #include <map>
-#include <optional>
+#include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "models/assumption.h"
@@ -11,16 +12,31 @@
 
 namespace paceline::cost {
 
-// Predicts the time of a point; nullopt when that would take too much effort.
-using PredictTime = std::function<std::optional<Seconds>(const ResolvedPoint&)>;
+// Why a point is not predicted: mostly, that it would take too much effort.
+struct NotPredicted {
+  std::string reason;
+};
+using PredictedStep = std::variant<Seconds, NotPredicted>;
+using PredictTime = std::function<PredictedStep(const ResolvedPoint&)>;
 
 // A point of one call and nothing else, on the nodes of the point's job, all ranks of one speed:
 // nothing holds it up.
 [[nodiscard]] ResolvedPoint alone(const ResolvedPoint& point, const training::CollectiveCall& call);
 
+// An algorithm that is no candidate for a call, and why.
+struct LeftOut {
+  std::string algorithm, reason;
+};
+
+// Thrown for a call of which no algorithm can be predicted.
+struct NoAlgorithm : std::runtime_error {
+  NoAlgorithm(const training::CollectiveCall& call, std::vector<LeftOut> all);
+  std::vector<LeftOut> left_out;
+};
+
 struct AutomaticChoice {
   std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
-  Assumptions assumptions;                                  // one for each different call
+  Assumptions assumptions;  // for each different call what was chosen, and what was left out
 
   // To what the point with these algorithms was predicted to take.
   void add_to(Result& result) const;
@@ -28,9 +44,10 @@ struct AutomaticChoice {
 
 // Gives every automatic call of the point's program an algorithm: the registered one that is
 // predicted to be the fastest for that call, alone on the job's nodes, all ranks starting together;
-// of equals the first.
+// of equals the first. Those that are not predicted are left out. What `predict` throws passes
+// through.
 //
-// Throws std::runtime_error when no algorithm can be predicted for a call.
+// Throws NoAlgorithm when none can be predicted for a call.
 AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict);
 
 }  // namespace paceline::cost

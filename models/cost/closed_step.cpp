@@ -205,9 +205,11 @@ class ClosedStep {
 }  // namespace
 
 Result predict_closed(ResolvedPoint point) {
-  const auto predict = [](const ResolvedPoint& one) -> std::optional<Seconds> {
+  const auto predict = [](const ResolvedPoint& one) -> PredictedStep {
     constexpr double transfers_max = 2e8;  // some ten seconds
-    if (transfers_about(one) > transfers_max) return std::nullopt;
+    if (transfers_about(one) > transfers_max) {
+      return NotPredicted{"it takes more than 2e+08 transfers"};
+    }
     return ClosedStep(one).run().totals.step;
   };
   const AutomaticChoice choice = choose_automatically(point, predict);

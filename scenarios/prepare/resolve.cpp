@@ -134,7 +134,7 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
 
 void choose_automatic_calls(PreparedPoint& prepared) {
   const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
-    return std::optional(cost::predict_closed(one).totals.step);
+    return cost::predict_closed(one).totals.step;
   });
   prepared.assumptions.add(choice.assumptions);
 }

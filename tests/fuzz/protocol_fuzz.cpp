@@ -46,8 +46,10 @@ void round_trip(std::string_view text, Read read) {
 constexpr std::uint32_t ranks_max = 64;
 constexpr double transfers_max = 2e4;
 
-std::optional<Seconds> predicted(const ResolvedPoint& point) {
-  if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) return {};
+cost::PredictedStep predicted(const ResolvedPoint& point) {
+  if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) {
+    return cost::NotPredicted{"too many"};
+  }
   const Seconds step = cost::predict_closed(point).totals.step;
   if (std::isfinite(step.value()) && step >= Seconds(0)) return step;
   std::fprintf(stderr, "a step of %g seconds\n", step.value());
