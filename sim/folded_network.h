@@ -68,6 +68,8 @@ class FoldedNetwork final : public Network {
     Seconds left;
   };
   void append_flows(std::vector<FlowState>& flows) const;
+  // Happened so far, and to come.
+  [[nodiscard]] std::uint64_t events() const { return events_made_; }
   // When the next timer goes off; infinity without one.
   [[nodiscard]] Seconds next_timer() const;
   // Lets time pass after which the flows are in the same state. Precondition: no timer goes off in

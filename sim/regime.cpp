@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace paceline::sim {
@@ -20,7 +21,16 @@ double rounding(Seconds time) { return 16 * std::numeric_limits<double>::epsilon
 
 constexpr std::size_t recent_max = 4;  // periods are mostly of one round
 
+// An event takes 0.3 to 1 us to follow, an entry of a snapshot some nanoseconds to take and to
+// compare. A round in which all that is in flight moves has fewer entries for each of its events,
+// and always may be looked at; so may all rounds of a short simulation.
+constexpr std::uint64_t entries_an_event = 16, entries_free = 10'000'000;
+
 }  // namespace
+
+bool Regime::has_looked_enough() const {
+  return looked_at_ > entries_free + entries_an_event * network_.events();
+}
 
 Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
   Snapshot snapshot{network_.now(), {calls.begin(), calls.end()}, {}, {}, {}, {}, {}};
@@ -30,38 +40,50 @@ Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
     call->append_state(snapshot.state);
     call->append_ages(snapshot.left);
   }
-  std::vector<FoldedNetwork::FlowState> flows;
-  network_.append_flows(flows);
-  const auto transfer_of = [](const FoldedNetwork::FlowState& flow) {
-    return *static_cast<const CollectiveRun::Transfer*>(flow.tag);
+  append_flows(calls, snapshot);
+  return snapshot;
+}
+
+// In an order of their own: by call, channel, shape, number and round.
+void Regime::append_flows(std::span<CollectiveRun* const> calls, Snapshot& snapshot) const {
+  struct Place {
+    std::size_t call, first_channel;
   };
-  const auto call_number = [&](const CollectiveRun::Transfer& transfer) {
-    const auto found = std::find(calls.begin(), calls.end(), transfer.run);
-    return static_cast<std::size_t>(found - calls.begin());
+  std::unordered_map<const CollectiveRun*, Place> places;
+  std::size_t channels = 0;
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    places.emplace(calls[number], Place{number, channels});
+    channels += calls[number]->channels();
+  }
+  struct PlacedFlow {
+    Place place;
+    const CollectiveRun::Transfer* transfer;
+    FoldedNetwork::FlowState state;
+
+    [[nodiscard]] auto order() const {
+      return std::tuple(place.call, transfer->channel, transfer->shape, transfer->number,
+                        transfer->round);
+    }
   };
-  const auto place = [&](const FoldedNetwork::FlowState& flow) {
-    const auto transfer = transfer_of(flow);
-    return std::tuple(call_number(transfer), transfer.channel, transfer.shape, transfer.number,
-                      transfer.round);
-  };
-  std::sort(flows.begin(), flows.end(),
-            [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  for (const auto& flow : flows) {
-    const auto transfer = transfer_of(flow);
-    const std::size_t number = call_number(transfer);
+  std::vector<FoldedNetwork::FlowState> states;
+  network_.append_flows(states);
+  std::vector<PlacedFlow> flows;
+  for (const FoldedNetwork::FlowState& state : states) {
+    const auto* transfer = static_cast<const CollectiveRun::Transfer*>(state.tag);
+    flows.push_back({places.at(transfer->run), transfer, state});
+  }
+  std::ranges::sort(flows, {}, &PlacedFlow::order);
+  for (const auto& [place, transfer, state] : flows) {
     for (const std::uint64_t part :
-         {std::uint64_t{number}, std::uint64_t{transfer.channel}, std::uint64_t{transfer.shape},
-          std::uint64_t{transfer.number}, static_cast<std::uint64_t>(transfer.stage),
-          static_cast<std::uint64_t>(flow.phase)}) {
+         {std::uint64_t{place.call}, std::uint64_t{transfer->channel},
+          std::uint64_t{transfer->shape}, std::uint64_t{transfer->number},
+          static_cast<std::uint64_t>(transfer->stage), static_cast<std::uint64_t>(state.phase)}) {
       snapshot.state.push_back(part);
     }
-    snapshot.flow_rounds.push_back(transfer.round);
-    std::size_t channel = transfer.channel;
-    for (const CollectiveRun* call : calls.first(number)) channel += call->channels();
-    snapshot.flow_channels.push_back(channel);
-    snapshot.left.push_back(flow.left);
+    snapshot.flow_rounds.push_back(transfer->round);
+    snapshot.flow_channels.push_back(place.first_channel + transfer->channel);
+    snapshot.left.push_back(state.left);
   }
-  return snapshot;
 }
 
 std::vector<std::uint64_t> Regime::moved(std::span<CollectiveRun* const> calls,
@@ -124,12 +146,14 @@ bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
 }
 
 void Regime::look() {
+  if (has_looked_enough()) return;
   std::vector<CollectiveRun*> calls;
   for (const auto& step : steps_) {
     const auto live = step->live_calls();
     calls.insert(calls.end(), live.begin(), live.end());
   }
   Snapshot now = take(calls);
+  looked_at_ += now.size();
   bool leapt = false;
   for (auto before = recent_.rbegin(); before != recent_.rend() && !leapt; ++before) {
     leapt = leap(calls, *before, now);

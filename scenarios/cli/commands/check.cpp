@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <variant>
 
 #include "models/cost/effort.h"
 #include "models/units/parse.h"
@@ -28,18 +30,34 @@ std::string axes_text(const std::vector<AxisValue>& axes) {
   return text;
 }
 
+bool is_automatic(const training::Operation& operation) {
+  const auto* call = call_of(operation);
+  return call != nullptr && std::holds_alternative<training::AutomaticCall>(call->how);
+}
+
+// How long a folded simulation takes depends on how alike the ranks are. Where it may fall back to
+// flow it is no more than about what that takes; where it may not it is refused, or calls are
+// simulated alone.
+std::string time_of(const ResolvedPoint& point, const cost::Work& work, const Effort& effort) {
+  if (effort.time) return to_text(*effort.time);
+  if (std::ranges::any_of(point.program.operations, is_automatic)) return "";
+  if (cost::is_too_much_for_flow(point, work)) return "";
+  return "up to " + to_text(cost::flow_time(point, work));
+}
+
 // What a point would take, were it run.
 std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared,
                                 const Effort& effort) {
   const ResolvedPoint& point = prepared.point;
   const topology::Cluster cluster = job_cluster(point);
+  const cost::Work work = cost::work_about(point);
   return {axes_text(file.points()[point.id]),
           std::to_string(cluster.ranks().value()),
           std::to_string(cluster.nodes),
           std::string(to_text(point.fidelity)),
           std::to_string(point.program.operations.size()),
-          fmt::format("{:.3g}", cost::work_about(point).transfers),
-          effort.time ? to_text(*effort.time) : "",
+          fmt::format("{:.3g}", work.transfers),
+          time_of(point, work, effort),
           prepared.memory
               ? fmt::format("{:.1f}GiB",
                             static_cast<double>(prepared.memory->total().value()) / (1U << 30U))
