@@ -260,14 +260,14 @@ TEST(EvenChunks, AreOffByTheirUnevennessBesideABroadcast) {
   EXPECT_LE(expected - got, ring * (101 / 100.5 - 1));
 }
 
-// Seven of eight ranks join 2,000 rings at once, which wait for the eighth: that takes 20 us before
+// Seven of eight ranks join 1,000 rings at once, which wait for the eighth: that takes 20 us before
 // each, and a ring of 8 kB 14 rounds of 3 us and 80 ns at most.
 ResolvedPoint waiting_calls() {
   ResolvedPoint point;
   point.cluster = flat(8);
   const auto compute = point.program.add_lane({"compute", LaneKind::compute});
-  const auto lane = point.program.add_lane({"communication", LaneKind::communication, 2000});
-  for (int i = 0; i < 2000; ++i) {
+  const auto lane = point.program.add_lane({"communication", LaneKind::communication, 1000});
+  for (int i = 0; i < 1000; ++i) {
     const auto before =
         point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(20e-6)});
     point.program.operations[before].rank_parts = {0, 0, 0, 0, 0, 0, 0, 1};
@@ -296,7 +296,7 @@ TEST(FoldedAtScale, TakesNoLongerThanFlowWhereMostCallsWait) {
   const Timed by_flow = timed([&] { return simulate_flow(point); });
   const Timed got = timed([&] { return simulate_folded(point, Chunks::exact); });
   EXPECT_NEAR(got.step, by_flow.step, 1e-6 * by_flow.step);
-  EXPECT_LT(got.cpu_s, 1.5 * by_flow.cpu_s);
+  EXPECT_LT(got.cpu_s, by_flow.cpu_s);
 }
 
 }  // namespace
