@@ -4,64 +4,39 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <thread>
 #include <vector>
 
 #include "real/memory/communicator.h"
 #include "tests/real/conformance/suite.h"
+#include "tests/real/forwarding_communicator.h"
 
 namespace paceline::test {
 namespace {
 
-using collectives::ElementRange;
-using real::Buffer;
 using real::EventPtr;
 using real::Message;
 using real::Stream;
 
 // Threads that claim to send eagerly and are late at different times: plans have to wait for the
 // ready notifications of new peers themselves.
-class EagerCommunicator : public real::Communicator {
+class EagerCommunicator : public ForwardingCommunicator {
  public:
-  explicit EagerCommunicator(std::unique_ptr<real::Communicator> inner)
-      : Communicator(inner->rank(), inner->size()), inner_(std::move(inner)) {}
+  using ForwardingCommunicator::ForwardingCommunicator;
 
   [[nodiscard]] unsigned notifications() const { return notifications_; }
 
  private:
-  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) override {
-    return inner_->allocate(type, count);
-  }
   std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
     if (stream % real::streams_a_call >= real::channels_max) ++notifications_;
     constexpr unsigned every = 7;
     if (++posts_ % every == rank().value() % every) {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
-    return inner_->post(messages, stream);
+    return ForwardingCommunicator::do_post(messages, stream);
   }
-  void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-              Stream stream) override {
-    inner_->add(to, range, from, begin, stream);
-  }
-  void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-               Stream stream) override {
-    inner_->copy(to, range, from, begin, stream);
-  }
-  bool do_in_order() const override { return false; }
-  void do_finish(Stream /*stream*/) override {}
-  Bytes do_piece() const override { return inner_->piece(); }
   bool do_sends_early() const override { return true; }
-  bool do_has_native(collectives::Collective collective) const override {
-    return inner_->has_native(collective);
-  }
-  EventPtr do_native(const real::NativeCall& call) override { return inner_->native(call); }
-  EventPtr do_compute(Seconds start, Seconds duration) override {
-    return inner_->compute(start, duration);
-  }
 
-  std::unique_ptr<real::Communicator> inner_;
   std::atomic<unsigned> posts_ = 0, notifications_ = 0;
 };
 
@@ -72,7 +47,7 @@ TEST(PlanRunner, WaitsForNewPeersWhereMessagesAreEager) {
                       {ElementCount(1), ElementCount(7), ElementCount(3'011)},
                       ElementCount(0)};
     const auto faults = with_threads(RankCount(ranks), [&](Rank rank, real::Meeting& meeting) {
-      real::ConnectRequest request{rank, RankCount(ranks), rank.value(), Seconds(20), "", &meeting};
+      real::ConnectRequest request{rank, RankCount(ranks), rank.value(), Seconds(60), "", &meeting};
       EagerCommunicator communicator(real::connect_memory(request));
       auto found = conformance_faults(communicator, suite);
       notifications += communicator.notifications();

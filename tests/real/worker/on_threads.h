@@ -25,7 +25,7 @@ inline std::vector<std::string> replies_to(const std::vector<std::string>& point
                                  },
                                  [&](const std::string& line) { replies.push_back(line); }};
   real::with_thread_team(RankCount(ranks), [&](real::Team& team) {
-    serve(team, {"memory", team.rank().value(), Seconds(20)}, lines);
+    serve(team, {"memory", team.rank().value(), Seconds(60)}, lines);
   });
   return replies;
 }

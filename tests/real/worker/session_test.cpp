@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/stats/errors.h"
+#include "real/clock.h"
 #include "tests/real/worker/on_threads.h"
 #include "tests/real/worker/small_point.h"
 
@@ -12,14 +13,19 @@ namespace paceline::test {
 namespace {
 
 TEST(Session, MeasuresAStepOnThreads) {
+  const Seconds begin = real::steady_now();
   const auto replies = replies_to({traces::to_line(step_of(3, 1))}, 3);
+  const Seconds took = real::steady_now() - begin;
   ASSERT_EQ(replies.size(), 6U);  // five steps that count, and the result
+  Seconds measured;
   for (std::uint32_t i = 0; i < 5; ++i) {
     const auto progress = traces::progress_from_line(replies[i]);
     ASSERT_TRUE(progress);
     EXPECT_EQ(progress->step, i);
     EXPECT_GE(progress->duration, Seconds(0.03));
+    measured = measured + progress->duration;
   }
+  EXPECT_LT(measured, took);
   const auto reply = traces::reply_from_line(replies[5], step_of(3, 1).program);
   ASSERT_TRUE(std::holds_alternative<Result>(reply)) << replies[5];
   const auto& result = std::get<Result>(reply);
@@ -30,7 +36,6 @@ TEST(Session, MeasuresAStepOnThreads) {
   EXPECT_EQ(result.measurement->backend, "memory");
   EXPECT_EQ(result.totals.step, result.measurement->median);
   EXPECT_GE(result.totals.step, Seconds(0.03));
-  EXPECT_LT(result.totals.step, Seconds(0.2));
   std::size_t ranks = 0;
   for (const RankClass& members : result.trace.classes) {
     ranks += members.ranks.size();
