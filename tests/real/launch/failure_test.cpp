@@ -28,7 +28,7 @@ std::string wait_for_failure(const Port& port, std::uint32_t rank, std::uint32_t
   return handled;
 }
 
-constexpr ControlLimits limits{Seconds(10), Seconds(1.5)};
+constexpr ControlLimits limits{patient.connect, Seconds(1.5)};
 
 struct Loss {
   const char* name;
@@ -167,8 +167,8 @@ TEST(Failure, IsNotARankThatIsBusy) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t rank) {
     const auto control =
-        Control::join(rank_of(rank, 2), port.rendezvous(rank), {Seconds(10), Seconds(0.5)});
-    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+        Control::join(rank_of(rank, 2), port.rendezvous(rank), {patient.connect, Seconds(1)});
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     control->barrier();
     control->leave();
     return std::string("passed");

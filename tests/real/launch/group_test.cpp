@@ -136,13 +136,13 @@ TEST(Group, MeetsWhereAnEarlierRunLeftItsFile) {
   }
 }
 
-// 20 MB each way while a silence of a second is a failure.
+// 20 MB each way while a silence of two seconds is a failure.
 TEST(Group, PassesLargeMessagesWithoutFallingSilent) {
   const Port port;
   const std::size_t size = 20'000'000;
   const auto said = as_threads(3, [&](std::uint32_t rank) {
     const auto control =
-        Control::join(rank_of(rank, 3), port.rendezvous(rank), {Seconds(10), Seconds(1)});
+        Control::join(rank_of(rank, 3), port.rendezvous(rank), {patient.connect, Seconds(2)});
     const auto all = control->all_gather(std::string(size, static_cast<char>('a' + rank)));
     control->leave();
     std::string firsts;

@@ -25,8 +25,25 @@ std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
     said = error.what();
   }
   // Twice the limit and the moments in which things are said; the rest is a busy machine's.
-  EXPECT_LT(Clock::now() - begin, duration_of(2 * limits.connect + Seconds(5)));
+  EXPECT_LT(Clock::now() - begin, duration_of(2 * limits.connect + Seconds(30)));
   return said;
+}
+
+// A rank as far as its greeting: what rank 0 says to it first.
+Frame answer_to(Link& link, const RankIdentity& identity) {
+  link.send(FrameKind::hello, to_text(own_greeting(identity, "")));
+  while (!link.end()) {
+    link.write();
+    auto frames = link.read();
+    if (!frames.empty()) return std::move(frames.front());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+Link link_to(const Port& port) {
+  return Link(
+      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)).socket);
 }
 
 void expect_all(const std::vector<std::string>& said, const std::string& pattern) {
@@ -60,17 +77,8 @@ TEST(Join, RefusesARankOutsideTheWorld) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t process) {
     if (process == 0) return try_to_join(rank_of(0, 2), port.rendezvous(0), patient);
-    Connected stranger =
-        connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
-    Link link(std::move(stranger.socket));
-    link.send(FrameKind::hello, to_text(own_greeting(rank_of(7, 2), "")));
-    std::string refusal;
-    while (refusal.empty() && !link.end()) {
-      link.write();
-      for (const Frame& frame : link.read()) refusal = frame.body;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return refusal;
+    Link link = link_to(port);
+    return answer_to(link, rank_of(7, 2)).body;
   });
   expect_all(said, R"(rank 7 \(pid \d+ on \S+\) is outside a world of 2 ranks, 0 to 1; .*)");
 }
@@ -91,15 +99,18 @@ TEST(Join, RefusesARankThatWasToldSomethingElse) {
   expect_all(said, R"(rank 1 \(pid \d+ on \S+\) has another scenario than rank 0; start all .*)");
 }
 
-// Rank 2 comes after the others have ended over rank 1, and hears of it all the same.
+// Rank 2 comes after rank 1 has ended, and hears of it all the same.
 TEST(Join, EndsAllOverARankThatCannotTakePart) {
   for (const std::uint32_t faulty : {0u, 1u}) {
     const Port port;
+    const Gate rank_1_has_ended;
     const auto said = as_threads(3, [&](std::uint32_t rank) {
       RankIdentity identity = rank_of(rank, 3);
       if (rank == faulty) identity.fault = "no such\nfile";
-      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      return try_to_join(identity, port.rendezvous(rank), patient);
+      if (rank == 2) rank_1_has_ended.wait();
+      const std::string line = try_to_join(identity, port.rendezvous(rank), patient);
+      if (rank == 1) rank_1_has_ended.open();
+      return line;
     });
     expect_all(said, "rank " + std::to_string(faulty) +
                          R"( \(pid \d+ on \S+\) cannot take part: no such\\nfile)");
@@ -115,7 +126,8 @@ TEST(Join, SaysThatWhoCameHadAnotherSecretOrNone) {
     const auto said = as_threads(2, [&](std::uint32_t rank) {
       Rendezvous where = port.rendezvous(rank);
       where.secret = rank == 0 ? "sixteen bytes or more" : secret;
-      return try_to_join(rank_of(rank, 2), where, hasty);
+      if (rank == 0) port.wait_for_knock();
+      return try_to_join(rank_of(rank, 2), where, rank == 0 ? hasty : patient);
     });
     EXPECT_TRUE(std::regex_match(
         said[0],
@@ -126,12 +138,16 @@ TEST(Join, SaysThatWhoCameHadAnotherSecretOrNone) {
   }
 }
 
-// Ranks that know of more ranks than rank 0 does come one by one.
+// Ranks that know of more ranks than rank 0 does come one by one, each when the one before has
+// ended.
 TEST(Join, EndsAllRanksOfALargerWorld) {
   const Port port;
+  const Gate ended[4];
   const auto said = as_threads(4, [&](std::uint32_t rank) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200 * rank));
-    return try_to_join(rank_of(rank, rank == 0 ? 2 : 4), port.rendezvous(rank), patient);
+    if (rank > 1) ended[rank - 1].wait();
+    const auto line = try_to_join(rank_of(rank, rank == 0 ? 2 : 4), port.rendezvous(rank), patient);
+    ended[rank].open();
+    return line;
   });
   expect_all(said,
              "rank 1 was told a world size of 4, rank 0 of 2; set WORLD_SIZE alike everywhere");
@@ -165,7 +181,8 @@ TEST(Join, ReadsNoPipeDeviceOrFolderAsItsFile) {
 TEST(Join, NamesTheRanksThatDidNotCome) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t rank) {
-    return try_to_join(rank_of(rank, 4), port.rendezvous(rank), hasty);
+    if (rank == 0) port.wait_for_knock();
+    return try_to_join(rank_of(rank, 4), port.rendezvous(rank), rank == 0 ? hasty : patient);
   });
   expect_all(
       said,
@@ -236,9 +253,9 @@ TEST(Join, DoesNotWaitForANameThatDoesNotResolve) {
 TEST(Join, IgnoresOtherPrograms) {
   const Port port;
   const Connected silent =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
   const Connected loud =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
   ASSERT_GT(::write(loud.socket.file(), request.data(), request.size()), 0);
   const auto said = as_threads(2, [&](std::uint32_t rank) {
@@ -254,41 +271,39 @@ TEST(Join, IsNotKeptFromItsRanksBySilentConnections) {
   // To see whether an object is one, the sanitizer opens a pipe.
   if (paceline::test::is_sanitized) GTEST_SKIP() << "a sanitizer needs files itself";
   const Port port;
+  const Gate strangers_are_there;
   constexpr rlim_t files_of_rank_0 = 32;
   Processes ranks(2, [&](std::uint32_t rank) {
     if (rank == 0) {
       constexpr rlimit limit{files_of_rank_0, files_of_rank_0};
       ::setrlimit(RLIMIT_NOFILE, &limit);
     } else {
-      Processes::say("is there");
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      strangers_are_there.wait();
     }
     const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
     control->leave();
     return std::string("joined");
   });
-  EXPECT_EQ(ranks.line(1), "is there");
   std::vector<Connected> silent;
   for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) {
     silent.push_back(
-        connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1))));
+        connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)));
   }
+  strangers_are_there.open();
   EXPECT_EQ(ranks.line(0), "joined");
   EXPECT_EQ(ranks.line(1), "joined");
 }
 
 TEST(Join, SaysWhichRankDiedMeanwhile) {
   const Port port;
-  Processes ranks(3, [&](std::uint32_t rank) {
-    if (rank == 2) {
-      Processes::say("is there");
-      std::this_thread::sleep_for(std::chrono::seconds(60));
-    }
-    return try_to_join(rank_of(rank, 3), port.rendezvous(rank), patient);
+  Processes ranks(2, [&](std::uint32_t rank) {
+    if (rank == 0) return try_to_join(rank_of(0, 3), port.rendezvous(0), patient);
+    Link link = link_to(port);
+    const bool is_heard = answer_to(link, rank_of(1, 3)).kind == FrameKind::heard;
+    Processes::say(is_heard ? "is heard" : "is refused");
+    while (true) ::pause();
   });
-  EXPECT_EQ(ranks.line(2), "is there");
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(300));  // rank 1 has come by now, or is lost
+  EXPECT_EQ(ranks.line(1), "is heard");
   ranks.signal(1, SIGKILL);
   EXPECT_EQ(ranks.line(0).find("rank 1 (pid " + std::to_string(ranks.pid(1)) + " on "), 0u);
 }

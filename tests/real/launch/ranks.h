@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,7 +23,7 @@
 namespace paceline::real::test {
 
 // Generous to a busy machine where all goes well, short where a test waits for a limit.
-constexpr ControlLimits patient{Seconds(10), Seconds(5)};
+constexpr ControlLimits patient{Seconds(60), Seconds(30)};
 constexpr ControlLimits hasty{Seconds(1.0), Seconds(1.0)};
 
 // An environment written by hand.
@@ -42,6 +44,12 @@ struct Port {
   std::uint16_t number = local_address(listener).port();
 
   [[nodiscard]] std::string url() const { return "tcp://127.0.0.1:" + std::to_string(number); }
+  // Waits until somebody has connected and was not accepted yet.
+  void wait_for_knock() const {
+    pollfd knock{listener.file(), POLLIN, 0};
+    while (::poll(&knock, 1, -1) != 1) {
+    }
+  }
   // Rank 0 takes over a copy: the port stays held.
   [[nodiscard]] Rendezvous rendezvous(std::uint32_t rank) const {
     Rendezvous where = parse_rendezvous(url(), environment_of({}));
@@ -60,6 +68,27 @@ struct Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder() { std::filesystem::remove_all(path); }
+};
+
+// Lets threads or processes that were forked after it was made go on, one at a time.
+class Gate {
+ public:
+  Gate() {
+    if (::pipe(ends_) != 0) throw std::runtime_error("no pipe for a test");
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate() {
+    for (const int end : ends_) ::close(end);
+  }
+  void open() const { EXPECT_EQ(::write(ends_[1], "", 1), 1); }
+  void wait() const {
+    char one = 0;
+    EXPECT_EQ(::read(ends_[0], &one, 1), 1);
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
 };
 
 // What each rank, a thread, makes of its part; what it throws is its text.

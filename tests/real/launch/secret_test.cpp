@@ -61,7 +61,7 @@ TEST(Secret, IsReadFromAFileOfItsOwnersAlone) {
   EXPECT_NE(why_refused("/nowhere").find("cannot be read"), std::string::npos);
 }
 
-// Each rank with its secret; empty: none.
+// Each rank with its secret; empty: none. Rank 0 waits for so long once rank 1 has come.
 std::vector<std::string> meet(const std::vector<std::string>& secrets,
                               const ControlLimits& limits = hasty) {
   const Port port;
@@ -69,7 +69,8 @@ std::vector<std::string> meet(const std::vector<std::string>& secrets,
     Rendezvous where = port.rendezvous(rank);
     where.secret = secrets[rank];
     try {
-      const auto control = Control::join(rank_of(rank, 2), where, limits);
+      if (rank == 0) port.wait_for_knock();
+      const auto control = Control::join(rank_of(rank, 2), where, rank == 0 ? limits : patient);
       control->leave();
       return "joined";
     } catch (const UsageError& error) {
@@ -101,7 +102,7 @@ TEST(Secret, KeepsOutWhoHasAnotherOrNone) {
 TEST(Secret, StrangersEndNoRun) {
   const Port port;
   Connected stranger =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(Seconds(1)));
+      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
   Link link(std::move(stranger.socket));
   Greeting greeting = own_greeting(rank_of(1, 2), "");
   greeting.challenge = random_nonce();
