@@ -35,7 +35,7 @@ TEST(NcclBackend, RefusesAtOnceWithoutADevice) {
   EXPECT_EQ(said.rfind("nccl: rank 0: no CUDA device", 0), 0U) << said;
   EXPECT_NE(said.find("use --backend gloo"), std::string::npos) << said;
   EXPECT_EQ(said.find('\n'), std::string::npos) << said;
-  EXPECT_LT(real::steady_now() - start, Seconds(5));
+  EXPECT_LT(real::steady_now() - start, Seconds(30));
 }
 
 // A rank that cannot take part says so to the others, who would wait for it.
