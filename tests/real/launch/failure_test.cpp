@@ -28,8 +28,6 @@ std::string wait_for_failure(const Port& port, std::uint32_t rank, std::uint32_t
   return handled;
 }
 
-constexpr ControlLimits limits{patient.connect, Seconds(1.5)};
-
 struct Loss {
   const char* name;
   std::uint32_t rank;
@@ -41,6 +39,9 @@ class Loses : public testing::TestWithParam<Loss> {};
 
 TEST_P(Loses, ARankAndAllOthersHearOfIt) {
   const Loss& loss = GetParam();
+  // A rank that dies is not waited for; that a rank is silent takes that long.
+  const Seconds silence = loss.signal == SIGSTOP ? Seconds(1.5) : patient.silence;
+  const ControlLimits limits{patient.connect, silence};
   const Port port;
   Processes ranks(3, [&](std::uint32_t rank) { return wait_for_failure(port, rank, 3, limits); });
   for (std::uint32_t rank = 0; rank < 3; ++rank) ASSERT_EQ(ranks.line(rank), "joined");

@@ -51,8 +51,9 @@ class Spawner {
   pid_t pid_ = 0;
 };
 
+// Ranks that end by themselves.
 Ended run(const std::string& script, std::uint32_t ranks) {
-  return Spawner(script, ranks, Seconds(0.5), "").end();
+  return Spawner(script, ranks, patient.connect, "").end();
 }
 
 bool is_alive(const std::string& pid) {
@@ -140,7 +141,8 @@ TEST(Spawn, PutsThePrefixBeforeEveryRank) {
 
 TEST(Spawn, KillsWhatDoesNotEndByItselfAlsoWhenItIsStopped) {
   const auto begin = Clock::now();
-  const Ended ended = run("test $RANK = 1 && exit 3; trap '' TERM; kill -STOP $$; sleep 60", 3);
+  const std::string script = "test $RANK = 1 && exit 3; trap '' TERM; kill -STOP $$; sleep 60";
+  const Ended ended = Spawner(script, 3, Seconds(0.5), "").end();
   EXPECT_EQ(ended.status, 3);
   EXPECT_EQ(ended.err, "paceline-worker: rank 1 ended with status 3\n");
   EXPECT_LT(Clock::now() - begin, duration_of(Seconds(30)));  // of the 60 that a rank sleeps
