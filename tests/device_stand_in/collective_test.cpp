@@ -12,8 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double collective_end_max_s = 30;
-
 Ended measured(std::vector<std::string> options, const std::string& fault) {
   std::vector<std::string> command{std::string(PACELINE_STAND_IN) + "/bin/paceline",
                                    "collective",
@@ -24,7 +22,7 @@ Ended measured(std::vector<std::string> options, const std::string& fault) {
                                    "2s"};
   command.insert(command.end(), options.begin(), options.end());
   const Variables variables{{"PACELINE_STAND_IN_DEVICES", "2"}, {"PACELINE_STAND_IN_FAULT", fault}};
-  return Program({command, variables}).end(collective_end_max_s);
+  return Program({command, variables}).end();
 }
 
 json rows(std::vector<std::string> options, const std::string& fault, int exit_code) {

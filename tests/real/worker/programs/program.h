@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,6 +27,9 @@ namespace paceline::test {
 using Variables = std::map<std::string, std::string>;
 
 inline std::string free_port() { return std::to_string(real::free_port()); }
+
+// In which whatever does not hang is done, however busy the machine.
+constexpr double hangs_after_s = 60;
 
 // Whether it came to be within that many seconds.
 inline bool comes(double seconds, const std::function<bool()>& claim) {
@@ -64,6 +69,50 @@ inline bool is_any_alive(const std::vector<pid_t>& processes) {
   return false;
 }
 
+inline std::string variable_of(pid_t process, const std::string& name) {
+  const std::string all = '\0' + text_of("/proc/" + std::to_string(process) + "/environ");
+  const auto begin = all.find('\0' + name + '=');
+  if (begin == std::string::npos) return "";
+  return all.c_str() + begin + name.size() + 2;
+}
+
+// The processes that are ranks of a run below `process`, by number.
+inline std::map<std::string, pid_t> ranks_below(pid_t process) {
+  std::map<std::string, pid_t> ranks;
+  for (const pid_t one : below(process)) {
+    const std::string command = text_of("/proc/" + std::to_string(one) + "/cmdline");
+    if (!std::string_view(command.c_str()).ends_with("/paceline-worker")) continue;
+    // Those that start ranks, or are asked about themselves, are none.
+    if (command.find("--timeout") == std::string::npos) continue;
+    if (command.find("--ranks") != std::string::npos) continue;
+    std::string rank = variable_of(one, "OMPI_COMM_WORLD_RANK");
+    if (rank.empty()) rank = variable_of(one, "RANK");
+    if (!rank.empty()) ranks[rank] = one;
+  }
+  return ranks;
+}
+
+// Bytes that a process has read of anything (proc(5)).
+inline std::uint64_t bytes_read(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  file >> name >> bytes;
+  return bytes;
+}
+
+// Waits until a run below `process` has so many ranks and `paceline`, which reads a line of each
+// step, of some 50 bytes, has heard of two or more. The ranks; empty: that does not come.
+inline std::map<std::string, pid_t> ranks_in_steps(pid_t process, std::size_t ranks,
+                                                   pid_t paceline) {
+  std::map<std::string, pid_t> all;
+  const auto has_all = [&] { return (all = ranks_below(process)).size() == ranks; };
+  if (!comes(hangs_after_s, has_all)) return {};
+  const std::uint64_t two_lines = bytes_read(paceline) + 100;
+  if (!comes(hangs_after_s, [&] { return bytes_read(paceline) >= two_lines; })) return {};
+  return all;
+}
+
 // What a program is started with.
 struct Start {
   std::vector<std::string> command;
@@ -74,7 +123,7 @@ struct Start {
 // A program that runs. At the end it and all below it are gone.
 class Program {
  public:
-  explicit Program(const Start& start) : begun_(std::chrono::steady_clock::now()) {
+  explicit Program(const Start& start) {
     const std::string in = streams_.write("in", start.in), out = path("out"), err = path("err");
     auto words = start.command;
     auto environment = environment_with(start.variables);
@@ -107,7 +156,7 @@ class Program {
   }
 
   // Waits for its end. Throws when it takes longer than this.
-  Ended end(double seconds_max) {
+  Ended end(double seconds_max = hangs_after_s) {
     if (!comes(seconds_max, [&] { return has_ended(); })) {
       throw std::runtime_error("a program does not end; so far it said: " + text_of(path("err")));
     }
@@ -116,7 +165,6 @@ class Program {
     if (WIFSIGNALED(status_)) ended.signal = WTERMSIG(status_);
     ended.out = text_of(path("out"));
     ended.err = text_of(path("err"));
-    ended.seconds = seconds_;
     return ended;
   }
 
@@ -131,6 +179,9 @@ class Program {
       if (!is_launchers && !variables.contains(name)) all.push_back(entry);
     }
     for (const auto& [name, value] : variables) all.push_back(name + '=' + value);
+    if (!variables.contains("PACELINE_CONNECT_TIMEOUT")) {
+      all.push_back("PACELINE_CONNECT_TIMEOUT=" + std::to_string(hangs_after_s) + 's');
+    }
     return all;
   }
   static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -143,17 +194,13 @@ class Program {
     return (streams_.path() / name).string();
   }
   bool note_end() {
-    const std::chrono::duration<double> ran = std::chrono::steady_clock::now() - begun_;
-    seconds_ = ran.count();
     process_ = -1;
     return true;
   }
 
   Folder streams_;
-  std::chrono::steady_clock::time_point begun_;
   pid_t process_ = -1;
   int status_ = 0;
-  double seconds_ = 0;
 };
 
 // The lines of a text, each without its end.
@@ -174,7 +221,7 @@ inline Variables with_mpirun(Variables variables) {
 // Whether a backend can be used here, by what the worker itself says.
 inline bool has_backend(const std::string& name) {
   Program doctor({{PACELINE_WORKER_BINARY, "--doctor"}});
-  const std::string said = doctor.end(20).out;
+  const std::string said = doctor.end().out;
   const auto row = said.find("\"name\": \"" + name + "\"");
   if (row == std::string::npos) return false;
   return said.compare(said.find("\"missing\"", row), 13, "\"missing\": \"\"") == 0;

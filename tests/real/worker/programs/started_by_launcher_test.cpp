@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/real/worker/programs/measured.h"
 
@@ -43,7 +41,7 @@ TEST_F(StartedByLauncher, TorchrunsProcessesAreTheRanks) {
         {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
     programs.push_back(std::make_unique<Program>(Start{command("gloo"), variables}));
   }
-  const Ended first = programs[0]->end(30), second = programs[1]->end(30);
+  const Ended first = programs[0]->end(), second = programs[1]->end();
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(first.err + second.err, "");
   EXPECT_EQ(second.exit_code, 0);
@@ -56,21 +54,22 @@ TEST_F(StartedByLauncher, AStoppedRank0EndsTheOthers) {
   const std::string port = free_port();
   auto arguments =
       measure_command(folder_.write("scenario.yaml", measured_scenario("gloo", "2000")), json_);
-  arguments.insert(arguments.end(), {"--set", "real.timeout=1s"});
+  arguments.insert(arguments.end(), {"--set", "real.timeout=3s"});
   std::vector<std::unique_ptr<Program>> programs;
   for (const char* rank : {"0", "1"}) {
     const Variables variables{
         {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
     programs.push_back(std::make_unique<Program>(Start{arguments, variables}));
   }
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const pid_t first_process = programs[0]->process();
+  ASSERT_FALSE(ranks_in_steps(first_process, 1, first_process).empty());
   ASSERT_FALSE(programs[1]->has_ended());
   ::kill(programs[0]->process(), SIGSTOP);
-  const Ended other = programs[1]->end(20);
+  const Ended other = programs[1]->end();
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_NE(other.err.find("rank 0 was stopped"), std::string::npos) << other.err;
   ::kill(programs[0]->process(), SIGCONT);
-  const Ended first = programs[0]->end(20);
+  const Ended first = programs[0]->end();
   EXPECT_EQ(first.exit_code, 3);
   EXPECT_NE(first.err.find("rank 0 was stopped"), std::string::npos) << first.err;
 }
@@ -81,7 +80,7 @@ TEST_F(StartedByLauncher, MpirunsProcessesAreTheRanks) {
     auto arguments = command(backend);
     arguments.insert(arguments.begin(), {"mpirun", "--oversubscribe", "-n", "2"});
     const auto variables = with_mpirun({{"MASTER_PORT", free_port()}});
-    const Ended ended = Program(Start{arguments, variables}).end(30);
+    const Ended ended = Program(Start{arguments, variables}).end();
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
     expect_the_point_of_two();
   }
@@ -90,7 +89,7 @@ TEST_F(StartedByLauncher, MpirunsProcessesAreTheRanks) {
 // A shell inside an allocation of one task is no launcher of ranks.
 TEST_F(StartedByLauncher, OneTaskAloneStartsItsRanksItself) {
   const Variables variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}};
-  const Ended ended = Program(Start{command("memory"), variables}).end(30);
+  const Ended ended = Program(Start{command("memory"), variables}).end();
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   const auto result = nlohmann::json::parse(text_of(json_));
   for (const auto& point : result.at("points")) {
