@@ -69,8 +69,7 @@ PacketSwitch::PacketSwitch(std::vector<int> devices, const LinkOptions& link,
   for (std::size_t host = 0; host < devices.size(); ++host) ports_[host].device = devices[host];
 }
 
-void PacketSwitch::receive(std::uint32_t host) {
-  const Clock::time_point now = Clock::now();
+void PacketSwitch::receive(std::uint32_t host, Clock::time_point now) {
   for (int i = 0; i < reads_a_turn; ++i) {
     const std::uint32_t buffer = pool_.take();
     const ssize_t bytes = ::read(ports_[host].device, pool_.at(buffer), mtu_);

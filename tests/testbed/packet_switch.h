@@ -55,8 +55,9 @@ class PacketSwitch {
  public:
   PacketSwitch(std::vector<int> devices, const LinkOptions& link, const ControlPage& control);
 
-  // Reads packets that wait in a host's device: some, so that others have their turn.
-  void receive(std::uint32_t host);
+  // Reads packets that wait in a host's device: some, so that others have their turn. Times do not
+  // go back from one call to the next.
+  void receive(std::uint32_t host, Clock::time_point now);
   // Writes all that are due.
   void deliver(Clock::time_point now);
   // When deliver() next has something to do.

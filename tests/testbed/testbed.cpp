@@ -124,7 +124,7 @@ class Testbed {
       if (ready[i].data.u32 == signal_event) {
         handle_signals();
       } else {
-        switch_.receive(ready[i].data.u32);
+        switch_.receive(ready[i].data.u32, Clock::now());
       }
     }
   }

@@ -1,4 +1,6 @@
-// How fast and how late packets are in a testbed, measured with sockets in its hosts.
+// How fast and how late packets are in a testbed, measured with sockets in its hosts. What a busy
+// machine adds is told apart by the best of many: it is never early. packet_switch_test.cpp has
+// exact times.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* wait_long = "echo ready; exec sleep 60";
+constexpr const char* wait_long = "echo ready; exec sleep 600";
 
 // Of a packet of 9000 bytes, IP and TCP headers with timestamps take 20 + 32.
 constexpr double payload_share = (9000.0 - 52.0) / 9000.0;
@@ -40,12 +42,12 @@ class Traffic : public ::testing::Test {
   void start(std::uint32_t hosts, const std::string& rate, const std::string& latency) {
     testbed_ = std::make_unique<RunningTestbed>(
         std::vector<std::string>{"--hosts", std::to_string(hosts), "--rate", rate, "--latency",
-                                 latency, "--limit", "60s"},
+                                 latency, "--limit", "120s"},
         wait_long);
     ASSERT_EQ(testbed_->line(), "ready");
   }
 
-  // Half of a UDP packet's round trip between hosts 0 and 1, the median of so many.
+  // Half of a UDP packet's round trip between hosts 0 and 1, the shortest of so many.
   double one_way_seconds(int rounds) {
     constexpr std::uint16_t port = 5000;
     const Descriptor near = testbed_->socket(0, SOCK_DGRAM, port);
@@ -74,7 +76,7 @@ class Traffic : public ::testing::Test {
     ask.join();
     echo.join();
     EXPECT_EQ(halves.size(), static_cast<std::size_t>(rounds));
-    return halves.empty() ? 0 : median(halves);
+    return halves.empty() ? 0 : *std::ranges::min_element(halves);
   }
 
   // Ahead of whatever else the machine does, where allowed: the network is measured, not that.
@@ -94,10 +96,15 @@ class Traffic : public ::testing::Test {
     std::uint32_t from, to;
   };
 
-  // Payload that every flow carries, in bits a second, all at once: after a warm-up, the median of
-  // windows, so that a moment in which the machine was elsewhere does not count.
-  std::vector<double> bits_per_second(const std::vector<Flow>& flows) {
-    std::vector<double> rates(flows.size());
+  // Payload that a flow carries in bits a second, of windows after a warm-up.
+  struct Rates {
+    double usual = 0;  // the median
+    double best = 0;
+  };
+
+  // Of every flow, all at once.
+  std::vector<Rates> bits_per_second(const std::vector<Flow>& flows) {
+    std::vector<Rates> rates(flows.size());
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       const auto port = static_cast<std::uint16_t>(6000 + i);
@@ -114,7 +121,8 @@ class Traffic : public ::testing::Test {
         }
       });
       threads.emplace_back([receiver, rate = &rates[i]] {
-        *rate = median(window_rates(*receiver));
+        const auto windows = window_rates(*receiver);
+        *rate = {median(windows), *std::ranges::max_element(windows)};
         ::shutdown(receiver->number(), SHUT_RDWR);
         linger(*receiver);
       });
@@ -155,19 +163,20 @@ class Traffic : public ::testing::Test {
 };
 
 // An idle virtual machine is late to wake up, at every hop: 0.2 ms in all were seen on a busy one,
-// 0.45 ms on one that had nothing else to do. One that does other work may be later still, and
-// slower: these tests are strict about what comes too soon or too fast only.
+// 0.45 ms on one that had nothing else to do.
 constexpr double wake_up_max = 4e-3;
+// Packets leave the switch that early at most, so that neighbours share a wake-up.
+constexpr double early_max = 15e-6;
 
-void expect_rate(double rate, double expected) {
-  EXPECT_LE(rate, 1.03 * expected);
-  EXPECT_GE(rate, 0.75 * expected);
+void expect_rate(double usual, double best, double expected) {
+  EXPECT_LE(usual, 1.03 * expected);
+  EXPECT_GE(best, 0.75 * expected);
 }
 
 TEST_F(Traffic, TakesTheLatencyThatWasAsked) {
   start(2, "400Mbps", "5ms");
   const double taken = one_way_seconds(101);
-  EXPECT_GE(taken, 5e-3);
+  EXPECT_GE(taken, 5e-3 - early_max);
   EXPECT_LE(taken, 5e-3 + wake_up_max);
 }
 
@@ -176,34 +185,35 @@ TEST_F(Traffic, TakesNextToNoTimeWithoutLatency) {
   EXPECT_LE(one_way_seconds(201), wake_up_max);
 }
 
+// Rates for which a part of a core is enough.
 TEST_F(Traffic, OfOneFlowHasTheRateThatWasAsked) {
-  start(2, "400Mbps", "2ms");
-  const double expected = 400e6 * payload_share;
-  expect_rate(bits_per_second({{0, 1}})[0], expected);
+  start(2, "200Mbps", "2ms");
+  const auto [usual, best] = bits_per_second({{0, 1}})[0];
+  expect_rate(usual, best, 200e6 * payload_share);
 }
 
 // The receiver's link takes 0.5 % more than a sender's.
 TEST_F(Traffic, OfTwoSendersToOneHostSharesItsRate) {
-  start(3, "200Mbps", "1ms");
+  start(3, "100Mbps", "1ms");
   const auto rates = bits_per_second({{0, 2}, {1, 2}});
-  const double expected = 200e6 * payload_share;
-  expect_rate(rates[0] + rates[1], expected);
+  const double expected = 100e6 * payload_share;
+  expect_rate(rates[0].usual + rates[1].usual, rates[0].best + rates[1].best, expected);
 }
 
 TEST_F(Traffic, OfARingHasTheRateOnEveryLink) {
-  start(4, "200Mbps", "1ms");
-  const double expected = 200e6 * payload_share;
-  for (const double rate : bits_per_second({{0, 1}, {1, 2}, {2, 3}, {3, 0}})) {
-    expect_rate(rate, expected);
+  start(4, "50Mbps", "1ms");
+  const double expected = 50e6 * payload_share;
+  for (const auto& [usual, best] : bits_per_second({{0, 1}, {1, 2}, {2, 3}, {3, 0}})) {
+    expect_rate(usual, best, expected);
   }
 }
 
 // Both directions of a link are independent; acknowledgements take (52/2 of 9000) 0.3 % at most.
 TEST_F(Traffic, OfBothDirectionsHasTheRateInEach) {
-  start(2, "200Mbps", "1ms");
-  const double expected = 200e6 * payload_share;
-  for (const double rate : bits_per_second({{0, 1}, {1, 0}})) {
-    expect_rate(rate, expected);
+  start(2, "100Mbps", "1ms");
+  const double expected = 100e6 * payload_share;
+  for (const auto& [usual, best] : bits_per_second({{0, 1}, {1, 0}})) {
+    expect_rate(usual, best, expected);
   }
 }
 
@@ -213,21 +223,27 @@ TEST_F(Traffic, StopsWhereALinkIsDown) {
   const Descriptor from = testbed_->socket(0, SOCK_DGRAM, port);
   const Descriptor to = testbed_->socket(1, SOCK_DGRAM, port);
   const Descriptor other = testbed_->socket(2, SOCK_DGRAM, port);
-  constexpr timeval patience{0, 300'000};
-  ::setsockopt(to.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  const auto arrives = [&](const Descriptor& at, std::uint32_t host) {
+  const auto send_to = [&](std::uint32_t host) {
     connect(from, host, port);
-    char byte = 0;
+    const char byte = 0;
     ::send(from.number(), &byte, 1, 0);
-    return ::recv(at.number(), &byte, 1, 0) == 1;
   };
-  EXPECT_TRUE(arrives(to, 1));
+  const auto arrives = [&](const Descriptor& at, int flags) {
+    char byte = 0;
+    return ::recv(at.number(), &byte, 1, flags) == 1;
+  };
+  send_to(1);
+  EXPECT_TRUE(arrives(to, 0));
   const std::string process = std::to_string(testbed_->process());
   test::run_program({PACELINE_TESTBED_BINARY, "--link-down", process, "1"}, "/");
-  EXPECT_FALSE(arrives(to, 1));
-  EXPECT_TRUE(arrives(other, 2));
+  // Once a packet behind it has arrived elsewhere, one to host 1 will not.
+  send_to(1);
+  send_to(2);
+  EXPECT_TRUE(arrives(other, 0));
+  EXPECT_FALSE(arrives(to, MSG_DONTWAIT));
   test::run_program({PACELINE_TESTBED_BINARY, "--link-up", process, "1"}, "/");
-  EXPECT_TRUE(arrives(to, 1));
+  send_to(1);
+  EXPECT_TRUE(arrives(to, 0));
 }
 
 }  // namespace
