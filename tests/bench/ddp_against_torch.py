@@ -195,9 +195,11 @@ def line_of(row):
             f"| {100 * row['torch_busy']:.0f}, {100 * row['paceline_busy']:.0f} % |")
 
 
-def is_bad(row, bound_percent):
-    torch, ours = statistics.median(row["torch_s"]), statistics.median(row["paceline_s"])
-    return bool(row["faults"]) or abs(ours / torch - 1) > bound_percent / 100
+def is_bad(row, asked):
+    """By the quickest steps where the machine may do other work, which only adds to a step."""
+    typical = min if asked.loopback else statistics.median
+    torch, ours = typical(row["torch_s"]), typical(row["paceline_s"])
+    return bool(row["faults"]) or abs(ours / torch - 1) > asked.bound / 100
 
 
 def arguments():
@@ -208,7 +210,7 @@ def arguments():
     parser.add_argument("--bound", type=float, default=3.0, help="percent")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--loopback", action="store_true",
-                        help="one short case, without a testbed")
+                        help="one short case, without a testbed, by its quickest steps")
     parser.add_argument("--group", type=int, help=argparse.SUPPRESS)  # within a testbed
     return parser.parse_args()
 
@@ -238,7 +240,7 @@ def main():
     bad = 0
     for row in measured_rows(asked):
         print(line_of(row), *row["faults"], flush=True)
-        bad += is_bad(row, asked.bound)
+        bad += is_bad(row, asked)
     print(f"\n{bad} beyond {asked.bound:g} %; all in {time.monotonic() - begun:.0f} s")
     return 1 if bad else 0
 

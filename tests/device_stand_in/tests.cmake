@@ -38,7 +38,7 @@ endforeach()
 set(devices ENVIRONMENT "PACELINE_STAND_IN_DEVICES=8")
 # Every number of devices is tried below, with buffers for a machine without one.
 gtest_discover_tests(gpu_test_on_stand_in TEST_PREFIX StandIn. DISCOVERY_TIMEOUT 60
-  TEST_FILTER "-*EveryNumberOfDevices:*OnOneToEightRanks" PROPERTIES TIMEOUT 300 ${devices})
+  TEST_FILTER "-*EveryNumberOfDevices:*OnOneToEightRanks" PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS} ${devices})
 
 set(counts 262144 0 1 7 3001)
 foreach(ranks RANGE 1 8)
@@ -51,7 +51,7 @@ foreach(ranks RANGE 1 8)
     COMMAND ${start_ranks} ${ranks} $<TARGET_FILE:conformance_rank_on_stand_in> nccl 0 ${counts})
   list(APPEND conformance StandIn.Conformance.nccl.${ranks}Processes)
 endforeach()
-set_tests_properties(${conformance} PROPERTIES TIMEOUT 120 ${devices})
+set_tests_properties(${conformance} PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS} ${devices})
 
 # What starts no GPU program itself is copied; beside it are those above, so that it starts them.
 add_custom_command(OUTPUT "${stand_in}/copied" COMMENT "Programs for the stand-in"
@@ -76,4 +76,4 @@ target_compile_definitions(stand_in_test PRIVATE PACELINE_STAND_IN="${stand_in}"
 add_dependencies(stand_in_test stand_in_programs nccl_too_old)
 
 add_test(NAME StandIn.CheckOfAMachineWithGpus COMMAND bash ${here}/check_test.sh ${stand_in})
-set_tests_properties(StandIn.CheckOfAMachineWithGpus PROPERTIES TIMEOUT 400)
+set_tests_properties(StandIn.CheckOfAMachineWithGpus PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS})

@@ -235,7 +235,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     is_over = true;
     others.join();
   }
-  constexpr Seconds patience(10.0);  // with a busy machine
+  constexpr Seconds patience(60);  // with a busy machine
   if (Clock::now() - begin > duration_of(patience)) find("a rank takes longer than its limits");
   // The kernel lists a thread for a moment after it was joined.
   while (what_is_left() != before) {

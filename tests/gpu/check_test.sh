@@ -6,7 +6,7 @@ if nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then echo "skipped: there is a G
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
 code=0
-timeout 10 bash "$here/check.sh" --prebuilt "$1" -o "$folder/report.txt" >"$folder/said" 2>&1 || code=$?
+timeout 60 bash "$here/check.sh" --prebuilt "$1" -o "$folder/report.txt" >"$folder/said" 2>&1 || code=$?
 cat "$folder/said"
 ((code == 3))
 (($(wc -l <"$folder/said") == 1))

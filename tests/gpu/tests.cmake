@@ -20,17 +20,17 @@ add_test(NAME Gpu.ConformanceRanksAreThreads
 add_test(NAME Gpu.SweepFindsResultsRight
   COMMAND collective_sweep memory 2 65536 8 native ring)
 set_tests_properties(Gpu.ConformanceRanksAreThreads Gpu.SweepFindsResultsRight
-  PROPERTIES TIMEOUT 120)
+  PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS})
 if(TARGET paceline_backend_gloo)
   add_test(NAME Gpu.ConformanceRanksAreProcesses
     COMMAND ${start_ranks} 2 $<TARGET_FILE:conformance_rank> gloo)
   add_test(NAME Gpu.PartsPassAndFail
     COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/gpu/parts_test.sh" "${PROJECT_BINARY_DIR}")
-  set_tests_properties(Gpu.ConformanceRanksAreProcesses PROPERTIES TIMEOUT 120 PROCESSORS 2)
-  set_tests_properties(Gpu.PartsPassAndFail PROPERTIES TIMEOUT 180 PROCESSORS 2)
+  set_tests_properties(Gpu.ConformanceRanksAreProcesses PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS} PROCESSORS 2)
+  set_tests_properties(Gpu.PartsPassAndFail PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS} PROCESSORS 2)
 endif()
 
 # Exit 77 where there is a GPU.
 add_test(NAME Gpu.CheckSaysAtOnceThatThereIsNone
   COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/gpu/check_test.sh" "${PROJECT_BINARY_DIR}")
-set_tests_properties(Gpu.CheckSaysAtOnceThatThereIsNone PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 60)
+set_tests_properties(Gpu.CheckSaysAtOnceThatThereIsNone PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${PACELINE_TEST_SECONDS})

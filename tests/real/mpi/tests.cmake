@@ -13,7 +13,7 @@ function(mpi_test name ranks btl)
   add_test(NAME Mpi.${name} COMMAND "${MPIEXEC_EXECUTABLE}" --oversubscribe --bind-to none
     -n ${ranks} --mca btl ${btl},self $<TARGET_FILE:mpi_conformance_rank> ${ARGN})
   # Containers often allow no process to read another's memory, which vader would else try.
-  set_tests_properties(Mpi.${name} PROPERTIES TIMEOUT 120 PROCESSORS 2 ENVIRONMENT
+  set_tests_properties(Mpi.${name} PROPERTIES TIMEOUT ${PACELINE_TEST_SECONDS} PROCESSORS 2 ENVIRONMENT
     "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;\
 OMPI_MCA_btl_vader_single_copy_mechanism=none")
 endfunction()
