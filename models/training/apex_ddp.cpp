@@ -208,7 +208,11 @@ using settings::Value;
 // Defaults are those of DistributedDataParallel.__init__.
 constexpr std::array apex_ddp_keys{
     Key{"message_size", Count{1, 1'000'000'000'000}, Value(std::uint64_t{10'000'000}),
-        "elements, not bytes: a bucket that has so many is closed"},
+        "elements, not bytes: a bucket that has so many is closed", "",
+        settings::Needs{"delay_allreduce",
+                        {"false"},
+                        "is without effect: with delay_allreduce there are no buckets",
+                        "leave one of the two out"}},
     Key{"delay_allreduce", Flag{}, Value(false),
         "all gradients are reduced after the backward, one buffer per type"},
     Key{"num_allreduce_streams", Count{1, 64}, Value(std::uint64_t{1}),

@@ -32,6 +32,12 @@ std::span<const Key> other_jobs_keys() { return other_jobs_table; }
 
 OtherJobs load_other_jobs(Section jobs) {
   jobs.finish();
+  if (jobs.get<std::uint32_t>("count") == 0) {
+    for (const char* key : {"start", "placement"}) {
+      jobs.refuse_set(key, "is without effect: there are no other jobs",
+                      "set other_jobs.count, too");
+    }
+  }
   return {.count = jobs.get<std::uint32_t>("count"),
           .start = jobs.get<Seconds>("start"),
           .placement = jobs.get<JobPlacement>("placement")};

@@ -31,7 +31,7 @@ std::string strategy_summaries() {
   return text + "with a trace all but traced need gradients that it tells";
 }
 
-// Each strategy's own, which need it, then those of every strategy.
+// Each strategy's own, which need it, or one that does; then those of every strategy.
 std::vector<settings::Key> make_training_keys() {
   static const auto names = strategy_names();
   static const auto summaries = strategy_summaries();
@@ -39,7 +39,7 @@ std::vector<settings::Key> make_training_keys() {
       {"strategy", settings::OneOf{names}, settings::required, summaries, "ddp"}};
   for (const Strategy* strategy : training::strategies()) {
     for (settings::Key key : strategy->keys) {
-      key.needs = {"strategy", {strategy->name}};
+      if (key.needs.key.empty()) key.needs = {"strategy", {strategy->name}};
       keys.push_back(key);
     }
   }
@@ -61,21 +61,22 @@ bool is_set(const Scenario& scenario, const std::string& path) {
 void refuse_keys_of_others(Section& training, Scenario& scenario) {
   const Strategy& strategy = *scenario.strategy;
   const bool is_replaced = is_set(scenario, "training.strategy");
-  for (const settings::Key& key : training_keys()) {
-    const std::string_view owner = key.needs.values.front();
-    const std::string name(settings::top_of(key));
-    const bool is_foreign = key.needs.key == "strategy" && owner != strategy.name;
-    if (!is_foreign || !training.map().has(name)) continue;
-    if (is_replaced && !is_set(scenario, "training." + name)) {
-      training.leave_out(key.name);
-      scenario.assumptions.add({foreign_key, name, {std::string(owner)}});
-      continue;
+  for (const Strategy* owner : training::strategies()) {
+    if (owner == &strategy) continue;
+    for (const settings::Key& key : owner->keys) {
+      const std::string name(settings::top_of(key));
+      if (!training.map().has(name)) continue;
+      if (is_replaced && !is_set(scenario, "training." + name)) {
+        training.leave_out(key.name);
+        scenario.assumptions.add({foreign_key, name, {std::string(owner->name)}});
+        continue;
+      }
+      const auto field = training.field(name);
+      throw InputError(
+          field ? field->location() : training.location(),
+          fmt::format("{} is a key of strategy {}, not of {}", name, owner->name, strategy.name),
+          fmt::format("leave it out, or take strategy: {}", owner->name));
     }
-    const auto field = training.field(name);
-    throw InputError(
-        field ? field->location() : training.location(),
-        fmt::format("{} is a key of strategy {}, not of {}", name, owner, strategy.name),
-        fmt::format("leave it out, or take strategy: {}", owner));
   }
 }
 
@@ -129,8 +130,26 @@ void load_host(Section& training, Scenario& scenario) {
   }
 }
 
-bool load_optimizer(const Section& training, Scenario& scenario) {
+// Where neither the optimizer's time nor the memory that its states take depends on them.
+void refuse_states_without_effect(Section& training, const Scenario& scenario) {
+  for (const char* key : {"kind", "fp32_master"}) {
+    const auto given = training.map().map("optimizer").find(key);
+    if (given && scenario.traced) {
+      given->fail("is that of the trace, whose optimizer takes what it took",
+                  "leave it out, or give optimizer.time");
+    }
+  }
+  const bool tells_memory = scenario.workload.activations.has_value();
+  if (tells_memory || !training.is_given("optimizer.time")) return;
+  for (const char* key : {"optimizer.kind", "optimizer.fp32_master"}) {
+    training.refuse_set(key, "is without effect: optimizer.time says what the optimizer takes",
+                        "leave it out, or optimizer.time");
+  }
+}
+
+bool load_optimizer(Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
+  refuse_states_without_effect(training, scenario);
   workload.optimizer_states = {*training.find<workload::OptimizerKind>("optimizer.kind"),
                                *training.find<bool>("optimizer.fp32_master")};
   const auto given = training.find<Seconds>("optimizer.time");

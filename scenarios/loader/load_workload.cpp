@@ -167,6 +167,15 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
   }
 }
 
+// A setting of one layer of a list that the scenario has not.
+void refuse_single_layers(const Overrides& overrides, std::string_view instead) {
+  for (const auto& [path, field] : overrides) {
+    if (!path.starts_with("workload.layers.")) continue;
+    field.fail(fmt::format("is of a layer, and the scenario has {} in place of layers", instead),
+               fmt::format("leave it out, or give layers in place of {}", instead));
+  }
+}
+
 void require_arithmetic(const Field& device, const Device& loaded, Precision precision) {
   if (loaded.speed(precision).peak > FlopsPerSecond(0)) return;
   device.fail(fmt::format("has no {} arithmetic", to_text(precision)),
@@ -200,6 +209,7 @@ std::span<const Key> workload_keys() { return workload_table; }
 
 void load_workload(Section& section, const Overrides& overrides, Scenario& scenario) {
   if (const auto trace = section.field("trace")) {
+    refuse_single_layers(overrides, "trace");
     scenario.training.wire_type = read_precision(section).gradient;
     return load_trace(*trace, section, scenario);
   }
@@ -216,9 +226,18 @@ void load_workload(Section& section, const Overrides& overrides, Scenario& scena
   if (model && layers) layers->fail("stands beside model", "keep one of them");
   if (layers) {
     workload.name = "layers";
+    const auto said = section.field("precision");
+    if (said && said->node().IsScalar() &&
+        parameter_type_of(precision.compute) == DataType::float32 &&
+        precision.compute != Precision::fp32) {
+      section.refuse_set("precision", "changes nothing of layers, whose times are given",
+                         "write fp32; or fp16 or bf16 for parameters of that type");
+    }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
   } else {
-    read_model(section, section.require("model"), precision, device, scenario);
+    const Field named = section.require("model");
+    refuse_single_layers(overrides, "model");
+    read_model(section, named, precision, device, scenario);
   }
 }
 

@@ -93,6 +93,10 @@ class Reader {
   // The map under a key; empty when there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
+  // Whether an override gives it.
+  [[nodiscard]] bool is_set(const std::string& key) const {
+    return overrides_->contains(below(key));
+  }
 
   // Throws InputError for the first key that is none of these, with the nearest of them. For maps
   // with required keys, before they are asked for: what is told is the key that is misspelt, not

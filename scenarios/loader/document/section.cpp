@@ -131,6 +131,12 @@ Field Section::require(std::string_view key) {
   return map_.require(std::string(key), settings_.key_of(key).example);
 }
 
+void Section::refuse_set(const char* key, const std::string& what, const std::string& hint) {
+  if (!map_.is_set(key)) return;
+  const auto given = field(key);
+  if (given && !given->is_of_several()) given->fail(what, hint);
+}
+
 Section Section::below(std::string_view key) {
   const settings::Key& known = settings_.key_of(key);
   const std::string name(key);

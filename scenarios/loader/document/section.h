@@ -51,6 +51,10 @@ class Section {
   [[nodiscard]] Reader& map() { return map_; }
   [[nodiscard]] Location location() const { return map_.location(); }
 
+  // Throws where a setting, and not the file, gives a key that changes nothing: a file may say more
+  // than counts, but who sets a key expects something of it. One of several that are compared may.
+  void refuse_set(const char* key, const std::string& what, const std::string& hint);
+
   // Of a key that counts for nothing here: finish() does not ask for what it needs.
   void leave_out(std::string_view key) { left_out_.emplace(key); }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -60,18 +61,21 @@ std::string default_of(const Key& key) {
   return spelled(key, std::get<settings::Value>(key.unless_given));
 }
 
-std::string needs_of(const settings::Needs& needs) {
+// A key of a strategy that needs another one says so of both.
+std::string needs_of(const settings::Needs& needs, std::span<const Key> table) {
   if (needs.key.empty()) return "";
   const auto& [first, second] = needs.values;
-  return fmt::format("with `{}{}{}`{}; ", needs.key, first.empty() ? "" : ": ", first,
-                     second.empty() ? "" : fmt::format(" or `{}`", second));
+  const settings::Needs& before = std::ranges::find(table, needs.key, &Key::name)->needs;
+  const std::string strategy = before.key == "strategy" ? needs_of(before, table) : "";
+  return strategy + fmt::format("with `{}{}{}`{}; ", needs.key, first.empty() ? "" : ": ", first,
+                                second.empty() ? "" : fmt::format(" or `{}`", second));
 }
 
 // First the keys of the table itself, then the maps below it, each under a heading.
 std::string rows_of(std::span<const Key> keys, const std::string& path) {
   std::string own, below;
   for (const Key& key : keys) {
-    const std::string taken = std::visit(Taken{}, key.type), meaning = needs_of(key.needs);
+    const std::string taken = std::visit(Taken{}, key.type), meaning = needs_of(key.needs, keys);
     const auto row = [&](const std::string& name) {
       return fmt::format("| {} | {} | {} | {}{} |\n", name, taken, default_of(key), meaning,
                          key.meaning);

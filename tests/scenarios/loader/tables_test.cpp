@@ -16,6 +16,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/scenario_file.h"
+#include "tests/scenarios/loader/key_rows.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
@@ -24,34 +25,6 @@ namespace {
 
 using settings::Key;
 using settings::Needs;
-
-// A key that is no map, the table it is in, and its path in a file.
-struct Row {
-  const Key* key;
-  std::span<const Key> table;
-  std::string prefix;
-
-  [[nodiscard]] std::string path() const { return prefix + std::string(key->name); }
-  [[nodiscard]] const Key& of_table(std::string_view name) const {
-    return *std::ranges::find(table, name, &Key::name);
-  }
-};
-
-void add_rows(std::span<const Key> table, const std::string& prefix, std::vector<Row>& rows) {
-  for (const Key& key : table) {
-    if (const auto* map = std::get_if<settings::Map>(&key.type)) {
-      add_rows(map->keys(), fmt::format("{}{}.", prefix, key.name), rows);
-    } else {
-      rows.push_back({&key, table, prefix});
-    }
-  }
-}
-
-std::vector<Row> all_rows() {
-  std::vector<Row> rows;
-  add_rows(loader::scenario_keys(), "", rows);
-  return rows;
-}
 
 // By path: what is set on a scenario.
 using Set = std::map<std::string, std::string>;
@@ -180,9 +153,11 @@ TEST(Tables, HaveKeysThatAreRefusedWithoutWhatTheyNeed) {
     ++refused;
     const std::string said = refusal_of(small_scenario, {{row.path(), sample_of(*row.key)}});
     EXPECT_NE(said.find(row.key->name), std::string::npos) << row.path() << ": " << said;
-    const std::string refusal = !needs.refusal.empty()      ? std::string(needs.refusal)
-                                : row.prefix == "training." ? "is a key of strategy"
-                                                            : "belongs to ";
+    const bool is_of_strategy =
+        needs.key == "strategy" || row.of_table(needs.key).needs.key == "strategy";
+    const std::string refusal = is_of_strategy          ? "is a key of strategy"
+                                : needs.refusal.empty() ? "belongs to "
+                                                        : std::string(needs.refusal);
     EXPECT_NE(said.find(refusal), std::string::npos) << row.path() << ": " << said;
   }
   EXPECT_GE(refused, 15U);

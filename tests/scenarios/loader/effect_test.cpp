@@ -1,0 +1,410 @@
+// Every key that is set changes what is predicted or measured, or is refused: none is accepted and
+// ignored.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "scenarios/run/preparer.h"
+#include "tests/scenarios/loader/key_rows.h"
+#include "tests/scenarios/process.h"
+#include "traces/json/protocol.h"
+
+namespace paceline::test {
+namespace {
+
+using Settings = std::vector<ScenarioFile::Setting>;
+
+constexpr std::string_view base = R"(schema: paceline/1
+name: two nodes
+workload: {model: resnet50, batch_per_gpu: 8, device: v100-sxm2-16gb}
+cluster:
+  nodes: 2
+  gpus_per_node: 4
+  intra_node: {bandwidth: 100GBps, latency: 2us}
+  network: {bandwidth: 10Gbps, latency: 5us}
+training: {strategy: ddp}
+)";
+
+// A key, another value than it has, and what the base needs first for the key to mean something: a
+// setting a line.
+struct Trial {
+  std::string_view path, value, on = {};
+};
+
+#define PACELINE_LAYERED                                 \
+  "workload={batch_per_gpu: 8, device: v100-sxm2-16gb, " \
+  "layers: [{forward: 1ms, backward: 2ms, parameters: [1000, 20], rows: [1000, 20]}]}"
+#define PACELINE_TRACED "workload={trace: SOURCE/scenarios/library/traces/resnet50-v100.trace}"
+
+constexpr Trial trials[] = {
+    {"contention", "1.5"},
+    {"call_contention", "1.5"},
+    {"gpus", "4"},
+    {"workload.model", "resnet101"},
+    {"workload.layers", "[{forward: 2ms, backward: 1ms}]", PACELINE_LAYERED},
+    {"workload.layers.0.forward", "3ms", PACELINE_LAYERED},
+    {"workload.layers.0.backward", "3ms", PACELINE_LAYERED},
+    {"workload.layers.0.parameters", "[2000, 20]", PACELINE_LAYERED},
+    {"workload.layers.0.repeat", "2", PACELINE_LAYERED},
+    {"workload.layers.0.type", "fp16", PACELINE_LAYERED},
+    {"workload.layers.0.rows", "[10, 20]",
+     PACELINE_LAYERED "\n"
+                      "training.comm_hook=powersgd"},
+    {"workload.trace", "SOURCE/tests/fixtures/kineto/torch_2_1.json",
+     PACELINE_TRACED "\ntraining.strategy=traced\ncluster={gpus_per_node: 1}"},
+    {"workload.calls", "as_traced",
+     "workload={trace: SOURCE/tests/fixtures/kineto/torch_2_1.json}\n"
+     "training.strategy=traced\ncluster={gpus_per_node: 1}"},
+    {"workload.batch_per_gpu", "16"},
+    {"workload.device", "a100-sxm4-40gb"},
+    {"workload.precision", "fp16"},
+    {"workload.sequence", "256", "workload.model=bert-base"},
+    {"workload.pretraining_heads", "true", "workload.model=bert-base"},
+    {"workload.single_gpu_throughput", "10 samples/s"},
+    {"workload.single_gpu_wrapped", "true", "workload.single_gpu_throughput=100 samples/s"},
+    {"cluster.preset", "dgx-a100", "cluster={preset: dgx1-v100, nodes: 2}"},
+    {"cluster.nodes", "3"},
+    {"cluster.gpus_per_node", "2"},
+    {"cluster.reduction_bandwidth", "10GBps"},
+    {"cluster.calibration", "SOURCE/scenarios/library/calibrations/abci-v100.yaml",
+     "cluster={gpus_per_node: 4, intra_node: {kind: nvlink_mesh, bandwidth: 20GBps, latency: 1us, "
+     "lanes: [[0, 2, 2, 2], [2, 0, 2, 2], [2, 2, 0, 2], [2, 2, 2, 0]]}}"},
+    {"cluster.intra_node.kind", "pcie"},
+    {"cluster.intra_node.bandwidth", "50GBps"},
+    {"cluster.intra_node.latency", "3us"},
+    {"cluster.intra_node.lanes", "[[0, 2, 2, 2], [2, 0, 2, 2], [2, 2, 0, 2], [2, 2, 2, 0]]",
+     "cluster.intra_node.kind=nvlink_mesh"},
+    {"cluster.intra_node.host_bandwidth", "10GBps"},
+    {"cluster.intra_node.gpus_per_switch", "1",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.gpus_per_switch=2\n"
+     "cluster.intra_node.switch_bandwidth=12GBps"},
+    {"cluster.intra_node.switch_bandwidth", "10GBps",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.gpus_per_switch=2\n"
+     "cluster.intra_node.switch_bandwidth=12GBps"},
+    {"cluster.intra_node.socket_bandwidth", "5GBps",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.gpus_per_switch=2\n"
+     "cluster.intra_node.switch_bandwidth=12GBps\n"
+     "cluster.intra_node.sockets=2\n"
+     "cluster.intra_node.socket_bandwidth=10GBps"},
+    {"cluster.intra_node.peer_to_peer", "false",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.gpus_per_switch=2\n"
+     "cluster.intra_node.switch_bandwidth=12GBps"},
+    {"cluster.network.bandwidth", "25Gbps"},
+    {"cluster.network.latency", "50us"},
+    {"cluster.network.nics_per_node", "2"},
+    {"cluster.network.efficiency", "90%"},
+    {"cluster.network.transport", "tcp"},
+    {"cluster.network.framing", "ip-tcp"},
+    {"cluster.network.mtu", "9000", "cluster.network.framing=ethernet-tcp"},
+    {"cluster.network.rendezvous_above", "1MiB"},
+    {"cluster.network.receives", "announced"},
+    {"cluster.network.sharp", "true"},
+    {"cluster.network.nodes_per_leaf", "2",
+     "cluster.network.fabric=fat_tree\n"
+     "cluster.network.nodes_per_leaf=1"},
+    {"cluster.network.oversubscription", "2",
+     "cluster.network.fabric=fat_tree\n"
+     "cluster.network.nodes_per_leaf=1"},
+    {"cluster.network.core_latency", "2us",
+     "cluster.network.fabric=fat_tree\n"
+     "cluster.network.nodes_per_leaf=1"},
+    {"cluster.network.rails", "true",
+     "cluster.network.fabric=fat_tree\n"
+     "cluster.network.nodes_per_leaf=1"},
+    {"cluster.network.placement", "spread",
+     "cluster.network.fabric=fat_tree\n"
+     "cluster.network.nodes_per_leaf=1"},
+    {"collective.library", "gloo"},
+    {"collective.version", "\"2.18\""},
+    {"collective.protocol", "simple"},
+    {"collective.algorithm", "tree"},
+    {"collective.nvls", "false",
+     "workload.device=h100-sxm5-80gb\n"
+     "cluster.intra_node.bandwidth=450GBps\n"
+     "cluster.gpus_per_node=8"},
+    {"collective.channels", "1"},
+    {"collective.min_ctas", "32"},
+    {"collective.max_ctas", "1"},
+    {"collective.chunk_size", "64KiB",
+     "collective.library=plan\n"
+     "collective.algorithm=double_binary_tree"},
+    {"collective.inner", "direct",
+     "collective.library=plan\n"
+     "collective.algorithm=hierarchical"},
+    {"collective.outer", "direct",
+     "collective.library=plan\n"
+     "collective.algorithm=hierarchical"},
+    {"collective.servers", "1",
+     "collective.library=plan\n"
+     "collective.algorithm=parameter_server"},
+    {"collective.server_placement", "separate",
+     "collective.library=plan\n"
+     "collective.algorithm=parameter_server"},
+    {"ranks.slowdown", "{1: 1.5}"},
+    {"ranks.slowdown.1", "1.5"},
+    {"ranks.jitter", "5%"},
+    {"ranks.spread", "10%"},
+    {"other_jobs.count", "1"},
+    {"other_jobs.start", "1ms", "other_jobs.count=1"},
+    {"other_jobs.placement", "alternate", "other_jobs.count=1"},
+    {"simulation.fidelity", "flow"},
+    {"simulation.seed", "2", "ranks.jitter=5%"},
+    {"real.backend", "mpi"},
+    {"real.mode", "plan"},
+    {"real.steps", "5"},
+    {"real.warmup", "5"},
+    {"real.timeout", "5s"},
+    {"training.strategy", "bulk_synchronous"},
+    {"training.bucket_cap", "10MiB"},
+    {"training.first_bucket", "20MiB"},
+    {"training.torch_version", "\"1.5\""},
+    {"training.gradient_as_bucket_view", "true"},
+    {"training.find_unused_parameters", "true"},
+    {"training.static_graph", "true", "training.find_unused_parameters=true"},
+    {"training.broadcast_buffers", "false"},
+    {"training.no_sync", "false", "training.gradient_accumulation=2"},
+    {"training.unused_search_time", "1us", "training.find_unused_parameters=true"},
+    {"training.zero_redundancy_optimizer", "true"},
+    {"training.parameters_as_bucket_view", "true", "training.zero_redundancy_optimizer=true"},
+    {"training.comm_hook", "powersgd"},
+    {"training.matrix_approximation_rank", "2", "training.comm_hook=powersgd"},
+    {"training.min_compression_rate", "1000", "training.comm_hook=powersgd"},
+    {"training.use_error_feedback", "false", "training.comm_hook=powersgd"},
+    {"training.orthogonalization_time", "1ms", "training.comm_hook=powersgd"},
+    {"training.iteration", "first"},
+    {"training.message_size", "1000000", "training.strategy=apex_ddp"},
+    {"training.delay_allreduce", "true", "training.strategy=apex_ddp"},
+    {"training.num_allreduce_streams", "2", "training.strategy=apex_ddp"},
+    {"training.allreduce_always_fp32", "true",
+     "training.strategy=apex_ddp\n"
+     "workload.precision=fp16"},
+    {"training.gradient_predivide_factor", "2", "training.strategy=apex_ddp"},
+    {"training.retain_allreduce_buffers", "true", "training.strategy=apex_ddp"},
+    {"training.version", "\"0.18\"", "training.strategy=horovod"},
+    {"training.cycle_time", "10ms", "training.strategy=horovod"},
+    {"training.fusion_threshold", "1MiB", "training.strategy=horovod"},
+    {"training.fusion", "false", "training.strategy=horovod"},
+    {"training.negotiation", "1ms", "training.strategy=horovod"},
+    {"training.hierarchical_allreduce", "true",
+     "training.strategy=horovod\n"
+     "cluster.intra_node.host_bandwidth=12GBps"},
+    {"training.sharding", "hybrid", "training.strategy=fsdp"},
+    {"training.min_num_params", "1000000", "training.strategy=fsdp"},
+    {"training.wrap", "blocks",
+     "training.strategy=fsdp\n"
+     "workload.model=bert-base"},
+    {"training.forward_prefetch", "true", "training.strategy=fsdp"},
+    {"training.unsharded_accumulation", "true",
+     "training.strategy=fsdp\n"
+     "training.gradient_accumulation=2"},
+    {"training.reshard_after_forward", "false", "training.strategy=fsdp"},
+    {"training.limit_all_gathers", "false", "training.strategy=fsdp"},
+    {"training.backward_prefetch", "none", "training.strategy=fsdp"},
+    {"training.stage", "2", "training.strategy=deepspeed_zero"},
+    {"training.reduce_bucket_size", "1000000", "training.strategy=deepspeed_zero"},
+    {"training.overlap_comm", "true", "training.strategy=deepspeed_zero"},
+    {"training.contiguous_gradients", "false", "training.strategy=deepspeed_zero"},
+    {"training.reduce_scatter", "false", "training.strategy=deepspeed_zero"},
+    {"training.use_multi_rank_bucket_allreduce", "false", "training.strategy=deepspeed_zero"},
+    {"training.stage3_prefetch_bucket_size", "0",
+     "training.strategy=deepspeed_zero\n"
+     "training.stage=3"},
+    {"training.stage3_max_live_parameters", "1000",
+     "training.strategy=deepspeed_zero\n"
+     "training.stage=3"},
+    {"training.stage3_max_reuse_distance", "0",
+     "training.strategy=deepspeed_zero\ntraining.stage=3\n"
+     "training.stage3_prefetch_bucket_size=0"},
+    {"training.stage3_param_persistence_threshold", "0",
+     "training.strategy=deepspeed_zero\n"
+     "training.stage=3"},
+    {"training.input_size", "1MiB",
+     "training.strategy=data_parallel\n"
+     "cluster.nodes=1"},
+    {"training.output_size", "1MiB",
+     "training.strategy=data_parallel\n"
+     "cluster.nodes=1"},
+    {"training.servers", "1", "training.strategy=parameter_server"},
+    {"training.server_hosts", "beside_workers", "training.strategy=parameter_server"},
+    {"training.partition", "1MiB", "training.strategy=parameter_server"},
+    {"training.assignment", "round_robin", "training.strategy=parameter_server"},
+    {"training.priority", "true", "training.strategy=parameter_server"},
+    {"training.credit", "2", "training.strategy=parameter_server"},
+    {"training.hierarchical", "false", "training.strategy=parameter_server"},
+    {"training.overlap", "false", "training.strategy=parameter_server"},
+    {"training.cross_barrier", "true", "training.strategy=parameter_server"},
+    {"training.merge_startup", "5us", "training.strategy=merged_gradient"},
+    {"training.merge_bandwidth", "100GBps",
+     "training.strategy=merged_gradient\ntraining.merge_startup=5us"},
+    {"training.gradient_accumulation", "2"},
+    {"training.collectives_in_flight", "2"},
+    {"training.activation_checkpointing", "blocks", "workload.model=bert-base"},
+    {"training.blocks_per_checkpoint", "2",
+     "workload.model=bert-base\n"
+     "training.activation_checkpointing=blocks"},
+    {"training.input_time", "1ms"},
+    {"training.optimizer.kind", "adam"},
+    {"training.optimizer.fp32_master", "true", "workload.precision=fp16"},
+    {"training.optimizer.time", "1ms"},
+    {"training.host.per_operation", "10us"},
+    {"training.host.per_gradient", "10us"},
+    {"training.host.per_call", "10us"},
+    {"training.host.computes", "true", "training.host.per_call=10us"},
+};
+
+std::string with_source(std::string_view text) {
+  constexpr std::string_view name = "SOURCE";
+  std::string all(text);
+  if (const auto at = all.find(name); at != all.npos) {
+    all.replace(at, name.size(), PACELINE_SOURCE_DIR);
+  }
+  return all;
+}
+
+Settings settings_of(std::string_view lines) {
+  Settings settings;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    const auto equals = line.find('=');
+    settings.push_back({std::string(line.substr(0, equals)), with_source(line.substr(equals + 1))});
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
+  return settings;
+}
+
+Settings settings_of(const Trial& trial) {
+  Settings settings = settings_of(trial.on);
+  settings.push_back({std::string(trial.path), with_source(trial.value)});
+  return settings;
+}
+
+std::string fingerprint(const PreparedPoint& made) {
+  const auto& contention = made.contention;
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
+      made.one_gpu_step.value(), made.samples_per_step, made.compute_is_measured,
+      contention.automatic, contention.assumed, contention.more, contention.measured,
+      contention.slowdown, contention.calls.value_or(0), made.channels, made.device.name,
+      made.device.multiprocessors, made.device.memory_bandwidth.value(), made.is_forecast);
+  if (made.memory) {
+    const auto& model = made.memory->model;
+    for (const Bytes part : {model.parameters, model.gradients, model.optimizer, model.buckets,
+                             model.gathered, made.memory->buffers, made.memory->activations}) {
+      text += fmt::format(" {}", part.value());
+    }
+  }
+  return text + fmt::format(" {} {} {} {} {}", made.real.backend,
+                            paceline::to_text(made.real.measure.mode), made.real.measure.steps,
+                            made.real.measure.warmup, made.real.timeout.value());
+}
+
+// What the base makes with the settings, to be predicted and to be measured. Throws InputError
+// where it is neither.
+std::string prepared(const Settings& settings) {
+  const Folder folder;
+  const auto file = ScenarioFile::read(folder.write("s.yaml", base), settings);
+  Preparer points(file);
+  std::string text = fingerprint(*points.prediction(0));
+  try {
+    text += fingerprint(*points.measurement(0));
+  } catch (const InputError&) {
+    text += " not to be measured";
+  }
+  return text;
+}
+
+TEST(Effect, OfEveryKeyIsSeen) {
+  for (const Trial& trial : trials) {
+    SCOPED_TRACE(fmt::format("{}={}", trial.path, trial.value));
+    try {
+      EXPECT_NE(prepared(settings_of(trial)), prepared(settings_of(trial.on)));
+    } catch (const InputError& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+// Beside what makes them mean nothing.
+constexpr Trial ignored[] = {
+    {"workload.layers.0.forward", "1ms"},
+    {"workload.layers.0.forward", "1ms", PACELINE_TRACED},
+    {"workload.precision", "amp", PACELINE_LAYERED},
+    {"workload.device", "a100-sxm4-40gb", PACELINE_TRACED},
+    {"workload.sequence", "256", PACELINE_LAYERED},
+    {"workload.calls", "as_traced"},
+    {"workload.single_gpu_wrapped", "true"},
+    {"cluster.nodes", "3", "gpus=8"},
+    {"cluster.intra_node.lanes", "[[0, 1], [1, 0]]", "cluster.gpus_per_node=2"},
+    {"cluster.network.mtu", "9000"},
+    {"cluster.network.oversubscription", "2"},
+    {"training.message_size", "1000000",
+     "training.strategy=apex_ddp\ntraining.delay_allreduce=true"},
+    {"training.fusion_threshold", "1MiB", "training.strategy=horovod\ntraining.fusion=false"},
+    {"training.unused_search_time", "1us"},
+    {"training.cycle_time", "1ms"},
+    {"training.matrix_approximation_rank", "2"},
+    {"training.stage3_max_live_parameters", "0", "training.strategy=deepspeed_zero"},
+    {"training.blocks_per_checkpoint", "2", "workload.model=bert-base"},
+    {"training.optimizer.kind", "adam", PACELINE_TRACED "\ncluster.gpus_per_node=1"},
+    {"training.optimizer.fp32_master", "true", PACELINE_TRACED "\ncluster.gpus_per_node=1"},
+    {"training.optimizer.kind", "adam", PACELINE_LAYERED "\ntraining.optimizer.time=1ms"},
+    {"training.host.computes", "true"},
+    {"collective.protocol", "ll", "collective.library=gloo"},
+    {"collective.min_ctas", "2", "collective.channels=4"},
+    {"collective.chunk_size", "64KiB", "collective.library=plan\ncollective.algorithm=ring"},
+    {"collective.inner", "direct"},
+    {"collective.servers", "2"},
+    {"other_jobs.start", "1ms", "other_jobs.count=0"},
+    {"other_jobs.placement", "random", "other_jobs.count=0"},
+};
+
+TEST(Effect, OfWhatHasNoneIsRefusedByName) {
+  for (const Trial& trial : ignored) {
+    SCOPED_TRACE(fmt::format("{}={} beside {}", trial.path, trial.value, trial.on));
+    ASSERT_NE(prepared(settings_of(trial.on)), "");
+    try {
+      (void)prepared(settings_of(trial));
+      ADD_FAILURE() << "is accepted";
+    } catch (const InputError& error) {
+      const std::string_view key = trial.path.substr(trial.path.rfind('.') + 1);
+      EXPECT_NE(std::string_view(error.what()).find(key), std::string_view::npos) << error.what();
+    }
+  }
+}
+
+// Those that say nothing of what is prepared, and why.
+constexpr std::pair<std::string_view, std::string_view> without_trial[] = {
+    {"schema", "has one value"},
+    {"name", "is the report's"},
+    {"cluster.name", "is the report's"},
+    {"cluster.gpu", "is what paceline collective and paceline nccl take"},
+    {"sweep", "is of points; no setting"},
+    {"measured.source", "is the report's; no setting"},
+    {"measured.by", "is the report's; no setting"},
+    {"measured.network", "is the report's; no setting"},
+    {"measured.points", "is the report's; no setting"},
+    {"cluster.intra_node.sockets", "stands or falls with socket_bandwidth"},
+    {"cluster.network.fabric", "stands or falls with nodes_per_leaf"},
+};
+
+TEST(Effect, IsTriedOfEveryKey) {
+  std::set<std::string, std::less<>> tried, left_out;
+  for (const Trial& trial : trials) tried.emplace(trial.path);
+  for (const auto& [path, why] : without_trial) left_out.emplace(path);
+  for (const Row& row : all_rows()) {
+    EXPECT_NE(tried.contains(row.path()), left_out.contains(row.path()))
+        << row.path() << " has no trial here, or is said to need none";
+  }
+}
+
+}  // namespace
+}  // namespace paceline::test
