@@ -38,7 +38,8 @@ std::string read_text(const std::string& path, std::size_t bytes_max) {
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw_system_error(path, "cannot be read", errno);
-    if (count == 0) {
+    const bool is_no_text = before == 0 && text.find('\0') != std::string::npos;
+    if (count == 0 || is_no_text) {
       note_input(path);
       return text;
     }

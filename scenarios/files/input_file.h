@@ -9,7 +9,8 @@ namespace paceline::files {
 // What is read into memory whole: more of a log or a result is no log of a user's.
 inline constexpr std::size_t text_bytes_max = std::size_t{1} << 30;
 
-// A file's text, of a pipe's as well. Reads no more than tells that there is more than `bytes_max`.
+// A file's text, of a pipe's as well. Reads no more than tells that there is more than `bytes_max`,
+// and no more than a first block where that has a zero byte, which no text has: callers refuse it.
 // Throws InputError when it cannot be read, is a folder, is larger, or is an output of this
 // command; BackendError when the machine fails.
 [[nodiscard]] std::string read_text(const std::string& path,

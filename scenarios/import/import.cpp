@@ -81,13 +81,22 @@ std::string known_formats() {
   return known;
 }
 
+bool is_device_trace(std::string_view text) {
+  return std::ranges::any_of(traces::device_trace_formats(),
+                             [&](const auto& format) { return format.is_one(text); });
+}
+
+// Whether what begins so may be in a known format: all are texts but for some of profilers'.
+bool may_be_known(std::string_view first) {
+  return traces::may_begin_text(first) || is_device_trace(first);
+}
+
 void take(traces::UnpackedFile file, InspectedFiles& inspected, Import& import) {
   const std::string name = file.name;
-  const auto is_device_trace = [&](const auto& format) { return format.is_one(file.text); };
   try {
     if (traces::is_step_traces(file.text)) {
       take_runs(file, import);
-    } else if (std::ranges::any_of(traces::device_trace_formats(), is_device_trace)) {
+    } else if (is_device_trace(file.text)) {
       take_device_trace(std::move(file), import);
     } else if (traces::is_collective_log(file.text)) {
       take_log(file, inspected, import);
@@ -145,7 +154,7 @@ Import import_traces(const std::vector<std::string>& paths) {
   InspectedFiles inspected;
   for (const std::string& path : paths) {
     traces::for_each_file(
-        path,
+        path, may_be_known,
         [&](traces::UnpackedFile file) {
           files::note_input(file.file);
           take(std::move(file), inspected, import);

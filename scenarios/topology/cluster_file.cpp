@@ -19,6 +19,7 @@
 #include "traces/archive/archive.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline {
 namespace {
@@ -360,7 +361,7 @@ TopologyOptions::Device device_named(const std::string& name) {
 TopologyFile read_topology_file(const std::string& path) {
   std::optional<TopologyFile> found;
   traces::for_each_file(
-      path,
+      path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
         files::note_input(file.file);
         if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");

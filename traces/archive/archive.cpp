@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -41,26 +42,14 @@ using Reader = std::unique_ptr<archive, Close>;
   throw ArchiveError(what + " more than " + std::to_string(most >> 30U) + " GiB");
 }
 
+using Wanted = std::function<bool(std::string_view)>;
+using Take = std::function<void(UnpackedFile)>;
+
 // Where the bytes are: what can be read only once, a pipe, is in memory.
 struct Source {
   std::string path;
   std::optional<std::string> bytes = std::nullopt;
 };
-
-// Throws ArchiveError with the system's reason.
-Source source_of(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ArchiveError(std::generic_category().message(errno));
-  if (std::filesystem::is_regular_file(path)) return {path};
-  Source source{path, ""};
-  std::vector<char> block(1U << 20U);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (source.bytes->size() > piped_most) refuse_size("comes from a pipe, and is", piped_most);
-  }
-  return source;
-}
 
 // `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
 Reader opened(const Source& source, bool raw) {
@@ -95,22 +84,77 @@ void expect_in_limits(std::uint64_t unpacked, archive* reader) {
   }
 }
 
-std::string text_of(archive* reader) {
-  std::string text;
+// Until the text has `enough` bytes, or there are no more.
+void read_on(archive* reader, std::uint64_t enough, std::string& text) {
   const void* part = nullptr;
   std::size_t size = 0;
   la_int64_t offset = 0;
-  for (;;) {
+  while (text.size() < enough) {
     const int status = archive_read_data_block(reader, &part, &size, &offset);
-    if (status == ARCHIVE_EOF) return text;
+    if (status == ARCHIVE_EOF) return;
     if (status < ARCHIVE_WARN) fail(reader);
     expect_in_limits(text.size() + size, reader);
     text.append(static_cast<const char*>(part), size);
   }
 }
 
+bool is_unwanted(std::string_view text, const Wanted& is_wanted) {
+  return text.size() >= first_bytes && !is_wanted(text.substr(0, first_bytes));
+}
+
+// All of it, or its first bytes where those are not wanted.
+std::string text_of(archive* reader, const Wanted& is_wanted) {
+  std::string text;
+  read_on(reader, first_bytes, text);
+  if (!is_unwanted(text, is_wanted)) read_on(reader, unpacked_most + 1, text);
+  return text;
+}
+
+// At the header of the only file; null where that is empty.
+Reader at_raw_file(const Source& source) {
+  Reader reader = opened(source, true);
+  archive_entry* entry = nullptr;
+  const int status = archive_read_next_header(reader.get(), &entry);
+  if (status == ARCHIVE_EOF) return nullptr;
+  if (status < ARCHIVE_WARN) fail(reader.get());
+  return reader;
+}
+
+// Whether a stream that begins so is one file, packed or not, that is not wanted.
+bool begins_unwanted(const Source& first, const Wanted& is_wanted) {
+  archive_entry* entry = nullptr;
+  const Reader packed = opened(first, false);
+  const int status = packed ? archive_read_next_header(packed.get(), &entry) : ARCHIVE_EOF;
+  if (status != ARCHIVE_EOF && status >= ARCHIVE_WARN) return false;  // zeros end an archive
+  try {
+    const Reader reader = at_raw_file(first);
+    std::string text;
+    if (reader) read_on(reader.get(), first_bytes, text);
+    return is_unwanted(text, is_wanted);
+  } catch (const ArchiveError&) {  // it goes on
+    return false;
+  }
+}
+
+// Throws ArchiveError with the system's reason.
+Source source_of(const std::string& path, const Wanted& is_wanted) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ArchiveError(std::generic_category().message(errno));
+  if (std::filesystem::is_regular_file(path)) return {path};
+  Source source{path, ""};
+  std::vector<char> block(first_bytes);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    const bool is_first = source.bytes->empty();
+    source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
+    if (is_first && file && begins_unwanted(source, is_wanted)) return source;
+    if (source.bytes->size() > piped_most) refuse_size("comes from a pipe, and is", piped_most);
+  }
+  return source;
+}
+
 // Nothing when it is no archive.
-bool take_archive(const Source& source, const std::function<void(UnpackedFile)>& take) {
+bool take_archive(const Source& source, const Wanted& is_wanted, const Take& take) {
   const Reader reader = opened(source, false);
   if (!reader) return false;
   archive_entry* entry = nullptr;
@@ -123,19 +167,15 @@ bool take_archive(const Source& source, const std::function<void(UnpackedFile)>&
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
-    take({std::move(name), text_of(reader.get()), source.path});
+    take({std::move(name), text_of(reader.get(), is_wanted), source.path});
   }
 }
 
-void take_file(const std::string& path, const std::function<void(UnpackedFile)>& take) {
-  const Source source = source_of(path);
-  if (take_archive(source, take)) return;
-  const Reader reader = opened(source, true);
-  archive_entry* entry = nullptr;
-  const int status = archive_read_next_header(reader.get(), &entry);
-  if (status == ARCHIVE_EOF) return take({path, "", path});
-  if (status < ARCHIVE_WARN) fail(reader.get());
-  take({path, text_of(reader.get()), path});
+void take_file(const std::string& path, const Wanted& is_wanted, const Take& take) {
+  const Source source = source_of(path, is_wanted);
+  if (take_archive(source, is_wanted, take)) return;
+  const Reader reader = at_raw_file(source);
+  take({path, reader ? text_of(reader.get(), is_wanted) : "", path});
 }
 
 std::vector<std::string> files_below(const std::string& folder) {
@@ -149,7 +189,7 @@ std::vector<std::string> files_below(const std::string& folder) {
 
 }  // namespace
 
-void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take,
+void for_each_file(const std::string& path, const Wanted& is_wanted, const Take& take,
                    const std::function<void(std::string, std::string)>& refuse) {
   std::vector<std::string> files{path};
   try {
@@ -159,7 +199,7 @@ void for_each_file(const std::string& path, const std::function<void(UnpackedFil
   }
   for (const std::string& file : files) {
     try {
-      take_file(file, take);
+      take_file(file, is_wanted, take);
     } catch (const ArchiveError& error) {
       refuse(file, error.what());
     }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace paceline::traces {
 
@@ -20,15 +22,23 @@ inline constexpr std::uint64_t piped_most = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t unpacked_unasked = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t unpacked_ratio_most = 500;
 
+// What a file is judged by.
+inline constexpr std::size_t first_bytes = std::size_t{1} << 20;
+
 // Calls `take` for each regular file of a path, unpacked: a plain file, one that is compressed
 // (gzip, zstd and whatever libarchive reads), each of an archive (tar, compressed or not; zip),
 // and those in a folder and the folders in it, by name. What a path is shows its content, not its
-// name. Several at a time are never held. Links and devices are passed over.
+// name. Several at a time are never held. Links and devices in folders are passed over.
+//
+// Of a file of more than `first_bytes`, unpacked, these are shown to `is_wanted`; where it says no,
+// no more of it is read, and `take` is given what was read.
 //
 // Calls `refuse` with the path and a reason for what is missing, unreadable, cut off, or unpacks to
 // more than the limits; of an archive that is cut off, files before have been taken. Throws only
 // what the two throw.
-void for_each_file(const std::string& path, const std::function<void(UnpackedFile)>& take,
+void for_each_file(const std::string& path,
+                   const std::function<bool(std::string_view first)>& is_wanted,
+                   const std::function<void(UnpackedFile)>& take,
                    const std::function<void(std::string path, std::string why)>& refuse);
 
 }  // namespace paceline::traces

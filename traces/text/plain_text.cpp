@@ -13,6 +13,8 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
+bool may_begin_text(std::string_view first) { return first.find('\0') == first.npos; }
+
 std::string_view plain_text(std::string_view text) {
   const std::size_t odd = text.find('\0');
   if (odd != std::string_view::npos) {

@@ -7,7 +7,10 @@ namespace paceline::traces {
 // The text without a byte order mark.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
-// Likewise. Throws FormatError where it has a zero byte.
+// Whether bytes that begin a file may begin a text: none is zero.
+[[nodiscard]] bool may_begin_text(std::string_view first);
+
+// The text without a byte order mark. Throws FormatError where it has a zero byte.
 [[nodiscard]] std::string_view plain_text(std::string_view text);
 
 }  // namespace paceline::traces

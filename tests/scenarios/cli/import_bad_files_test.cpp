@@ -106,5 +106,44 @@ TEST(ImportBadFiles, OfMoreRanksThanAnyRunHasNameThePlace) {
   }
 }
 
+// What never ends, and is no text from its first bytes on, of every command that reads files.
+TEST(ImportBadFiles, WithoutAnEndAreRefusedByTheirFirstBytes) {
+  const Folder folder;
+  const struct {
+    std::vector<std::string> arguments;
+    const char* message;
+  } cases[] = {
+      {{"import", "/dev/zero"}, "paceline: /dev/zero: is in no known format; known: "},
+      {{"replay", "/dev/zero"}, "paceline: /dev/zero: is in no known format; known: "},
+      {{"topology", "/dev/zero"}, "paceline: /dev/zero:1: is not text: it has a zero byte"},
+      {{"run", "/dev/zero"}, "paceline: /dev/zero: is not a text file: byte 0 is 0"},
+      {{"check", "/dev/zero"}, "paceline: /dev/zero: is not a text file: byte 0 is 0"},
+      {{"calibrate", "/dev/zero", "-o", "c.yaml"},
+       "paceline: /dev/zero:1: is not text: it has a zero byte"},
+      {{"validate", "/dev/zero"}, "paceline: /dev/zero: "},
+      {{"compare", "/dev/zero", "/dev/zero"}, "paceline: /dev/zero: is not JSON: "},
+      {{"collective", "/dev/zero"}, "paceline: /dev/zero: is not a text file: byte 0 is 0"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    SCOPED_TRACE(arguments.front());
+    const Ended ended = paceline(arguments, folder.path());
+    expect_refused(ended, message);
+    if (!is_sanitized) EXPECT_LT(ended.peak_kib, 100'000);
+  }
+}
+
+TEST(ImportBadFiles, LeaveStreamsOfGoodOnesReadable) {
+  const Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  const std::string log = fixtures + "collective_log/table.csv";
+  for (const std::string command :
+       {"import <(cat " + log + ")", "import <(gzip -c " + log + ")", "import /dev/stdin < " + log,
+        std::string("run --quiet <(cat scenario.yaml)")}) {
+    const Ended ended =
+        run_program({"/bin/bash", "-c", PACELINE_BINARY " " + command}, folder.path());
+    EXPECT_EQ(ended.exit_code, 0) << command << ended.err;
+  }
+}
+
 }  // namespace
 }  // namespace paceline::test

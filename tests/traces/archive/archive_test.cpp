@@ -15,6 +15,8 @@ namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
+bool any_is_wanted(std::string_view) { return true; }
+
 // Names without the folder; what is refused has no text but "refused".
 Files unpacked(const test::Folder& folder, const std::string& name) {
   Files files;
@@ -22,7 +24,7 @@ Files unpacked(const test::Folder& folder, const std::string& name) {
     return path.substr(folder.path().string().size() + 1);
   };
   for_each_file(
-      (folder.path() / name).string(),
+      (folder.path() / name).string(), any_is_wanted,
       [&](UnpackedFile file) { files.emplace_back(short_name(file.name), std::move(file.text)); },
       [&](const std::string& path, const std::string& why) {
         EXPECT_NE(why, "");
@@ -73,7 +75,7 @@ TEST(Archive, ReadsPipes) {
 TEST(Archive, SaysTheSystemsReason) {
   std::string said;
   for_each_file(
-      "/no/such/file", [](const UnpackedFile&) {},
+      "/no/such/file", any_is_wanted, [](const UnpackedFile&) {},
       [&](const std::string&, const std::string& why) { said = why; });
   EXPECT_EQ(said, "No such file or directory");
 }
@@ -102,10 +104,48 @@ TEST(Archive, RefusesWhatUnpacksToManyTimesItsSize) {
   shell(folder, "head -c 70000000 /dev/zero | gzip -c > bomb.gz");
   shell(folder, "head -c 60000000 /dev/zero | gzip -c > short.gz");
   std::string reason;
-  for_each_file((folder.path() / "bomb.gz").string(), [](const UnpackedFile&) { FAIL(); },
+  for_each_file((folder.path() / "bomb.gz").string(), any_is_wanted,
+                [](const UnpackedFile&) { FAIL(); },
                 [&](const std::string&, const std::string& why) { reason = why; });
   EXPECT_EQ(reason, "unpacks to more than 500 times its size");
   EXPECT_EQ(unpacked(folder, "short.gz").front().second.size(), 60'000'000U);
+}
+
+// What is not wanted, plain, packed, in an archive, from a pipe that would fill memory, and from
+// one of another file's end: a megabyte is judged, and little more is read.
+TEST(Archive, ReadsNoMoreOfWhatIsNotWantedThanTellsSo) {
+  const test::Folder folder;
+  shell(folder,
+        "head -c 50000000 /dev/zero > plain && gzip -k plain && echo a > a.json && "
+        "tar cf both.tar plain a.json && mkfifo pipe packed");
+  const auto read = [](const std::string& path) {
+    std::vector<std::size_t> sizes;
+    for_each_file(
+        path, [](std::string_view first) { return first.find('\0') == first.npos; },
+        [&](const UnpackedFile& file) { sizes.push_back(file.text.size()); },
+        [](const std::string& name, const std::string& why) { ADD_FAILURE() << name << why; });
+    return sizes;
+  };
+  const auto is_little = [](std::size_t size) { return size >= first_bytes && size <= 4'000'000; };
+  for (const char* name : {"plain", "plain.gz"}) {
+    const auto sizes = read((folder.path() / name).string());
+    ASSERT_EQ(sizes.size(), 1U) << name;
+    EXPECT_TRUE(is_little(sizes[0])) << name << sizes[0];
+  }
+  const auto both = read((folder.path() / "both.tar").string());
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_TRUE(is_little(both[0])) << both[0];
+  EXPECT_EQ(both[1], 2U);
+  EXPECT_EQ(read("/dev/zero"), std::vector{first_bytes});
+  for (const auto& [pipe, file] : {std::pair{"pipe", "both.tar"}, {"packed", "plain.gz"}}) {
+    std::thread writer([&, from = std::string(file), to = std::string(pipe)] {
+      shell(folder, "cat " + from + " > " + to + " 2> /dev/null; true");
+    });
+    const auto sizes = read((folder.path() / pipe).string());
+    writer.join();
+    EXPECT_EQ(sizes.size(), pipe == std::string_view("pipe") ? 2U : 1U);
+    EXPECT_TRUE(is_little(sizes.at(0))) << pipe << sizes[0];
+  }
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(PublicChakraTraces, OfResNetHasItsBucketsBehindTheComputationTheyWaitFor) {
   if (!fs::exists(path)) GTEST_SKIP() << "there is no " << path;
   std::vector<DeviceTrace> traces;
   for_each_file(
-      path.string(),
+      path.string(), is_chakra,
       [&](const UnpackedFile& file) {
         if (is_chakra(file.text)) traces.push_back(read_chakra(file.text));
       },

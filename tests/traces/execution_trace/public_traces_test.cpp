@@ -11,6 +11,7 @@
 #include "tests/scenarios/process.h"
 #include "traces/archive/archive.h"
 #include "traces/formats/device_traces.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -27,7 +28,7 @@ class PublicExecutionTraces : public ::testing::Test {
   // Those of a file or folder, in the order of their names.
   static std::vector<DeviceTrace> traces_of(const std::string& path) {
     std::vector<std::pair<std::string, DeviceTrace>> named;
-    for_each_file((folder_ / path).string(),
+    for_each_file((folder_ / path).string(), may_begin_text,
                   [&](const UnpackedFile& file) {
                     // What macOS puts into archives beside each file.
                     if (file.name.find("._") != std::string::npos) return;
