@@ -376,7 +376,7 @@ bool has_no_clock(Values& values, Random&) {
   quieten(values);
   const std::string strategy = values.at("training.strategy");
   return !values.is("collective.library", "nccl") &&
-         (strategy == "wait_free" || strategy == "bulk_synchronous" || strategy == "fsdp");
+         (strategy == "wait_free" || strategy == "bulk_synchronous");
 }
 bool takes_thousandfold(Values& values, Random&) {
   for (const std::string& path : values.below("")) {
