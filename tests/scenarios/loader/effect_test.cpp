@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scenarios/run/preparer.h"
+#include "scenarios/prepare/preparer.h"
 #include "tests/scenarios/loader/key_rows.h"
 #include "tests/scenarios/process.h"
 #include "traces/json/protocol.h"
