@@ -20,7 +20,7 @@ struct Command {
   std::string_view example;  // what follows `paceline`
 };
 
-// Every subcommand, a row each.
+// Every subcommand, a row each (commands.cpp).
 [[nodiscard]] std::span<const Command> commands();
 
 // Exit codes of all commands.
@@ -39,24 +39,5 @@ void complain(const std::string& text);
 // Reads the arguments, runs the command and turns every exception into one line on standard error
 // and an exit code.
 [[nodiscard]] int run_main(int argc, const char* const* argv);
-
-// Each in a file of commands/ of its own name.
-[[nodiscard]] Action attach_run(CommandOptions& app);
-[[nodiscard]] Action attach_check(CommandOptions& app);
-[[nodiscard]] Action attach_measure(CommandOptions& app);
-[[nodiscard]] Action attach_compare(CommandOptions& app);
-[[nodiscard]] Action attach_claims(CommandOptions& app);
-[[nodiscard]] Action attach_strategies(CommandOptions& app);
-[[nodiscard]] Action attach_advise(CommandOptions& app);
-[[nodiscard]] Action attach_doctor(CommandOptions& app);
-[[nodiscard]] Action attach_buckets(CommandOptions& app);
-[[nodiscard]] Action attach_collective(CommandOptions& app);
-[[nodiscard]] Action attach_validate(CommandOptions& app);
-[[nodiscard]] Action attach_calibrate(CommandOptions& app);
-[[nodiscard]] Action attach_nccl(CommandOptions& app);
-[[nodiscard]] Action attach_topology(CommandOptions& app);
-[[nodiscard]] Action attach_list(CommandOptions& app);
-[[nodiscard]] Action attach_import(CommandOptions& app);
-[[nodiscard]] Action attach_replay(CommandOptions& app);
 
 }  // namespace paceline::cli

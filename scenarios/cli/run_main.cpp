@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <csignal>
@@ -34,43 +33,6 @@
 namespace paceline::cli {
 namespace {
 
-constexpr std::array rows{
-    Command{"run", "predict every point of a scenario, beside what was measured", attach_run,
-            "run scenarios/library/whatif-bucket-bert-large-10gbe.yaml --json result.json"},
-    Command{"check", "what a scenario's points would take, without running one", attach_check,
-            "check scenarios/library/whatif-scale-bert-large-a100.yaml"},
-    Command{"measure", "run every point of a scenario on hardware", attach_measure,
-            "measure scenarios/library/quickstart-measured.yaml --backend gloo"},
-    Command{"compare", "where two results differ: compute, bandwidth, latency or skew",
-            attach_compare, "compare predicted.json measured.json"},
-    Command{"buckets", "the exact gradient buckets of DistributedDataParallel", attach_buckets,
-            "buckets resnet50 --bucket-cap 25MiB"},
-    Command{"collective", "a table like nccl-tests' for an algorithm on a cluster",
-            attach_collective, "collective dgx1-v100 --gpus 16 --min 1MiB --max 64MiB"},
-    Command{"calibrate", "fit a cluster's collectives and links to logs and ping-pongs",
-            attach_calibrate, "calibrate all_reduce.log --gpus 16 --nodes 2 -o cluster.yaml"},
-    Command{"list", "what is shipped: models, devices, presets, strategies, scenarios ...",
-            attach_list, "list devices"},
-    Command{"topology", "a cluster's file from nvidia-smi topo -m or NCCL's topology file",
-            attach_topology, "topology topo.txt --device a100-sxm4-40gb -o cluster.yaml"},
-    Command{"validate", "the error table over measured points of scenarios and logs",
-            attach_validate, "validate scenarios/library/dlperf-resnet50-v100-amp.yaml"},
-    Command{"import", "what profilers' traces say of steps and collectives", attach_import,
-            "import trace.json -o run.json"},
-    Command{"replay", "a traced step as it was, or in another world", attach_replay,
-            "replay run.json --set cluster.preset=dgx1-v100 --set gpus=16"},
-    Command{"nccl", "what NCCL would choose, by its own model, for each size", attach_nccl,
-            "nccl dgx1-v100 --max 64MiB"},
-    Command{"advise", "what limits a step, and what would make it faster", attach_advise,
-            "advise scenarios/library/quickstart-measured.yaml --gpus 2"},
-    Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims,
-            "claims one-gpu-costs-nothing"},
-    Command{"strategies", "every strategy on the points of scenarios", attach_strategies,
-            "strategies scenarios/library/hkbu-bert-large-10gbe.yaml"},
-    Command{"doctor", "what there is to measure with on this machine, and which to use",
-            attach_doctor, "doctor"},
-};
-
 // A result that did not reach standard output is no success.
 int done(int exit_code, const PlainOutput& output) {
   std::cout.flush();
@@ -95,7 +57,7 @@ std::string below_help(const std::string& example) {
 std::string fault_of(const CLI::ParseError& error, const std::vector<std::string>& words,
                      std::span<const Attached> all, const CLI::App& app) {
   std::vector<std::string> names;
-  for (const Command& row : rows) names.emplace_back(row.name);
+  for (const Command& row : commands()) names.emplace_back(row.name);
   if (std::string said = fault_of_command(words, names); !said.empty()) return said;
   const auto one = std::ranges::find_if(all, [](const Attached& sub) { return sub.app->parsed(); });
   const CLI::App& parsed = one == all.end() ? app : *one->app;
@@ -177,8 +139,6 @@ void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
 }  // namespace
 
-std::span<const Command> commands() { return rows; }
-
 // Not through fmt or streams: it must not throw when standard error is gone.
 void complain(const std::string& text) {
   std::fputs(("paceline: " + in_one_line(text) + "\n").c_str(), stderr);
@@ -216,16 +176,17 @@ int run_main(int argc, const char* const* argv) {
   set_line_width(std::cout, width_of_output());
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
-  app.footer(below_help(std::string(rows.front().example)));
+  app.footer(below_help(std::string(commands().front().example)));
   app.set_version_flag("--version", PACELINE_VERSION);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  std::array<Attached, rows.size()> all;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  std::vector<Attached> all(commands().size());  // whose outputs are not moved
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Command& row = commands()[i];
     Attached& one = all[i];
-    one.app = app.add_subcommand(std::string(rows[i].name), std::string(rows[i].summary));
+    one.app = app.add_subcommand(std::string(row.name), std::string(row.summary));
     CommandOptions options(*one.app, one.outputs);
-    one.action = rows[i].attach(options);
-    one.app->footer(below_help(std::string(rows[i].example)));
+    one.action = row.attach(options);
+    one.app->footer(below_help(std::string(row.example)));
   }
   try {
     hold_memory();
