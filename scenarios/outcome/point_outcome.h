@@ -27,8 +27,8 @@ struct Prediction {
   StepTrace trace;  // empty unless it is kept (RunOptions)
   Fidelity fidelity = Fidelity::flow;
   std::uint64_t transfers = 0, simgrid_solves = 0;
-  StepInterval interval;  // of the step, 90 %
-  IntervalParts parts;    // that it is made of
+  StepInterval interval;        // of the step, 90 %
+  IntervalParts parts;          // that it is made of
   Seconds communication_alone;  // as if compute beside it did not slow it down
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h

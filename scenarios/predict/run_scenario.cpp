@@ -43,7 +43,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
 class Run {
  public:
   Run(Preparer& points, const RunOptions& options)
-      : points_(points), file_(points.file()), options_(options), simulators_(options.jobs) {}
+      : points_(points), file_(points.file()), options_(options) {}
 
   std::vector<PointOutcome> outcomes() {
     const ProgressEnd end(options_.progress);
@@ -110,7 +110,7 @@ class Run {
   // Points to their outcomes, several at once.
   template <class PredictOne>
   void predict(const Points& points, const PredictOne& predict_one) {
-    simulators_.for_each(points.size(), [&](std::size_t i, Simulator& simulator) {
+    for_each(points.size(), options_.jobs, [&](std::size_t i, Simulator& simulator) {
       const std::size_t point = points[i];
       Predicted predicted = predict_one(next(point), executor(point, simulator));
       const std::lock_guard lock(mutex_);
@@ -171,7 +171,7 @@ class Run {
   template <class Made, class Make>
   std::vector<Made> each_to_fit(const Make& make) {
     std::vector<std::optional<Made>> all(to_fit_.size());
-    simulators_.for_each(to_fit_.size(), [&](std::size_t i, Simulator& simulator) {
+    for_each(to_fit_.size(), options_.jobs, [&](std::size_t i, Simulator& simulator) {
       auto made = make(i, executor(to_fit_[i], simulator));
       const auto* failure = std::get_if<PointFailure>(&made);
       if (failure == nullptr) {
@@ -228,7 +228,6 @@ class Run {
   Preparer& points_;
   const ScenarioFile& file_;
   const RunOptions& options_;
-  Simulators simulators_;
   std::vector<PointOutcome> outcomes_;  // by point, as efforts
   std::vector<Effort> efforts_;
   Points unfitted_, others_;  // those whose contention is to be fitted, and those that are straight

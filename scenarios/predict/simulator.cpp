@@ -113,20 +113,18 @@ traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds
   return traces::Failure{point.id, why};
 }
 
-Simulators::Simulators(std::size_t jobs) {
-  const std::size_t count = std::max<std::size_t>(jobs, 1);
-  for (std::size_t i = 0; i < count; ++i) all_.push_back(std::make_unique<Simulator>(count));
-}
-
-void Simulators::for_each(std::size_t count,
-                          const std::function<void(std::size_t, Simulator&)>& work) {
+void for_each(std::size_t count, std::size_t jobs,
+              const std::function<void(std::size_t, Simulator&)>& work) {
   // A process that dies must not take this one along when it is written to.
   const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   Turns turns(count);
   std::vector<std::thread> workers;
   try {
-    for (std::size_t i = 0; i < std::min(all_.size(), count); ++i) {
-      workers.emplace_back([&, i] { turns.work(*all_[i], work); });
+    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), count); ++i) {
+      workers.emplace_back([&] {
+        Simulator simulator(jobs);
+        turns.work(simulator, work);
+      });
     }
   } catch (const std::exception&) {
     // The machine has no room for more threads, or their memory: those there are do it.

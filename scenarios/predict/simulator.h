@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "scenarios/process/line_process.h"
 #include "traces/json/protocol.h"
@@ -32,18 +30,10 @@ class Simulator {
   std::uint64_t asked_ = 0;  // so that no answer is taken for another's
 };
 
-// The simulators of one command, each used by one thread at a time.
-class Simulators {
- public:
-  explicit Simulators(std::size_t jobs);
-
-  // Does what is to be done for each of so many, in order, on up to `jobs` threads with a simulator
-  // each. What one of them throws ends all, once what is under way is done, and is thrown.
-  void for_each(std::size_t count,
-                const std::function<void(std::size_t index, Simulator& simulator)>& work);
-
- private:
-  std::vector<std::unique_ptr<Simulator>> all_;
-};
+// Does what is to be done for each of so many, in order, on up to `jobs` threads with a simulator
+// each, whose process ends with its thread. What one of them throws ends all, once what is under
+// way is done, and is thrown.
+void for_each(std::size_t count, std::size_t jobs,
+              const std::function<void(std::size_t index, Simulator& simulator)>& work);
 
 }  // namespace paceline

@@ -106,7 +106,11 @@ bool is_unwanted(std::string_view text, const Wanted& is_wanted) {
 std::string text_of(archive* reader, const Wanted& is_wanted) {
   std::string text;
   read_on(reader, first_bytes, text);
-  if (!is_unwanted(text, is_wanted)) read_on(reader, unpacked_most + 1, text);
+  if (is_unwanted(text, is_wanted)) {
+    text.resize(first_bytes);  // a pipe's is in memory, and comes whole
+  } else {
+    read_on(reader, unpacked_most + 1, text);
+  }
   return text;
 }
 

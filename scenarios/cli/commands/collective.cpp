@@ -244,7 +244,7 @@ std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& call
     ++done;
   };
   try {
-    Simulators(run.jobs).for_each(calls.size(), predict_one);
+    for_each(calls.size(), run.jobs, predict_one);
   } catch (const Stopped&) {
     if (done == 0) throw;
   }

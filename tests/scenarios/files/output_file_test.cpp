@@ -171,7 +171,13 @@ TEST_F(OutputFiles, OfAFolderMakeIt) {
 }
 
 TEST(ReadText, ReadsNoMoreThanItMay) {
-  EXPECT_THROW((void)read_text("/dev/zero", std::size_t{1} << 20), InputError);
+  const test::Folder folder;
+  const auto large = folder.write("large", std::string(std::size_t{2} << 20, 'a'));
+  EXPECT_THROW((void)read_text(large, std::size_t{1} << 20), InputError);
+  EXPECT_EQ(read_text(large).size(), std::size_t{2} << 20);
+  const std::string no_text = read_text("/dev/zero");
+  EXPECT_LE(no_text.size(), std::size_t{1} << 20) << "a block tells";
+  EXPECT_NE(no_text.find('\0'), std::string::npos);
   EXPECT_THROW((void)read_text("/", 1000), InputError);
   EXPECT_THROW((void)read_text("/nowhere"), InputError);
   EXPECT_EQ(read_text("/dev/null"), "");

@@ -373,7 +373,7 @@ TEST_F(BadFiles, MayBeFolders) {
 TEST_F(BadFiles, MayNeverEnd) {
   for (const char* endless : {"/dev/zero", "/dev/urandom"}) {
     const Ended ended = paceline({"run", endless}, folder_.path());
-    expect_refused(ended, std::string("paceline: ") + endless + ": is larger than 1 MiB");
+    expect_refused(ended, std::string("paceline: ") + endless + ": is not a text file: byte ");
     expect_cheap(ended);
   }
 }

@@ -67,7 +67,7 @@ class EveryPass : public testing::Test {
     folder_.write("count", "0");
     fs::remove(folder_.path() / "paceline-sim");
     folder_.write("paceline-sim",
-                  std::string("#!/bin/sh\n"
+                  std::string("#!/bin/sh\n: > before\n"
                               "while read -r line; do\n"
                               "  n=$(($(cat count) + 1)); echo $n > count\n"
                               "  reply=$(printf '%s\\n' \"$line\" | " PACELINE_SIM_BINARY ")\n"

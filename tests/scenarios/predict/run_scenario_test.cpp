@@ -178,7 +178,7 @@ TEST(Compute, IsSaidToBeAssumedWhereItIs) {
   EXPECT_EQ(says(modelled, with(h100, {{"workload.single_gpu_throughput", "900 samples/s"}})),
             "compute: scaled to 900 samples/s on one GPU");
   EXPECT_EQ(says(modelled, {}), "");
-  EXPECT_EQ(says(std::string(small_scenario), h100), "");
+  EXPECT_EQ(says(std::string(small_scenario), {{"workload.device", "h100-sxm5-80gb"}}), "");
 }
 
 TEST(SingleGpuThroughput, ReproducesItselfInEveryShippedScenario) {

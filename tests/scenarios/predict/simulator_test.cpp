@@ -33,7 +33,7 @@ TEST(ForEach, DoesEachOnceAndNoMoreAtATimeThanJobs) {
     std::mutex mutex;
     std::vector<std::size_t> begun;
     std::size_t under_way = 0, most = 0;
-    Simulators(jobs).for_each(count, [&](std::size_t i, Simulator& simulator) {
+    for_each(count, jobs, [&](std::size_t i, Simulator& simulator) {
       {
         const std::lock_guard lock(mutex);
         begun.push_back(i);
@@ -61,12 +61,12 @@ TEST(ForEach, EndsWithWhatIsThrown) {
     ++begun;
     if (i == 2) throw std::out_of_range("the third");
   };
-  EXPECT_THROW(Simulators(1).for_each(40, work), std::out_of_range);
+  EXPECT_THROW(for_each(40, 1, work), std::out_of_range);
   EXPECT_EQ(begun, 3);
 }
 
 TEST(ForEach, OfNothingDoesNothing) {
-  Simulators(2).for_each(0, [](std::size_t, Simulator&) { FAIL(); });
+  for_each(0, 2, [](std::size_t, Simulator&) { FAIL(); });
 }
 
 }  // namespace
