@@ -62,7 +62,7 @@ void set_needs(const Row& row, const Needs& needs, Set& set) {
 
 // The other keys of the table that are required beside those that are set.
 void set_required(const Row& row, Set& set) {
-  if (row.prefix == "other_jobs.") set.try_emplace("other_jobs.count", "1");
+  if (set.contains("other_jobs.count")) set["other_jobs.count"] = "1";  // none have nothing
   for (const Key& key : row.table) {
     const std::string path = row.prefix + std::string(key.name);
     if (key.needs.key.empty() || set.contains(path) || !says(key, settings::required)) continue;

@@ -377,22 +377,25 @@ std::string other_points(const Case& of) {
   return "";
 }
 
-// All in it is times and bandwidths: no device's copies, no library's constants.
-bool has_no_clock(Values& values, Random&) {
-  quieten(values);
-  values.set("workload.precision", "fp32");  // others are copied by the device
-  return !values.is("collective.library", "nccl") && values.is("training.strategy", "wait_free");
+// All of the call is times and bandwidths: no library's constants.
+bool has_no_clock(Values& values, Random& random) {
+  return !values.is("collective.library", "nccl") && has_one_call(values, random);
 }
 bool takes_thousandfold(Values& values, Random&) {
   for (const std::string& path : values.below("")) {
     const std::string value = values.at(path);
+    if (value.find_first_of("0123456789") != 0) continue;  // a word, such as bulk_synchronous
     if (value.ends_with("us") || value.ends_with("ms")) values.scale(path, 1000);
     if (value.ends_with("ps")) values.scale(path, 0.001);
   }
   return true;
 }
 std::string not_thousandfold(const Case& of) {
-  return std::abs(of.ratio() / 1000 - 1) <= 1e-6 ? "" : times(of.ratio());
+  const auto call = [](const Outcomes& all) {
+    return all.front().predicted->calls.at(0).together();
+  };
+  const double ratio = call(of.all_after) / call(of.all_before);
+  return std::abs(ratio / 1000 - 1) <= 1e-6 ? "" : times(ratio);
 }
 
 // --- of a change for the better, or for the worse
@@ -472,8 +475,9 @@ const Relation relations[] = {
     {"a seed draws the same", "closed", 1, has_a_seed, any, not_the_same},
     {"sweeps go in any order, on any jobs", "closed", 1, sweeps, sweeps_backwards, other_points},
     {"simulated sweeps as well", "folded", 20, sweeps, sweeps_backwards, other_points},
-    {"times scale", "closed", 1, has_no_clock, takes_thousandfold, not_thousandfold},
-    {"simulated times scale", "folded", 4, has_no_clock, takes_thousandfold, not_thousandfold},
+    {"times of calls scale", "closed", 1, has_no_clock, takes_thousandfold, not_thousandfold},
+    {"simulated times of calls scale", "folded", 4, has_no_clock, takes_thousandfold,
+     not_thousandfold},
     {"contention slows", "closed", 1, has_contention, has_more_contention, faster},
     {"network bandwidth speeds", "folded", 2, several_nodes, has_faster_network, slower},
     {"node bandwidth speeds", "folded", 2, several, has_faster_nodes, slower},
