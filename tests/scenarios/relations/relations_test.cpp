@@ -189,10 +189,12 @@ bool has_buckets(Values& values, Random& random) {
   return values.is("training.strategy", "ddp") && reduces_gradients(values, random);
 }
 
-// A bucket is closed when it has reached the cap: without its largest tensor it has not. (Which
-// tensor was the last one in is not asked.)
+// A bucket is closed when it has reached the cap, or the first one 1 MiB: without its largest
+// tensor it has not. (Which tensor was the last one in is not asked, nor which bucket is the
+// first.)
 std::string above_cap(const Case& of) {
-  const double cap = of.values.number("training.bucket_cap") * 1e6;
+  constexpr double first_bucket = 1 << 20;  // of PyTorch, unless it is set
+  const double cap = std::max(of.values.number("training.bucket_cap") * 1e6, first_bucket);
   double largest = 0;
   for (const double bytes : gradient_bytes(of.values)) largest = std::max(largest, bytes);
   for (const double bytes : reduced_bytes(of)) {
