@@ -25,7 +25,9 @@
 namespace paceline::collectives {
 namespace {
 
-constexpr OptionsOf channels{.channels = true}, chunks_and_channels{true, true};
+constexpr Traits channels{.channels = true}, chunks_and_channels{true, true},
+    trees{.channels = true, .chunk_size = true, .trees_over_nodes = true},
+    servers{.root_may_be_server = true};
 
 constexpr std::array registered{
     Algorithm{Collective::all_reduce, "ring", ring_all_reduce,
@@ -43,7 +45,7 @@ constexpr std::array registered{
               "reduce to rank 0 and broadcast, whole buffers"},
     Algorithm{Collective::all_reduce, "double_binary_tree", double_binary_tree_all_reduce,
               "two trees over nodes with chains inside, half of the data each, up and down at once",
-              Reduces::endpoints, chunks_and_channels},
+              Reduces::endpoints, trees},
     Algorithm{Collective::all_reduce, "hierarchical", hierarchical_all_reduce,
               "reduce-scatter inside nodes, all-reduce across, all-gather inside",
               Reduces::endpoints, channels},
@@ -58,7 +60,7 @@ constexpr std::array registered{
     Algorithm{Collective::all_reduce, "nvls", nvls_all_reduce,
               "sums and copies by the nodes' switches, two trees across nodes, as NCCL's NVLS and "
               "NVLSTree",
-              Reduces::switches, chunks_and_channels},
+              Reduces::switches, trees},
     Algorithm{Collective::all_reduce, "collnet_direct", collnet_direct_all_reduce,
               "sums over nodes by the network's switches, within by heads, as NCCL's CollNetDirect",
               Reduces::network, chunks_and_channels},
@@ -100,14 +102,16 @@ constexpr std::array registered{
     Algorithm{Collective::broadcast, "rotated_fan_out", rotated_fan_out_broadcast,
               "binomial_fan_out with ranks numbered from the root on, as Gloo's"},
     Algorithm{Collective::broadcast, "direct", direct_broadcast,
-              "whole buffers from the root, which may be a server, to every rank at once"},
+              "whole buffers from the root, which may be a server, to every rank at once",
+              Reduces::endpoints, servers},
     Algorithm{Collective::reduce, "binomial_tree", binomial_tree_reduce,
               "whole buffers up a binomial tree"},
     Algorithm{Collective::reduce, "chain", chain_reduce,
               "chunk after chunk along a line to the root; one channel an order",
               Reduces::endpoints, chunks_and_channels},
     Algorithm{Collective::reduce, "direct", direct_reduce,
-              "whole buffers from every rank to the root at once; the root may be a server"},
+              "whole buffers from every rank to the root at once; the root may be a server",
+              Reduces::endpoints, servers},
     Algorithm{Collective::all_to_all, "pairwise", pairwise_all_to_all,
               "each block in a step of its own, to the rank i further in step i"},
     Algorithm{Collective::scatter, "direct", direct_scatter,

@@ -29,10 +29,13 @@ struct PlanRequest {
 // those only where all ranks are in one such node; or the network's, where there are several nodes.
 enum class Reduces { endpoints, switches, switch_of_one_node, network };
 
-// Which options an algorithm looks at, for some ranks at least, beyond those that are named after
-// it.
-struct OptionsOf {
+// What others need to know of an algorithm's plans.
+struct Traits {
+  // Looks at these options, for some ranks at least, beyond those that are named after it. One with
+  // chunks is pipelined: in its rounds not every rank sends.
   bool channels = false, chunk_size = false;
+  bool trees_over_nodes = false;    // a level more for twice the nodes
+  bool root_may_be_server = false;  // that is no rank
 };
 
 struct Algorithm {
@@ -43,7 +46,7 @@ struct Algorithm {
   // Only the library itself reaches switches: a plan through them is predicted, and no backend
   // carries it out.
   Reduces reduces = Reduces::endpoints;
-  OptionsOf options = {};
+  Traits traits = {};
 };
 
 // In place of an algorithm's name: the one that is predicted to be the fastest.

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "models/collectives/registry.h"
 #include "models/contract.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/effort.h"
@@ -42,11 +43,6 @@ struct BusyLink {
     }
   }
 };
-
-bool is_pipelined(const std::string& algorithm) {
-  return algorithm == "double_binary_tree" || algorithm == "chain" || algorithm == "nvls" ||
-         algorithm.starts_with("collnet_");
-}
 
 class ClosedStep {
  public:
@@ -155,7 +151,8 @@ class ClosedStep {
         finish_times(plan, fabric_, call.element_size, together, Latency::counted, simulated.wire);
     cost.transfers = transfer_count(plan);
     if (shares_links_) cost.links = link_times(plan, fabric_, call.element_size, simulated.wire);
-    has_pipelines_ = has_pipelines_ || is_pipelined(simulated.algorithm);
+    const auto* row = collectives::find_algorithm(call.collective, simulated.algorithm);
+    has_pipelines_ = has_pipelines_ || row->traits.chunk_size;
     has_drifting_rings_ =
         has_drifting_rings_ || (simulated.wire.leaves_first && point_.cluster.nodes > 1 &&
                                 point_.cluster.gpus_per_node > 1);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "models/collectives/registry.h"
 #include "models/training/step_program.h"
 
 namespace paceline::cost {
@@ -48,8 +49,8 @@ std::optional<ShallowTrees> shallow_trees(const ResolvedPoint& point) {
   const auto* const call = first_call(point);
   if (call == nullptr || call->simulated() == nullptr) return std::nullopt;
   const training::SimulatedCall& simulated = *call->simulated();
-  const bool is_tree = simulated.algorithm == "double_binary_tree" || simulated.algorithm == "nvls";
-  if (!is_tree) return std::nullopt;
+  const auto* row = collectives::find_algorithm(call->collective, simulated.algorithm);
+  if (row == nullptr || !row->traits.trees_over_nodes) return std::nullopt;
   if (nodes <= followed_nodes_max || call->group == training::Group::node) return std::nullopt;
   const auto& core = point.cluster.network.fat_tree;
   if (core && (core->oversubscription > 1 || !simulated.wire.has_no_hops)) return std::nullopt;

@@ -59,9 +59,11 @@ std::string root_fault(const training::CollectiveCall& call, RankCount members,
                        std::uint32_t servers) {
   if (index(call.root) < members.value()) return {};
   const auto* simulated = call.simulated();
-  const bool may_be_server = (call.collective == collectives::Collective::reduce ||
-                              call.collective == collectives::Collective::broadcast) &&
-                             (simulated == nullptr || simulated->algorithm == "direct");
+  const auto serves = [&](const collectives::Algorithm& row) {
+    return row.collective == call.collective && row.traits.root_may_be_server &&
+           (simulated == nullptr || simulated->algorithm == row.name);
+  };
+  const bool may_be_server = std::ranges::any_of(collectives::algorithms(), serves);
   const bool is_endpoint = index(call.root) - members.value() < servers;
   return may_be_server && is_endpoint ? "" : "a call has a root that is no rank";
 }

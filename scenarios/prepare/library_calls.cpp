@@ -138,16 +138,16 @@ Assumptions LibraryCalls::assumptions() const {
 
 namespace {
 
-using collectives::OptionsOf;
+using collectives::Traits;
 
 // Of any algorithm that may run the call: another size may have another.
-OptionsOf options_of(const CollectiveCall& call, const CollectiveSettings& settings) {
+Traits options_of(const CollectiveCall& call, const CollectiveSettings& settings) {
   const training::SimulatedCall* simulated = call.simulated();
   const bool by_nccl = settings.library == cost::Library::nccl;
   const bool nccl_chooses = by_nccl && settings.algorithm.empty() && !settings.nccl.algorithm;
   if (simulated == nullptr || nccl_chooses) return {true, true};
   const auto* row = collectives::find_algorithm(call.collective, simulated->algorithm);
-  OptionsOf options = row == nullptr ? OptionsOf{} : row->options;
+  Traits options = row == nullptr ? Traits{} : row->traits;
   if (by_nccl) options.channels = true;  // it chooses by them
   return options;
 }
@@ -167,13 +167,13 @@ void expect_used(const Scenario& scenario, const std::optional<Location>& at, co
 }  // namespace
 
 void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program) {
-  OptionsOf used;
+  Traits used;
   bool has_calls = false;
   for (const training::Operation& operation : program.operations) {
     const CollectiveCall* call = call_of(operation);
     if (call == nullptr || call->known() != nullptr) continue;
     has_calls = true;
-    const OptionsOf of_call = options_of(*call, scenario.collective);
+    const Traits of_call = options_of(*call, scenario.collective);
     used = {used.channels || of_call.channels, used.chunk_size || of_call.chunk_size};
   }
   if (!has_calls || scenario.cluster.ranks() == RankCount(1)) return;

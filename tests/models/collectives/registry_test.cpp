@@ -53,7 +53,7 @@ std::string transfers_text(const Plan& plan) {
 // An option that a row does not name changes no plan of it, and one that it names changes some.
 TEST(Registry, NamesTheOptionsThatAlgorithmsLookAt) {
   for (const Algorithm& row : algorithms()) {
-    OptionsOf seen;
+    Traits seen;
     for (const auto& [per_node, nodes] : {std::pair(1U, 4U), {2U, 2U}, {4U, 1U}, {3U, 2U}}) {
       PlanRequest request = request_of_nodes(per_node, nodes, 960);
       const std::string plain = transfers_text(row.build(request));
@@ -68,9 +68,8 @@ TEST(Registry, NamesTheOptionsThatAlgorithmsLookAt) {
       }
       seen.channels = seen.channels || row.build(request).channels.size() != channels;
     }
-    EXPECT_EQ(seen.channels, row.options.channels) << to_text(row.collective) << ' ' << row.name;
-    EXPECT_EQ(seen.chunk_size, row.options.chunk_size)
-        << to_text(row.collective) << ' ' << row.name;
+    EXPECT_EQ(seen.channels, row.traits.channels) << to_text(row.collective) << ' ' << row.name;
+    EXPECT_EQ(seen.chunk_size, row.traits.chunk_size) << to_text(row.collective) << ' ' << row.name;
   }
 }
 
