@@ -221,6 +221,10 @@ struct ConnectRequest {
   Meeting* meeting = nullptr;
 };
 
+// How the ranks of one machine are started: as threads of one process, or as processes of ours or
+// of mpirun's.
+enum class RanksAre { processes, threads, mpi_processes };
+
 // A backend, as `paceline doctor` and --backend see it.
 struct Backend {
   std::string_view name;
@@ -230,6 +234,7 @@ struct Backend {
   std::string missing;             // why it cannot be used here; empty when it can
   // Throws BackendError. Null when it was not built.
   std::unique_ptr<Communicator> (*connect)(const ConnectRequest&);
+  RanksAre ranks = RanksAre::processes;
 };
 
 // Every backend, built or not, in the order of the documentation; looks for devices.

@@ -160,7 +160,8 @@ Backend cuda_local_backend() {
           "",
           std::move(devices.notes),
           std::move(devices.missing),
-          connect_cuda_local};
+          connect_cuda_local,
+          RanksAre::threads};
 }
 
 }  // namespace paceline::real

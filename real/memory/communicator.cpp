@@ -134,7 +134,13 @@ std::unique_ptr<Communicator> connect_memory(const ConnectRequest& request) {
 }
 
 Backend memory_backend() {
-  return {"memory", "ranks are threads of one process; the reference", "", {}, "", connect_memory};
+  return {"memory",
+          "ranks are threads of one process; the reference",
+          "",
+          {},
+          "",
+          connect_memory,
+          RanksAre::threads};
 }
 
 }  // namespace paceline::real

@@ -471,7 +471,8 @@ Backend mpi_backend() {
           library_version(),
           {},
           "",
-          connect_mpi};
+          connect_mpi,
+          RanksAre::mpi_processes};
 }
 
 }  // namespace paceline::real

@@ -20,8 +20,6 @@
 namespace paceline::real {
 namespace {
 
-constexpr std::array ranks_as_threads{"memory", "cuda-local"};
-
 // Once a rank has ended the others hear of it at once, and are given this much to end.
 constexpr Seconds grace_after_first_end(2.0);
 
@@ -67,7 +65,7 @@ int run_under_mpirun(const WorkerOptions& options) {
 
 }  // namespace
 
-void require_backend(const std::string& name) {
+Backend require_backend(const std::string& name) {
   const auto all = backends();
   const auto row = std::ranges::find(all, name, &Backend::name);
   if (row == all.end()) {
@@ -78,16 +76,17 @@ void require_backend(const std::string& name) {
     throw UsageError("no backend is called \"" + name + "\"; there are " + known);
   }
   if (!row->missing.empty()) throw BackendError(name, std::nullopt, "", row->missing);
+  return *row;
 }
 
-int run_locally(const WorkerOptions& options, const SessionLines& lines) {
-  if (std::ranges::find(ranks_as_threads, options.backend) != ranks_as_threads.end()) {
+int run_locally(const Backend& backend, const WorkerOptions& options, const SessionLines& lines) {
+  if (backend.ranks == RanksAre::threads) {
     with_thread_team(*options.ranks, [&](Team& team) {
       serve(team, {options.backend, team.rank().value(), options.timeout}, lines);
     });
     return 0;
   }
-  if (options.backend == "mpi") return run_under_mpirun(options);
+  if (backend.ranks == RanksAre::mpi_processes) return run_under_mpirun(options);
   return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks,
                                         grace_after_first_end, process_environment));
 }

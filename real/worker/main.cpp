@@ -129,8 +129,10 @@ int run(const WorkerOptions& options) {
   }
   if (options.doctor) return write_backends(std::cout);
   if (options.who) return write_who();
-  if (options.fault.empty()) require_backend(options.backend);
-  if (options.ranks) return run_locally(options, standard_lines());
+  if (options.ranks) {
+    return run_locally(require_backend(options.backend), options, standard_lines());
+  }
+  if (options.fault.empty()) (void)require_backend(options.backend);
   const auto identity = find_rank_identity(process_environment);
   if (!identity) {
     throw UsageError(

@@ -31,7 +31,7 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
       "One rank of a run on hardware. Rank and world size are torchrun's, Open MPI's or Slurm's "
       "variables; rank 0 reads points as JSON lines (`paceline measure` writes them).",
       "paceline-worker");
-  app.add_option("--backend", options.backend, "memory, gloo, mpi, nccl or cuda-local")
+  app.add_option("--backend", options.backend, "what to run on; --doctor lists them")
       ->capture_default_str();
   app.add_option("--ranks", ranks, "start so many ranks on this machine")
       ->check(CLI::Range(1U, 4096U));

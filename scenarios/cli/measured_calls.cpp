@@ -97,8 +97,7 @@ void MeasureCallOptions::add_to(CommandOptions& app) {
   const Option measure =
       app.add_flag("--measure", is_asked, "run it on hardware, as nccl-tests do");
   for (const Option& option :
-       {app.add_option("--backend", backend,
-                       "what to measure: memory, gloo, mpi, nccl, cuda-local"),
+       {app.add_option("--backend", backend, "what to measure with; paceline list backends"),
         app.add_option("--mode", mode, "native, the library's own call, or plan, --algorithm's"),
         app.add_option("--iterations", iterations, "calls that are timed together")
             .in_range(1, 1'000'000),

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "models/contract.h"
+#include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -13,7 +15,12 @@ using settings::Key;
 
 constexpr MeasureSettings real_defaults;
 
-constexpr std::array backend_names = std::to_array<std::string_view>({PACELINE_BACKENDS});
+constexpr std::array backends = std::to_array<BackendKind>({PACELINE_BACKENDS});
+constexpr std::array backend_names = [] {
+  std::array<std::string_view, backends.size()> names;
+  std::ranges::transform(backends, names.begin(), &BackendKind::name);
+  return names;
+}();
 constexpr settings::Value gloo{std::uint64_t(
     std::ranges::find(backend_names, std::string_view("gloo")) - backend_names.begin())};
 
@@ -46,11 +53,14 @@ RealSettings load_real(Section real) {
 }
 
 cost::Library library_of(const RealSettings& real) {
-  if (real.measure.mode == CollectiveMode::plan || real.backend == "memory") {
-    return cost::Library::plan;
-  }
-  if (real.backend == "gloo") return cost::Library::gloo;
-  return real.backend == "mpi" ? cost::Library::mpi : cost::Library::nccl;
+  if (real.measure.mode == CollectiveMode::plan) return cost::Library::plan;
+  return backend_kind(real.backend).calls;
+}
+
+const BackendKind& backend_kind(std::string_view name) {
+  const auto found = std::ranges::find(backends, name, &BackendKind::name);
+  PACELINE_EXPECTS(found != backends.end());
+  return *found;
 }
 
 }  // namespace paceline::loader

@@ -10,6 +10,7 @@
 
 #include "models/collectives/registry.h"
 #include "models/units/parse.h"
+#include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_collective.h"
 #include "scenarios/loader/load_trace.h"
@@ -87,16 +88,16 @@ void wait_as_the_library(Section& file, Scenario& scenario) {
   topology::Network& network = scenario.cluster.network;
   Reader section = file.map().map("cluster").map("network");
   const auto library = scenario.collective.library;
-  const auto runs_on = [&](std::string_view backend) {
+  const auto runs_on = [&](cost::Library backend) {
     return library == cost::Library::plan && file.map().has("real") &&
-           scenario.real.backend == backend;
+           backend_kind(scenario.real.backend).calls == backend;
   };
   using topology::Receives;
   const bool is_said = section.has("receives");
-  if (!is_said && runs_on("mpi")) network.receives = Receives::announced_to_new_peers;
+  if (!is_said && runs_on(cost::Library::mpi)) network.receives = Receives::announced_to_new_peers;
   if (network.transport != topology::Transport::tcp) return;
   if (!is_said && library == cost::Library::gloo) network.receives = Receives::announced;
-  if (!is_said && runs_on("gloo")) network.receives = Receives::announced_ahead;
+  if (!is_said && runs_on(cost::Library::gloo)) network.receives = Receives::announced_ahead;
   // btl_tcp_eager_limit of Open MPI 4.1.
   constexpr Bytes open_mpi_eager_limit{64 * 1024};
   if (!section.has("rendezvous_above") && library == cost::Library::mpi) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/loader/backend_kind.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 
@@ -23,7 +24,7 @@ RankGroup group_of(const PreparedPoint& prepared) {
 // The first point that so many ranks can measure says with what.
 RankGroup first_group(Preparer& points, std::uint32_t ranks) {
   for (std::size_t i = 0; i < points.file().points().size(); ++i) {
-    const RankGroup group = group_of(*points.measurement(i));
+    RankGroup group = group_of(*points.measurement(i));
     if (group.ranks == ranks) return group;
   }
   throw InputError(
@@ -46,11 +47,6 @@ void name_native_calls(StepTrace& trace) {
 }
 
 constexpr double gibibyte = 1U << 30U;
-
-// Backends whose buffers are in this machine's memory.
-bool is_in_memory(const std::string& backend) {
-  return backend == "memory" || backend == "gloo" || backend == "mpi";
-}
 
 // What the buffers of all ranks take, about: each call has its own, and half as much again arrives
 // beside it (two ranks of 8 GiB each took 23 GiB with backend memory).
@@ -207,7 +203,8 @@ void expect_measurable_here(Preparer& points) {
     const auto prepared = points.measurement(i);
     const RankGroup group = group_of(*prepared);
     const auto most = memory_to_take();
-    if (!is_in_memory(group.backend) || !most) continue;
+    const auto memory = loader::backend_kind(group.backend).memory;
+    if (memory != loader::BufferMemory::host || !most) continue;
     const double needed = bytes_of_buffers(prepared->point, group.ranks) / gibibyte,
                  there = static_cast<double>(most->value()) / gibibyte;
     if (needed <= there) continue;

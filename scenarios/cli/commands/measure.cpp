@@ -16,7 +16,7 @@ struct ShortForm {
   const char* meaning;
 };
 constexpr ShortForm short_forms[] = {
-    {"--backend", "real.backend", "memory, gloo, mpi, nccl or cuda-local; paceline doctor"},
+    {"--backend", "real.backend", "what to measure with; paceline list backends"},
     {"--mode", "real.mode", "native: the library's own collectives; plan: the shared plans"},
     {"--steps", "real.steps", "steps that count"},
     {"--warmup", "real.warmup", "steps before those"}};

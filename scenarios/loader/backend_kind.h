@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+#include "models/cost/library_choice.h"
+
+namespace paceline::loader {
+
+enum class BufferMemory { host, device };
+
+// What scenarios need to know of a backend, built or not: its row in real/CMakeLists.txt.
+struct BackendKind {
+  std::string_view name;
+  cost::Library calls;  // as whose collectives its own are predicted
+  BufferMemory memory;
+};
+
+// Precondition: there is one of that name.
+[[nodiscard]] const BackendKind& backend_kind(std::string_view name);
+
+}  // namespace paceline::loader
