@@ -10,7 +10,6 @@
 #include "scenarios/loader/document/sha256.h"
 #include "traces/collective_log/comments.h"
 #include "traces/formats/collective_logs.h"
-#include "traces/nccl_inspector/nccl_inspector.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
@@ -124,44 +123,39 @@ LinkTable link_table_of(const std::string& path, const std::string& sha256,
   return table;
 }
 
-// What NCCL's inspector wrote, a file a rank.
-struct InspectedFiles {
-  std::vector<std::string> paths;
-  std::vector<traces::InspectedFile> files;
-  std::string sha256s;
+struct LogFiles {
+  struct Origin {
+    std::string path, sha256;
+  };
+  traces::CollectiveLogFiles files;
+  std::vector<Origin> taken;
 
-  // Their calls as tables of one log.
-  void join(const LogOptions& options, MeasuredFiles& measured) const {
-    if (files.empty()) return;
-    std::string name = paths.front();
-    if (paths.size() > 1) name += fmt::format(" and {} more", paths.size() - 1);
-    const std::string sha256 = paths.size() == 1 ? sha256s : loader::sha256_of(sha256s);
-    for (CollectiveLog& log : traces::joined_logs(files)) {
-      measured.logs.push_back(table_of(name, sha256, std::move(log), options));
-    }
+  // Of files that are one log together.
+  [[nodiscard]] Origin origin_of(const std::vector<std::size_t>& together) const {
+    Origin first = taken[together.front()];
+    if (together.size() == 1) return first;
+    std::string hashes;
+    for (const std::size_t file : together) hashes += taken[file].sha256;
+    return {fmt::format("{} and {} more", first.path, together.size() - 1),
+            loader::sha256_of(hashes)};
   }
 };
 
 // Reads one file, whatever it holds.
-void take_file(const std::string& path, const LogOptions& options, InspectedFiles& inspected,
-               MeasuredFiles& files) {
+void take_file(const std::string& path, const LogOptions& options, LogFiles& logs,
+               MeasuredFiles& measured) {
   const std::string text = files::read_text(path);
   const std::string sha256 = loader::sha256_of(text);
   try {
-    if (traces::is_nccl_inspector(traces::plain_text(text))) {
-      inspected.files.push_back(traces::parse_nccl_inspector(text));
-      inspected.paths.push_back(path);
-      inspected.sha256s += sha256;
-      return;
-    }
     if (traces::is_ping_pong(traces::plain_text(text))) {
       for (traces::PingPong& one : traces::read_ping_pongs(text)) {
-        files.links.push_back(link_table_of(path, sha256, std::move(one), options));
+        measured.links.push_back(link_table_of(path, sha256, std::move(one), options));
       }
       return;
     }
-    for (CollectiveLog& log : traces::read_collective_logs(text)) {
-      files.logs.push_back(table_of(path, sha256, std::move(log), options));
+    logs.taken.push_back({path, sha256});
+    for (CollectiveLog& log : logs.files.take(text)) {
+      measured.logs.push_back(table_of(path, sha256, std::move(log), options));
     }
   } catch (const traces::FormatError& error) {
     throw InputError({path, error.line(), 0}, error.what(), error.hint());
@@ -173,9 +167,14 @@ void take_file(const std::string& path, const LogOptions& options, InspectedFile
 MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
                                   const LogOptions& options) {
   MeasuredFiles files;
-  InspectedFiles inspected;
-  for (const std::string& path : paths) take_file(path, options, inspected, files);
-  inspected.join(options, files);
+  LogFiles logs;
+  for (const std::string& path : paths) take_file(path, options, logs, files);
+  for (auto& joined : logs.files.joined()) {
+    const LogFiles::Origin origin = logs.origin_of(joined.files);
+    for (CollectiveLog& log : joined.tables) {
+      files.logs.push_back(table_of(origin.path, origin.sha256, std::move(log), options));
+    }
+  }
   return files;
 }
 

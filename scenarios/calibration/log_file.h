@@ -43,7 +43,7 @@ struct MeasuredFiles {
   std::vector<LinkTable> links;
 };
 
-// Files of NCCL's inspector, a file a rank, are joined: their tables name the first.
+// Tables of files that are one log together (CollectiveLogFiles) name the first.
 //
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
 // that does not record its collective and group, or what lies between its ranks, or contradicts the

@@ -13,7 +13,6 @@
 #include "traces/archive/archive.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
-#include "traces/nccl_inspector/nccl_inspector.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
@@ -28,10 +27,9 @@ std::string reason(const traces::FormatError& error) {
   return error.hint().empty() ? text : text + "; " + error.hint();
 }
 
-// Files of NCCL's inspector, which are joined when all are known.
-struct InspectedFiles {
-  std::string first;
-  std::vector<traces::InspectedFile> files;
+struct LogFiles {
+  traces::CollectiveLogFiles files;
+  std::vector<std::string> names;  // of those that were taken
 };
 
 void take_runs(const traces::UnpackedFile& file, Import& import) {
@@ -60,14 +58,18 @@ void add_log(const std::string& file, traces::CollectiveLog log, Import& import)
   import.logs.push_back({file, std::move(log)});
 }
 
-void take_log(const traces::UnpackedFile& file, InspectedFiles& inspected, Import& import) {
-  if (traces::is_nccl_inspector(traces::plain_text(file.text))) {
-    inspected.files.push_back(traces::parse_nccl_inspector(file.text));
-    if (inspected.first.empty()) inspected.first = file.name;
-    return;
-  }
-  for (traces::CollectiveLog& log : traces::read_collective_logs(file.text)) {
+void take_log(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
+  logs.names.push_back(file.name);
+  for (traces::CollectiveLog& log : logs.files.take(file.text)) {
     add_log(file.name, std::move(log), import);
+  }
+}
+
+void add_joined(LogFiles& logs, Import& import) {
+  for (auto& joined : logs.files.joined()) {
+    for (traces::CollectiveLog& log : joined.tables) {
+      add_log(logs.names[joined.files.front()], std::move(log), import);
+    }
   }
 }
 
@@ -91,7 +93,7 @@ bool may_be_known(std::string_view first) {
   return traces::may_begin_text(first) || is_device_trace(first);
 }
 
-void take(traces::UnpackedFile file, InspectedFiles& inspected, Import& import) {
+void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
   const std::string name = file.name;
   try {
     if (traces::is_step_traces(file.text)) {
@@ -99,7 +101,7 @@ void take(traces::UnpackedFile file, InspectedFiles& inspected, Import& import) 
     } else if (is_device_trace(file.text)) {
       take_device_trace(std::move(file), import);
     } else if (traces::is_collective_log(file.text)) {
-      take_log(file, inspected, import);
+      take_log(file, logs, import);
     } else {
       import.refused.push_back({name, "is in no known format; known: " + known_formats()});
     }
@@ -151,23 +153,19 @@ void refuse_one_rank_twice(const Import& import) {
 
 Import import_traces(const std::vector<std::string>& paths) {
   Import import;
-  InspectedFiles inspected;
+  LogFiles logs;
   for (const std::string& path : paths) {
     traces::for_each_file(
         path, may_be_known,
         [&](traces::UnpackedFile file) {
           files::note_input(file.file);
-          take(std::move(file), inspected, import);
+          take(std::move(file), logs, import);
         },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });
   }
-  if (!inspected.files.empty()) {
-    for (traces::CollectiveLog& log : traces::joined_logs(inspected.files)) {
-      add_log(inspected.first, std::move(log), import);
-    }
-  }
+  add_joined(logs, import);
   if (import.traces.empty() && import.runs.empty() && import.logs.empty()) {
     if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
     throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");

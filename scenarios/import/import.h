@@ -24,7 +24,7 @@ struct Import {
   std::vector<std::vector<traces::StepProfile>> steps;  // by trace
   traces::MatchedCalls matched;
   std::vector<traces::TraceRun> runs;  // of files of step traces, in the order given
-  // Tables of logs of collectives. Files of NCCL's inspector are joined: the first is named.
+  // Tables of logs of collectives. Of files that are one log together the first is named.
   struct Log {
     std::string file;
     traces::CollectiveLog table;

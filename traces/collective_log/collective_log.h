@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collectives/plan.h"
@@ -31,6 +32,19 @@ struct CollectiveLog {
   std::vector<Row> rows;
   std::vector<Skipped> skipped;         // lines that look like a row and cannot be one
   std::vector<std::string> notes = {};  // sentences on what its times may hold
+};
+
+// Files that are one log together, such as one a rank.
+class JoinedLog {
+ public:
+  JoinedLog() = default;
+  JoinedLog(const JoinedLog&) = delete;
+  JoinedLog& operator=(const JoinedLog&) = delete;
+  virtual ~JoinedLog() = default;
+
+  virtual void take(std::string_view text) = 0;  // throws FormatError
+  // The tables of what was taken: once, at the end.
+  [[nodiscard]] virtual std::vector<CollectiveLog> tables() = 0;
 };
 
 }  // namespace paceline::traces

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "traces/collective_table/collective_table.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
@@ -16,10 +17,21 @@ namespace {
 constexpr std::array log_formats{
     CollectiveLogFormat{"paceline's own results", is_paceline_result, read_paceline_result},
     CollectiveLogFormat{"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
-    CollectiveLogFormat{"NCCL inspector", is_nccl_inspector, read_nccl_inspector},
+    CollectiveLogFormat{"NCCL inspector", is_nccl_inspector, nullptr, join_nccl_inspector},
     CollectiveLogFormat{"nccl-tests text", is_nccl_tests_text, read_nccl_tests_text},
-    CollectiveLogFormat{"table with a header", is_collective_table, read_collective_table},
+    CollectiveLogFormat{"table whose header has size(B) and time(us)", is_collective_table,
+                        read_collective_table},
 };
+
+// Throws FormatError where none takes it.
+const CollectiveLogFormat& format_of(std::string_view text) {
+  std::string known;
+  for (const CollectiveLogFormat& format : log_formats) {
+    if (format.is_one(text)) return format;
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  throw FormatError(0, "has no measured collective", "known: " + known);
+}
 
 }  // namespace
 
@@ -31,14 +43,31 @@ bool is_collective_log(std::string_view text) {
       log_formats, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
 }
 
-std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
+std::vector<CollectiveLog> CollectiveLogFiles::take(std::string_view text) {
+  const std::size_t file = taken_++;
   text = plain_text(text);
-  for (const CollectiveLogFormat& format : log_formats) {
-    if (format.is_one(text)) return format.read(text);
+  const CollectiveLogFormat& format = format_of(text);
+  if (format.join == nullptr) return format.read(text);
+  auto group = std::ranges::find(groups_, &format, &Group::format);
+  if (group == groups_.end()) group = groups_.insert(group, {&format, {}, format.join()});
+  group->log->take(text);
+  group->files.push_back(file);
+  return {};
+}
+
+std::vector<CollectiveLogFiles::Joined> CollectiveLogFiles::joined() {
+  std::vector<Joined> all;
+  for (Group& group : groups_) {
+    if (!group.files.empty()) all.push_back({std::move(group.files), group.log->tables()});
   }
-  throw FormatError(0, "has no measured collective",
-                    "give the output of nccl-tests, as text or JSON, or of NCCL's inspector, or a "
-                    "table whose header has size(B) and time(us)");
+  return all;
+}
+
+std::vector<CollectiveLog> read_collective_logs(std::string_view text) {
+  CollectiveLogFiles one;
+  std::vector<CollectiveLog> tables = one.take(text);
+  for (auto& joined : one.joined()) tables = std::move(joined.tables);
+  return tables;
 }
 
 }  // namespace paceline::traces

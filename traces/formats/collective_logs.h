@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,10 +11,12 @@
 
 namespace paceline::traces {
 
+// One of the two functions is there.
 struct CollectiveLogFormat {
   std::string_view name;
   bool (*is_one)(std::string_view text);
-  std::vector<CollectiveLog> (*read)(std::string_view text);
+  std::vector<CollectiveLog> (*read)(std::string_view text);  // each file is a log of its own
+  std::unique_ptr<JoinedLog> (*join)() = nullptr;             // files are one log together
 };
 
 // A row a format; the first that takes a text reads it.
@@ -23,5 +28,31 @@ struct CollectiveLogFormat {
 // Every table of a text, in the format that its content shows. Throws FormatError when it shows
 // none, or is not text; tables have at least one row or one skipped line.
 [[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);
+
+// Files of logs that are given together.
+class CollectiveLogFiles {
+ public:
+  // Those of files that are one log: which they are, by the order of take(), and their tables.
+  struct Joined {
+    std::vector<std::size_t> files;
+    std::vector<CollectiveLog> tables;
+  };
+
+  // The tables of the next file; none yet where its format joins files. Throws as
+  // read_collective_logs().
+  [[nodiscard]] std::vector<CollectiveLog> take(std::string_view text);
+  // Once, when all are taken.
+  [[nodiscard]] std::vector<Joined> joined();
+
+ private:
+  struct Group {
+    const CollectiveLogFormat* format;
+    std::vector<std::size_t> files;
+    std::unique_ptr<JoinedLog> log;
+  };
+
+  std::size_t taken_ = 0;
+  std::vector<Group> groups_;
+};
 
 }  // namespace paceline::traces

@@ -187,6 +187,15 @@ CollectiveLog log_of(const TableKey& key, const Table& table) {
   return log;
 }
 
+class InspectedLog : public JoinedLog {
+ public:
+  void take(std::string_view text) override { files_.push_back(parse_nccl_inspector(text)); }
+  std::vector<CollectiveLog> tables() override { return joined_logs(files_); }
+
+ private:
+  std::vector<InspectedFile> files_;
+};
+
 }  // namespace
 
 bool is_nccl_inspector(std::string_view text) {
@@ -228,8 +237,6 @@ std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files) 
   return logs;
 }
 
-std::vector<CollectiveLog> read_nccl_inspector(std::string_view text) {
-  return joined_logs({parse_nccl_inspector(text)});
-}
+std::unique_ptr<JoinedLog> join_nccl_inspector() { return std::make_unique<InspectedLog>(); }
 
 }  // namespace paceline::traces

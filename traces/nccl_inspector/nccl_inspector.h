@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,6 @@ struct InspectedFile {
 // ranks is one by communicator, kind and number. Notes say how many calls lack ranks.
 [[nodiscard]] std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files);
 
-// Of one file.
-[[nodiscard]] std::vector<CollectiveLog> read_nccl_inspector(std::string_view text);
+[[nodiscard]] std::unique_ptr<JoinedLog> join_nccl_inspector();
 
 }  // namespace paceline::traces

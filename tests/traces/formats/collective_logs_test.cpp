@@ -21,7 +21,7 @@ TEST(CollectiveLog, IsReadInTheFormatThatItsContentShows) {
       {"old_text.txt", "nccl-tests text"},
       {"new_text.txt", "nccl-tests text"},
       {"report.json", "nccl-tests JSON"},
-      {"table.csv", "table with a header"}};
+      {"table.csv", "table whose header has size(B) and time(us)"}};
   for (const auto& [file, name] : files) {
     const std::string text = fixture(file);
     for (const CollectiveLogFormat& format : collective_log_formats()) {

@@ -89,7 +89,7 @@ TEST(NcclInspector, TheMedianOfTwoIsBetweenThem) {
   const std::string other = line_with("1407", "1408");
   std::string slower = other;
   slower.replace(slower.find("61974"), 5, "61980");
-  const auto logs = read_nccl_inspector(line_with() + "\n" + slower);
+  const auto logs = joined_logs({parse_nccl_inspector(line_with() + "\n" + slower)});
   EXPECT_EQ(times_us(logs.at(0).rows.at(0)), std::vector{61977.0});
 }
 
