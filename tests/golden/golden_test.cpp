@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -160,18 +161,37 @@ INSTANTIATE_TEST_SUITE_P(Library, Claims,
 
 class Strategies : public testing::TestWithParam<std::string> {};
 
+// A file for each strategy, with the points of the scenario: a new one changes none of the others'.
 TEST_P(Strategies, PredictWhatTheyDid) {
   const auto ended = test::run_program(
       {PACELINE_BINARY, "strategies", "scenarios/library/strategies/" + GetParam() + ".yaml",
        "--json", "-", "--quiet"},
       source_dir, 240);
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
-  const ordered_json now = ordered_json::parse(ended.out).at("comparisons");
-  const fs::path file = golden_dir / "strategies" / (GetParam() + ".json");
-  if (updating()) std::ofstream(file) << now.dump(1) << '\n';
-  std::ifstream in(file);
-  ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
-  expect_same(now, ordered_json::parse(in), GetParam());
+  std::map<std::string, ordered_json> now;  // by strategy
+  const ordered_json result = ordered_json::parse(ended.out);
+  for (const ordered_json& point : result.at("comparisons")) {
+    for (const ordered_json& strategy : point.at("strategies")) {
+      now[strategy.at("strategy")].push_back({{"axes", point.at("axes")}, {"is", strategy}});
+    }
+  }
+  std::set<std::string> with_file;
+  for (const auto& folder : fs::directory_iterator(golden_dir / "strategies")) {
+    with_file.insert(folder.path().filename().string());
+  }
+  for (const auto& [strategy, points] : now) {
+    const fs::path folder = golden_dir / "strategies" / strategy;
+    const fs::path file = folder / (GetParam() + ".json");
+    if (updating()) {
+      fs::create_directories(folder);
+      std::ofstream(file) << points.dump(1) << '\n';
+    }
+    std::ifstream in(file);
+    ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
+    expect_same(points, ordered_json::parse(in), strategy + " " + GetParam());
+    with_file.erase(strategy);
+  }
+  EXPECT_TRUE(with_file.empty()) << *with_file.begin() << " is no strategy";
 }
 
 INSTANTIATE_TEST_SUITE_P(Library, Strategies,
