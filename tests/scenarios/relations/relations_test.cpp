@@ -60,6 +60,8 @@ struct Relation {
   bool (*change)(Values&, Random&);
   // Why it does not hold; empty: it does.
   std::string (*broken)(const Case&);
+
+  friend void PrintTo(const Relation& relation, std::ostream* out) { *out << relation.name; }
 };
 
 constexpr double rounding = 1e-9;  // a part of a step: sums in another order
