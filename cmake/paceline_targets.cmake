@@ -83,13 +83,21 @@ function(paceline_build_fast target level)
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
-# paceline_library(NAME DIRECTORIES... ): a static library of all .cpp files below the directories.
+# paceline_library(NAME [DIRECTORIES...] [EXCEPT DIRECTORY]): a static library of all .cpp files of the
+# directories; without any, of this one and those below it, but for one and those below that.
 function(paceline_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "")
   set(sources "")
-  foreach(directory IN LISTS ARGN)
+  foreach(directory IN LISTS arg_UNPARSED_ARGUMENTS)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${directory}/*.cpp")
     list(APPEND sources ${found})
   endforeach()
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+    if(arg_EXCEPT)
+      list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXCEPT}/")
+    endif()
+  endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC paceline_options)
 endfunction()
