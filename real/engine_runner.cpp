@@ -103,7 +103,7 @@ std::vector<bool> EngineRunner::agree(const std::vector<bool>& has) {
   return all_have;
 }
 
-void EngineRunner::finish(std::vector<EventPtr> events, Stream stream) {
+void EngineRunner::finish(const std::vector<EventPtr>& events, Stream stream) {
   if (communicator_.in_order()) return communicator_.finish(stream);
   for (const EventPtr& event : events) event->wait();
 }

@@ -44,7 +44,7 @@ class EngineRunner {
   struct Exchange;
   using Kind = std::pair<ElementCount, ElementSize>;
 
-  void finish(std::vector<EventPtr> events, Stream stream);
+  void finish(const std::vector<EventPtr>& events, Stream stream);
   const collectives::Plan& plan_of(const training::Fused& together, const Kind& kind);
   void wait(Seconds time);
 

@@ -119,7 +119,7 @@ std::string simulate_in_child(const ResolvedPoint& point, Attempt attempt) {
   }
   const int trouble = errno;
   ::close(ends[1]);
-  const std::string text = child < 0 ? "" : read_all(ends[0]);
+  std::string text = child < 0 ? "" : read_all(ends[0]);
   ::close(ends[0]);
   errno = trouble;
   if (child < 0) throw_not_started();

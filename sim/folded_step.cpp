@@ -152,7 +152,7 @@ void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPar
   constexpr std::size_t few = 16;
   struct Kind {
     CollectiveCall smallest;
-    std::set<ElementCount> sizes;
+    std::set<ElementCount> sizes = {};
     double calls = 0;
   };
   std::map<CollectiveCall, Kind> kinds;  // by a call without its size
@@ -162,7 +162,7 @@ void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPar
     if (call == nullptr || call->simulated() == nullptr || !takes_part(*call)) continue;
     CollectiveCall of_kind = *call;
     of_kind.count = ElementCount(0);
-    Kind& kind = kinds.try_emplace(of_kind, *call).first->second;
+    Kind& kind = kinds.try_emplace(of_kind, Kind{*call}).first->second;
     if (call->count < kind.smallest.count) kind.smallest = *call;
     if (kind.sizes.insert(call->count).second) ++sizes;
     ++kind.calls;

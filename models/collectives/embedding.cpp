@@ -102,7 +102,7 @@ Rank Axis::on_line(Rank rank, std::uint32_t other) const {
   return Rank(index(rank) - coordinate(rank) * stride + other * stride);
 }
 
-std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan_of) {
+std::vector<Round> embedded_rounds(Axis axis, const std::function<LinePlan(Rank)>& plan_of) {
   const LinePlan first = plan_of(Rank(0));
   PACELINE_EXPECTS(first.plan->ranks == RankCount(axis.size) &&
                    first.plan->endpoints() == first.plan->ranks);

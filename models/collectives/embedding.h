@@ -30,7 +30,8 @@ struct LinePlan {
 // The rounds of the plans of all lines of an axis side by side, as rounds of the whole plan.
 // Preconditions: `plan_of` is the same for all ranks of a line; every plan has the same number of
 // channels, none or one, with rounds of the same repeats and with window 1.
-[[nodiscard]] std::vector<Round> embedded_rounds(Axis axis, std::function<LinePlan(Rank)> plan_of);
+[[nodiscard]] std::vector<Round> embedded_rounds(Axis axis,
+                                                 const std::function<LinePlan(Rank)>& plan_of);
 
 // What all lines of an axis do when each executes the plan of a line on a buffer of its own: a plan
 // of all `ranks`, with as many channels. It is no collective of all ranks: the checker does not

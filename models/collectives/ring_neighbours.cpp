@@ -40,8 +40,8 @@ std::vector<std::shared_ptr<const RingNeighbours>> rings_of(const PlanRequest& r
   return rings;
 }
 
-Round ring_round(std::shared_ptr<const RingNeighbours> ring, std::uint64_t repeats, Arrival arrival,
-                 std::function<ChunkRule(Rank)> rule) {
+Round ring_round(const std::shared_ptr<const RingNeighbours>& ring, std::uint64_t repeats,
+                 Arrival arrival, std::function<ChunkRule(Rank)> rule) {
   return {repeats,
           [ring, arrival, rule = std::move(rule)](Rank rank) {
             return std::vector<Send>{{ring->next(rank), rule(rank), arrival}};

@@ -21,7 +21,8 @@ struct RingNeighbours {
 
 // A round in which every rank sends one chunk to its next neighbour; `rule` gives the chunk for the
 // sender.
-[[nodiscard]] Round ring_round(std::shared_ptr<const RingNeighbours> ring, std::uint64_t repeats,
-                               Arrival arrival, std::function<ChunkRule(Rank)> rule);
+[[nodiscard]] Round ring_round(const std::shared_ptr<const RingNeighbours>& ring,
+                               std::uint64_t repeats, Arrival arrival,
+                               std::function<ChunkRule(Rank)> rule);
 
 }  // namespace paceline::collectives

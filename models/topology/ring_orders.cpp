@@ -200,8 +200,8 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 1) {
     // Two GPUs have one cycle, once for each lane; it is its own other direction.
     const Lanes& lanes = cluster.intra_node.lanes;
-    const auto rings = gpus == 2 ? std::vector<Cycle>(lanes[0][1], Cycle{0, 1})
-                                 : both_directions(CyclePacking(lanes, gpus).best());
+    auto rings = gpus == 2 ? std::vector<Cycle>(lanes[0][1], Cycle{0, 1})
+                           : both_directions(CyclePacking(lanes, gpus).best());
     if (!rings.empty()) return rings;
   }
   Cycle in_order(gpus);

@@ -112,7 +112,8 @@ std::string find_difference(const std::string& told, const std::string& told_ran
   const auto words = words_by_name(told), words_of_0 = words_by_name(told_rank_0);
   auto names = words_of_0;
   names.insert(words.begin(), words.end());
-  for (const auto& [name, any] : names) {
+  for (const auto& entry : names) {
+    const std::string& name = entry.first;
     const auto own = words.find(name), of_0 = words_of_0.find(name);
     const bool has_own = own != words.end(), has_0 = of_0 != words_of_0.end();
     if (has_own && has_0 && own->second == of_0->second) continue;

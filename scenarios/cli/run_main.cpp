@@ -66,7 +66,7 @@ std::string fault_of(const CLI::ParseError& error, const std::vector<std::string
   for (const CLI::Option* option : parsed.get_options()) {
     for (const auto& name : option->get_lnames()) options.push_back("--" + name);
   }
-  const std::string said = fault_of_options(command, parsed.remaining(), options);
+  std::string said = fault_of_options(command, parsed.remaining(), options);
   if (!said.empty()) return said;
   return fmt::format("{}; see paceline {}{}--help", error.what(), command,
                      command.empty() ? "" : " ");

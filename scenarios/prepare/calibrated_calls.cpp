@@ -42,7 +42,7 @@ void require_same(const CalibratedMachine& machine, const topology::Cluster& nod
   constexpr double rounding = 1e-6;
   const auto as_described = machine.rings.by_ranks();
   const cost::RingParts parts = cost::ring_parts_of(nodes);
-  const auto here = parts.by_ranks();
+  const auto& here = parts.by_ranks();
   const std::size_t most = std::min(here.size(), as_described.size());
   for (std::size_t i = 1; i < most; ++i) {
     // Of the most that both have: a description may be of the whole node, a job of a part of it.

@@ -160,7 +160,7 @@ std::string way_in_node(const Cluster& cluster, std::uint32_t to, const std::vec
 std::string way_outside(const Cluster& cluster, std::uint32_t to, const std::vector<Link>& links) {
   const std::uint32_t ranks = cluster.ranks().value();
   const bool is_server = to >= ranks;
-  const std::string what = is_server ? "server" : "other node";
+  std::string what = is_server ? "server" : "other node";
   if (!cluster.network.fat_tree) return what;
   if (!crosses(links, LinkKind::leaf_uplink)) return what + ", same leaf switch";
   const std::uint32_t machine =

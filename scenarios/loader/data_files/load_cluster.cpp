@@ -134,7 +134,7 @@ constexpr std::array cluster_table{
         "the shipped one that `paceline collective` and `paceline nccl` take, where no option says "
         "otherwise",
         "h100-sxm5-80gb"},
-    Key{"nodes", Count{1, nodes_max}, Cluster{}.nodes, "how many, without `gpus`"},
+    Key{"nodes", Count{1, nodes_max}, std::uint64_t{1}, "how many, without `gpus`"},
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
     Key{"intra_node", settings::Map{intra_node_keys}, "", "what joins the GPUs of a node"},
     Key{"network", settings::Map{network_keys}, "", "what joins the nodes"},

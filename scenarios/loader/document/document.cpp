@@ -190,9 +190,8 @@ DocumentPtr parse_document(std::string name, std::string_view text) {
     ValueCounter counter(name);
     while (parser.HandleNextDocument(counter)) {
     }
-    auto root = YAML::Load(owned);
-    return std::make_shared<Document>(
-        Document{std::move(name), "", std::move(owned), std::move(root), true});
+    const auto root = YAML::Load(owned);
+    return std::make_shared<Document>(Document{std::move(name), "", std::move(owned), root, true});
   } catch (const YAML::Exception& error) {
     throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
   }

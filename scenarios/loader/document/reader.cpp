@@ -188,19 +188,20 @@ Field Field::of_several() const {
   return same;
 }
 
-Reader::Reader(DocumentPtr document, YAML::Node map, std::string path, const Overrides& overrides)
+Reader::Reader(DocumentPtr document, const YAML::Node& map, std::string path,
+               const Overrides& overrides)
     : path_(std::move(path)), overrides_(&overrides) {
-  lay_over(std::move(document), std::move(map));
+  lay_over(std::move(document), map);
 }
 
 Reader::Reader(const Field& map, const Overrides& overrides)
     : Reader(map.document(), map.node(), map.path(), overrides) {}
 
-void Reader::lay_over(DocumentPtr document, YAML::Node map) {
+void Reader::lay_over(DocumentPtr document, const YAML::Node& map) {
   if (map.IsDefined() && !map.IsMap() && !map.IsNull()) {
     Field(document, map, path_).fail("is not a map", "write keys with values below it");
   }
-  layers_.push_back({std::move(document), std::move(map)});
+  layers_.push_back({std::move(document), map});
 }
 
 std::string Reader::below(const std::string& key) const {

@@ -22,8 +22,8 @@ namespace paceline::loader {
 // InputError with the place, the path's last part and a correct spelling.
 class Field {
  public:
-  Field(DocumentPtr document, YAML::Node node, std::string path)
-      : document_(std::move(document)), node_(std::move(node)), path_(std::move(path)) {}
+  Field(DocumentPtr document, const YAML::Node& node, std::string path)
+      : document_(std::move(document)), node_(node), path_(std::move(path)) {}
 
   [[nodiscard]] std::string text() const;  // any scalar
   [[nodiscard]] Seconds seconds() const;
@@ -80,11 +80,11 @@ using Overrides = std::map<std::string, Field>;
 class Reader {
  public:
   // `overrides` must outlive the reader.
-  Reader(DocumentPtr document, YAML::Node map, std::string path, const Overrides& overrides);
+  Reader(DocumentPtr document, const YAML::Node& map, std::string path, const Overrides& overrides);
   Reader(const Field& map, const Overrides& overrides);
 
   // What this map lacks is looked up there.
-  void lay_over(DocumentPtr document, YAML::Node map);
+  void lay_over(DocumentPtr document, const YAML::Node& map);
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);

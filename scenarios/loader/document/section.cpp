@@ -108,7 +108,8 @@ settings::Settings read_settings(Reader& map, std::span<const settings::Key> key
   return read;
 }
 
-Section::Section(Reader map, std::span<const settings::Key> keys) : Section(map, keys, {}) {}
+Section::Section(Reader map, std::span<const settings::Key> keys)
+    : Section(std::move(map), keys, {}) {}
 
 Section::Section(Reader map, std::span<const settings::Key> keys, const settings::Settings& around)
     : map_(std::move(map)), keys_(keys) {
@@ -116,8 +117,8 @@ Section::Section(Reader map, std::span<const settings::Key> keys, const settings
   settings_ = read_settings(map_, keys_, around);
 }
 
-void Section::lay_over(DocumentPtr document, YAML::Node map) {
-  map_.lay_over(std::move(document), std::move(map));
+void Section::lay_over(DocumentPtr document, const YAML::Node& map) {
+  map_.lay_over(std::move(document), map);
   settings_ = read_settings(map_, keys_, {});
 }
 
