@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 
+#include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
 namespace paceline {
@@ -24,68 +27,43 @@ std::string cell(const std::string& text) {
   return quoted + '"';
 }
 
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
+std::string cell(const PointField& field, const PointOutcome& outcome) {
+  const auto text_of = [&](auto value_of) -> std::string {
+    const auto value = value_of(outcome);
+    if (!value) return "";
+    const bool is_number = std::is_arithmetic_v<typename decltype(value)::value_type>;
+    return is_number ? fmt::format("{}", *value) : cell(fmt::format("{}", *value));
+  };
+  return std::visit(text_of, field.value);
 }
 
-// What a run on hardware knows beyond the throughput.
-void write_measurement(std::ostream& out, const PointOutcome& outcome) {
-  if (!outcome.measurement) {
-    out << ",,,";
-    return;
-  }
-  const StepTotals& totals = outcome.measurement->totals;
-  const Measurement& measurement = *outcome.measurement->measurement;
-  fmt::print(out, "{},{},{},{}", totals.step.value(), measurement.mad.value(),
-             totals.exposed_communication.value(), measurement.cpu_busy);
-}
-
-// How sure the prediction is, or why there is none.
-void write_trust(std::ostream& out, const PointOutcome& outcome) {
-  std::optional<double> low, high;
-  if (outcome.predicted) {
-    low = outcome.predicted->interval.low.value();
-    high = outcome.predicted->interval.high.value();
-  }
-  const PointFailure* missing = outcome.missing();
-  fmt::print(out, ",{},{},{}\n", number(low), number(high),
-             cell(missing == nullptr ? "" : missing->why));
+std::vector<PointField> columns() {
+  std::vector<PointField> fields;
+  std::ranges::copy_if(point_fields(), std::back_inserter(fields),
+                       [](const PointField& field) { return field.column_number > 0; });
+  std::ranges::sort(fields, {}, &PointField::column_number);
+  return fields;
 }
 
 }  // namespace
 
 void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  const std::vector<PointField> fields = columns();
+  std::vector<std::string> header;
   for (const AxisValue& axis : outcomes.front().axes) {
     const std::string unit = axis.unit.size() > 0 && axis.unit != "1" ? " (" + axis.unit + ")" : "";
-    out << cell("axis " + axis.path + unit) << ',';
+    header.push_back(cell("axis " + axis.path + unit));
   }
-  out << "gpus,nodes,predicted_step_s,compute_s,communication_s,exposed_communication_s,"
-         "predicted_throughput_per_s,predicted_speedup,measured_throughput_per_s,measured_speedup,"
-         "fitted,error_percent,transfers,simgrid_solves,fidelity,measured_step_s,mad_s,"
-         "measured_exposed_communication_s,cpu_busy,step_s_low,step_s_high,failure\n";
+  for (const PointField& field : fields) header.emplace_back(field.column);
+  fmt::print(out, "{}\n", fmt::join(header, ","));
   for (const PointOutcome& outcome : outcomes) {
+    std::vector<std::string> line;
     for (const AxisValue& axis : outcome.axes) {
       const auto* value = std::get_if<double>(&axis.value);
-      out << (value ? fmt::format("{}", *value) : cell(std::get<std::string>(axis.value))) << ',';
+      line.push_back(value ? fmt::format("{}", *value) : cell(std::get<std::string>(axis.value)));
     }
-    fmt::print(out, "{},{},", outcome.gpus, outcome.nodes);
-    if (outcome.predicted) {
-      const StepTotals& totals = outcome.predicted->totals;
-      fmt::print(out, "{},{},{},{},{},{},", totals.step.value(), totals.compute.value(),
-                 totals.communication.value(), totals.exposed_communication.value(),
-                 outcome.predicted_throughput().value(), outcome.predicted_speedup());
-    } else {
-      out << ",,,,,,";
-    }
-    std::optional<double> measured;
-    if (outcome.measured) measured = outcome.measured->throughput.value();
-    fmt::print(
-        out, "{},{},{},{},{},{},{},", number(measured), number(outcome.measured_speedup()),
-        outcome.measured ? (outcome.measured->fitted ? "true" : "false") : "",
-        number(outcome.error_percent()), outcome.predicted ? outcome.predicted->transfers : 0,
-        outcome.predicted ? outcome.predicted->simgrid_solves : 0, to_text(outcome.fidelity));
-    write_measurement(out, outcome);
-    write_trust(out, outcome);
+    for (const PointField& field : fields) line.push_back(cell(field, outcome));
+    fmt::print(out, "{}\n", fmt::join(line, ","));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
 namespace paceline {
@@ -57,100 +58,36 @@ ordered_json calls_json(const std::vector<CallTimes>& calls) {
   return out;
 }
 
-// Of one GPU. "total_bytes" is the sum of those before it.
-ordered_json memory_json(const training::GpuMemory& memory,
-                         const std::optional<Bytes>& device_memory) {
-  return {{"parameters_bytes", memory.model.parameters.value()},
-          {"gradients_bytes", memory.model.gradients.value()},
-          {"optimizer_bytes", memory.model.optimizer.value()},
-          {"buckets_bytes", memory.model.buckets.value()},
-          {"gathered_bytes", memory.model.gathered.value()},
-          {"buffers_bytes", memory.buffers.value()},
-          {"activations_bytes", memory.activations.value()},
-          {"total_bytes", memory.total().value()},
-          {"device_bytes",
-           device_memory ? ordered_json(device_memory->value()) : ordered_json(nullptr)}};
-}
-
-ordered_json predicted_of(const PointOutcome& outcome) {
-  if (!outcome.predicted) return nullptr;
-  const StepTotals& totals = outcome.predicted->totals;
-  const double speedup = outcome.predicted_speedup();
-  ordered_json predicted{{"step_s", totals.step.value()},
-                         {"step_s_low", outcome.predicted->interval.low.value()},
-                         {"step_s_high", outcome.predicted->interval.high.value()},
-                         {"compute_s", totals.compute.value()},
-                         {"communication_s", totals.communication.value()},
-                         {"exposed_communication_s", totals.exposed_communication.value()},
-                         {"throughput_per_s", outcome.predicted_throughput().value()},
-                         {"speedup", speedup},
-                         {"efficiency", speedup / outcome.gpus}};
-  if (outcome.memory) {
-    predicted["memory"] = memory_json(*outcome.memory, outcome.device_memory);
+// A value makes the objects that it is in; a null stands only in one that is there.
+template <class T>
+void put(ordered_json& object, std::string_view place, const std::optional<T>& value,
+         bool is_absent) {
+  const auto dot = place.find('.');
+  const std::string key(place.substr(0, dot));
+  if (dot != std::string_view::npos) {
+    if (value || object.contains(key)) put(object[key], place.substr(dot + 1), value, is_absent);
+  } else if (value) {
+    object[key] = *value;
+  } else if (!is_absent && object.is_object()) {
+    object[key] = nullptr;
   }
-  return predicted;
-}
-
-ordered_json seconds_json(const std::vector<Seconds>& times) {
-  ordered_json out = ordered_json::array();
-  for (const Seconds time : times) out.push_back(time.value());
-  return out;
-}
-
-// What a run on hardware knows beyond the throughput.
-void add_measurement(const PointOutcome& outcome, ordered_json& measured) {
-  const Result& result = *outcome.measurement;
-  const Measurement& measurement = *result.measurement;
-  measured["samples"] = seconds_json(measurement.steps);
-  measured["mad_s"] = measurement.mad.value();
-  measured["compute_s"] = result.totals.compute.value();
-  measured["communication_s"] = result.totals.communication.value();
-  measured["exposed_communication_s"] = result.totals.exposed_communication.value();
-  measured["backend"] = measurement.backend;
-  measured["mode"] = to_text(measurement.mode);
-  measured["cpu_busy"] = measurement.cpu_busy;
-  measured["clock_error_s"] = measurement.clock_error.value();
-  measured["compute_spread_s"] = outcome.compute_spread_measured.value();
-  measured["calls"] = calls_json(outcome.calls_measured);
-}
-
-ordered_json measured_of(const PointOutcome& outcome) {
-  if (!outcome.measured) return nullptr;
-  const double throughput = outcome.measured->throughput.value();
-  const auto speedup = outcome.measured_speedup();
-  ordered_json measured{{"step_s", outcome.samples_per_step / throughput},
-                        {"throughput_per_s", throughput},
-                        {"speedup", speedup ? ordered_json(*speedup) : ordered_json(nullptr)},
-                        {"samples", nullptr},
-                        {"mad_s", nullptr},
-                        {"fitted", outcome.measured->fitted}};
-  if (outcome.measurement) {
-    add_measurement(outcome, measured);
-  }
-  return measured;
 }
 
 ordered_json point_of(const PointOutcome& outcome, bool with_calls) {
-  const auto error = outcome.error_percent();
-  ordered_json point{{"axes", axes_of(outcome)},
-                     {"gpus", outcome.gpus},
-                     {"nodes", outcome.nodes},
-                     {"predicted", predicted_of(outcome)},
-                     {"measured", measured_of(outcome)},
-                     {"error_percent", error ? ordered_json(*error) : ordered_json(nullptr)},
-                     {"transfers", outcome.predicted ? outcome.predicted->transfers : 0},
-                     {"simgrid_solves", outcome.predicted ? outcome.predicted->simgrid_solves : 0},
-                     {"fidelity", to_text(outcome.fidelity)},
-                     {"assumed", outcome.assumptions}};
-  if (outcome.failure) point["failure"] = outcome.failure->why;
+  ordered_json point{{"axes", axes_of(outcome)}};
+  for (const char* first : {"gpus", "nodes", "predicted", "measured"}) point[first] = nullptr;
+  for (const PointField& field : point_fields()) {
+    const auto put_value = [&](auto value_of) {
+      put(point, field.place, value_of(outcome), field.is_absent);
+    };
+    if (!field.place.empty()) std::visit(put_value, field.value);
+  }
   if (outcome.predicted && (outcome.measurement || with_calls)) {
-    point["predicted"]["compute_spread_s"] = outcome.predicted->compute_spread.value();
     point["predicted"]["calls"] = calls_json(outcome.predicted->calls);
+  } else if (outcome.predicted) {
+    point["predicted"].erase("compute_spread_s");  // that is of the calls
   }
-  if (outcome.measure_failure) {
-    point["measure_failure"] = outcome.measure_failure->why;
-    point["steps_measured_s"] = seconds_json(outcome.steps_measured);
-  }
+  if (outcome.measurement) point["measured"]["calls"] = calls_json(outcome.calls_measured);
   return point;
 }
 

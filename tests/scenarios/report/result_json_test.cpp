@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,12 +34,6 @@ class ResultJson : public testing::Test {
     return json::parse(ended.out);
   }
 
-  static std::set<std::string> keys(const json& object) {
-    std::set<std::string> names;
-    for (const auto& [key, value] : object.items()) names.insert(key);
-    return names;
-  }
-
   Folder folder_;
 };
 
@@ -64,25 +57,6 @@ TEST_F(ResultJson, SaysWhichSimGridItWasBuiltWith) {
   EXPECT_TRUE(
       std::regex_match(context.at("simgrid").get<std::string>(), std::regex(R"(\d+\.\d+(\.\d+)?)")))
       << context.at("simgrid");
-}
-
-TEST_F(ResultJson, HasAllTheFieldsOfAPoint) {
-  const json points = result(changed(small_scenario, "", swept)).at("points");
-  ASSERT_EQ(points.size(), 2U);
-  for (const json& point : points) {
-    for (const char* key : {"axes", "gpus", "nodes", "predicted", "measured", "error_percent",
-                            "transfers", "simgrid_solves", "fidelity"}) {
-      EXPECT_TRUE(point.contains(key)) << key;
-    }
-    EXPECT_EQ(
-        keys(point.at("predicted")),
-        (std::set<std::string>{"step_s", "step_s_low", "step_s_high", "compute_s",
-                               "communication_s", "exposed_communication_s", "throughput_per_s",
-                               "speedup", "efficiency", "compute_spread_s", "calls"}));
-    for (const char* key : {"step_s", "throughput_per_s", "speedup", "samples", "mad_s"}) {
-      EXPECT_TRUE(point.at("measured").contains(key)) << key;
-    }
-  }
 }
 
 TEST_F(ResultJson, HasAxesInSiUnitsWithTheUnitBesideThem) {
