@@ -1,7 +1,5 @@
 #include "real/backend.h"
 
-#include <string>
-
 #include "models/contract.h"
 #include "real/errors.h"
 

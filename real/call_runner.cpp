@@ -1,6 +1,5 @@
 #include "real/call_runner.h"
 
-#include <utility>
 #include <vector>
 
 #include "models/contract.h"

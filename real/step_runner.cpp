@@ -7,8 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "models/contract.h"
-#include "models/training/call_plan.h"
 #include "real/errors.h"
 #include "real/nvtx/range.h"
 #include "real/pattern.h"

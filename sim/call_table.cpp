@@ -1,7 +1,6 @@
 #include "sim/call_table.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/contract.h"
 

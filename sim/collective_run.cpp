@@ -1,7 +1,6 @@
 #include "sim/collective_run.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace paceline::sim {
 

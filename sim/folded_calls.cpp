@@ -5,7 +5,6 @@
 #include <bit>
 #include <limits>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "models/contract.h"

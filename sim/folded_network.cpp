@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "models/contract.h"

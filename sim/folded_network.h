@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "models/collectives/binomial_tree.h"
 #include "models/contract.h"

@@ -1,10 +1,8 @@
 #include "models/cost/auto_choice.h"
 
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/units/parse.h"
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <optional>
 #include <set>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "models/contract.h"
-#include "models/cost/nccl_constants.h"
 
 namespace paceline::cost {
 namespace {

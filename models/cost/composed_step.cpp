@@ -1,6 +1,5 @@
 #include "models/cost/composed_step.h"
 
-#include <cstddef>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,6 @@
 #include "models/cost/contention.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <utility>
 
 #include "models/contract.h"

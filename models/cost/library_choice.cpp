@@ -1,6 +1,5 @@
 #include "models/cost/library_choice.h"
 
-#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/contract.h"
 

@@ -1,13 +1,9 @@
 #include "models/cost/nccl_call.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "models/contract.h"
 #include "models/cost/nccl_constants.h"

@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "models/collectives/round_table.h"
 #include "models/contract.h"

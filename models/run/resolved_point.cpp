@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "models/collectives/registry.h"
-#include "models/contract.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 #include "models/units/possible.h"

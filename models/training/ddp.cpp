@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "models/assumption.h"
 #include "models/training/power_sgd.h"
 #include "models/training/step_builder.h"
 #include "models/training/zero_redundancy.h"

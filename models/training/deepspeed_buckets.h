@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <span>
-#include <vector>
 
 #include "models/assumption.h"
 #include "models/training/step_builder.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "models/training/strategy.h"
 
 namespace paceline::training {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <utility>
 
 #include "models/training/step_builder.h"
 

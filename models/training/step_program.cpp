@@ -1,13 +1,11 @@
 #include "models/training/step_program.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
 #include "models/collectives/hierarchical.h"
 #include "models/collectives/registry.h"
-#include "models/contract.h"
 #include "models/units/possible.h"
 
 namespace paceline::training {

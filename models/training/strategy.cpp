@@ -1,7 +1,5 @@
 #include "models/training/strategy.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>

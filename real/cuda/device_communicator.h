@@ -2,7 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

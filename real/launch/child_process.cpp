@@ -8,9 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "real/errors.h"
 

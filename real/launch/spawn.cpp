@@ -1,18 +1,15 @@
 #include "real/launch/spawn.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <utility>
 

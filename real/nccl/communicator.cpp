@@ -1,7 +1,6 @@
 #include "real/nccl/communicator.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

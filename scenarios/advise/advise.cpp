@@ -1,7 +1,5 @@
 #include "scenarios/advise/advise.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>

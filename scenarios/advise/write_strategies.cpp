@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <ostream>
 #include <set>
 

@@ -4,7 +4,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <ostream>
 #include <utility>

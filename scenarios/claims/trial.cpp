@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <map>
-#include <utility>
 
 namespace paceline::claims {
 namespace {

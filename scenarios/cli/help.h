@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 // Texts of the command line, apart from CLI11, which makes the rest of them.
 namespace paceline::cli {

@@ -1,11 +1,9 @@
 #include "scenarios/cli/outcome_output.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -18,7 +16,6 @@
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/report.h"
 #include "traces/chakra/write_chakra.h"
-#include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::cli {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <iosfwd>
 #include <streambuf>
-#include <string>
 #include <string_view>
 
 #include "models/text/plain_text.h"

@@ -1,7 +1,6 @@
 #include "scenarios/import/known_networks.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "models/shipped_file.h"
 #include "scenarios/loader/data_files/data_files.h"

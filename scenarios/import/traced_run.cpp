@@ -11,7 +11,6 @@
 #include "models/assumption.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
-#include "scenarios/import/known_networks.h"
 #include "traces/learn/traced_step.h"
 #include "traces/text/format_error.h"
 

@@ -1,9 +1,6 @@
 #include "scenarios/judge/left_out.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>

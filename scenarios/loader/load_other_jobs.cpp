@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
 
 #include "scenarios/loader/sections.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "scenarios/loader/document/section.h"
 #include "scenarios/loader/scenario.h"
 

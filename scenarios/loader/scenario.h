@@ -6,9 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "models/assumption.h"
 #include "models/cost/library_choice.h"

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <utility>
 
 #include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"

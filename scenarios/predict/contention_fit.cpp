@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/assumption.h"
 #include "models/contract.h"
 
 namespace paceline {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "models/assumption.h"

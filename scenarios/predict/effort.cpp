@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 #include "models/cost/effort.h"

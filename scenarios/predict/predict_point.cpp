@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/cost/contention.h"
 #include "scenarios/predict/interval.h"
 
 namespace paceline {

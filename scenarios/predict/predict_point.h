@@ -4,7 +4,6 @@
 #include <memory>
 #include <variant>
 
-#include "models/cost/contention.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/prepare/resolve.h"
 #include "traces/json/protocol.h"

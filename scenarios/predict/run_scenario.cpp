@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "scenarios/errors.h"

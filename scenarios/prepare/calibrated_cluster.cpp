@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "models/assumption.h"
 #include "models/units/parse.h"
 
 namespace paceline {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "models/assumption.h"
 #include "models/topology/cluster.h"
 #include "scenarios/calibration/calibration.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/training/call_plan.h"
 #include "scenarios/errors.h"

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "models/assumption.h"
 #include "models/cost/nccl_call.h"

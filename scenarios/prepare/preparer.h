@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario_file.h"

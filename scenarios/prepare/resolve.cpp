@@ -1,14 +1,9 @@
 #include "scenarios/prepare/resolve.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "models/assumption.h"
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/closed_step.h"

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "traces/execution_trace/gathering.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "traces/pytorch/nccl_names.h"

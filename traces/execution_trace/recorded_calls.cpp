@@ -1,7 +1,6 @@
 #include "traces/execution_trace/recorded_calls.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"

@@ -2,9 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "traces/json/step_trace.h"
 #include "traces/json/values.h"

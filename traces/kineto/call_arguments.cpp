@@ -1,7 +1,6 @@
 #include "traces/kineto/call_arguments.h"
 
 #include <cstdint>
-#include <optional>
 
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"

@@ -7,7 +7,6 @@
 #include "traces/device_trace/limits.h"
 #include "traces/kineto/call_arguments.h"
 #include "traces/pytorch/nccl_names.h"
-#include "traces/pytorch/scalars.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

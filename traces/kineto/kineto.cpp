@@ -2,8 +2,6 @@
 
 #include <simdjson.h>
 
-#include <string_view>
-
 #include "traces/kineto/event.h"
 #include "traces/kineto/gathering.h"
 #include "traces/pytorch/on_demand.h"

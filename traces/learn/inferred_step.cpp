@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "models/contract.h"
 #include "models/run/as_it_ran.h"

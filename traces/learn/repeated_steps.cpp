@@ -1,9 +1,7 @@
 #include "traces/learn/repeated_steps.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
-#include <string_view>
 #include <tuple>
 
 namespace paceline::traces {

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
-#include "models/assumption.h"
 #include "traces/learn/rank_step.h"
 #include "traces/learn/waits.h"
 #include "traces/text/format_error.h"

@@ -1,14 +1,11 @@
-#include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "models/training/ddp.h"
-#include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <ostream>

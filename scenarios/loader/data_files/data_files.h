@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "models/topology/cluster.h"
 #include "models/workload/workload.h"

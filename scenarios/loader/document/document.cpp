@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
-#include <vector>
 
 #include "scenarios/files/input_file.h"
 

@@ -4,8 +4,6 @@
 
 #include <charconv>
 #include <map>
-#include <set>
-#include <string>
 #include <variant>
 #include <vector>
 

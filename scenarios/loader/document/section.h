@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "models/settings/settings.h"
 #include "scenarios/loader/document/reader.h"
