@@ -5,53 +5,44 @@
 #include <utility>
 
 #include "models/collectives/registry.h"
-#include "traces/json/values.h"
+#include "traces/json/fields.h"
 
 namespace paceline::traces {
-namespace {
 
+using collectives::AlgorithmOptions;
 using nlohmann::json;
+using topology::Wire;
 using training::AutomaticCall;
 using training::CollectiveCall;
+using training::EngineLane;
+using training::EngineRule;
+using training::EngineTensor;
 using training::Interval;
 using training::KnownCall;
 using training::Lane;
 using training::Operation;
 using training::SimulatedCall;
+using training::StepProgram;
 
-json encode(const collectives::AlgorithmOptions& options) {
-  return {{"channels", options.channels}, {"chunk_size_bytes", options.chunk_size},
-          {"inner", options.inner},       {"outer", options.outer},
-          {"servers", options.servers},   {"separate_servers", options.separate_servers}};
-}
+template <>
+constexpr auto fields<AlgorithmOptions> =
+    std::tuple{field("channels", &AlgorithmOptions::channels),
+               field("chunk_size_bytes", &AlgorithmOptions::chunk_size),
+               field("inner", &AlgorithmOptions::inner),
+               field("outer", &AlgorithmOptions::outer),
+               field("servers", &AlgorithmOptions::servers),
+               field("separate_servers", &AlgorithmOptions::separate_servers)};
 
-collectives::AlgorithmOptions decode_options(const json& in) {
-  return {member(in, "channels", whole<std::uint32_t>),
-          member<Bytes>(in, "chunk_size_bytes"),
-          member<std::string>(in, "inner"),
-          member<std::string>(in, "outer"),
-          member(in, "servers", whole<std::uint32_t>),
-          member<bool>(in, "separate_servers")};
-}
+template <>
+constexpr auto fields<Wire> =
+    std::tuple{field("bytes", &Wire::bytes),
+               field("start_s", &Wire::start),
+               field("local_hop_s", &Wire::local_hop),
+               field("remote_hop_s", &Wire::remote_hop),
+               field<Key::unless_default>("leaves_first", &Wire::leaves_first),
+               field<Key::unless_default>("has_no_hops", &Wire::has_no_hops)};
 
-json encode(const topology::Wire& wire) {
-  json out{{"bytes", wire.bytes},
-           {"start_s", wire.start},
-           {"local_hop_s", wire.local_hop},
-           {"remote_hop_s", wire.remote_hop}};
-  if (wire.leaves_first) out["leaves_first"] = true;
-  if (wire.has_no_hops) out["has_no_hops"] = true;
-  return out;
-}
-
-topology::Wire decode_wire(const json& in) {
-  return {member<double>(in, "bytes"),
-          member<Seconds>(in, "start_s"),
-          member<Seconds>(in, "local_hop_s"),
-          member<Seconds>(in, "remote_hop_s"),
-          in.contains("leaves_first") && member<bool>(in, "leaves_first"),
-          in.contains("has_no_hops") && member<bool>(in, "has_no_hops")};
-}
+namespace {
 
 // How a call is carried out, beside what it does. Nothing for one that is unplanned.
 void add_how(const CollectiveCall& call, json& out) {
@@ -60,7 +51,7 @@ void add_how(const CollectiveCall& call, json& out) {
     out["options"] = encode(*options);
   }
   if (const SimulatedCall* simulated = call.simulated()) {
-    if (simulated->wire != topology::Wire{}) out["wire"] = encode(simulated->wire);
+    if (simulated->wire != Wire{}) out["wire"] = encode(simulated->wire);
   }
   if (const KnownCall* known = call.known()) {
     out["known_time_s"] = known->time;
@@ -68,52 +59,58 @@ void add_how(const CollectiveCall& call, json& out) {
   }
 }
 
-void decode_how(const json& in, CollectiveCall& call) {
+decltype(CollectiveCall::how) how_of(const json& in) {
   if (in.contains("known_time_s")) {
-    call.how =
-        KnownCall{member<Seconds>(in, "known_time_s"), member<std::string>(in, "known_from")};
-  } else if (in.contains("algorithm")) {
-    auto algorithm = member<std::string>(in, "algorithm");
-    auto options = member(in, "options", decode_options);
-    if (algorithm == collectives::automatic) {
-      call.how = AutomaticCall{std::move(options)};
-    } else {
-      const auto wire = in.contains("wire") ? member(in, "wire", decode_wire) : topology::Wire{};
-      call.how = SimulatedCall{std::move(algorithm), std::move(options), wire};
-    }
+    return KnownCall{member<Seconds>(in, "known_time_s"), member<std::string>(in, "known_from")};
   }
+  if (!in.contains("algorithm")) return training::Unplanned{};
+  auto algorithm = member<std::string>(in, "algorithm");
+  auto options = member(in, "options", decode<AlgorithmOptions>);
+  if (algorithm == collectives::automatic) return AutomaticCall{std::move(options)};
+  const auto wire = in.contains("wire") ? member(in, "wire", decode<Wire>) : Wire{};
+  return SimulatedCall{std::move(algorithm), std::move(options), wire};
 }
 
+}  // namespace
+
+template <>
+constexpr auto fields<CollectiveCall> =
+    std::tuple{field("collective", &CollectiveCall::collective),
+               field("count", &CollectiveCall::count),
+               field("element_size_bytes", &CollectiveCall::element_size),
+               field("root", &CollectiveCall::root),
+               field<Key::unless_default>("untold", &CollectiveCall::is_untold),
+               field<Key::unless_default>("group", &CollectiveCall::group),
+               field<Key::unless_default>("held_s", &CollectiveCall::held)};
+
+template <>
 json encode(const CollectiveCall& call) {
-  json out{{"collective", to_text(call.collective)},
-           {"count", call.count},
-           {"element_size_bytes", call.element_size},
-           {"root", call.root}};
-  if (call.is_untold) out["untold"] = true;
-  if (call.group != training::Group::all) out["group"] = to_text(call.group);
-  if (call.held > Seconds(0)) out["held_s"] = call.held;
+  json out;
+  add_fields(call, out);
   add_how(call, out);
   return out;
 }
 
-CollectiveCall decode_call(const json& in) {
-  CollectiveCall call{member(in, "collective", parse_word<collectives::Collective>),
-                      member<ElementCount>(in, "count"),
-                      member<ElementSize>(in, "element_size_bytes"), member<Rank>(in, "root")};
-  if (in.contains("untold")) call.is_untold = member<bool>(in, "untold");
-  if (in.contains("group")) call.group = member(in, "group", parse_word<training::Group>);
-  if (in.contains("held_s")) call.held = member<Seconds>(in, "held_s");
-  decode_how(in, call);
+template <>
+CollectiveCall decode(const json& in) {
+  auto call = decode_fields<CollectiveCall>(in);
+  call.how = how_of(in);
   return call;
 }
 
+template <>
+constexpr auto fields<Operation> =
+    std::tuple{field("name", &Operation::name),
+               field("kind", &Operation::kind),
+               field("lane", &Operation::lane),
+               field("after", &Operation::after),
+               field<Key::unless_default>("rank_parts", &Operation::rank_parts),
+               field<Key::unless_default>("gradients", &Operation::gradients)};
+
+template <>
 json encode(const Operation& operation) {
-  json out{{"name", operation.name},
-           {"kind", to_text(operation.kind)},
-           {"lane", operation.lane},
-           {"after", operation.after}};
-  if (!operation.rank_parts.empty()) out["rank_parts"] = operation.rank_parts;
-  if (!operation.gradients.empty()) out["gradients"] = operation.gradients;
+  json out;
+  add_fields(operation, out);
   if (const CollectiveCall* call = call_of(operation)) {
     out["call"] = encode(*call);
   } else {
@@ -122,129 +119,89 @@ json encode(const Operation& operation) {
   return out;
 }
 
-Operation decode_operation(const json& in) {
-  Operation operation{
-      member<std::string>(in, "name"), member(in, "kind", parse_word<training::OperationKind>),
-      member(in, "lane", whole<training::LaneId>),
-      member(in, "after",
-             [](const json& ids) { return decoded_list(ids, whole<training::OperationId>); }),
-      Seconds(0)};
-  if (in.contains("rank_parts")) {
-    operation.rank_parts = member<std::vector<double>>(in, "rank_parts");
-  }
-  if (in.contains("gradients")) {
-    operation.gradients = member<std::vector<ElementCount>>(in, "gradients");
-  }
+template <>
+Operation decode(const json& in) {
+  auto operation = decode_fields<Operation>(in);
   if (in.contains("time_s")) {
     operation.work = member<Seconds>(in, "time_s");
   } else {
-    operation.work = member(in, "call", decode_call);
+    operation.work = member(in, "call", decode<CollectiveCall>);
   }
   return operation;
 }
 
-Lane decode_lane(const json& in) {
-  return {member<std::string>(in, "name"), member(in, "kind", parse_word<training::LaneKind>),
-          member(in, "in_flight", whole<std::uint32_t>)};
+template <>
+constexpr auto fields<Lane> = std::tuple{field("name", &Lane::name), field("kind", &Lane::kind),
+                                         field("in_flight", &Lane::in_flight)};
+
+template <>
+constexpr auto fields<EngineTensor> = std::tuple{
+    field("count", &EngineTensor::count), field("element_size_bytes", &EngineTensor::element_size),
+    field("copy_in_s", &EngineTensor::copy_in), field("copy_out_s", &EngineTensor::copy_out),
+    field("divide_s", &EngineTensor::divide)};
+
+template <>
+constexpr auto fields<EngineRule> =
+    std::tuple{field("cycle_s", &EngineRule::cycle),
+               field("fusion_threshold_bytes", &EngineRule::fusion_threshold),
+               field("negotiation_s", &EngineRule::negotiation),
+               field("waits_for_calls", &EngineRule::waits_for_calls),
+               field<Key::may_lack>("launch_s", &EngineRule::launch),
+               field<Key::may_lack>("hierarchical", &EngineRule::is_hierarchical)};
+
+template <>
+constexpr auto fields<EngineLane> =
+    std::tuple{field("lane", &EngineLane::lane), field("tensors", &EngineLane::tensors)};
+
+// The keys of its rule are the lane's.
+template <>
+json encode(const EngineLane& engine) {
+  json out;
+  add_fields(engine, out);
+  add_fields(engine.rule, out);
+  return out;
 }
 
-json encode(const training::EngineLane& engine) {
-  json tensors = json::array();
-  for (const training::EngineTensor& tensor : engine.tensors) {
-    tensors.push_back({{"count", tensor.count},
-                       {"element_size_bytes", tensor.element_size},
-                       {"copy_in_s", tensor.copy_in},
-                       {"copy_out_s", tensor.copy_out},
-                       {"divide_s", tensor.divide}});
-  }
-  return {{"lane", engine.lane},
-          {"cycle_s", engine.rule.cycle},
-          {"fusion_threshold_bytes", engine.rule.fusion_threshold},
-          {"negotiation_s", engine.rule.negotiation},
-          {"waits_for_calls", engine.rule.waits_for_calls},
-          {"launch_s", engine.rule.launch},
-          {"hierarchical", engine.rule.is_hierarchical},
-          {"tensors", std::move(tensors)}};
+template <>
+EngineLane decode(const json& in) {
+  auto engine = decode_fields<EngineLane>(in);
+  engine.rule = decode<EngineRule>(in);
+  return engine;
 }
 
-training::EngineTensor decode_engine_tensor(const json& in) {
-  return {member<ElementCount>(in, "count"), member<ElementSize>(in, "element_size_bytes"),
-          member<Seconds>(in, "copy_in_s"), member<Seconds>(in, "copy_out_s"),
-          member<Seconds>(in, "divide_s")};
+template <>
+constexpr auto fields<StepProgram> =
+    std::tuple{field("lanes", &StepProgram::lanes), field("operations", &StepProgram::operations),
+               field("engine", &StepProgram::engine)};
+
+template <>
+json encode(const Interval& ran) {
+  json released_by = nullptr;
+  if (ran.released_by) released_by = *ran.released_by;
+  return json::array({ran.start, ran.end, std::move(released_by)});
 }
 
-training::EngineLane decode_engine(const json& in) {
-  return {member(in, "lane", whole<training::LaneId>),
-          {member<Seconds>(in, "cycle_s"), member<Bytes>(in, "fusion_threshold_bytes"),
-           member<Seconds>(in, "negotiation_s"), member<bool>(in, "waits_for_calls"),
-           in.contains("launch_s") ? member<Seconds>(in, "launch_s") : Seconds(0),
-           in.contains("hierarchical") && member<bool>(in, "hierarchical")},
-          member(in, "tensors",
-                 [](const json& tensors) { return decoded_list(tensors, decode_engine_tensor); })};
-}
-
-Interval decode_interval(const json& in) {
+template <>
+Interval decode(const json& in) {
   if (!in.is_array() || in.size() != 3) throw std::runtime_error("is no [start, end, released by]");
   Interval interval{in[0].get<Seconds>(), in[1].get<Seconds>()};
   if (!in[2].is_null()) interval.released_by = whole<training::OperationId>(in[2]);
   return interval;
 }
 
-}  // namespace
+template <>
+constexpr auto fields<RankClass> =
+    std::tuple{field("ranks", &RankClass::ranks), field("intervals", &RankClass::intervals)};
 
-json encode_lanes(const std::vector<Lane>& lanes) {
-  json out = json::array();
-  for (const Lane& lane : lanes) {
-    out.push_back(
-        {{"name", lane.name}, {"kind", to_text(lane.kind)}, {"in_flight", lane.in_flight}});
-  }
-  return out;
-}
+std::vector<Lane> decode_lanes(const json& in) { return decode<std::vector<Lane>>(in); }
 
-std::vector<Lane> decode_lanes(const json& in) { return decoded_list(in, decode_lane); }
+json encode_program(const StepProgram& program) { return encode(program); }
+StepProgram decode_program(const json& in) { return decode<StepProgram>(in); }
 
-json encode_program(const training::StepProgram& program) {
-  json operations = json::array();
-  for (const Operation& operation : program.operations) operations.push_back(encode(operation));
-  json out{{"lanes", encode_lanes(program.lanes)}, {"operations", std::move(operations)}};
-  if (program.engine) out["engine"] = encode(*program.engine);
-  return out;
-}
+json encode_intervals(const std::vector<Interval>& intervals) { return encode(intervals); }
+std::vector<Interval> decode_intervals(const json& in) { return decode<std::vector<Interval>>(in); }
 
-training::StepProgram decode_program(const json& in) {
-  training::StepProgram program{member(in, "lanes", decode_lanes),
-                                member(in, "operations", [](const json& operations) {
-                                  return decoded_list(operations, decode_operation);
-                                })};
-  if (in.contains("engine")) program.engine = member(in, "engine", decode_engine);
-  return program;
-}
-
-json encode_intervals(const std::vector<Interval>& intervals) {
-  json out = json::array();
-  for (const Interval& ran : intervals) {
-    json released_by = nullptr;
-    if (ran.released_by) released_by = *ran.released_by;
-    out.push_back(json::array({ran.start, ran.end, std::move(released_by)}));
-  }
-  return out;
-}
-
-std::vector<Interval> decode_intervals(const json& in) { return decoded_list(in, decode_interval); }
-
-json encode_classes(const std::vector<RankClass>& classes) {
-  json out = json::array();
-  for (const RankClass& members : classes) {
-    out.push_back({{"ranks", members.ranks}, {"intervals", encode_intervals(members.intervals)}});
-  }
-  return out;
-}
-
-std::vector<RankClass> decode_classes(const json& in) {
-  return decoded_list(in, [](const json& members) -> RankClass {
-    return {member<std::vector<Rank>>(members, "ranks"),
-            member(members, "intervals", decode_intervals)};
-  });
-}
+json encode_classes(const std::vector<RankClass>& classes) { return encode(classes); }
+std::vector<RankClass> decode_classes(const json& in) { return decode<std::vector<RankClass>>(in); }
 
 }  // namespace paceline::traces

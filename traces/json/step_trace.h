@@ -10,7 +10,6 @@
 // time.
 namespace paceline::traces {
 
-[[nodiscard]] nlohmann::json encode_lanes(const std::vector<training::Lane>& lanes);
 [[nodiscard]] std::vector<training::Lane> decode_lanes(const nlohmann::json& in);
 
 [[nodiscard]] nlohmann::json encode_program(const training::StepProgram& program);

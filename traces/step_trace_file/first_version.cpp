@@ -5,39 +5,33 @@
 #include <string>
 #include <utility>
 
+#include "traces/json/fields.h"
 #include "traces/json/step_trace.h"
-#include "traces/json/values.h"
 #include "traces/learn/inferred_step.h"
 
 namespace paceline::traces {
-namespace {
 
 using nlohmann::json;
 
-TracedSpan decode_span(const json& in) {
-  TracedSpan span{member<std::string>(in, "name"),
-                  member(in, "kind", parse_word<training::OperationKind>),
-                  member(in, "lane", whole<training::LaneId>),
-                  member<Seconds>(in, "start_s"),
-                  member<Seconds>(in, "end_s"),
-                  member<Bytes>(in, "size_bytes"),
-                  member<std::string>(in, "algorithm")};
-  if (in.contains("collective")) {
-    span.collective = member(in, "collective", parse_word<collectives::Collective>);
-  }
-  if (in.contains("element_size_bytes")) {
-    span.element_size = member<ElementSize>(in, "element_size_bytes");
-  }
-  if (in.contains("gradients")) {
-    span.gradients = member<std::vector<ElementCount>>(in, "gradients");
-  }
-  return span;
-}
+// Only read. The last three may lack.
+template <>
+constexpr auto fields<TracedSpan> =
+    std::tuple{field("name", &TracedSpan::name),
+               field("kind", &TracedSpan::kind),
+               field("lane", &TracedSpan::lane),
+               field("start_s", &TracedSpan::start),
+               field("end_s", &TracedSpan::end),
+               field("size_bytes", &TracedSpan::size),
+               field("algorithm", &TracedSpan::algorithm),
+               field("collective", &TracedSpan::collective),
+               field<Key::may_lack>("element_size_bytes", &TracedSpan::element_size),
+               field<Key::may_lack>("gradients", &TracedSpan::gradients)};
 
-TracedRanks decode_ranks(const json& in) {
-  return {member<std::vector<Rank>>(in, "ranks"),
-          member(in, "spans", [](const json& spans) { return decoded_list(spans, decode_span); })};
-}
+template <>
+constexpr auto fields<TracedRanks> =
+    std::tuple{field("ranks", &TracedRanks::ranks), field("spans", &TracedRanks::spans)};
+
+namespace {
 
 // What inferring a step relies on; the rest is checked as of any version.
 void check_span(const TracedSpan& span, std::size_t lanes) {
@@ -80,8 +74,7 @@ StepTrace decode_first_version(const json& in) {
     if (lanes[i].in_flight == 0)
       throw std::runtime_error("lanes: [" + std::to_string(i) + "]: in_flight: is 0");
   }
-  const auto ranks =
-      member(in, "classes", [](const json& all) { return decoded_list(all, decode_ranks); });
+  const auto ranks = member(in, "classes", decode<std::vector<TracedRanks>>);
   if (ranks.empty()) throw std::runtime_error("classes: has none");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     try {

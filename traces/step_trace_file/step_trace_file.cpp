@@ -7,27 +7,31 @@
 #include <utility>
 
 #include "traces/device_trace/limits.h"
+#include "traces/json/fields.h"
 #include "traces/json/step_trace.h"
-#include "traces/json/values.h"
 #include "traces/step_trace_file/first_version.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
-namespace {
 
 using nlohmann::json;
+
+template <>
+constexpr auto fields<TraceRun> =
+    std::tuple{field("name", &TraceRun::name),
+               field("origin", &TraceRun::origin),
+               field("batch_per_gpu", &TraceRun::batch_per_gpu),
+               field("world_size", &TraceRun::world_size),
+               field("gpus_per_node", &TraceRun::gpus_per_node),
+               field<Key::unless_default>("assumptions", &TraceRun::assumptions)};
+
+namespace {
 
 constexpr std::string_view schema = "paceline.trace/2", first_schema = "paceline.trace/1",
                            any_schema = "paceline.trace/";
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
-
-// Optional keys of a run.
-constexpr std::array<std::pair<const char*, std::optional<std::uint32_t> TraceRun::*>, 3> counts{
-    {{"batch_per_gpu", &TraceRun::batch_per_gpu},
-     {"world_size", &TraceRun::world_size},
-     {"gpus_per_node", &TraceRun::gpus_per_node}}};
 
 std::string numbered(const char* list, std::size_t i) {
   return std::string(list) + ": [" + std::to_string(i) + "]";
@@ -142,30 +146,16 @@ StepTrace decoded_trace(const json& in) {
 // `trace_of` decodes what the schema's version has of the step.
 template <class TraceOf>
 TraceRun decoded_run(const json& in, const TraceOf& trace_of) {
-  TraceRun run;
-  run.name = member<std::string>(in, "name");
-  run.origin = member(in, "origin", parse_word<Origin>);
-  for (const auto& [key, field] : counts) {
-    if (in.contains(key)) run.*field = member(in, key, whole<std::uint32_t>);
-  }
-  if (in.contains("assumptions")) {
-    run.assumptions = member(in, "assumptions",
-                             [](const json& list) { return list.get<std::vector<std::string>>(); });
-  }
+  auto run = decode<TraceRun>(in);
   run.trace = trace_of(in);
   check(run);
   return run;
 }
 
 json encoded(const TraceRun& run) {
-  json out{{"program", encode_program(run.trace.program)},
-           {"classes", encode_classes(run.trace.classes)}};
-  out["name"] = run.name;
-  out["origin"] = to_text(run.origin);
-  for (const auto& [key, field] : counts) {
-    if (run.*field) out[key] = *(run.*field);
-  }
-  if (!run.assumptions.empty()) out["assumptions"] = run.assumptions;
+  json out = encode(run);
+  out["program"] = encode_program(run.trace.program);
+  out["classes"] = encode_classes(run.trace.classes);
   return out;
 }
 
