@@ -4,24 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "models/text/number.h"
 #include "models/text/plain_text.h"
 #include "real/launch/socket.h"
 
 namespace paceline::real {
 namespace {
-
-std::optional<std::uint32_t> number_of(const std::string& text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
-}
 
 // The kernel's name for this boot: where two ranks see the same one, they see the same clock.
 // PACELINE_MACHINE_ID separates ranks that share a kernel but no clock, as in time namespaces.
@@ -85,16 +77,16 @@ std::vector<std::string> split_lines(const std::string& text) {
 std::optional<Greeting> parse_greeting(const std::string& text) {
   const auto lines = split_lines(text);
   if (lines.size() < 2) return std::nullopt;
-  const auto version = number_of(lines[0]);
-  const auto rank = number_of(lines[1]);
+  const auto version = number_of<std::uint32_t>(lines[0]);
+  const auto rank = number_of<std::uint32_t>(lines[1]);
   if (!version || !rank) return std::nullopt;
   Greeting greeting;
   greeting.version = *version;
   greeting.rank = *rank;
   if (*version != control_version) return greeting;
   if (lines.size() != greeting_lines) return std::nullopt;
-  const auto world_size = number_of(lines[2]);
-  const auto pid = number_of(lines[3]);
+  const auto world_size = number_of<std::uint32_t>(lines[2]);
+  const auto pid = number_of<std::uint32_t>(lines[3]);
   if (!world_size || !pid) return std::nullopt;
   greeting.world_size = *world_size;
   greeting.pid = *pid;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
+#include "models/text/number.h"
 #include "real/errors.h"
 
 namespace paceline::real {
@@ -21,14 +21,9 @@ struct Variable {
 std::optional<Variable> find_number(const Environment& environment, const std::string& name) {
   const auto text = environment(name);
   if (!text) return std::nullopt;
-  Variable variable{name};
-  const char* const end = text->data() + text->size();
-  const auto parsed = std::from_chars(text->data(), end, variable.value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) {
-    throw UsageError(fmt::format("{}={} is not a whole number; launchers count ranks from 0: {}=0",
-                                 name, *text, name));
-  }
-  return variable;
+  if (const auto value = number_of<std::uint32_t>(*text)) return Variable{name, *value};
+  throw UsageError(fmt::format("{}={} is not a whole number; launchers count ranks from 0: {}=0",
+                               name, *text, name));
 }
 
 struct Launcher {

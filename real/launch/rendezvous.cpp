@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
+#include "models/text/number.h"
 #include "real/errors.h"
 #include "real/launch/secret.h"
 
@@ -16,10 +16,8 @@ constexpr std::uint16_t torch_port = 29500;  // torch.distributed's default
 constexpr const char* spellings = "write env://, tcp://host:port or file:///path";
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return whole && port != 0 ? std::optional(port) : std::nullopt;
+  const auto port = number_of<std::uint16_t>(text);
+  return port != 0 ? port : std::nullopt;
 }
 
 bool is_true(const std::optional<std::string>& value) {
@@ -119,11 +117,7 @@ std::vector<std::string> interfaces_from(const Environment& environment) {
 int listener_from(const Environment& environment) {
   const auto text = environment("PACELINE_CONTROL_FD");
   if (!text) return -1;
-  int file = -1;
-  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), file);
-  if (parsed.ec == std::errc() && parsed.ptr == text->data() + text->size() && file >= 0) {
-    return file;
-  }
+  if (const auto file = number_of<int>(*text); file && *file >= 0) return *file;
   throw UsageError(
       fmt::format("PACELINE_CONTROL_FD={} is not an open file's number; unset it", *text));
 }

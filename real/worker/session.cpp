@@ -9,6 +9,7 @@
 
 #include "models/run/resolved_point.h"
 #include "models/stats/errors.h"
+#include "models/text/number.h"
 #include "real/call_runner.h"
 #include "real/errors.h"
 #include "real/step_runner.h"
@@ -41,13 +42,8 @@ std::string text_of(Seconds time) {
 }
 
 Seconds seconds_from(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) {
-    throw std::runtime_error("another rank says \"" + text + "\" where it should say a time");
-  }
-  return Seconds(value);
+  if (const auto value = number_of<double>(text)) return Seconds(*value);
+  throw std::runtime_error("another rank says \"" + text + "\" where it should say a time");
 }
 
 // Carries out the verbs of rank 0, on every rank.

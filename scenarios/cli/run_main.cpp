@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 #include <system_error>
 #include <vector>
 
+#include "models/text/number.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/help.h"
 #include "scenarios/cli/plain_output.h"
@@ -99,9 +99,8 @@ void open_outputs(const std::vector<CommandOptions::Output>& outputs) {
 std::size_t width_of_output() {
   constexpr std::size_t least = 20;  // of which a column has room
   if (const char* const columns = std::getenv("COLUMNS")) {
-    std::size_t width = 0;
-    const auto [end, error] = std::from_chars(columns, columns + std::strlen(columns), width);
-    if (error == std::errc{} && *end == '\0') return width == 0 ? 0 : std::max(width, least);
+    const auto width = number_of<std::size_t>(columns);
+    if (width) return *width == 0 ? 0 : std::max(*width, least);
   }
   winsize window{};
   if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return 0;

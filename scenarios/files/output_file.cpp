@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "models/contract.h"
+#include "models/text/number.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/system_error.h"
@@ -73,10 +73,7 @@ std::optional<int> open_file_of(std::string_view path) {
   if (path == "/dev/stderr") return STDERR_FILENO;
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(folder)) continue;
-    const std::string_view rest = path.substr(folder.size());
-    int number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error == std::errc{} && end == rest.data() + rest.size()) return number;
+    if (const auto number = number_of<int>(path.substr(folder.size()))) return number;
   }
   return std::nullopt;
 }

@@ -1,7 +1,7 @@
-#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "models/text/number.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -15,12 +15,11 @@ Contention assumed_and_more(const Field& field) {
   contention.automatic = false;
   contention.where = field.location();
   contention.assumed = true;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), contention.more);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || !(contention.more >= 0 && contention.more <= 10)) {
+  const auto more = number_of<double>(text);
+  if (!more || !(*more >= 0 && *more <= 10)) {
     field.fail("has no number of 0 to 10 behind assumed+", "write contention: assumed+0.1");
   }
+  contention.more = *more;
   return contention;
 }
 

@@ -1,6 +1,6 @@
 #include <array>
-#include <charconv>
 
+#include "models/text/number.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -26,12 +26,11 @@ std::span<const Key> ranks_keys() { return ranks_table; }
 void load_ranks(Section ranks, Scenario& scenario) {
   Reader slowdown = ranks.map().map("slowdown");
   for (const auto& [key, field] : slowdown.entries()) {
-    std::uint32_t rank = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), rank);
-    if (error != std::errc{} || end != key.data() + key.size() || rank >= 1'000'000) {
+    const auto rank = number_of<std::uint32_t>(key);
+    if (!rank || *rank >= 1'000'000) {
       field.fail("belongs to no rank", "write slowdown: {3: 1.2}");
     }
-    scenario.slowdown[rank] = field.number(0.001, 1000);
+    scenario.slowdown[*rank] = field.number(0.001, 1000);
   }
   scenario.jitter = ranks.get<double>("jitter");
   scenario.spread = ranks.find<double>("spread");

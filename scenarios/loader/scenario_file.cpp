@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/document/sha256.h"
 #include "scenarios/loader/load_scenario.h"
@@ -30,9 +30,7 @@ struct Axis {
 
 AxisValue axis_value(const std::string& path, const Field& field) {
   const std::string text = field.text();
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size()) return {path, text, "1", number};
+  if (const auto number = number_of<double>(text)) return {path, text, "1", *number};
   const auto try_unit = [&]<class T>(const Parsed<T>& parsed, const char* unit) {
     const auto* value = std::get_if<T>(&parsed);
     return value ? std::optional(AxisValue{path, text, unit, static_cast<double>(value->value())})

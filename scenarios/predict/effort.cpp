@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <string_view>
 
 #include "models/cost/effort.h"
+#include "models/text/number.h"
 
 namespace paceline {
 namespace {
@@ -41,14 +40,11 @@ std::optional<Seconds> limit_of_environment() {
   constexpr const char* variable = "PACELINE_SIM_TIMEOUT";
   const char* const given = std::getenv(variable);
   if (given == nullptr || *given == '\0') return std::nullopt;
-  const std::string_view text(given);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size() || !(seconds > 0)) {
-    throw InputError({variable, 0, 0}, fmt::format("\"{:.60}\" is no time above zero", text),
-                     "write a number of seconds, or unset it");
+  if (const auto seconds = number_of<double>(given); seconds && *seconds > 0) {
+    return Seconds(*seconds);
   }
-  return Seconds(seconds);
+  throw InputError({variable, 0, 0}, fmt::format("\"{:.60}\" is no time above zero", given),
+                   "write a number of seconds, or unset it");
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <variant>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 
@@ -39,10 +39,8 @@ constexpr bool can_hold = true;
 std::optional<Bytes> limit_in(const fs::path& file) {
   std::string text;
   std::ifstream(file) >> text;
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return Bytes(bytes);
+  const auto bytes = number_of<std::uint64_t>(text);
+  return bytes ? std::optional(Bytes(*bytes)) : std::nullopt;
 }
 
 // Of a group and all that it is in.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/text/number.h"
 #include "models/units/units.h"
 
 // Pieces that readers of texts share.
@@ -67,15 +67,6 @@ void for_each_line(std::string_view text, const Take& take) {
     if (name == known) return seconds;
   }
   return 0;
-}
-
-// A whole word as a number; nullopt when it is none.
-template <class T>
-[[nodiscard]] std::optional<T> number_of(std::string_view word) {
-  T value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
-  return value;
 }
 
 // Digits, whatever number they are; a minus sign before them.

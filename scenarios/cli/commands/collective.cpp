@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include "models/assumption.h"
 #include "models/collectives/nccl_tests.h"
 #include "models/collectives/registry.h"
+#include "models/text/number.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/measured_calls.h"
@@ -404,12 +404,10 @@ void check_measured(const Options& options, CollectiveMode mode) {
 }
 
 std::uint32_t ranks_to_start(const Options& options) {
-  std::uint32_t ranks = 0;
-  const char* const end = options.gpus.data() + options.gpus.size();
-  const auto [stop, error] = std::from_chars(options.gpus.data(), end, ranks);
-  if (error == std::errc{} && stop == end && ranks > 0) {
-    refuse_more_than_start_here(ranks, {"--gpus", 0, 0});
-    return ranks;
+  const auto ranks = number_of<std::uint32_t>(options.gpus);
+  if (ranks && *ranks > 0) {
+    refuse_more_than_start_here(*ranks, {"--gpus", 0, 0});
+    return *ranks;
   }
   throw InputError({"--gpus", 0, 0},
                    options.gpus.empty() ? "is needed without a launcher"

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 
 namespace paceline::loader {
@@ -124,23 +124,16 @@ bool Field::boolean() const {
 }
 
 double Field::number(double least, double most) const {
-  const std::string value = text();
-  double parsed = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  const auto parsed = number_of<double>(text());
   const std::string range = fmt::format("write a number from {} to {}", least, most);
-  if (error != std::errc{} || end != value.data() + value.size() || !std::isfinite(parsed)) {
-    fail("is not a number", range);
-  }
-  if (parsed < least || parsed > most) fail("is out of range", range);
-  return parsed;
+  if (!parsed || !std::isfinite(*parsed)) fail("is not a number", range);
+  if (*parsed < least || *parsed > most) fail("is out of range", range);
+  return *parsed;
 }
 
 std::uint64_t Field::count(std::uint64_t least, std::uint64_t most) const {
-  const std::string digits = text();
-  std::uint64_t whole = 0;  // of more digits than a double has
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
-  if (error == std::errc{} && end == digits.data() + digits.size()) {
-    if (whole >= least && whole <= most) return whole;
+  if (const auto whole = number_of<std::uint64_t>(text())) {  // of more digits than a double has
+    if (*whole >= least && *whole <= most) return *whole;
     fail("is out of range", fmt::format("write a number from {} to {}", least, most));
   }
   const double parsed = number(static_cast<double>(least), static_cast<double>(most));
@@ -151,14 +144,11 @@ std::uint64_t Field::count(std::uint64_t least, std::uint64_t most) const {
 double Field::fraction(double most) const {
   const std::string value = text();
   if (!value.empty() && value.back() == '%') {
-    double parsed = 0;
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size() - 1, parsed);
-    if (error != std::errc{} || end != value.data() + value.size() - 1 ||
-        !(parsed >= 0 && parsed <= most * 100)) {
+    const auto parsed = number_of<double>(std::string_view(value).substr(0, value.size() - 1));
+    if (!parsed || !(*parsed >= 0 && *parsed <= most * 100)) {
       fail("is not a part of the whole", fmt::format("write 0% to {}%", most * 100));
     }
-    return parsed / 100;
+    return *parsed / 100;
   }
   return number(0, most);
 }
