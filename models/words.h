@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -10,10 +11,7 @@
 // beside the enumeration and in its namespace.
 //
 //   enum class Transport { rdma, tcp };
-//   constexpr auto words_of(Transport) {
-//     using enum Transport;
-//     return std::array{Word{rdma, "rdma"}, Word{tcp, "tcp"}};
-//   }
+//   constexpr auto words_of(Transport) { return words_up_to<Transport::tcp>("rdma", "tcp"); }
 //   using paceline::to_text;  // in a namespace below this one
 namespace paceline {
 
@@ -24,6 +22,14 @@ struct Word {
 };
 template <class Enum>
 Word(Enum, std::string_view) -> Word<Enum>;  // clang until 16 does not find it by itself
+
+// Of all values, which are 0, 1, 2... up to `last`, in their order.
+template <auto last, class... Texts>
+[[nodiscard]] constexpr auto words_up_to(const Texts&... texts) {
+  static_assert(sizeof...(texts) == static_cast<std::size_t>(last) + 1, "a word for each value");
+  std::size_t value = 0;
+  return std::array{Word{static_cast<decltype(last)>(value++), std::string_view(texts)}...};
+}
 
 template <class Enum>
 concept HasWords = requires(Enum value) {
@@ -45,5 +51,13 @@ template <HasWords Enum>
   }
   return std::nullopt;
 }
+
+template <HasWords Enum>
+inline constexpr auto values_of = [] {
+  constexpr auto words = words_of(Enum{});
+  std::array<Enum, words.size()> values{};
+  for (std::size_t i = 0; i < words.size(); ++i) values[i] = words[i].value;
+  return values;
+}();
 
 }  // namespace paceline

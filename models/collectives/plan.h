@@ -26,11 +26,8 @@ enum class Collective {
 };
 
 constexpr auto words_of(Collective) {
-  using enum Collective;
-  return std::array{Word{all_reduce, "all_reduce"}, Word{reduce_scatter, "reduce_scatter"},
-                    Word{all_gather, "all_gather"}, Word{broadcast, "broadcast"},
-                    Word{reduce, "reduce"},         Word{all_to_all, "all_to_all"},
-                    Word{scatter, "scatter"},       Word{gather, "gather"}};
+  return words_up_to<Collective::gather>("all_reduce", "reduce_scatter", "all_gather", "broadcast",
+                                         "reduce", "all_to_all", "scatter", "gather");
 }
 
 // Whether one rank, the root, sends or gets what the others do not.

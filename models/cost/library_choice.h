@@ -11,8 +11,7 @@ namespace paceline::cost {
 enum class Library { nccl, gloo, mpi, plan };
 
 constexpr auto words_of(Library) {
-  using enum Library;
-  return std::array{Word{nccl, "nccl"}, Word{gloo, "gloo"}, Word{mpi, "mpi"}, Word{plan, "plan"}};
+  return words_up_to<Library::plan>("nccl", "gloo", "mpi", "plan");
 }
 
 struct AlgorithmChoice {

@@ -19,8 +19,7 @@ using paceline::to_text;
 enum class LinkPlace : std::uint8_t { intra_node, network };
 
 constexpr auto words_of(LinkPlace) {
-  using enum LinkPlace;
-  return std::array{Word{intra_node, "intra_node"}, Word{network, "network"}};
+  return words_up_to<LinkPlace::network>("intra_node", "network");
 }
 
 // A message's time one way: half a round trip. The size may be 0.

@@ -50,28 +50,6 @@ bool has_algorithms(Collective collective) {
          collective != Collective::gather;
 }
 
-std::string_view to_text(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::tree: return "Tree";
-    case Algorithm::ring: return "Ring";
-    case Algorithm::collnet_direct: return "CollNetDirect";
-    case Algorithm::collnet_chain: return "CollNetChain";
-    case Algorithm::nvls: return "NVLS";
-    case Algorithm::nvls_tree: return "NVLSTree";
-    case Algorithm::pat: return "PAT";
-  }
-  PACELINE_UNREACHABLE("an algorithm outside the enumeration");
-}
-
-std::string_view to_text(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::ll: return "LL";
-    case Protocol::ll128: return "LL128";
-    case Protocol::simple: return "Simple";
-  }
-  PACELINE_UNREACHABLE("a protocol outside the enumeration");
-}
-
 Release Release::nearest(std::uint32_t minor) { return {std::clamp(minor, oldest, newest)}; }
 
 std::optional<std::uint32_t> Release::minor_of(std::string_view version) {

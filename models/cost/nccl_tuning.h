@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "models/assumption.h"
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
+#include "models/words.h"
 
 // How NCCL chooses: its own model of how long each algorithm and protocol takes, by release. It
 // selects; it is no clock (measured all-reduces of a few KiB take three times as long).
@@ -29,24 +29,22 @@ enum class Algorithm : std::uint8_t {
 };
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
-inline constexpr std::size_t algorithm_count = 7, protocol_count = 3;
-inline constexpr std::array<Algorithm, algorithm_count> algorithms_all{Algorithm::tree,
-                                                                       Algorithm::ring,
-                                                                       Algorithm::collnet_direct,
-                                                                       Algorithm::collnet_chain,
-                                                                       Algorithm::nvls,
-                                                                       Algorithm::nvls_tree,
-                                                                       Algorithm::pat};
-inline constexpr std::array<Protocol, protocol_count> protocols_all{Protocol::ll, Protocol::ll128,
-                                                                    Protocol::simple};
+// As NCCL_ALGO and NCCL_PROTO spell them.
+constexpr auto words_of(Algorithm) {
+  return words_up_to<Algorithm::pat>("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS",
+                                     "NVLSTree", "PAT");
+}
+constexpr auto words_of(Protocol) { return words_up_to<Protocol::simple>("LL", "LL128", "Simple"); }
+using paceline::to_text;
+
+inline constexpr auto algorithms_all = values_of<Algorithm>;
+inline constexpr auto protocols_all = values_of<Protocol>;
+inline constexpr std::size_t protocol_count = protocols_all.size();
 
 // Whether it is a collective of NCCL's own. All-to-alls, scatters and gathers are not: they are
 // groups of sends and receives (since 2.28 with functions of their own), between which there is no
 // choice.
 [[nodiscard]] bool has_algorithms(collectives::Collective collective);
-
-[[nodiscard]] std::string_view to_text(Algorithm algorithm);  // as NCCL_ALGO spells it
-[[nodiscard]] std::string_view to_text(Protocol protocol);    // as NCCL_PROTO does
 
 // A release 2.minor that is modelled: 2.18 to 2.30.
 struct Release {

@@ -16,8 +16,7 @@ namespace paceline {
 enum class CollectiveMode { native, plan };
 
 constexpr auto words_of(CollectiveMode) {
-  using enum CollectiveMode;
-  return std::array{Word{native, "native"}, Word{plan, "plan"}};
+  return words_up_to<CollectiveMode::plan>("native", "plan");
 }
 
 // The one call of a program made again and again, in place of steps.

@@ -22,9 +22,7 @@ enum class Fidelity {
 };
 
 constexpr auto words_of(Fidelity) {
-  using enum Fidelity;
-  return std::array{Word{flow, "flow"}, Word{folded, "folded"}, Word{closed, "closed"},
-                    Word{measured, "measured"}};
+  return words_up_to<Fidelity::measured>("flow", "folded", "closed", "measured");
 }
 
 // A job's place on the cluster: its nodes in the order of its ranks, and when it starts.

@@ -25,9 +25,7 @@ enum class IntraNodeKind {
 };
 
 constexpr auto words_of(IntraNodeKind) {
-  using enum IntraNodeKind;
-  return std::array{Word{nvswitch, "nvswitch"}, Word{nvlink_mesh, "nvlink_mesh"},
-                    Word{pcie, "pcie"}};
+  return words_up_to<IntraNodeKind::pcie>("nvswitch", "nvlink_mesh", "pcie");
 }
 
 // PCIe switches between the GPUs of a node and its CPUs. Local rank l is below switch l /
@@ -68,18 +66,14 @@ struct IntraNode {
 // its bandwidth (cost/nccl_call.h).
 enum class Transport { rdma, tcp, efa };
 
-constexpr auto words_of(Transport) {
-  using enum Transport;
-  return std::array{Word{rdma, "rdma"}, Word{tcp, "tcp"}, Word{efa, "efa"}};
-}
+constexpr auto words_of(Transport) { return words_up_to<Transport::efa>("rdma", "tcp", "efa"); }
 
 // What packets add to the bytes of a network: nothing, or the headers of TCP over IPv4, in Ethernet
 // frames or bare (a TUN device, IP over InfiniBand).
 enum class Framing { none, ethernet_tcp, ip_tcp };
 
 constexpr auto words_of(Framing) {
-  using enum Framing;
-  return std::array{Word{none, "none"}, Word{ethernet_tcp, "ethernet-tcp"}, Word{ip_tcp, "ip-tcp"}};
+  return words_up_to<Framing::ip_tcp>("none", "ethernet-tcp", "ip-tcp");
 }
 
 // The largest IP packets, in bytes: what every host must take (RFC 791), and Linux's loopback.
@@ -89,10 +83,7 @@ inline constexpr Bytes mtu_min{576}, mtu_max{65536};
 // gets what other jobs left free.
 enum class Placement { packed, spread };
 
-constexpr auto words_of(Placement) {
-  using enum Placement;
-  return std::array{Word{packed, "packed"}, Word{spread, "spread"}};
-}
+constexpr auto words_of(Placement) { return words_up_to<Placement::spread>("packed", "spread"); }
 
 // Leaf switches below a core without limits of its own. Nodes, and servers after them, fill as many
 // leaves as they need (the last one perhaps in part). What leaves a leaf switch crosses its one
@@ -125,10 +116,8 @@ enum class Receives {
 };
 
 constexpr auto words_of(Receives) {
-  using enum Receives;
-  return std::array{Word{ready, "ready"}, Word{announced, "announced"},
-                    Word{announced_ahead, "announced-ahead"},
-                    Word{announced_to_new_peers, "announced-to-strangers"}};
+  return words_up_to<Receives::announced_to_new_peers>("ready", "announced", "announced-ahead",
+                                                       "announced-to-strangers");
 }
 
 // How many rounds ahead a receive is posted and its sender notified.

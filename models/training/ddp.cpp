@@ -17,10 +17,7 @@ using workload::TimedLayer;
 
 enum class CommHook { none, powersgd };
 
-constexpr auto words_of(CommHook) {
-  using enum CommHook;
-  return std::array{Word{none, "none"}, Word{powersgd, "powersgd"}};
-}
+constexpr auto words_of(CommHook) { return words_up_to<CommHook::powersgd>("none", "powersgd"); }
 
 // nullopt: buckets are all-reduced, or cast for it.
 std::optional<PowerSgd> power_sgd_of(const settings::Settings& settings) {
@@ -201,10 +198,7 @@ constexpr DdpSettings ddp_defaults;
 
 enum class Iteration { steady, first };
 
-constexpr auto words_of(Iteration) {
-  using enum Iteration;
-  return std::array{Word{steady, "steady"}, Word{first, "first"}};
-}
+constexpr auto words_of(Iteration) { return words_up_to<Iteration::first>("steady", "first"); }
 
 using settings::Flag;
 using settings::Key;

@@ -23,23 +23,16 @@ using workload::TimedLayer;
 
 enum class Sharding { full, hybrid };
 
-constexpr auto words_of(Sharding) {
-  using enum Sharding;
-  return std::array{Word{full, "full"}, Word{hybrid, "hybrid"}};
-}
+constexpr auto words_of(Sharding) { return words_up_to<Sharding::hybrid>("full", "hybrid"); }
 
 enum class Wrap { layers, blocks };
 
-constexpr auto words_of(Wrap) {
-  using enum Wrap;
-  return std::array{Word{layers, "layers"}, Word{blocks, "blocks"}};
-}
+constexpr auto words_of(Wrap) { return words_up_to<Wrap::blocks>("layers", "blocks"); }
 
 enum class BackwardPrefetch { pre, post, none };
 
 constexpr auto words_of(BackwardPrefetch) {
-  using enum BackwardPrefetch;
-  return std::array{Word{pre, "pre"}, Word{post, "post"}, Word{none, "none"}};
+  return words_up_to<BackwardPrefetch::none>("pre", "post", "none");
 }
 
 // A unit's parameters of one type.

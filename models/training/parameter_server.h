@@ -13,8 +13,7 @@ namespace paceline::training {
 enum class ServerHosts { own, beside_workers };
 
 constexpr auto words_of(ServerHosts) {
-  using enum ServerHosts;
-  return std::array{Word{own, "own"}, Word{beside_workers, "beside_workers"}};
+  return words_up_to<ServerHosts::beside_workers>("own", "beside_workers");
 }
 
 // Which server a partition is on:
@@ -28,8 +27,7 @@ constexpr auto words_of(ServerHosts) {
 enum class ServerAssignment { hash, round_robin, size };
 
 constexpr auto words_of(ServerAssignment) {
-  using enum ServerAssignment;
-  return std::array{Word{hash, "hash"}, Word{round_robin, "round_robin"}, Word{size, "size"}};
+  return words_up_to<ServerAssignment::size>("hash", "round_robin", "size");
 }
 
 // A part of a tensor that is pushed to one server and pulled from it.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -24,9 +23,7 @@ namespace paceline::training {
 // communication.
 enum class LaneKind { compute, communication, host };
 constexpr auto words_of(LaneKind) {
-  using enum LaneKind;
-  return std::array{Word{compute, "compute"}, Word{communication, "communication"},
-                    Word{host, "host"}};
+  return words_up_to<LaneKind::host>("compute", "communication", "host");
 }
 
 // A queue of a rank with `in_flight` slots. Operations start in order, each when a slot is free
@@ -42,11 +39,8 @@ struct Lane {
 enum class OperationKind { input, forward, backward, copy, optimizer, collective, wait, launch };
 
 constexpr auto words_of(OperationKind) {
-  using enum OperationKind;
-  return std::array{Word{input, "input"},         Word{forward, "forward"},
-                    Word{backward, "backward"},   Word{copy, "copy"},
-                    Word{optimizer, "optimizer"}, Word{collective, "collective"},
-                    Word{wait, "wait"},           Word{launch, "launch"}};
+  return words_up_to<OperationKind::launch>("input", "forward", "backward", "copy", "optimizer",
+                                            "collective", "wait", "launch");
 }
 using paceline::to_text;
 
@@ -86,8 +80,7 @@ struct KnownCall {
 // its own: one operation, one plan, many places.
 enum class Group { all, node, across_nodes };
 constexpr auto words_of(Group) {
-  using enum Group;
-  return std::array{Word{all, "all"}, Word{node, "node"}, Word{across_nodes, "across_nodes"}};
+  return words_up_to<Group::across_nodes>("all", "node", "across_nodes");
 }
 
 struct CollectiveCall {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -143,8 +142,7 @@ void take_out_copies(StepProgram& program);
 // Of the key activation_checkpointing.
 enum class ActivationCheckpointing { none, blocks };
 constexpr auto words_of(ActivationCheckpointing) {
-  using enum ActivationCheckpointing;
-  return std::array{Word{none, "none"}, Word{blocks, "blocks"}};
+  return words_up_to<ActivationCheckpointing::blocks>("none", "blocks");
 }
 
 }  // namespace paceline::training

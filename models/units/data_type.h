@@ -12,9 +12,8 @@ namespace paceline {
 enum class DataType : std::uint8_t { float32, float16, bfloat16, float64, int32, int64 };
 
 constexpr auto words_of(DataType) {
-  using enum DataType;
-  return std::array{Word{float32, "float32"}, Word{float16, "float16"}, Word{bfloat16, "bfloat16"},
-                    Word{float64, "float64"}, Word{int32, "int32"},     Word{int64, "int64"}};
+  return words_up_to<DataType::int64>("float32", "float16", "bfloat16", "float64", "int32",
+                                      "int64");
 }
 
 [[nodiscard]] constexpr ElementSize element_size(DataType type) {

@@ -86,9 +86,7 @@ struct Network {
 enum class Precision { fp32, tf32, amp, bf16, fp16 };
 
 constexpr auto words_of(Precision) {
-  using enum Precision;
-  return std::array{Word{fp32, "fp32"}, Word{tf32, "tf32"}, Word{amp, "amp"}, Word{bf16, "bf16"},
-                    Word{fp16, "fp16"}};
+  return words_up_to<Precision::fp16>("fp32", "tf32", "amp", "bf16", "fp16");
 }
 
 struct Device {
@@ -117,8 +115,7 @@ struct Device {
 enum class OptimizerKind { sgd, sgd_momentum, adam };
 
 constexpr auto words_of(OptimizerKind) {
-  using enum OptimizerKind;
-  return std::array{Word{sgd, "sgd"}, Word{sgd_momentum, "sgd_momentum"}, Word{adam, "adam"}};
+  return words_up_to<OptimizerKind::adam>("sgd", "sgd_momentum", "adam");
 }
 
 struct Optimizer {

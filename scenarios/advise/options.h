@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "models/words.h"
@@ -14,10 +13,8 @@ using Settings = std::vector<ScenarioFile::Setting>;
 enum class Option { bucket, strategy, collective, wire_type, accumulation };
 
 constexpr auto words_of(Option) {
-  using enum Option;
-  return std::array{Word{bucket, "bucket"}, Word{strategy, "strategy"},
-                    Word{collective, "collective"}, Word{wire_type, "gradients on the wire"},
-                    Word{accumulation, "accumulation"}};
+  return words_up_to<Option::accumulation>("bucket", "strategy", "collective",
+                                           "gradients on the wire", "accumulation");
 }
 
 // Whether training computes something else with it: gradients are rounded, or batches larger.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,16 +32,9 @@ enum class Quantity {
 };
 
 constexpr auto words_of(Quantity) {
-  using enum Quantity;
-  return std::array{Word{speedup, "speedup"},
-                    Word{communication_share, "communication_share"},
-                    Word{exposed_share, "exposed_share"},
-                    Word{throughput_ratio, "throughput_ratio"},
-                    Word{time_saved, "time_saved"},
-                    Word{communication_ratio, "communication_ratio"},
-                    Word{communication_saved, "communication_saved"},
-                    Word{exposed_saved, "exposed_saved"},
-                    Word{traffic_saved, "traffic_saved"}};
+  return words_up_to<Quantity::traffic_saved>(
+      "speedup", "communication_share", "exposed_share", "throughput_ratio", "time_saved",
+      "communication_ratio", "communication_saved", "exposed_saved", "traffic_saved");
 }
 
 // Both ends included; an end that is absent is open.

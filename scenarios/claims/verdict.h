@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,9 +14,8 @@ namespace paceline::claims {
 enum class Verdict { holds, holds_if, does_not_hold, cannot_be_told };
 
 constexpr auto words_of(Verdict) {
-  using enum Verdict;
-  return std::array{Word{holds, "holds"}, Word{holds_if, "holds if"},
-                    Word{does_not_hold, "does not hold"}, Word{cannot_be_told, "cannot be told"}};
+  return words_up_to<Verdict::cannot_be_told>("holds", "holds if", "does not hold",
+                                              "cannot be told");
 }
 
 // Conditions by their values on one axis or two, at all of which a claim holds.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +11,7 @@ namespace paceline::compare {
 enum class Cause { compute, bandwidth, latency, skew, rest };
 
 constexpr auto words_of(Cause) {
-  using enum Cause;
-  return std::array{Word{compute, "compute"}, Word{bandwidth, "bandwidth"},
-                    Word{latency, "latency"}, Word{skew, "skew"}, Word{rest, "rest"}};
+  return words_up_to<Cause::rest>("compute", "bandwidth", "latency", "skew", "rest");
 }
 inline constexpr std::size_t causes = words_of(Cause{}).size();
 

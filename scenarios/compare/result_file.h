@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,10 +13,7 @@ namespace paceline::compare {
 
 enum class Kind { predicted, measured };
 
-constexpr auto words_of(Kind) {
-  using enum Kind;
-  return std::array{Word{predicted, "predicted"}, Word{measured, "measured"}};
-}
+constexpr auto words_of(Kind) { return words_up_to<Kind::measured>("predicted", "measured"); }
 
 // A step that was predicted or measured.
 struct Side {

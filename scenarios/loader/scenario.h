@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,8 +41,7 @@ enum class JobPlacement {
 };
 
 constexpr auto words_of(JobPlacement) {
-  using enum JobPlacement;
-  return std::array{Word{packed, "packed"}, Word{alternate, "alternate"}, Word{random, "random"}};
+  return words_up_to<JobPlacement::random>("packed", "alternate", "random");
 }
 
 // Jobs beside the one asked about that do the same on nodes of their own.
@@ -82,8 +80,7 @@ enum class NetworkKnowledge {
 };
 
 constexpr auto words_of(NetworkKnowledge) {
-  using enum NetworkKnowledge;
-  return std::array{Word{described, "described"}, Word{measured, "measured"}};
+  return words_up_to<NetworkKnowledge::measured>("described", "measured");
 }
 using paceline::to_text;
 

@@ -74,7 +74,7 @@ Field setting_field(const ScenarioFile::Setting& setting) {
   return Field(std::move(document), root, setting.path);
 }
 
-std::vector<Field> values_of(const Field& field) {
+std::vector<Field> fields_of(const Field& field) {
   if (field.node().IsSequence() || field.node().IsNull()) return field.list();
   return {field};
 }
@@ -124,7 +124,7 @@ void ScenarioFile::State::read_sweep() {
   Reader sweep = file.map("sweep");
   for (const auto& [key, field] : sweep.entries()) {
     check_path(field.location(), key);
-    axes.push_back({key, values_of(field)});
+    axes.push_back({key, fields_of(field)});
   }
   sweep.finish();
 }
@@ -145,9 +145,9 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
     const auto axis = std::find_if(axes.begin(), axes.end(),
                                    [&](const Axis& known) { return known.path == target; });
     if (axis != axes.end()) {
-      axis->values = values_of(field);
+      axis->values = fields_of(field);
     } else if (names_sweep || (target == "gpus" && field.node().IsSequence())) {
-      axes.push_back({target, values_of(field)});
+      axes.push_back({target, fields_of(field)});
     } else {
       // What was measured is not this any more, whatever the value; but for how it is predicted.
       if (target.rfind("simulation.", 0) != 0 && target != "contention" &&

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -17,9 +16,7 @@ namespace paceline::traces {
 enum class Origin { predicted, measured, imported };
 
 constexpr auto words_of(Origin) {
-  using enum Origin;
-  return std::array{Word{predicted, "predicted"}, Word{measured, "measured"},
-                    Word{imported, "imported"}};
+  return words_up_to<Origin::imported>("predicted", "measured", "imported");
 }
 using paceline::to_text;
 

@@ -26,9 +26,7 @@ enum class PciePath {
 
 // As nvidia-smi spells them.
 constexpr auto words_of(PciePath) {
-  using enum PciePath;
-  return std::array{Word{one_switch, "PIX"}, Word{switches, "PXB"}, Word{host_bridge, "PHB"},
-                    Word{numa_node, "NODE"}, Word{system, "SYS"}};
+  return words_up_to<PciePath::system>("PIX", "PXB", "PHB", "NODE", "SYS");
 }
 
 // Where a text says something; from 1.

@@ -26,9 +26,7 @@ constexpr std::size_t layers_max = 100'000;
 enum class Keeps { input, output, fp32_output, nothing };
 
 constexpr auto words_of(Keeps) {
-  using enum Keeps;
-  return std::array{Word{input, "input"}, Word{output, "output"}, Word{fp32_output, "fp32_output"},
-                    Word{nothing, "nothing"}};
+  return words_up_to<Keeps::nothing>("input", "output", "fp32_output", "nothing");
 }
 
 // Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
