@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
 
+#include "models/stats/least_squares.h"
 #include "scenarios/errors.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
@@ -16,11 +16,11 @@ namespace paceline {
 namespace {
 
 using Settings = std::vector<ScenarioFile::Setting>;
-using Pair = std::array<double, 2>;  // logarithms of latency and bandwidth, over where they begin
 
-// How far the two may be from what the scenario says: a host's share of a message's latency is
-// often many times the wire's; a bandwidth is seldom less than half of its data sheet's.
-constexpr Pair prior_deviation{2.0, 0.5};
+// How far the logarithms of the two may be from what the scenario says: a host's share of a
+// message's latency is often many times the wire's; a bandwidth is seldom less than half of its
+// data sheet's.
+const stats::Parameters prior_deviations{2.0, 0.5};
 constexpr double call_deviation = 0.05;  // of a measured call, relative
 constexpr Seconds least_latency{1e-6};   // where a fit begins when the scenario says none
 
@@ -84,57 +84,28 @@ class NetworkSearch {
     fit_.calls = measured_.size();
   }
 
-  // Gauss and Newton's steps, halved while they lead away.
   NetworkFit run() {
-    constexpr int steps = 8;
-    constexpr double difference = 0.02, settled = 1e-3;
-    Pair at{0, 0};
-    std::vector<double> off = residuals(at);
-    double cost = cost_of(at, off);
-    for (int i = 0; i < steps; ++i) {
-      std::array<std::vector<double>, 2> slopes;
-      for (std::size_t j = 0; j < 2; ++j) {
-        Pair beside = at;
-        beside[j] += difference;
-        slopes[j] = residuals(beside);
-        for (std::size_t k = 0; k < off.size(); ++k) {
-          slopes[j][k] = (slopes[j][k] - off[k]) / difference;
-        }
-      }
-      Pair step = newton_step(at, off, slopes);
-      const double before = cost;
-      for (int halving = 0; halving < 6; ++halving) {
-        const Pair next{at[0] + step[0], at[1] + step[1]};
-        std::vector<double> next_off = residuals(next);
-        const double next_cost = cost_of(next, next_off);
-        if (next_cost < cost) {
-          at = next;
-          off = std::move(next_off);
-          cost = next_cost;
-          break;
-        }
-        for (double& one : step) one /= 2;
-      }
-      if (before - cost < settled * before) break;
-    }
+    const auto residuals = [this](const stats::Parameters& at) { return residuals_at(at); };
+    const auto found = stats::least_squares(residuals, call_deviation, prior_deviations);
     double squares = 0;
-    for (const double one : off) squares += one * one;
-    NetworkFit found = at_pair(at);
-    found.residual = std::sqrt(squares / static_cast<double>(off.size()));
-    return found;
+    for (const double one : found.residuals) squares += one * one;
+    NetworkFit fit = fit_at(found.parameters);
+    fit.residual = std::sqrt(squares / static_cast<double>(found.residuals.size()));
+    return fit;
   }
 
  private:
-  [[nodiscard]] NetworkFit at_pair(const Pair& pair) const {
+  // By logarithms of latency and bandwidth over where they begin.
+  [[nodiscard]] NetworkFit fit_at(const stats::Parameters& at) const {
     NetworkFit moved = fit_;
-    moved.latency = fit_.latency * std::exp(pair[0]);
-    moved.bandwidth = BytesPerSecond(fit_.bandwidth.value() * std::exp(pair[1]));
+    moved.latency = fit_.latency * std::exp(at[0]);
+    moved.bandwidth = BytesPerSecond(fit_.bandwidth.value() * std::exp(at[1]));
     return moved;
   }
 
   // Logarithms of predicted over measured.
-  [[nodiscard]] std::vector<double> residuals(const Pair& pair) const {
-    const auto file = ScenarioFile::read(path_, joined(settings_, at_pair(pair).settings()));
+  [[nodiscard]] std::vector<double> residuals_at(const stats::Parameters& at) const {
+    const auto file = ScenarioFile::read(path_, joined(settings_, fit_at(at).settings()));
     Preparer points(file, prediction_);
     auto predicted = durations_predicted(run_scenario(points, options_));
     if (predicted.size() != measured_.size()) {
@@ -145,32 +116,6 @@ class NetworkSearch {
       predicted[i] = std::log(predicted[i] / measured_[i]);
     }
     return predicted;
-  }
-
-  static double cost_of(const Pair& pair, const std::vector<double>& off) {
-    double cost = 0;
-    for (const double one : off) cost += std::pow(one / call_deviation, 2);
-    for (std::size_t j = 0; j < 2; ++j) cost += std::pow(pair[j] / prior_deviation[j], 2);
-    return cost;
-  }
-
-  static Pair newton_step(const Pair& at, const std::vector<double>& off,
-                          const std::array<std::vector<double>, 2>& slopes) {
-    std::array<Pair, 2> normal{};
-    Pair pull{};
-    for (std::size_t i = 0; i < 2; ++i) {
-      for (std::size_t k = 0; k < off.size(); ++k) {
-        pull[i] -= slopes[i][k] * off[k] / (call_deviation * call_deviation);
-        for (std::size_t j = 0; j < 2; ++j) {
-          normal[i][j] += slopes[i][k] * slopes[j][k] / (call_deviation * call_deviation);
-        }
-      }
-      normal[i][i] += 1 / (prior_deviation[i] * prior_deviation[i]);
-      pull[i] -= at[i] / (prior_deviation[i] * prior_deviation[i]);
-    }
-    const double determinant = normal[0][0] * normal[1][1] - normal[0][1] * normal[1][0];
-    return {(pull[0] * normal[1][1] - pull[1] * normal[0][1]) / determinant,
-            (pull[1] * normal[0][0] - pull[0] * normal[1][0]) / determinant};
   }
 
   std::string path_;
