@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -128,13 +127,11 @@ std::vector<BackendState> backends_from_json(const std::string& text) {
 }
 
 Examination examine() {
-  // A program that ends at once must not take this one along when it is written to.
-  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
+  const BrokenPipesIgnored ignored;
   Examination found;
   found.simulator = PACELINE_SIMGRID_VERSION;
   found.simulator_missing = find_fault_of_simulator();
   ask_worker(found);
-  std::signal(SIGPIPE, on_broken_pipe);
   found.cpus = usable_cpus();
   found.memory = physical_memory();
   found.mpirun = find_program("mpirun");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -109,18 +108,6 @@ traces::Reply reply_of(const std::string& line, const ResolvedPoint& point) {
   }
   return reply;
 }
-
-// Ranks that die must not take this process along when they are written to.
-class BrokenPipesIgnored {
- public:
-  BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  BrokenPipesIgnored(const BrokenPipesIgnored&) = delete;
-  BrokenPipesIgnored& operator=(const BrokenPipesIgnored&) = delete;
-  ~BrokenPipesIgnored() { std::signal(SIGPIPE, before_); }
-
- private:
-  void (*before_)(int);
-};
 
 // Rank and world size, as a launcher told this process.
 struct Identity {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -114,8 +113,7 @@ traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds
 
 void for_each(std::size_t count, std::size_t jobs,
               const std::function<void(std::size_t, Simulator&)>& work) {
-  // A process that dies must not take this one along when it is written to.
-  const auto on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
+  const BrokenPipesIgnored ignored;
   Turns turns(count);
   std::vector<std::thread> workers;
   try {
@@ -130,7 +128,6 @@ void for_each(std::size_t count, std::size_t jobs,
     if (workers.empty()) throw;
   }
   for (std::thread& worker : workers) worker.join();
-  std::signal(SIGPIPE, on_broken_pipe);
   turns.rethrow();
 }
 

@@ -268,4 +268,7 @@ void LineProcess::hear_out() {
   }
 }
 
+BrokenPipesIgnored::BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+BrokenPipesIgnored::~BrokenPipesIgnored() { std::signal(SIGPIPE, before_); }
+
 }  // namespace paceline
