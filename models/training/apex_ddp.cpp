@@ -159,13 +159,11 @@ class ApexStep {
       after = {step_.compute_on(stream, name + " prepare", OperationKind::copy, before,
                                 std::move(after))};
     }
-    const OperationId reduced = step_.call(name,
-                                           {collectives::Collective::all_reduce,
-                                            bucket_count(step_.tensors(), bucket),
-                                            element_size(wire),
-                                            Rank(0),
-                                            {}},
-                                           std::move(after));
+    const OperationId reduced =
+        step_.call(name,
+                   {collectives::Collective::all_reduce, bucket_count(step_.tensors(), bucket),
+                    element_size(wire)},
+                   std::move(after));
     Seconds behind = kernel(bucket, wire, wire);  // the average
     if (casts) behind += kernel(bucket, wire, type);
     if (!settings_.get<bool>("retain_allreduce_buffers")) behind += kernel(bucket, type, type);

@@ -113,9 +113,9 @@ class DdpStep {
         }
       }
       if (count == ElementCount(0)) continue;
-      broadcasts.push_back(step_.call(
-          "buffers " + std::string(to_text(type)),
-          {collectives::Collective::broadcast, count, element_size(type), Rank(0), {}}, reduced_));
+      broadcasts.push_back(
+          step_.call("buffers " + std::string(to_text(type)),
+                     {collectives::Collective::broadcast, count, element_size(type)}, reduced_));
     }
     if (broadcasts.empty()) return {};
     return {step_.compute("copy buffers", OperationKind::copy, copies, broadcasts)};
@@ -156,13 +156,10 @@ class DdpStep {
 
   // The map of locally used parameters: one int32 a parameter.
   OperationId reduce_used_parameters() {
-    return step_.call("used parameters",
-                      {collectives::Collective::all_reduce,
-                       ElementCount(step_.tensors().size()),
-                       ElementSize(4),
-                       Rank(0),
-                       {}},
-                      {});
+    return step_.call(
+        "used parameters",
+        {collectives::Collective::all_reduce, ElementCount(step_.tensors().size()), ElementSize(4)},
+        {});
   }
 
   const StrategyRequest& request_;

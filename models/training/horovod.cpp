@@ -129,7 +129,7 @@ class HorovodStep {
   }
 
   [[nodiscard]] CollectiveCall call_of(ElementCount count, ElementSize size) const {
-    return {Collective::all_reduce, count, size, Rank(0), {}};
+    return {Collective::all_reduce, count, size};
   }
 
   // By what each tensor is reduced.

@@ -297,11 +297,8 @@ class ParameterServerStep {
   [[nodiscard]] CollectiveCall in_node(Collective collective,
                                        const TensorPartition& partition) const {
     const std::uint64_t shards = request_.cluster.gpus_per_node;
-    CollectiveCall call{collective,
-                        ElementCount(pushed_count(partition).value() * shards),
-                        element_of(partition.tensor),
-                        Rank(0),
-                        {}};
+    CollectiveCall call{collective, ElementCount(pushed_count(partition).value() * shards),
+                        element_of(partition.tensor)};
     call.group = Group::node;
     return call;
   }

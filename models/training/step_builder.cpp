@@ -212,13 +212,10 @@ OperationId StepBuilder::all_reduce(std::string name, const Bucket& bucket,
                                     std::vector<OperationId> after) {
   after = cast_to_wire(name, bucket, std::move(after));
   const auto type = type_on_wire(tensors_[bucket.front()].type);
-  return call(std::move(name),
-              {collectives::Collective::all_reduce,
-               bucket_count(tensors_, bucket),
-               element_size(type),
-               Rank(0),
-               {}},
-              std::move(after));
+  return call(
+      std::move(name),
+      {collectives::Collective::all_reduce, bucket_count(tensors_, bucket), element_size(type)},
+      std::move(after));
 }
 
 void StepBuilder::cast_back(const Bucket& bucket, OperationId reduced) {

@@ -100,10 +100,7 @@ class TableReader {
 }  // namespace
 
 bool is_collective_table(std::string_view text) {
-  bool found = false;
-  for_each_line(
-      text, [&](std::size_t, std::string_view line) { found = found || !header_of(line).empty(); });
-  return found;
+  return has_line(text, [](std::string_view line) { return !header_of(line).empty(); });
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {

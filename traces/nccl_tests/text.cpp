@@ -170,11 +170,7 @@ class TextReader {
 }  // namespace
 
 bool is_nccl_tests_text(std::string_view text) {
-  bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
-    found = found || begins_row(words_of(line));
-  });
-  return found;
+  return has_line(text, [](std::string_view line) { return begins_row(words_of(line)); });
 }
 
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {

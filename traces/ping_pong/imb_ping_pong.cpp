@@ -60,13 +60,11 @@ class ImbReader {
 }  // namespace
 
 bool is_imb_ping_pong(std::string_view text) {
-  bool has_title = false, has_header = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
-    const Words words = words_of(line);
-    has_title = has_title || is_title_of_imb(words);
-    has_header = has_header || (words.size() > 1 && words[0] == "#bytes");
-  });
-  return has_title && has_header;
+  return has_line(text, [](std::string_view line) { return is_title_of_imb(words_of(line)); }) &&
+         has_line(text, [](std::string_view line) {
+           const Words words = words_of(line);
+           return words.size() > 1 && words[0] == "#bytes";
+         });
 }
 
 std::vector<PingPong> read_imb_ping_pong(std::string_view text) {

@@ -34,11 +34,7 @@ void take_row(std::size_t number, const Words& words, PingPongTables& tables) {
 }  // namespace
 
 bool is_osu_latency(std::string_view text) {
-  bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
-    found = found || is_title_of_osu(words_of(line));
-  });
-  return found;
+  return has_line(text, [](std::string_view line) { return is_title_of_osu(words_of(line)); });
 }
 
 std::vector<PingPong> read_osu_latency(std::string_view text) {

@@ -62,12 +62,10 @@ class TableReader {
 }  // namespace
 
 bool is_ping_pong_table(std::string_view text) {
-  bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
+  return has_line(text, [](std::string_view line) {
     const auto words = words_of(line);
-    found = found || (words.size() > 1 && words[0] == "#" && words[1] == "ping_pong:");
+    return words.size() > 1 && words[0] == "#" && words[1] == "ping_pong:";
   });
-  return found;
 }
 
 std::vector<PingPong> read_ping_pong_table(std::string_view text) {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
-#include <utility>
 
 #include "traces/device_trace/limits.h"
 #include "traces/json/fields.h"

@@ -239,11 +239,7 @@ class MatrixReader {
 }  // namespace
 
 bool is_topology_matrix(std::string_view text) {
-  bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) {
-    found = found || is_header(words_of_row(line));
-  });
-  return found;
+  return has_line(text, [](std::string_view line) { return is_header(words_of_row(line)); });
 }
 
 NodeTopology read_topology_matrix(std::string_view text) {
