@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,19 +14,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string settings_words(const Settings& settings) {
-  std::vector<std::string> words;
-  for (const auto& [path, value, is_of_several] : settings) {
-    words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
-  }
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 void write_step(std::ostream& out, const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   const Seconds step = outcome.predicted->totals.step;
   fmt::print(out, "{}, {} GPU{}{}{}\n\n", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-             advice.point.empty() ? "" : ": ", settings_words(advice.point));
+             advice.point.empty() ? "" : ": ", in_words(advice.point));
   fmt::print(out, "step {} ({} to {}), {:.1f} samples/s, speedup {:.2f}; limited by {}\n\n",
              to_text(step), to_text(outcome.predicted->interval.low),
              to_text(outcome.predicted->interval.high), outcome.predicted_throughput().value(),
@@ -86,8 +77,8 @@ void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
     fmt::print(out, "  {} ({} to {}{})  {}: {}\n    {}\n", percent(one.gain.value),
                percent(one.gain.low), percent(one.gain.high),
                one.gain.may_be_nothing() ? ", may be nothing" : "",
-               one.option ? paceline::to_text(*one.option) : "together",
-               settings_words(one.settings), one.command);
+               one.option ? paceline::to_text(*one.option) : "together", in_words(one.settings),
+               one.command);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "scenarios/claims/trial.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -28,14 +27,6 @@ std::optional<double> saved_of(double before, double after) {
 bool is_ratio(Quantity quantity) {
   using enum Quantity;
   return quantity == speedup || quantity == throughput_ratio || quantity == communication_ratio;
-}
-
-std::string settings_text(const Settings& settings) {
-  std::vector<std::string> words;
-  for (const auto& [path, value, is_of_several] : settings) {
-    words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
-  }
-  return fmt::format("{}", fmt::join(words, " "));
 }
 
 // The best of one side's settings.
@@ -103,7 +94,7 @@ class ClaimRun {
       } else if (!best.outcome ||
                  made.outcome->predicted_throughput() > best.outcome->predicted_throughput()) {
         best.outcome = made.outcome;
-        if (several.size() > 1) best.chosen = settings_text(settings);
+        if (several.size() > 1) best.chosen = in_words(settings);
       }
     }
     return best;

@@ -24,12 +24,6 @@ const Words<DataType>& type_names() {
   return names;
 }
 
-Words<CollectiveMode> mode_names() {
-  Words<CollectiveMode> names;
-  for (const auto& [mode, text] : words_of(CollectiveMode{})) names.emplace_back(text, mode);
-  return names;
-}
-
 RankCount ranks_of(const MeasuredTable& table) { return RankCount(table.group.ranks); }
 
 // Both in bytes a second; 0 of a call that takes no time.
@@ -112,7 +106,7 @@ void MeasureCallOptions::add_to(CommandOptions& app) {
 
 MeasureSettings MeasureCallOptions::settings() const {
   MeasureSettings settings;
-  settings.mode = word("--mode", mode, mode_names());
+  settings.mode = word<CollectiveMode>("--mode", mode);
   settings.warmup = warmup;
   settings.calls = {type_of_name(type), iterations};
   return settings;

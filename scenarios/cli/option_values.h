@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/units/parse.h"
+#include "models/words.h"
 #include "scenarios/errors.h"
 
 // Values of options of the command line that CLI11 does not know. All throw InputError.
@@ -36,6 +37,14 @@ T word(const char* option, const std::string& text, const Words<T>& known) {
     all += (all.empty() ? "" : ", ") + std::string(name);
   }
   throw InputError({option, 0, 0}, fmt::format("\"{}\" is not known", text), "known: " + all);
+}
+
+// One of an enumeration's.
+template <HasWords Enum>
+Enum word(const char* option, const std::string& text) {
+  Words<Enum> known;
+  for (const auto& [value, name] : words_of(Enum{})) known.emplace_back(name, value);
+  return word(option, text, known);
 }
 
 }  // namespace paceline::cli

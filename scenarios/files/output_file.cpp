@@ -168,6 +168,10 @@ void OutputFile::write(const std::function<void(std::ostream&)>& write) {
   write_to(stream.number(), write);
 }
 
+void OutputFile::write_if_asked(const std::function<void(std::ostream&)>& write) {
+  if (is_asked()) this->write(write);
+}
+
 void OutputFile::write_to(int file, const std::function<void(std::ostream&)>& write) const {
   FileBuffer buffer(file);
   std::ostream out(&buffer);

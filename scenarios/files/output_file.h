@@ -35,6 +35,8 @@ class OutputFile {
   // Writes through `write`, whole or not at all. Precondition: open. Throws as open() does, and
   // what `write` throws.
   void write(const std::function<void(std::ostream&)>& write);
+  // The same of one that is asked for; else nothing.
+  void write_if_asked(const std::function<void(std::ostream&)>& write);
 
  private:
   struct Place {

@@ -372,6 +372,14 @@ std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   return found->second;
 }
 
+std::string in_words(const std::vector<ScenarioFile::Setting>& settings) {
+  std::vector<std::string> words;
+  for (const auto& [path, value, is_of_several] : settings) {
+    words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 Scenario scenario_of_options(const ScenarioValues& values,
                              const std::vector<ScenarioFile::Setting>& settings) {
   const std::string name = "command line";

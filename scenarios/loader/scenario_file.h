@@ -67,6 +67,9 @@ class ScenarioFile {
   std::unique_ptr<State> state_;
 };
 
+// "gpus=8 bucket_cap=25MiB": settings by the ends of their paths.
+[[nodiscard]] std::string in_words(const std::vector<ScenarioFile::Setting>& settings);
+
 // scenarios/library
 [[nodiscard]] std::span<const ShippedFile> shipped_scenarios();
 

@@ -24,12 +24,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
-  if (!options.json.is_standard_output()) {
-    write_text(std::cout, advice);
-  }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, advice); });
-  }
+  if (!options.json.is_standard_output()) write_text(std::cout, advice);
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, advice); });
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
 }

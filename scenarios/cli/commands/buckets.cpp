@@ -89,9 +89,7 @@ int run(Options& options) {
     assumptions.add(training::ddp_assumptions(ddp));
     write_assumptions(std::cout, assumptions.sentences());
   }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, tensors, buckets); });
-  }
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, tensors, buckets); });
   return exit_done;
 }
 

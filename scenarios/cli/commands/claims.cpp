@@ -42,12 +42,8 @@ int run(Options& options) {
   const StopRequest stop;
   const std::vector<claims::Finding> findings = findings_of(chosen, tell_on_terminal());
   const bool is_complete = findings.size() == chosen.size();
-  if (!options.json.is_standard_output()) {
-    write_text(std::cout, findings, !options.names.empty());
-  }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, findings, is_complete); });
-  }
+  if (!options.json.is_standard_output()) write_text(std::cout, findings, !options.names.empty());
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, findings, is_complete); });
   if (is_complete) return exit_done;
   return say_stopped(fmt::format("{} of {} claims", findings.size(), chosen.size()));
 }

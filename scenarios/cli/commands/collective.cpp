@@ -100,12 +100,6 @@ struct Row {
   [[nodiscard]] Seconds high() const { return time() * call().range.high; }
 };
 
-Words<Collective> choices() {
-  Words<Collective> all;
-  for (const auto& [one, text] : words_of(Collective{})) all.emplace_back(text, one);
-  return all;
-}
-
 // Whether a setting changes anything of a call, which has no step. A calibration has the times;
 // what is measured only is on no cluster.
 bool has_effect(const Options& options, const std::string& path) {
@@ -353,7 +347,7 @@ void check_algorithm(const Options& options, Collective collective) {
 }
 
 int predict(const Options& options, files::OutputFile& json) {
-  const Collective collective = word("--collective", options.collective, choices());
+  const Collective collective = word<Collective>("--collective", options.collective);
   if (options.cluster.empty()) {
     throw InputError({"cluster", 0, 0}, "is required to predict",
                      "name a preset, or measure with --measure");
@@ -378,10 +372,8 @@ int predict(const Options& options, files::OutputFile& json) {
   if (!json.is_standard_output()) {
     write_table(options, scenario, collective, rows, prepared.assumptions);
   }
-  if (json.is_asked()) {
-    json.write(
-        [&](std::ostream& out) { write_json(out, scenario, collective, rows, is_complete); });
-  }
+  json.write_if_asked(
+      [&](std::ostream& out) { write_json(out, scenario, collective, rows, is_complete); });
   if (is_complete) return exit_done;
   return say_stopped(fmt::format("{} of {} sizes", rows.size(), sizes.size()));
 }
@@ -510,7 +502,7 @@ void measure(const CallsToMeasure& calls, const MeasuredTable& table, WorkerRank
 
 int measure(Options options, files::OutputFile& json) {
   share_secret(options.measured.secret_file);
-  const Collective collective = word("--collective", options.collective, choices());
+  const Collective collective = word<Collective>("--collective", options.collective);
   const MeasureSettings settings = options.measured.settings();
   check_algorithm(options, collective);
   check_measured(options, settings.mode);

@@ -36,12 +36,8 @@ compare::Comparison comparison_of(const Options& options) {
 
 int run(Options& options) {
   const auto comparison = comparison_of(options);
-  if (!options.json.is_standard_output()) {
-    compare::write_table(std::cout, comparison);
-  }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { compare::write_json(out, comparison); });
-  }
+  if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
+  options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
   return exit_done;
 }
 

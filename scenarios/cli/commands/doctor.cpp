@@ -14,12 +14,8 @@ struct Options {
 
 int run(Options& options) {
   const auto machine = doctor::examine();
-  if (!options.json.is_standard_output()) {
-    doctor::write_text(std::cout, machine);
-  }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { doctor::write_json(out, machine); });
-  }
+  if (!options.json.is_standard_output()) doctor::write_text(std::cout, machine);
+  options.json.write_if_asked([&](std::ostream& out) { doctor::write_json(out, machine); });
   return exit_done;
 }
 

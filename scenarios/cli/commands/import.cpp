@@ -39,9 +39,7 @@ int run(Options& options) {
   if (summary) {
     write_summary(std::cout, import, options.paths.front(), options.all ? Rows::all : Rows::worst);
   }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, import); });
-  }
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, import); });
   if (options.output.is_asked()) {
     write_runs(options.output, runs);
   }

@@ -332,12 +332,8 @@ int run(Options& options) {
   const auto rows = choices(options, tuning, collective);
   if (!options.json.is_standard_output() && !options.tuner.is_standard_output())
     write_text(options, tuning, rows);
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, options, tuning, rows); });
-  }
-  if (options.tuner.is_asked()) {
-    options.tuner.write([&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
-  }
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, options, tuning, rows); });
+  options.tuner.write_if_asked([&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
   return exit_done;
 }
 

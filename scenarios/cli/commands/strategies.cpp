@@ -24,12 +24,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());
-  if (!options.json.is_standard_output()) {
-    write_table(std::cout, all);
-  }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, all); });
-  }
+  if (!options.json.is_standard_output()) write_table(std::cout, all);
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, all); });
   if (are_complete(all)) return exit_done;
   std::size_t steps = 0;
   for (const auto& one : all) steps += one.rows.size();

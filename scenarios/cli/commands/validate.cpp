@@ -259,11 +259,9 @@ int run_loop(Options& options) {
     write_table(std::cout, file, result.outcomes);
     if (result.fit) write_fit(*result.fit);
   }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) {
-      paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
-    });
-  }
+  options.json.write_if_asked([&](std::ostream& out) {
+    paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
+  });
   if (!result.is_complete) {
     const auto measured = std::ranges::count_if(
         result.outcomes, [](const PointOutcome& one) { return one.measurement.has_value(); });
@@ -387,9 +385,8 @@ int run_left_out(Options& options) {
   std::vector<std::string> names;
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
   if (!options.json.is_standard_output()) write_table(std::cout, left_out, names);
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { paceline::write_json(out, left_out, names); });
-  }
+  options.json.write_if_asked(
+      [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
 }
@@ -423,9 +420,8 @@ int run(Options& options) {
     if (!rows.empty()) write_tables(rows);
     if (!logs.empty()) write_logs(logs);
   }
-  if (options.json.is_asked()) {
-    options.json.write([&](std::ostream& out) { write_json(out, rows, logs, made.is_complete); });
-  }
+  options.json.write_if_asked(
+      [&](std::ostream& out) { write_json(out, rows, logs, made.is_complete); });
   if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
