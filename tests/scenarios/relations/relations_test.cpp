@@ -1,6 +1,5 @@
-// What must hold between predictions of random scenarios, whatever their figures. 100 seeds; with
-// PACELINE_RELATION_SEEDS=2000 as many, from PACELINE_RELATION_FIRST_SEED on:
-//   PACELINE_RELATION_SEEDS=2000 build/release/bin/scenarios_test --gtest_filter='*Relations*'
+// What must hold between predictions of random scenarios, whatever their figures. 100 seeds;
+// PACELINE_RELATION_SEEDS as many, from PACELINE_RELATION_FIRST_SEED on (many_seeds.sh).
 // What does not hold is printed with its scenario, before and after the change.
 
 #include <fmt/format.h>

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The relations over many random scenarios, on all cores: those that are broken, and how many were tried.
+#
+#   tests/scenarios/relations/many_seeds.sh [SEEDS [FIRST [BUILD]]]    2000, from 1 on, of build/release
+#
+# PACELINE_RELATION_ALL=1 tries those, too, that DECISIONS say are broken now and then.
+set -euo pipefail
+root=$(dirname -- "$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")")
+seeds=${1:-2000} first=${2:-1} build=${3:-$root/build/release}
+parts=$(nproc) each=$(((seeds + $(nproc) - 1) / $(nproc)))
+each=$(((each + 3) / 4 * 4))  # relations that are tried of every fourth seed only are tried of the same ones
+found=$(mktemp -d)
+trap 'rm -rf "$found"; [[ -z $(jobs -p) ]] || kill $(jobs -p) 2> /dev/null || true' EXIT
+for ((part = 0; part < parts; ++part)); do
+  PACELINE_RELATION_SEEDS=$each PACELINE_RELATION_FIRST_SEED=$((first + part * each)) \
+    "$build/bin/scenarios_test" --gtest_filter='*Relations*' --gtest_output="json:$found/$part.json" \
+    > "$found/$part.txt" 2>&1 &
+done
+wait || true
+grep -h -A1000 'seed ' "$found"/*.txt | grep -v '^\[' || true
+for ((part = 0; part < parts; ++part)); do
+  [[ -s $found/$part.json ]] || { echo "part $part did not end:" >&2; tail -3 "$found/$part.txt" >&2; exit 1; }
+done
+python3 - "$found"/*.json << 'END'
+import json, sys
+counts = {}
+for name in sys.argv[1:]:
+    for suite in json.load(open(name))["testsuites"]:
+        for test in suite["testsuite"]:
+            count = counts.setdefault(test["name"].split("/")[-1], [0, 0])
+            count[0] += int(test["tried"])
+            count[1] += int(test["violated"])
+print(f"{'tried':>7} {'broken':>7}  relation")
+for name, (tried, broken) in counts.items():
+    print(f"{tried:7} {broken:7}  {name}")
+sys.exit(any(broken for _, broken in counts.values()))
+END
