@@ -69,6 +69,8 @@ constexpr Field<kind, Struct, Value> field(const char* key, Value Struct::*membe
   return {key, member};
 }
 
+// Precondition: `out` is an object. A null whose first key finds no memory is left as an object
+// without a map, which its destructor reads (nlohmann-json 3.11.2, operator[]).
 template <class T>
 void add_fields(const T& from, nlohmann::json& out) {
   std::apply([&](const auto&... one) { (one.add(from, out), ...); }, fields<T>);

@@ -85,7 +85,7 @@ constexpr auto fields<CollectiveCall> =
 
 template <>
 json encode(const CollectiveCall& call) {
-  json out;
+  json out = json::object();
   add_fields(call, out);
   add_how(call, out);
   return out;
@@ -109,7 +109,7 @@ constexpr auto fields<Operation> =
 
 template <>
 json encode(const Operation& operation) {
-  json out;
+  json out = json::object();
   add_fields(operation, out);
   if (const CollectiveCall* call = call_of(operation)) {
     out["call"] = encode(*call);
@@ -156,7 +156,7 @@ constexpr auto fields<EngineLane> =
 // The keys of its rule are the lane's.
 template <>
 json encode(const EngineLane& engine) {
-  json out;
+  json out = json::object();
   add_fields(engine, out);
   add_fields(engine.rule, out);
   return out;

@@ -167,9 +167,10 @@ TEST(CollectiveMeasured, RefusesInOneLine) {
   expect_refused({on_threads, {"--collective", "all_gather", "--min", "4B", "--max", "8B"}},
                  "--max: has less than 16 bytes for each rank; write --max 1MiB");
   expect_refused({on_threads, {"--timeout", "0s"}}, "--timeout: is too short; write 10ms or more");
-  expect_refused({{"--backend", "pigeon", "--gpus", "2"}},
-                 "--measure: no backend is called \"pigeon\"; there are memory, gloo, mpi, nccl, "
-                 "cuda-local");
+  const Ended pigeon = measured({{"--backend", "pigeon", "--gpus", "2"}});
+  EXPECT_EQ(pigeon.exit_code, 2);
+  EXPECT_TRUE(pigeon.err.starts_with(
+      "paceline: --measure: no backend is called \"pigeon\"; there are memory, gloo, mpi, nccl"));
 }
 
 TEST(CollectivePredicted, NeedsAClusterAndNoBackend) {

@@ -94,7 +94,7 @@ TEST(Doctor, SaysWhatThereIs) {
   const auto all = nlohmann::json::parse(as_json.out);
   EXPECT_EQ(all.at("schema"), "paceline.doctor/1");
   EXPECT_EQ(all.at("simulator").at("missing"), "");
-  EXPECT_EQ(all.at("backends").size(), 5U);
+  EXPECT_GE(all.at("backends").size(), 5U);
   EXPECT_GE(all.at("cpus"), 1);
   EXPECT_GT(all.at("memory_bytes"), 0);
   EXPECT_EQ(all.at("recommended").size(), 3U);

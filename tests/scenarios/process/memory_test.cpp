@@ -89,7 +89,7 @@ TEST(Memory, ThatRunsOutAnywhereIsOneLine) {
   const test::Folder folder;
   const std::string scenario =
       std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/abci-resnet50-v100-amp.yaml";
-  for (int kibibytes = 60'000; kibibytes <= 84'000; kibibytes += 3'000) {
+  for (int kibibytes = 60'000; kibibytes <= 84'000; kibibytes += 500) {
     const std::string command = "ulimit -v " + std::to_string(kibibytes) + "; exec " +
                                 PACELINE_BINARY + " run " + scenario + " --quiet";
     const test::Ended ended = test::run_program({"/bin/sh", "-c", command}, folder.path());
