@@ -9,12 +9,13 @@
 namespace paceline::cost {
 namespace {
 
+using collectives::Collective;
 using training::CollectiveCall;
 
 ResolvedPoint one_call(const std::string& algorithm, std::uint32_t nodes,
                        training::Group group = training::Group::all) {
-  CollectiveCall call{collectives::Collective::all_reduce, ElementCount(1 << 20), ElementSize(4),
-                      Rank(0), training::SimulatedCall{algorithm}};
+  CollectiveCall call{Collective::all_reduce, ElementCount(1 << 20), ElementSize(4), Rank(0),
+                      training::SimulatedCall{algorithm}};
   call.group = group;
   ResolvedPoint point;
   point.cluster.nodes = nodes;
@@ -53,6 +54,9 @@ TEST(DeepTrees, AreOnlyThoseThatCannotBeFollowed) {
   EXPECT_FALSE(shallow_trees(one_call("double_binary_tree", 64)));
   EXPECT_FALSE(shallow_trees(one_call("ring", 8192)));
   EXPECT_FALSE(shallow_trees(one_call("double_binary_tree", 8192, training::Group::node)));
+  auto ring_over_nodes = one_call("nvls", 8192);  // registry.cpp: of an all-gather
+  call_of(ring_over_nodes.program.operations.front())->collective = Collective::all_gather;
+  EXPECT_FALSE(shallow_trees(ring_over_nodes));
   auto uneven = one_call("double_binary_tree", 8192);
   uneven.cluster.network.fat_tree = topology::FatTree{};
   EXPECT_FALSE(shallow_trees(uneven));
