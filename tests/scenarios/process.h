@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +73,8 @@ inline pid_t start_program(const std::vector<std::string>& arguments,
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no process for a test");
   if (child > 0) return child;
+  // What a shell starts in the background ignores it, and so would this.
+  std::signal(SIGINT, SIG_DFL);
   ::alarm(is_sanitized ? 6 * seconds_max : seconds_max);
   constexpr rlimit memory_max{4UL << 30, 4UL << 30};
   if (!is_sanitized) ::setrlimit(RLIMIT_AS, &memory_max);
@@ -125,6 +128,12 @@ class Started {
   }
 
   [[nodiscard]] pid_t process() const { return child_; }
+
+  [[nodiscard]] bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child_;
+  }
 
   // Waits for it, once.
   [[nodiscard]] Ended end() const {

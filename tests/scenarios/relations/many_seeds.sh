@@ -27,11 +27,11 @@ counts = {}
 for name in sys.argv[1:]:
     for suite in json.load(open(name))["testsuites"]:
         for test in suite["testsuite"]:
-            count = counts.setdefault(test["name"].split("/")[-1], [0, 0])
-            count[0] += int(test["tried"])
-            count[1] += int(test["violated"])
-print(f"{'tried':>7} {'broken':>7}  relation")
-for name, (tried, broken) in counts.items():
-    print(f"{tried:7} {broken:7}  {name}")
-sys.exit(any(broken for _, broken in counts.values()))
+            count = counts.setdefault(test["name"].split("/")[-1], [0, 0, 0])
+            for i, what in enumerate(("tried", "violated", "anomalies")):
+                count[i] += int(test[what])
+print(f"{'tried':>7} {'broken':>7} {'slower':>7}  relation")
+for name, (tried, broken, slower) in counts.items():
+    print(f"{tried:7} {broken:7} {slower:7}  {name}")
+sys.exit(any(broken for _, broken, _ in counts.values()))
 END

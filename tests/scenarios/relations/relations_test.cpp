@@ -66,10 +66,15 @@ struct Relation {
 constexpr double rounding = 1e-9;  // a part of a step: sums in another order
 
 std::string times(double ratio) { return fmt::format("takes {} times as long", ratio); }
-// Where compute beside a call takes longer, a call that comes earlier may be beside other compute.
+// By little, and seldom (few_anomalies), what begins earlier shares links or compute with other
+// work than before, and ends later (models/DECISIONS.md).
+constexpr double anomaly_most = 0.02;
 std::string slower(const Case& of) {
-  const bool is_alone = of.values.is("contention", "off");
-  return of.ratio() <= 1 + (is_alone ? rounding : 1e-3) ? "" : times(of.ratio());
+  return of.ratio() <= 1 + anomaly_most ? "" : times(of.ratio());
+}
+bool is_anomaly(const Case& of) { return of.ratio() > 1 + rounding; }
+bool few_anomalies(std::uint64_t anomalies, std::uint64_t tried) {
+  return anomalies <= 1 + tried / 50;
 }
 std::string faster(const Case& of) { return of.ratio() >= 1 - rounding ? "" : times(of.ratio()); }
 std::string not_the_same(const Case& of) {
@@ -494,10 +499,11 @@ const Relation relations[] = {
 };
 
 // NCCL chooses by nominal figures, and now and then something slower where more bandwidth makes it
-// choose otherwise (models/DECISIONS.md). PACELINE_RELATION_ALL tries that, too.
+// choose otherwise; Horovod fuses what is ready when a cycle ends (models/DECISIONS.md).
+// PACELINE_RELATION_ALL tries these, too.
 bool may_be_broken(const Relation& relation, const Values& values) {
   return std::string_view(relation.name).ends_with("speeds") &&
-         values.is("collective.library", "nccl");
+         (values.is("collective.library", "nccl") || values.is("training.strategy", "horovod"));
 }
 
 std::uint64_t from_environment(const char* variable, std::uint64_t unless_set) {
@@ -518,7 +524,7 @@ TEST_P(Relations, HoldOfRandomScenarios) {
   const std::uint64_t first = from_environment("PACELINE_RELATION_FIRST_SEED", 1);
   const std::uint64_t count = from_environment("PACELINE_RELATION_SEEDS", 100);
   const bool tries_all = std::getenv("PACELINE_RELATION_ALL") != nullptr;
-  std::uint64_t tried = 0, violated = 0;
+  std::uint64_t tried = 0, violated = 0, anomalies = 0;
   for (std::uint64_t seed = first; seed < first + count; seed += relation.every) {
     Values values = random_scenario(seed);
     values.set("simulation.fidelity", relation.fidelity);
@@ -532,7 +538,9 @@ TEST_P(Relations, HoldOfRandomScenarios) {
     const Outcomes after = relation.change == nullptr ? before : outcomes_of(changed, 2);
     if (!is_predicted(after)) continue;
     ++tried;
-    const std::string why = relation.broken({values, changed, before, after});
+    const Case of{values, changed, before, after};
+    if (relation.broken == slower && is_anomaly(of)) ++anomalies;
+    const std::string why = relation.broken(of);
     if (why.empty()) continue;
     ++violated;
     ADD_FAILURE() << "seed " << seed << ": " << why << "\n"
@@ -541,6 +549,8 @@ TEST_P(Relations, HoldOfRandomScenarios) {
   }
   RecordProperty("tried", static_cast<int>(tried));
   RecordProperty("violated", static_cast<int>(violated));
+  RecordProperty("anomalies", static_cast<int>(anomalies));
+  EXPECT_TRUE(few_anomalies(anomalies, tried)) << anomalies << " of " << tried << " are slower";
   EXPECT_GT(tried, 0U) << "no scenario is one that this says something of";
 }
 

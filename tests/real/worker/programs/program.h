@@ -131,6 +131,7 @@ class Program {
     process_ = ::fork();
     if (process_ < 0) throw std::runtime_error("no process for a test");
     if (process_ > 0) return;
+    std::signal(SIGINT, SIG_DFL);  // what a shell starts in the background ignores it
     const int from = ::open(in.c_str(), O_RDONLY);
     const int to = ::open(out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     const int complain = ::open(err.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
