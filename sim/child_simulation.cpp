@@ -16,10 +16,14 @@
 
 #include "models/contract.h"
 #include "sim/flow_step.h"
-#include "sim/folded_step.h"
+#include "sim/rate_solver.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::sim {
+
+using folding::Attempt;
+using folding::NotFolded;
+
 namespace {
 
 // How a child that wrote its whole text ends.
@@ -49,8 +53,8 @@ std::string read_all(int file) {
 
 Result simulated(const ResolvedPoint& point, Attempt attempt) {
   switch (attempt) {
-    case Attempt::folded_exact: return simulate_folded(point, Chunks::exact);
-    case Attempt::folded_even: return simulate_folded(point, Chunks::even);
+    case Attempt::folded_exact: return simulate_folded(point, folding::Chunks::exact);
+    case Attempt::folded_even: return simulate_folded(point, folding::Chunks::even);
     case Attempt::flow: return simulate_flow(point);
   }
   PACELINE_UNREACHABLE("an attempt outside the enumeration");
@@ -105,7 +109,7 @@ std::string out_of_memory(rlim_t limit) {
 
 }  // namespace
 
-std::string simulate_in_child(const ResolvedPoint& point, Attempt attempt) {
+Result simulate_in_child(const ResolvedPoint& point, Attempt attempt) {
   int ends[2];
   if (::pipe(ends) != 0) throw_not_started();
   const pid_t server = ::getpid();
@@ -130,7 +134,7 @@ std::string simulate_in_child(const ResolvedPoint& point, Attempt attempt) {
     throw SimulationDied(std::string("the simulation was ended by ") + strsignal(WTERMSIG(status)));
   }
   switch (WEXITSTATUS(status)) {
-    case done: return text;
+    case done: return std::get<Result>(traces::reply_from_line(text, point.program));
     case not_folded: throw NotFolded(text);
     case failed: throw SimulationDied(text);
     default:

@@ -7,6 +7,9 @@
 #include "sim/simgrid_settings.h"
 
 namespace paceline::sim {
+
+using folding::PathId;
+
 namespace {
 
 namespace s4u = simgrid::s4u;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/topology/fabric.h"
-#include "sim/network.h"
+#include "models/folding/network.h"
 
 namespace paceline::sim {
 
@@ -18,7 +18,7 @@ namespace paceline::sim {
 // first one's clock). Bandwidth is shared max-min by SimGrid. Latency is waited for here, before a
 // flow enters the engine: SimGrid weights flows that share a link by their latencies (CM02 as well
 // as LV08), which would give an in-node flow several times the share of a network flow.
-class FlowNetwork final : public Network {
+class FlowNetwork final : public folding::Network {
  public:
   // `on_arrival` is called with the tag of each flow that has arrived, at its simulated time, and
   // may send and schedule more.
@@ -27,12 +27,12 @@ class FlowNetwork final : public Network {
   FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival);
 
   // The way between two endpoints, which differ.
-  [[nodiscard]] PathId path(Rank from, Rank to, const topology::Wire& wire = {});
+  [[nodiscard]] folding::PathId path(Rank from, Rank to, const topology::Wire& wire = {});
 
   [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
   void at(Seconds time, std::function<void()> action) override;
-  void send(PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
-  [[nodiscard]] const topology::MessageTiming& timing(PathId path) const override {
+  void send(folding::PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
+  [[nodiscard]] const topology::MessageTiming& timing(folding::PathId path) const override {
     return paths_[path].timing;
   }
   void hand_back_after(Seconds delay, void* tag) override;

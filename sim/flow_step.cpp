@@ -8,12 +8,15 @@
 
 #include "models/contract.h"
 #include "models/training/call_plan.h"
-#include "sim/collective_run.h"
+#include "models/folding/collective_run.h"
 #include "sim/flow_network.h"
-#include "sim/folded_step.h"
-#include "sim/step_run.h"
+#include "models/folding/folded_step.h"
+#include "models/folding/step_run.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using training::CollectiveCall;
@@ -50,15 +53,6 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
     table.add_channel(everyone, std::move(shapes), channel.window);
   }
   return table;
-}
-
-// Gloo writes a message whole. Where several are in flight both ways, their order decides when
-// ranks get what they send on; rings that all go the same way stay in step, and it makes no
-// difference. Messages of plans on Gloo are written in pieces that take turns.
-Wires wires_of(const ResolvedPoint& point) {
-  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
-  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
-                                                       : Wires::Messages::share);
 }
 
 }  // namespace

@@ -16,31 +16,23 @@ namespace paceline::sim {
 
 namespace s4u = simgrid::s4u;
 
-IslandId RateSolver::add(const Island& island) {
+void RateSolver::added(const folding::Island& island) {
   PACELINE_EXPECTS(!engine_);
-  const auto [entry, is_new] = numbers_.try_emplace(island, static_cast<IslandId>(islands_.size()));
-  if (is_new) islands_.push_back({island, FairRates(island), {}, {}});
-  return entry->second;
-}
-
-void RateSolver::find(IslandId number, std::span<const std::uint64_t> flows,
-                      std::span<const std::uint32_t> changed, std::vector<double>& rates) {
-  KnownIsland& known = islands_[number];
-  effort_ += known.fair_rates.find(flows, changed, rates);
-  if (solves_ < solves_max_) check(known, flows, rates);
+  islands_.push_back({island, {}, {}});
 }
 
 // What was looked at is a set of flows of its own.
-void RateSolver::check(KnownIsland& known, std::span<const std::uint64_t> flows,
+void RateSolver::check(folding::IslandId number, std::span<const std::uint64_t> flows,
+                       const std::vector<std::uint32_t>& looked_at,
                        const std::vector<double>& rates) {
-  const auto& ways = known.fair_rates.looked_at();
-  if (ways.empty()) return;
+  if (solves_ >= solves_max_ || looked_at.empty()) return;
+  KnownIsland& known = islands_[number];
   Flows together(flows.size());
-  for (const std::uint32_t way : ways) together[way] = flows[way];
+  for (const std::uint32_t way : looked_at) together[way] = flows[way];
   if (!known.checked.insert(together).second) return;
   constexpr double rounding = 1e-6;
   const std::vector<double> solved = solve(known, together);
-  for (const std::uint32_t way : ways) {
+  for (const std::uint32_t way : looked_at) {
     if (std::abs(rates[way] - solved[way]) > rounding * solved[way]) {
       throw std::logic_error(
           fmt::format("a flow has {} B/s, and {} B/s by SimGrid", rates[way], solved[way]));
@@ -66,7 +58,7 @@ void RateSolver::build_engine() {
     for (const BytesPerSecond bandwidth : known.island.links) {
       links.push_back(star->create_link("link" + std::to_string(links_made++), bandwidth.value()));
     }
-    for (const Island::Way& way : known.island.ways) {
+    for (const folding::Island::Way& way : known.island.ways) {
       std::vector<s4u::LinkInRoute> route;
       for (const std::uint32_t link : way) route.emplace_back(links[link]);
       known.sources.push_back(add_host(route));
@@ -102,6 +94,13 @@ std::vector<double> RateSolver::solve(const KnownIsland& known, const Flows& flo
   });
   engine_->run();
   return rates;
+}
+
+Result simulate_folded(const ResolvedPoint& point, folding::Chunks chunks) {
+  RateSolver rates;
+  Result result = folding::simulate_folded(point, chunks, rates);
+  result.simgrid_solves = rates.solves();
+  return result;
 }
 
 }  // namespace paceline::sim

@@ -7,17 +7,11 @@
 #include "models/cost/closed_step.h"
 #include "models/cost/composed_step.h"
 #include "models/run/call_times.h"
-#include "models/stats/interval_set.h"
 
 namespace paceline::cost {
 namespace {
 
-using Busy = stats::IntervalSet<Seconds>;
-
-// Of a host's thread, not of a GPU: neither slowed down by collectives nor in their way.
-bool is_of_host(training::OperationKind kind) {
-  return kind == training::OperationKind::launch || kind == training::OperationKind::wait;
-}
+using Busy = BusyTime;
 
 // When a rank's GPU computes.
 Busy computing(const training::StepProgram& program, const std::vector<Span>& spans) {
@@ -27,24 +21,6 @@ Busy computing(const training::StepProgram& program, const std::vector<Span>& sp
     found.push_back({spans[id].start(), spans[id].end()});
   }
   return Busy(std::move(found));
-}
-
-// How much later than after `alone` something ends that takes `slowdown` times as long in `busy`.
-Seconds held_up(const Busy& busy, Seconds start, Seconds alone, double slowdown) {
-  Seconds at = start;
-  Seconds left = alone;
-  for (const Busy::Interval& slow : busy.intervals()) {
-    if (slow.end <= at) continue;
-    const Seconds quick = std::max(slow.start - at, Seconds(0));
-    if (left <= quick) break;
-    left -= quick;
-    at += quick;
-    const Seconds done = std::min(left, (slow.end - at) / slowdown);
-    left -= done;
-    at += done * slowdown;
-    if (left <= Seconds(0)) break;
-  }
-  return at + left - start - alone;
 }
 
 // By call of a trace's program, when the last of the ranks that make it together has joined it:
@@ -140,9 +116,7 @@ void add_times(const ResolvedPoint& point, const RankClass& members, const Busy&
     const double length = slowdown_of(point, operation, members.ranks.front());
     const Seconds taken = *alone * length;
     const training::Interval& ran = members.intervals[id];
-    // Of the time beside collectives, 1 / slowdown would have been enough.
-    const Seconds more = calls.covered(ran.start, ran.end) * (1 - 1 / slowdown);
-    const double times = taken > Seconds(0) ? 1 + more / taken : 1;
+    const double times = times_beside(calls, ran.start, ran.end, taken, slowdown);
     means[id][together ? 1 : length].add(times, static_cast<double>(members.ranks.size()));
   }
 }
@@ -161,6 +135,34 @@ void hold_calls(const training::StepProgram& program, const RankClass& members, 
 }
 
 }  // namespace
+
+bool is_of_host(training::OperationKind kind) {
+  return kind == training::OperationKind::launch || kind == training::OperationKind::wait;
+}
+
+Seconds held_up(const BusyTime& busy, Seconds start, Seconds alone, double slowdown) {
+  Seconds at = start;
+  Seconds left = alone;
+  for (const BusyTime::Interval& slow : busy.intervals()) {
+    if (slow.end <= at) continue;
+    const Seconds quick = std::max(slow.start - at, Seconds(0));
+    if (left <= quick) break;
+    left -= quick;
+    at += quick;
+    const Seconds done = std::min(left, (slow.end - at) / slowdown);
+    left -= done;
+    at += done * slowdown;
+    if (left <= Seconds(0)) break;
+  }
+  return at + left - start - alone;
+}
+
+double times_beside(const BusyTime& calls, Seconds start, Seconds end, Seconds alone,
+                    double slowdown) {
+  // Of the time beside collectives, 1 / slowdown would have been enough.
+  const Seconds more = calls.covered(start, end) * (1 - 1 / slowdown);
+  return alone > Seconds(0) ? 1 + more / alone : 1;
+}
 
 ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
                              const std::vector<Seconds>& alone, SideBySide slowdown) {
@@ -210,12 +212,11 @@ ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
                            SideBySide slowdown) {
   // Each pass changes the times by a fraction of what the one before did; the first counts calls
   // as quick as alone.
-  constexpr int passes = 4;
   std::vector<Seconds> calls(alone.program.operations.size());
   for (const CallTimes& call : calls_of(predicted.trace)) calls[call.operation] = call.together();
   ContendedStep step = contended_step(alone, predicted.trace, calls, slowdown);
   const ResolvedPoint composed = composed_step(alone, predicted);
-  for (int pass = 1; pass < passes; ++pass) {
+  for (int pass = 1; pass < settling_passes; ++pass) {
     ResolvedPoint point = composed;
     step.apply_to(point);
     StepTrace trace = predict_closed(std::move(point)).trace;
@@ -227,17 +228,23 @@ ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
 
 double assumed_slowdown(const Result& predicted, RankCount ranks, const workload::Device& device,
                         double channels) {
-  constexpr double accesses = 3;  // of memory, for a byte on the wire
   double bytes = 0;
   Seconds time;
-  const double p = ranks.value();
   for (const CallTimes& call : calls_of(predicted.trace)) {
-    bytes += static_cast<double>(call.size.value()) * 2 * (p - 1) / p;
+    bytes += static_cast<double>(call.size.value());
     time += call.together();
   }
-  if (time <= Seconds(0)) return 1;
+  return assumed_slowdown(bytes, time, ranks, device, channels);
+}
+
+double assumed_slowdown(double call_bytes, Seconds call_time, RankCount ranks,
+                        const workload::Device& device, double channels) {
+  constexpr double accesses = 3;  // of memory, for a byte on the wire
+  if (call_time <= Seconds(0)) return 1;
+  const double p = ranks.value();
+  const double on_wire = call_bytes * 2 * (p - 1) / p;
   const double held = device.multiprocessors > 0 ? channels / device.multiprocessors : 0;
-  return 1 + held + accesses * bytes / time.value() / device.memory_bandwidth.value();
+  return 1 + held + accesses * on_wire / call_time.value() / device.memory_bandwidth.value();
 }
 
 }  // namespace paceline::cost

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/run/resolved_point.h"
+#include "models/stats/interval_set.h"
 #include "models/workload/workload.h"
 
 namespace paceline::cost {
@@ -48,6 +49,23 @@ struct ContendedStep {
 [[nodiscard]] ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
                                          SideBySide slowdown);
 
+// A step is found anew so often.
+inline constexpr int settling_passes = 4;
+
+using BusyTime = stats::IntervalSet<Seconds>;
+
+// Of a host's thread, not of a GPU: neither slowed down by collectives nor in their way.
+[[nodiscard]] bool is_of_host(training::OperationKind kind);
+
+// How much later than after `alone` a call ends that begins at `start` and takes `slowdown` times
+// as long while its rank computes.
+[[nodiscard]] Seconds held_up(const BusyTime& computing, Seconds start, Seconds alone,
+                              double slowdown);
+
+// How many times as long as alone compute takes that takes `alone` and ran from start to end.
+[[nodiscard]] double times_beside(const BusyTime& calls, Seconds start, Seconds end, Seconds alone,
+                                  double slowdown);
+
 // The slowdown that channels and the memory traffic of its collectives suggest: 1 + c / m + 3 r /
 // b. Each of c channels holds one of the device's m multiprocessors, and each byte on the wire, r a
 // second, is two reads and a write of its memory, which gives b. Nothing in it is fitted; on an
@@ -57,6 +75,10 @@ struct ContendedStep {
 // all-reduces. 1 where there are none. Channels count for nothing on a device that does not say its
 // multiprocessors.
 [[nodiscard]] double assumed_slowdown(const Result& predicted, RankCount ranks,
+                                      const workload::Device& device, double channels);
+
+// The same from the size of all calls, and what they take together.
+[[nodiscard]] double assumed_slowdown(double call_bytes, Seconds call_time, RankCount ranks,
                                       const workload::Device& device, double channels);
 
 }  // namespace paceline::cost

@@ -36,19 +36,18 @@ std::uint32_t rank_count(const StepTrace& trace) {
 }
 
 StepTotals totals_of(const training::StepProgram& program, const RankClass& members) {
-  std::vector<Busy::Interval> compute, either;
-  std::vector<Busy::Interval> communication;
+  std::vector<Busy::Interval> compute, communication;
   for (std::size_t id = 0; id < members.intervals.size(); ++id) {
     if (program.operations[id].kind == training::OperationKind::launch) continue;
     const Interval& ran = members.intervals[id];
     const training::Lane& lane = program.lanes[program.operations[id].lane];
     const bool computes = lane.kind == training::LaneKind::compute;
     (computes ? compute : communication).push_back({ran.start, ran.end});
-    either.push_back({ran.start, ran.end});
   }
-  const Seconds computing = Busy(std::move(compute)).length();
-  return {end_of(members), computing, Busy(std::move(communication)).length(),
-          Busy(std::move(either)).length() - computing};
+  const Busy computing(std::move(compute)), communicating(std::move(communication));
+  const Seconds hidden = computing.covered(communicating);
+  return {end_of(members), computing.length(), communicating.length(),
+          communicating.length() - hidden};
 }
 
 StepTotals totals_of(const StepTrace& trace) {

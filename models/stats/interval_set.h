@@ -19,8 +19,9 @@ class IntervalSet {
 
   IntervalSet() = default;
   explicit IntervalSet(std::vector<Interval> intervals) {
-    std::ranges::sort(intervals, {},
-                      [](const Interval& one) { return std::pair(one.start, one.end); });
+    const auto order = [](const Interval& one) { return std::pair(one.start, one.end); };
+    // Mostly they come as they ran.
+    if (!std::ranges::is_sorted(intervals, {}, order)) std::ranges::sort(intervals, {}, order);
     for (const Interval& next : intervals) {
       if (next.start >= next.end) continue;
       if (!apart_.empty() && next.start <= apart_.back().end) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace paceline {
@@ -13,6 +15,14 @@ template <class T>
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
   return value;
+}
+
+// With so many digits, at most 17, as printf's %g has them: "1.2e+07".
+[[nodiscard]] inline std::string text_of(double value, int digits) {
+  std::array<char, 32> text{};
+  const auto general = std::chars_format::general;
+  return {text.data(),
+          std::to_chars(text.data(), text.data() + text.size(), value, general, digits).ptr};
 }
 
 }  // namespace paceline

@@ -44,10 +44,6 @@ OtherJobs load_other_jobs(Section jobs) {
 
 void check_other_jobs(const Section& section, const Scenario& scenario) {
   if (scenario.other_jobs.count == 0) return;
-  if (scenario.fidelity == Fidelity::closed) {
-    throw InputError(section.location(), "other_jobs are not in the closed formulas",
-                     "take fidelity: folded or flow");
-  }
   const std::uint64_t jobs = scenario.other_jobs.count + std::uint64_t{1};
   if (jobs * scenario.cluster.ranks().value() > ranks_of_all_jobs_max) {
     throw InputError(section.location(),

@@ -354,6 +354,11 @@ const std::vector<ScenarioFile::Setting>& ScenarioFile::settings() const {
   return state_->given_settings;
 }
 const std::vector<std::vector<AxisValue>>& ScenarioFile::points() const { return state_->points; }
+std::vector<std::size_t> ScenarioFile::axis_sizes() const {
+  std::vector<std::size_t> sizes;
+  for (const Axis& axis : state_->axes) sizes.push_back(axis.values.size());
+  return sizes;
+}
 Scenario ScenarioFile::scenario(std::size_t point) const { return state_->scenario(point); }
 const std::string& ScenarioFile::measured_source() const { return state_->measured_source; }
 const std::vector<Location>& ScenarioFile::unmatched() const { return state_->unmatched; }

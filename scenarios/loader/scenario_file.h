@@ -47,6 +47,8 @@ class ScenarioFile {
   // The grid: the product of the axes in file order, the last one fastest. One point without axes
   // when there is no sweep.
   [[nodiscard]] const std::vector<std::vector<AxisValue>>& points() const;
+  // How many values each axis has.
+  [[nodiscard]] std::vector<std::size_t> axis_sizes() const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
 
   // What was measured at a point of the grid.

@@ -10,26 +10,13 @@
 namespace paceline {
 namespace {
 
-constexpr double closed_transfer_us = 0.05;  // tests/bench/README.md
-constexpr double closed_transfers_max = 2e9;
-
-// About what that takes on one core.
-Seconds time_to_follow(const cost::Work& work, const ResolvedPoint& point) {
-  if (point.fidelity != Fidelity::closed) return cost::flow_time(point, work);
-  return Seconds(work.transfers * closed_transfer_us * 1e-6);
-}
-
 void refuse_too_much(const cost::Work& work, const ResolvedPoint& point, const Location& where) {
-  const bool flow = point.fidelity == Fidelity::flow;
-  const bool is_too_much =
-      flow ? cost::is_too_much_for_flow(point, work) : work.transfers > closed_transfers_max;
-  if (!is_too_much) return;
-  throw InputError(
-      where,
-      fmt::format("{} GPUs take {:.3g} {}transfers, about {:.0f} minutes",
-                  job_cluster(point).ranks().value(), work.transfers, flow ? "simulated " : "",
-                  time_to_follow(work, point).value() / 60),
-      flow ? "take fidelity: folded or closed, or add --force" : "add --force to do it");
+  if (!cost::is_too_much_for_flow(point, work)) return;
+  throw InputError(where,
+                   fmt::format("{} GPUs take {:.3g} simulated transfers, about {:.0f} minutes",
+                               job_cluster(point).ranks().value(), work.transfers,
+                               cost::flow_time(point, work).value() / 60),
+                   "take fidelity: folded or closed, or add --force");
 }
 
 // Half a minute for ResNet-50 by NCCL's trees on a core of a server of 2023, and it grows with
@@ -51,13 +38,12 @@ std::optional<Seconds> limit_of_environment() {
 
 Effort effort_of(const ResolvedPoint& point, bool force, const Location& where) {
   const std::optional<Seconds> given = limit_of_environment();
-  // A folded simulation refuses by itself what it cannot fold, or what takes too long.
-  const bool is_folded = point.fidelity == Fidelity::folded;
-  const cost::Work work =
-      is_folded ? cost::Work{cost::flow_transfers_max} : cost::work_about(point);
-  if (!is_folded && !force) refuse_too_much(work, point, where);
-  const Seconds time = time_to_follow(work, point);
-  Effort effort{is_folded ? std::nullopt : std::optional(time), given};
+  // Others refuse by themselves what they cannot fold, or what takes too long.
+  const bool is_flow = point.fidelity == Fidelity::flow;
+  const cost::Work work = is_flow ? cost::work_about(point) : cost::Work{cost::flow_transfers_max};
+  if (is_flow && !force) refuse_too_much(work, point, where);
+  const Seconds time = cost::flow_time(point, work);
+  Effort effort{is_flow ? std::optional(time) : std::nullopt, given};
   if (!given && !force) effort.limit = time * 10 + Seconds(60);
   return effort;
 }
@@ -71,7 +57,7 @@ void refuse_too_many(RankCount gpus, bool force, const Location& where) {
 }
 
 InputError refusal(const std::string& what, const Location& where) {
-  return {where, what, "add --force, or take fidelity: closed where it has all that is asked"};
+  return {where, what, "add --force"};
 }
 
 }  // namespace paceline

@@ -10,7 +10,7 @@ namespace paceline {
 
 // What a prediction of a point takes, and may take.
 struct Effort {
-  std::optional<Seconds> time;  // on one core; nullopt: a folded simulation's is not known before
+  std::optional<Seconds> time;  // on one core; nullopt: of what is folded it is not known before
   // Beyond which it counts as stuck: ten times that, which is an estimate from transfers and ranks,
   // and a minute; nullopt: never, as when it is forced. The seconds of PACELINE_SIM_TIMEOUT in the
   // environment stand in for both.
@@ -18,8 +18,8 @@ struct Effort {
 };
 
 // Throws InputError when PACELINE_SIM_TIMEOUT is no number above zero and, unless forced, with the
-// transfers and their time when flow has too many (cost::is_too_much_for_flow), or the closed form
-// more than 2 * 10^9; a folded simulation refuses by itself.
+// transfers and their time when flow has too many (cost::is_too_much_for_flow); what is folded
+// refuses by itself.
 [[nodiscard]] Effort effort_of(const ResolvedPoint& point, bool force, const Location& where);
 
 // Throws InputError for more GPUs than a prediction takes unless it is forced: to get ready for so

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "scenarios/outcome/step_interval.h"
 #include "scenarios/prepare/resolve.h"
 
@@ -14,5 +16,15 @@ namespace paceline {
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
 // (calls err alike: they share a network), and the three are taken as independent.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
+
+// Which end of their intervals calls are at.
+enum class CallEnds { as_predicted, low, high };
+
+// The step with all compute and all waits so many times as long.
+using ScaledStep = std::function<Seconds(double compute, double waits, CallEnds calls)>;
+
+// The same from a step that is composed so; `communication` is of the step as predicted.
+[[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
+                                     const ScaledStep& step_of);
 
 }  // namespace paceline

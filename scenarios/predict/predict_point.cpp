@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "models/cost/contention.h"
 #include "scenarios/predict/interval.h"
 
 namespace paceline {
@@ -91,23 +90,6 @@ std::optional<cost::SideBySide> slowdown_of(const SettledPoint& alone,
   return cost::SideBySide{compute, calls};
 }
 
-void say_slowdown(const Contention& contention, const cost::SideBySide& found,
-                  Assumptions& assumptions) {
-  const auto say = [&](const AssumptionKind& kind, std::vector<std::string> figures) {
-    assumptions.add({kind, "contention", std::move(figures)});
-  };
-  const std::string factor = fmt::format("{:.2f}", found.compute);
-  // A trace's device tells neither multiprocessors nor memory: then they are no reason.
-  if (contention.assumed && found.compute > 1 + contention.more) {
-    const std::string more =
-        contention.more > 0 ? fmt::format(", and {:.2g} more", contention.more) : "";
-    say(slowed_by_traffic, {factor, more});
-  } else if (found.compute > 1 && !contention.measured) {
-    say(slowed, {factor});
-  }
-  if (found.calls > 1) say(slowed_calls, {fmt::format("{:.2f}", found.calls)});
-}
-
 // Where decisions did not settle the interval is as far apart as all passes were.
 StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& alone) {
   if (alone.shortest == alone.longest) return interval;
@@ -154,6 +136,23 @@ Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Exe
 }
 
 }  // namespace
+
+void say_slowdown(const Contention& contention, const cost::SideBySide& found,
+                  Assumptions& assumptions) {
+  const auto say = [&](const AssumptionKind& kind, std::vector<std::string> figures) {
+    assumptions.add({kind, "contention", std::move(figures)});
+  };
+  const std::string factor = fmt::format("{:.2f}", found.compute);
+  // A trace's device tells neither multiprocessors nor memory: then they are no reason.
+  if (contention.assumed && found.compute > 1 + contention.more) {
+    const std::string more =
+        contention.more > 0 ? fmt::format(", and {:.2g} more", contention.more) : "";
+    say(slowed_by_traffic, {factor, more});
+  } else if (found.compute > 1 && !contention.measured) {
+    say(slowed, {factor});
+  }
+  if (found.calls > 1) say(slowed_calls, {fmt::format("{:.2f}", found.calls)});
+}
 
 Settled settle_point(std::shared_ptr<const PreparedPoint> prepared, const Executor& execute) {
   try {

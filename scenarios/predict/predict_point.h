@@ -4,6 +4,7 @@
 #include <memory>
 #include <variant>
 
+#include "models/cost/contention.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/prepare/resolve.h"
 #include "traces/json/protocol.h"
@@ -41,6 +42,10 @@ struct FittedSlowdown {
   double slowdown = 1;
   std::optional<Assumption> said = std::nullopt;
 };
+
+// Says how much compute and calls slow each other down.
+void say_slowdown(const Contention& contention, const cost::SideBySide& found,
+                  Assumptions& assumptions);
 
 // The second part: `fitted` for points whose contention is measured; null for others.
 [[nodiscard]] Predicted contend_point(SettledPoint settled, const FittedSlowdown* fitted,

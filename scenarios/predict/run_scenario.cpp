@@ -18,24 +18,6 @@
 namespace paceline {
 namespace {
 
-PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
-  const std::size_t point = prepared.point.id;
-  PointOutcome outcome;
-  outcome.axes = file.points()[point];
-  const topology::Cluster cluster = job_cluster(prepared.point);
-  outcome.gpus = cluster.ranks().value();
-  outcome.nodes = cluster.nodes;
-  outcome.servers = prepared.point.cluster.servers;
-  outcome.fidelity = prepared.point.fidelity;
-  outcome.one_gpu_step = prepared.one_gpu_step;
-  outcome.samples_per_step = prepared.samples_per_step;
-  outcome.memory = prepared.memory;
-  outcome.device_memory = prepared.device.memory;
-  outcome.assumptions = prepared.assumptions.sentences();
-  outcome.measured = file.measured(point);
-  return outcome;
-}
-
 // One run. Points are all looked at before the first is predicted, so that what is wrong with any
 // is said at once. What spans points is here: the slowdown that is fitted to some of them, and what
 // a failure or a stop means for the others.
@@ -237,6 +219,24 @@ class Run {
 };
 
 }  // namespace
+
+PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
+  const std::size_t point = prepared.point.id;
+  PointOutcome outcome;
+  outcome.axes = file.points()[point];
+  const topology::Cluster cluster = job_cluster(prepared.point);
+  outcome.gpus = cluster.ranks().value();
+  outcome.nodes = cluster.nodes;
+  outcome.servers = prepared.point.cluster.servers;
+  outcome.fidelity = prepared.point.fidelity;
+  outcome.one_gpu_step = prepared.one_gpu_step;
+  outcome.samples_per_step = prepared.samples_per_step;
+  outcome.memory = prepared.memory;
+  outcome.device_memory = prepared.device.memory;
+  outcome.assumptions = prepared.assumptions.sentences();
+  outcome.measured = file.measured(point);
+  return outcome;
+}
 
 std::vector<PointOutcome> points_to_measure(Preparer& points) {
   std::vector<PointOutcome> outcomes;

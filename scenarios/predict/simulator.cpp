@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 
@@ -71,8 +71,16 @@ class Turns {
 
 }  // namespace
 
+traces::Reply closed_reply_to(const ResolvedPoint& point) {
+  try {
+    return folding::predict_here(point);
+  } catch (const folding::NotSimulated& reason) {
+    return traces::Failure{point.id, reason.what(), reason.is_too_much};
+  }
+}
+
 traces::Reply Simulator::reply_to(const ResolvedPoint& point, std::optional<Seconds> limit) {
-  if (point.fidelity == Fidelity::closed) return cost::predict_closed(point);
+  if (point.fidelity == Fidelity::closed) return closed_reply_to(point);
   ResolvedPoint numbered = point;
   numbered.id = asked_++;
   return asked(numbered, limit);

@@ -10,6 +10,9 @@
 
 namespace paceline {
 
+// A point of fidelity closed, in this process.
+[[nodiscard]] traces::Reply closed_reply_to(const ResolvedPoint& point);
+
 // Predicts points one after the other: on a paceline-sim process, or in this one where closed
 // formulas do. A process that dies, answers nonsense, or is killed when the limit of its point is
 // over, costs that point; the next one gets a new process.

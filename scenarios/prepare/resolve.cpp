@@ -6,7 +6,7 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
 #include "scenarios/prepare/calibrated_calls.h"
@@ -19,8 +19,6 @@ namespace {
 using training::CollectiveCall;
 
 constexpr AssumptionKind no_such_rank{"{}: no rank {} at this point"};
-constexpr AssumptionKind one_pipe{
-    "{}: collectives in flight share one pipe; their latencies hide, too well at times"};
 constexpr AssumptionKind no_tcp_limits{"{}: the host's own TCP limits are not modelled"};
 
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
@@ -128,9 +126,14 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
 }
 
 void choose_automatic_calls(PreparedPoint& prepared) {
-  const auto choice = cost::choose_automatically(prepared.point, [](const ResolvedPoint& one) {
-    return cost::predict_closed(one).totals.step;
-  });
+  const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
+    try {
+      return folding::predict_here(one).totals.step;
+    } catch (const folding::NotSimulated& reason) {
+      return cost::NotPredicted{reason.what()};
+    }
+  };
+  const auto choice = cost::choose_automatically(prepared.point, predict);
   prepared.assumptions.add(choice.assumptions);
 }
 
@@ -190,9 +193,6 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.one_gpu_step = plain_step_time(request);
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
-  if (scenario.fidelity == Fidelity::closed && scenario.training.collectives_in_flight > 1) {
-    prepared.assumptions.add({one_pipe, "closed"});
-  }
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
       scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1) {
     prepared.assumptions.add({no_tcp_limits, "network"});

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
@@ -65,7 +65,7 @@ constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
   if (cost::transfers_about(point) > transfers_max) return;
-  const double step = cost::predict_closed(point).totals.step.value();
+  const double step = folding::predict_here(point).totals.step.value();
   if (std::isfinite(step) && step >= 0) return;
   std::fprintf(stderr, "a step of %g seconds\n", step);
   std::abort();

@@ -5,12 +5,15 @@
 #include <array>
 #include <cstddef>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "sim/flow_step.h"
-#include "sim/folded_step.h"
+#include "sim/rate_solver.h"
 #include "tests/sim/isolated.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 
 // What flow, folded with either kind of chunks, and the closed form predict.
 inline std::array<double, 4> steps_of(const ResolvedPoint& point) {
@@ -18,7 +21,7 @@ inline std::array<double, 4> steps_of(const ResolvedPoint& point) {
   return {isolated([&] { return step(simulate_flow(point)); }),
           isolated([&] { return step(simulate_folded(point, Chunks::exact)); }),
           isolated([&] { return step(simulate_folded(point, Chunks::even)); }),
-          step(cost::predict_closed(point))};
+          step(folding::predict_here(point))};
 }
 
 inline void expect_step(const ResolvedPoint& point, double seconds) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
@@ -269,7 +269,7 @@ TEST(Flow, AgreesWithTheClosedFormWhereSharersAreEqual) {
   cluster.intra_node = {IntraNodeKind::nvswitch, BytesPerSecond(150e9), Seconds(2e-6), {}, {}};
   for (const char* algorithm : {"ring", "halving_doubling", "direct", "binomial_tree"}) {
     const auto point = one_call(cluster, all_reduce(algorithm, 32 * 50'000));
-    const double closed = cost::predict_closed(point).totals.step.value();
+    const double closed = folding::predict_here(point).totals.step.value();
     const double flow = isolated([&] { return simulate_flow(point).totals.step.value(); });
     if (std::string(algorithm) == "direct") {
       EXPECT_LT(std::abs(closed / flow - 1), 0.25) << algorithm;  // sharers differ: an estimate

@@ -1,4 +1,4 @@
-#include "sim/folded_network.h"
+#include "models/folding/folded_network.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,13 @@
 #include <optional>
 #include <vector>
 
+#include "sim/rate_solver.h"
 #include "tests/sim/isolated.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 constexpr std::uint64_t effort_max = 1000;

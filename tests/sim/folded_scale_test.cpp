@@ -10,12 +10,15 @@
 #include "models/collectives/registry.h"
 #include "models/cost/deep_trees.h"
 #include "sim/flow_step.h"
-#include "sim/folded_calls.h"
-#include "sim/folded_step.h"
+#include "models/folding/folded_calls.h"
+#include "sim/rate_solver.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using collectives::Collective;

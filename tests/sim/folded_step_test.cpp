@@ -1,4 +1,4 @@
-#include "sim/folded_step.h"
+#include "sim/rate_solver.h"
 
 #include <gtest/gtest.h>
 
@@ -14,12 +14,15 @@
 #include <vector>
 
 #include "models/collectives/registry.h"
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "sim/flow_step.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using collectives::Collective;
@@ -293,7 +296,7 @@ TEST(Folded, IsRightWhereNoFormulaIs) {
   ASSERT_TRUE(got.folded);
   EXPECT_LE(largest_difference(got, expected), 1e-6);
   const double simulated = isolated([&] { return step_of(simulate_flow(point)); });
-  const double formula = step_of(cost::predict_closed(point));
+  const double formula = step_of(folding::predict_here(point));
   EXPECT_GT(std::abs(formula / simulated - 1), 0.05);
   EXPECT_LT(got.solves * 100, got.transfers);
   std::printf(

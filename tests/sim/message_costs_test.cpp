@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <string>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "sim/flow_step.h"
-#include "sim/folded_step.h"
+#include "sim/rate_solver.h"
 #include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using topology::Cluster;

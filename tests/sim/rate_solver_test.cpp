@@ -15,6 +15,9 @@
 #include "tests/sim/isolated.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 BytesPerSecond gigabytes_per_s(double amount) { return BytesPerSecond(1e9 * amount); }

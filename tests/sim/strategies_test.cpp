@@ -17,6 +17,9 @@
 #include "tests/sim/executors.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using training::two_layers;

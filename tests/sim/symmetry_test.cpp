@@ -1,4 +1,4 @@
-#include "sim/symmetry.h"
+#include "models/folding/symmetry.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/folded_calls.h"
+#include "models/folding/folded_calls.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 using collectives::Collective;

@@ -8,6 +8,9 @@
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
+
+using namespace folding;
+
 namespace {
 
 constexpr double bandwidth = 1e9, latency = 1e-5;

@@ -1,4 +1,4 @@
-#include "sim/symmetry.h"
+#include "models/folding/symmetry.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include "models/contract.h"
 #include "models/stats/mixed.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 using stats::mixed;
@@ -284,4 +284,4 @@ Symmetry find_symmetry(const topology::Fabric& fabric, std::span<const std::uint
   return refinement.symmetry();
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

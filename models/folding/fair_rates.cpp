@@ -1,10 +1,10 @@
-#include "sim/fair_rates.h"
+#include "models/folding/fair_rates.h"
 
 #include <algorithm>
 
 #include "models/contract.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 FairRates::FairRates(const Island& island) {
   for (const BytesPerSecond bandwidth : island.links) links_.push_back({bandwidth.value(), {}});
@@ -100,4 +100,20 @@ void FairRates::fill(std::uint32_t number, std::span<const std::uint64_t> flows,
   }
 }
 
-}  // namespace paceline::sim
+IslandId Rates::add(const Island& island) {
+  const auto [entry, is_new] = numbers_.try_emplace(island, static_cast<IslandId>(islands_.size()));
+  if (is_new) {
+    islands_.emplace_back(island);
+    added(island);
+  }
+  return entry->second;
+}
+
+void Rates::find(IslandId number, std::span<const std::uint64_t> flows,
+                 std::span<const std::uint32_t> changed, std::vector<double>& rates) {
+  FairRates& island = islands_[number];
+  effort_ += island.find(flows, changed, rates);
+  check(number, flows, island.looked_at(), rates);
+}
+
+}  // namespace paceline::folding

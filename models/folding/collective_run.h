@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/call_table.h"
-#include "sim/network.h"
-#include "sim/wires.h"
+#include "models/folding/call_table.h"
+#include "models/folding/network.h"
+#include "models/folding/wires.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // One collective call in flight: follows every actor's parts through the rounds of their channels.
 // A part posts round i when its rounds up to i - window are done; a transfer starts when both its
@@ -161,4 +161,4 @@ class CollectiveRun {
   std::vector<Transfer*> free_;
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -9,12 +9,12 @@
 #include "models/run/step_trace.h"
 #include "models/training/scheduler.h"
 #include "models/training/step_program.h"
-#include "sim/call_table.h"
-#include "sim/collective_run.h"
-#include "sim/network.h"
-#include "sim/wires.h"
+#include "models/folding/call_table.h"
+#include "models/folding/collective_run.h"
+#include "models/folding/network.h"
+#include "models/folding/wires.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // Ranks that run the same program at the same times: one actor of a step. Servers run it too, and
 // compute nothing: they join their calls in the order of the lanes, each as soon as the calls that
@@ -70,4 +70,4 @@ class StepRun {
   std::vector<training::Scheduler> schedulers_;  // by actor, once the step has started
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

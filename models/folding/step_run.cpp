@@ -1,9 +1,9 @@
-#include "sim/step_run.h"
+#include "models/folding/step_run.h"
 
 #include <stdexcept>
 #include <utility>
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 using training::CollectiveCall;
 using training::Operation;
@@ -78,4 +78,4 @@ std::vector<CollectiveRun*> StepRun::live_calls() const {
   return live;
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

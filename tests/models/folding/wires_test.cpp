@@ -1,10 +1,10 @@
-#include "sim/wires.h"
+#include "models/folding/wires.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 class WiresTest : public testing::Test {
@@ -64,4 +64,4 @@ TEST_F(WiresTest, ANotificationThatLeavesMayStartFurtherWrites) {
 }
 
 }  // namespace
-}  // namespace paceline::sim
+}  // namespace paceline::folding

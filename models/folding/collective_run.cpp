@@ -1,8 +1,8 @@
-#include "sim/collective_run.h"
+#include "models/folding/collective_run.h"
 
 #include <algorithm>
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                              std::function<void(Actor)> on_actor_done)
@@ -512,4 +512,4 @@ void CollectiveRun::leap(Progress& progress, std::uint64_t rounds, Seconds time)
   progress.repeat += rounds;
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -1,6 +1,4 @@
-#include "sim/folded_step.h"
-
-#include <fmt/format.h>
+#include "models/folding/folded_step.h"
 
 #include <algorithm>
 #include <array>
@@ -15,20 +13,21 @@
 
 #include "models/contract.h"
 #include "models/cost/effort.h"
+#include "models/text/number.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 #include "models/units/parse.h"
-#include "sim/collective_run.h"
-#include "sim/folded_network.h"
-#include "sim/regime.h"
-#include "sim/step_run.h"
+#include "models/folding/collective_run.h"
+#include "models/folding/folded_network.h"
+#include "models/folding/regime.h"
+#include "models/folding/step_run.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 using training::CollectiveCall;
 
-// Of RateSolver::effort(), of which each takes about 5 ns: a second where nothing but a refusal is
+// Of Rates::effort(), of which each takes about 5 ns: a second where nothing but a refusal is
 // left to fall back to, else what following all flows on SimGrid takes (cost::flow_time).
 std::uint64_t sharing_effort_max(const ResolvedPoint& point, double transfers) {
   constexpr double a_second = 2e8;
@@ -117,6 +116,15 @@ bool notifications_queue(const ResolvedPoint& point) {
   return false;
 }
 
+// Gloo writes a message whole. Where several are in flight both ways, their order decides when
+// ranks get what they send on; rings that all go the same way stay in step, and it makes no
+// difference. Messages of plans on Gloo are written in pieces that take turns.
+Wires wires_of(const ResolvedPoint& point) {
+  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
+  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
+                                                       : Wires::Messages::share);
+}
+
 namespace {
 
 // The effort of following the classes through a call, in transfers: rounds that may repeat are
@@ -142,8 +150,8 @@ void refuse_too_much_work(const ResolvedPoint& point, const FoldedCalls& calls, 
   if (work <= work_max || point.force) return;
   std::size_t classes = 0;
   for (const JobActors& actors : calls.actors()) classes += actors.members.size();
-  throw NotFolded(fmt::format("{} ranks fall into {} symmetry classes",
-                              point.cluster.ranks().value(), classes));
+  throw NotFolded(std::to_string(point.cluster.ranks().value()) + " ranks fall into " +
+                  std::to_string(classes) + " symmetry classes");
 }
 
 // The same before calls of many sizes are folded, which takes long: it would be too much if all
@@ -182,17 +190,19 @@ void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPar
   refuse_too_much_work(point, calls, work);
 }
 
-// A simulation of some of a point's operations, which shares its solver with others.
+// A simulation of some of a point's operations, which shares its rates with others.
 class FoldedSimulation {
  public:
   using TableOf = std::function<const CallTable&(std::size_t job, const CollectiveCall&)>;
 
   // Throws NotFolded.
-  FoldedSimulation(const ResolvedPoint& point, Chunks chunks, RateSolver& solver,
-                   std::uint64_t sharing_effort, const TakesPart& takes_part)
+  FoldedSimulation(const ResolvedPoint& point, Chunks chunks, Rates& rates,
+                   std::uint64_t sharing_effort, const TakesPart& takes_part,
+                   Actors actors = Actors::classes)
       : point_(point),
-        calls_(point, chunks, takes_part),
-        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, solver, sharing_effort) {}
+        kind_(actors),
+        calls_(point, chunks, takes_part, actors),
+        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, rates, sharing_effort) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
 
@@ -213,8 +223,9 @@ class FoldedSimulation {
       const auto table = [&, j](training::OperationId id) -> const CallTable& {
         return table_of(j, *call_of(program.operations[id]));
       };
+      auto wires = kind_ == Actors::endpoints ? std::optional(wires_of(point_)) : std::nullopt;
       steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
-                                                network_, table));
+                                                network_, table, std::move(wires)));
       network_.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
     }
     Regime regime(steps, network_);
@@ -228,6 +239,7 @@ class FoldedSimulation {
 
  private:
   const ResolvedPoint& point_;
+  Actors kind_;
   FoldedCalls calls_;
   FoldedNetwork network_;
 };
@@ -291,15 +303,15 @@ Evened evened(const ResolvedPoint& point, const FoldedCalls& calls,
 void add_notes(const ResolvedPoint& point, const Evened& evened, Result& result) {
   if (evened.pace != SharedPace::nowhere || (evened.calls_meet && evened.unevenness > 0)) {
     result.notes.push_back(
-        fmt::format("folded: transfers that share links are taken to stay in step; as ranks drift "
-                    "apart the step may be shorter, up to {} % seen",
-                    evened.drifts_far() || evened.calls_meet ? 16 : 2));
+        "folded: transfers that share links are taken to stay in step; as ranks drift apart the "
+        "step may be shorter, up to " +
+        std::string(evened.drifts_far() || evened.calls_meet ? "16" : "2") + " % seen");
   }
   if (evened.unevenness > 0) {
     result.notes.push_back(
-        fmt::format("folded, {} GPUs: chunks of a round taken as equal; some transfers last up to "
-                    "{:.2g} % longer",
-                    job_cluster(point).ranks().value(), 100 * evened.unevenness));
+        "folded, " + std::to_string(job_cluster(point).ranks().value()) +
+        " GPUs: chunks of a round taken as equal; some transfers last up to " +
+        text_of(100 * evened.unevenness, 2) + " % longer");
   }
 }
 
@@ -315,9 +327,8 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     const Seconds spread = *one.tables.front().together - one.first_end;
     if (spread > Seconds(0)) {
       result.notes.push_back(
-          fmt::format("folded: all ranks leave a {} of {} together, {} after "
-                      "the first could",
-                      to_text(call.collective), to_text(call.size()), to_text(spread)));
+          "folded: all ranks leave a " + std::string(to_text(call.collective)) + " of " +
+          to_text(call.size()) + " together, " + to_text(spread) + " after the first could");
     }
   }
   for (const training::Operation& operation : point.program.operations) {
@@ -332,7 +343,7 @@ bool one_call_at_a_time(const ResolvedPoint& point) {
   return jobs_of(point).size() == 1 && calls_in_turn(point);
 }
 
-Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks, Rates& rates) {
   PACELINE_EXPECTS(!find_fault(point.program));
   if (notifications_queue(point)) {
     throw NotFolded("ready notifications queue behind data to the same rank");
@@ -342,10 +353,9 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
     return all_take_part || !is_rooted(call) || call.known() != nullptr;
   };
   if (!point.force) refuse_many_sizes(point, chunks, takes_part);
-  RateSolver solver;
   const double transfers = cost::transfers_about(point);
   const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
-  FoldedSimulation step(point, chunks, solver, sharing_effort, takes_part);
+  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
   const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
@@ -354,7 +364,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
     const auto [entry, is_new] = apart.try_emplace(*call);
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(
-        point, chunks, solver, sharing_effort,
+        point, chunks, rates, sharing_effort,
         [&](const CollectiveCall& other) { return other == *call; });
     entry->second.tables = empty_tables(step.calls().actors());
   }
@@ -373,10 +383,27 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
                                                         : step.calls().tables()[job].at(call);
                           });
   result.totals = totals_of(result.trace);
-  result.simgrid_solves = solver.solves();
   add_counts_and_notes(point, step.calls(), apart, result);
   add_notes(point, alike, result);
   return result;
 }
 
-}  // namespace paceline::sim
+Result simulate_each(const ResolvedPoint& point) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  Rates rates;
+  const double transfers = cost::transfers_about(point);
+  FoldedSimulation step(point, Chunks::exact, rates, sharing_effort_max(point, transfers),
+                        [](const CollectiveCall&) { return true; }, Actors::endpoints);
+  Result result;
+  result.id = point.id;
+  result.fidelity = Fidelity::flow;
+  result.trace = step.run(point.program, jobs_of(point),
+                          [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
+                            return step.calls().tables()[job].at(call);
+                          });
+  result.totals = totals_of(result.trace);
+  add_counts_and_notes(point, step.calls(), {}, result);
+  return result;
+}
+
+}  // namespace paceline::folding

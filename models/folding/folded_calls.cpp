@@ -1,16 +1,17 @@
-#include "sim/folded_calls.h"
+#include "models/folding/folded_calls.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "models/contract.h"
 #include "models/stats/mixed.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 using collectives::ChunkRule;
@@ -137,27 +138,6 @@ std::uint64_t kind_of(const ChunkRule& rule, Chunks chunks, const AlikeSizes& si
   return combined({even_kind(rule), sizes.group_of(rule.partition.mean_elements())});
 }
 
-Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
-  const training::SimulatedCall& simulated = *call.simulated();
-  std::vector<std::uint64_t> rounds;
-  for (const auto& channel : plan.channels) {
-    rounds.push_back(channel.rounds.size());
-    for (const Round& round : channel.rounds) rounds.push_back(round.repeats);
-  }
-  const bool exact = chunks == Chunks::exact;  // chunks may be cut by bytes
-  topology::Wire wire = simulated.wire;
-  wire.start = Seconds(0);  // the same for all ranks
-  return {call.collective,
-          call.group,
-          simulated.algorithm,
-          simulated.options,
-          wire,
-          call.root,
-          std::move(rounds),
-          exact ? call.count : ElementCount(0),
-          exact ? call.element_size : ElementSize(0)};
-}
-
 // What else sets two messages of a round apart, whatever their size.
 std::uint64_t kind_of(const Send& send, Rank receiver, const topology::MessageTiming& timing,
                       bool were_peers, const topology::Fabric& fabric) {
@@ -243,9 +223,30 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
 
 }  // namespace
 
+Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
+  const training::SimulatedCall& simulated = *call.simulated();
+  std::vector<std::uint64_t> rounds;
+  for (const auto& channel : plan.channels) {
+    rounds.push_back(channel.rounds.size());
+    for (const Round& round : channel.rounds) rounds.push_back(round.repeats);
+  }
+  const bool exact = chunks == Chunks::exact;  // chunks may be cut by bytes
+  topology::Wire wire = simulated.wire;
+  wire.start = Seconds(0);  // the same for all ranks
+  return {call.collective,
+          call.group,
+          simulated.algorithm,
+          simulated.options,
+          wire,
+          call.root,
+          std::move(rounds),
+          exact ? call.count : ElementCount(0),
+          exact ? call.element_size : ElementSize(0)};
+}
+
 FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
-                         const std::function<bool(const Call&)>& takes_part)
-    : point_(point), chunks_(chunks), jobs_(jobs_of(point)), fabric_(point.cluster) {
+                         const std::function<bool(const Call&)>& takes_part, Actors actors)
+    : point_(point), chunks_(chunks), kind_(actors), jobs_(jobs_of(point)), fabric_(point.cluster) {
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
   Calls calls;
@@ -282,13 +283,19 @@ Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& p
     for (const Job& job : jobs_) {
       const auto first_channel = static_cast<std::uint32_t>(channel_colours.size());
       for (const collectives::Channel& channel : plan.channels) {
-        channel_colours.push_back(colour_of(channel, first_channels_.size()));
+        const std::uint64_t colour = colour_of(channel, first_channels_.size());
+        const bool is_apart = kind_ == Actors::endpoints;
+        channel_colours.push_back(is_apart ? combined({colour, channel_colours.size()}) : colour);
       }
       add_sends(plan, call->simulated()->wire, fabric_, chunks_, first_channel,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  return find_symmetry(fabric_, colours(), channel_colours, std::move(rows));
+  std::vector<std::uint64_t> endpoint_colours = colours();
+  if (kind_ == Actors::endpoints) {
+    std::iota(endpoint_colours.begin(), endpoint_colours.end(), 0U);
+  }
+  return find_symmetry(fabric_, endpoint_colours, channel_colours, std::move(rows));
 }
 
 std::vector<std::uint64_t> FoldedCalls::colours() const {
@@ -371,7 +378,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
                           std::move(transfers));
     });
     for (const std::uint32_t first : folded.first_members) {
-      expect_one_receiver(plan.channels[c], first);
+      if (kind_ == Actors::classes) expect_one_receiver(plan.channels[c], first);
     }
     table.add_channel(folded.actor_of, std::move(shapes), plan.channels[c].window);
   }
@@ -582,4 +589,4 @@ SharedPace FoldedCalls::shared_pace(const CallTable& table, std::size_t shape) c
   return on_ports > alone * rounding ? SharedPace::ports : SharedPace::nowhere;
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

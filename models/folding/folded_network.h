@@ -9,10 +9,10 @@
 
 #include "models/topology/cluster.h"
 #include "models/units/units.h"
-#include "sim/network.h"
-#include "sim/rate_solver.h"
+#include "models/folding/network.h"
+#include "models/folding/fair_rates.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // Links that every flow of a symmetric cluster sees alike.
 struct LinkClass {
@@ -29,7 +29,7 @@ struct FoldedPath {
   friend auto operator<=>(const FoldedPath&, const FoldedPath&) = default;
 };
 
-// Flows of classes instead of flows between endpoints: our own clock, and rates from a RateSolver.
+// Flows of classes instead of flows between endpoints: our own clock, and rates from Rates.
 //
 // The rates stay what they are until a flow starts or ends, so the times are those that SimGrid
 // would find for all flows of all links, up to rounding.
@@ -40,10 +40,10 @@ class FoldedNetwork final : public Network {
     using std::runtime_error::runtime_error;
   };
 
-  // Registers its islands with the solver, which must not have solved anything yet and must outlive
-  // the network. `effort_max` is of RateSolver::effort().
+  // Adds its islands to the rates, which must outlive the network. `effort_max` is of
+  // Rates::effort().
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
-                std::function<void(void* tag)> on_arrival, RateSolver& solver,
+                std::function<void(void* tag)> on_arrival, Rates& rates,
                 std::uint64_t effort_max);
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
@@ -92,7 +92,7 @@ class FoldedNetwork final : public Network {
     std::uint64_t flows;  // that the path stands for, in the island's unit
   };
 
-  // An island of the cluster; many have the same shape, which the solver knows once.
+  // An island of the cluster; many have the same shape, whose rates are found as one's.
   struct IslandState {
     IslandId shape;
     std::vector<Flow*> flows;            // moving
@@ -135,7 +135,7 @@ class FoldedNetwork final : public Network {
   std::uint64_t effort_max_;
   std::vector<Place> places_;  // by path
   std::vector<IslandState> islands_;
-  RateSolver& solver_;
+  Rates& rates_;
   double now_ = 0;
   std::vector<Event> events_;  // a heap: the next one first
   std::uint64_t events_made_ = 0;
@@ -148,4 +148,4 @@ class FoldedNetwork final : public Network {
   bool round_began_ = false;
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -1,4 +1,4 @@
-#include "sim/call_table.h"
+#include "models/folding/call_table.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 using collectives::ChunkRule;
@@ -213,4 +213,4 @@ TEST(CallTable, KnowsTheActorsParts) {
 }
 
 }  // namespace
-}  // namespace paceline::sim
+}  // namespace paceline::folding

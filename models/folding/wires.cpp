@@ -1,9 +1,9 @@
-#include "sim/wires.h"
+#include "models/folding/wires.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 // When data arrive at a rank followed by the ready notification for data of its own, the rank
@@ -44,4 +44,4 @@ bool Wires::notify(Actor from, Actor to, Seconds now, Left left) {
   return false;
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -12,17 +12,20 @@
 #include "models/run/resolved_point.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
-#include "sim/call_table.h"
-#include "sim/folded_network.h"
-#include "sim/symmetry.h"
+#include "models/folding/call_table.h"
+#include "models/folding/folded_network.h"
+#include "models/folding/symmetry.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // How chunks are taken whose sizes differ because the ranks do not divide the count.
 enum class Chunks {
   exact,  // to the element
   even,   // all of a round alike: the mean
 };
+
+// Who are actors of a step.
+enum class Actors { classes, endpoints };
 
 // Thrown where a point cannot be folded; says why.
 struct NotFolded : std::runtime_error {
@@ -43,6 +46,9 @@ using Structure =
     std::tuple<collectives::Collective, training::Group, std::string, collectives::AlgorithmOptions,
                topology::Wire, Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
+[[nodiscard]] Structure structure_of(const training::CollectiveCall& call,
+                                     const collectives::Plan& plan, Chunks chunks);
+
 // The classes of one job, as actors: those of ranks first, then those of servers and switches.
 struct JobActors {
   std::vector<std::vector<Rank>> members;  // by actor: endpoints of the job's plans, ascending
@@ -55,9 +61,11 @@ class FoldedCalls {
  public:
   using Tables = std::map<training::CollectiveCall, CallTable>;
 
-  // Those calls of the point's program that `takes_part` says. Throws NotFolded.
+  // Those calls of the point's program that `takes_part` says. Throws NotFolded. Where endpoints are
+  // actors each is a class of its own, as is each channel.
   FoldedCalls(const ResolvedPoint& point, Chunks chunks,
-              const std::function<bool(const training::CollectiveCall&)>& takes_part);
+              const std::function<bool(const training::CollectiveCall&)>& takes_part,
+              Actors actors = Actors::classes);
 
   // By job.
   [[nodiscard]] const std::vector<Tables>& tables() const { return tables_; }
@@ -104,6 +112,7 @@ class FoldedCalls {
 
   const ResolvedPoint& point_;
   Chunks chunks_;
+  Actors kind_;
   std::vector<Job> jobs_;
   topology::Fabric fabric_;
   Symmetry symmetry_;
@@ -116,4 +125,4 @@ class FoldedCalls {
   double unevenness_ = 0;
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "sim/collective_run.h"
-#include "sim/folded_network.h"
-#include "sim/step_run.h"
+#include "models/folding/collective_run.h"
+#include "models/folding/folded_network.h"
+#include "models/folding/step_run.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // Skips rounds that repeat exactly.
 //
@@ -62,4 +62,4 @@ class Regime {
   std::uint64_t looked_at_ = 0;  // sizes of all snapshots
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -1,10 +1,10 @@
-#include "sim/call_table.h"
+#include "models/folding/call_table.h"
 
 #include <algorithm>
 
 #include "models/contract.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 using collectives::ChunkRule;
 
@@ -117,4 +117,4 @@ std::uint64_t CallTable::transfers() const {
   return transfers;
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -1,4 +1,4 @@
-#include "sim/regime.h"
+#include "models/folding/regime.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 // Two snapshots are the same when what is left differs by less than this part of the time between
@@ -169,4 +169,4 @@ void Regime::look() {
   if (recent_.size() > recent_max) recent_.pop_front();
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

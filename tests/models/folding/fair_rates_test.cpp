@@ -1,4 +1,4 @@
-#include "sim/fair_rates.h"
+#include "models/folding/fair_rates.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 // In GB/s.
@@ -75,4 +75,4 @@ TEST(FairRates, DropNoLinkThatMayFill) {
 }
 
 }  // namespace
-}  // namespace paceline::sim
+}  // namespace paceline::folding

@@ -1,4 +1,4 @@
-#include "sim/folded_network.h"
+#include "models/folding/folded_network.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "models/contract.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 namespace {
 
 // What happens within a tenth of a picosecond happens at once: times that are the same but for
@@ -33,12 +33,12 @@ class Groups {
 }  // namespace
 
 FoldedNetwork::FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
-                             std::function<void(void*)> on_arrival, RateSolver& solver,
+                             std::function<void(void*)> on_arrival, Rates& rates,
                              std::uint64_t effort_max)
     : paths_(std::move(paths)),
       on_arrival_(std::move(on_arrival)),
       effort_max_(effort_max),
-      solver_(solver) {
+      rates_(rates) {
   find_islands(links);
 }
 
@@ -85,7 +85,7 @@ void FoldedNetwork::add_island(const std::vector<PathId>& path_ids,
   IslandState& island = islands_.emplace_back();
   island.load.resize(shape.ways.size());
   island.rates.resize(shape.ways.size());
-  island.shape = solver_.add(shape);
+  island.shape = rates_.add(shape);
 }
 
 void FoldedNetwork::push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
@@ -206,10 +206,10 @@ void FoldedNetwork::settle() {
   for (const std::uint32_t number : changed_) {
     IslandState& island = islands_[number];
     ++island.version;
-    solver_.find(island.shape, island.load, island.changed, island.rates);
+    rates_.find(island.shape, island.load, island.changed, island.rates);
     island.changed.clear();
     if (island.flows.empty()) continue;
-    if (solver_.effort() > effort_max_) {
+    if (rates_.effort() > effort_max_) {
       throw TooMuchSharing("flows share links in too many different ways");
     }
     double soonest = std::numeric_limits<double>::infinity();
@@ -292,4 +292,4 @@ void FoldedNetwork::leap(Seconds time) {
   for (IslandState& island : islands_) island.updated += time.value();
 }
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

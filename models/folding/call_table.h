@@ -10,9 +10,9 @@
 #include "models/collectives/plan.h"
 #include "models/topology/fabric.h"
 #include "models/topology/wire.h"
-#include "sim/network.h"
+#include "models/folding/network.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // An actor of a simulation: an endpoint of a plan, or a symmetry class of endpoints.
 using Actor = std::uint32_t;
@@ -139,4 +139,4 @@ struct CallTable {
   [[nodiscard]] std::uint64_t transfers() const;
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

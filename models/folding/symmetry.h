@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "models/topology/fabric.h"
-#include "sim/folded_network.h"
+#include "models/folding/folded_network.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // One send of one round, reduced to what distinguishes endpoints and links.
 struct SendRow {
@@ -60,4 +60,4 @@ class Symmetry {
                                      std::span<const std::uint64_t> channel_colours,
                                      std::vector<SendRow> sends);
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

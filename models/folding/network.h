@@ -7,7 +7,7 @@
 #include "models/topology/cluster.h"
 #include "models/units/units.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // A path of flows; each network numbers its own.
 using PathId = std::uint32_t;
@@ -46,4 +46,4 @@ class Network {
   virtual void round_begins() {}
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding

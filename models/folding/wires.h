@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "models/units/units.h"
-#include "sim/call_table.h"
-#include "sim/network.h"
+#include "models/folding/call_table.h"
+#include "models/folding/network.h"
 
-namespace paceline::sim {
+namespace paceline::folding {
 
 // The connections between the ranks of a step: one from each rank to each other, shared by all
 // calls, in order. A receiver's ready notification queues behind the data its rank wrote there
@@ -54,4 +54,4 @@ class Wires {
   std::map<std::pair<Actor, Actor>, Wire> wires_;
 };
 
-}  // namespace paceline::sim
+}  // namespace paceline::folding
