@@ -36,12 +36,9 @@ Settings point_of(const std::string& path, const Settings& settings,
   Settings point = settings;
   if (gpus) point.push_back({"gpus", std::to_string(*gpus)});
   const ScenarioFile file = ScenarioFile::read(path, point);
-  if (file.points().size() == 1) return point;
-  const auto& first = file.points().front();
-  const auto& last = file.points().back();
-  for (std::size_t axis = 0; axis < first.size(); ++axis) {
-    const AxisValue& taken = first[axis].path == "gpus" ? last[axis] : first[axis];
-    point.push_back({taken.path, taken.text});
+  if (file.point_count() == 1) return point;
+  for (const auto& [axis, values, folder] : file.axes()) {
+    point.push_back({axis, axis == "gpus" ? values.back().text : values.front().text});
   }
   return point;
 }

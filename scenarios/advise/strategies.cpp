@@ -37,7 +37,8 @@ std::vector<const training::Strategy*> strategies_to_try() {
 void add_points(const std::string& path, const Settings& settings, std::vector<Compared>& points) {
   const ScenarioFile file = ScenarioFile::read(path, settings);
   const std::size_t others = points.size();
-  for (std::vector<AxisValue> axes : file.points()) {
+  for (std::size_t point = 0; point < file.point_count(); ++point) {
+    std::vector<AxisValue> axes = file.axes_of(point);
     std::erase_if(axes, [](const AxisValue& axis) { return axis.path == strategy_path; });
     const bool is_known =
         std::any_of(points.begin() + static_cast<std::ptrdiff_t>(others), points.end(),

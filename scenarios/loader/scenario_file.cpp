@@ -23,7 +23,8 @@ using loader::Section;
 
 namespace {
 
-struct Axis {
+// An axis as it stands in a text.
+struct RawAxis {
   std::string path;
   std::vector<Field> values;
 };
@@ -79,6 +80,29 @@ std::vector<Field> fields_of(const Field& field) {
   return {field};
 }
 
+// Field by field what is no map and no list, and those of both that are empty.
+void flatten(const Field& value, std::map<std::string, ScenarioFile::Value>& into) {
+  const YAML::Node& node = value.node();
+  const auto put = [&](const std::string& text) {
+    into.insert_or_assign(value.path(), ScenarioFile::Value{text, value.document()->folder});
+  };
+  if (node.IsScalar()) return put(node.Scalar());
+  if (node.IsNull()) return put("\1null");
+  if (node.size() == 0) return put(node.IsMap() ? "\1{}" : "\1[]");
+  std::size_t number = 0;
+  for (const auto& entry : node) {
+    const std::string key = node.IsMap() ? entry.first.as<std::string>("") : std::to_string(number);
+    const std::string path = value.path().empty() ? key : value.path() + "." + key;
+    flatten(Field(value.document(), node.IsMap() ? entry.second : YAML::Node(entry), path), into);
+    ++number;
+  }
+}
+
+void erase_below(const std::string& path, std::map<std::string, ScenarioFile::Value>& values) {
+  values.erase(path);
+  values.erase(values.lower_bound(path + "."), values.lower_bound(path + "/"));  // '.' + 1 is '/'
+}
+
 // What a point of `measured.points` says, before it is matched with the grid.
 struct RawMeasured {
   Location where;
@@ -96,9 +120,9 @@ struct ScenarioFile::State {
   std::uint64_t seed = 1;
   std::vector<Setting> given_settings;
   Overrides settings;
+  std::vector<RawAxis> raw_axes;
   std::vector<Axis> axes;
-  std::vector<std::vector<AxisValue>> points;
-  std::vector<std::vector<Field>> fields;  // by point, as `points`
+  std::size_t point_count = 1;
   std::string measured_source, measured_by;
   std::optional<NetworkKnowledge> network_given;
   bool has_calibration = false;  // the first point
@@ -111,10 +135,11 @@ struct ScenarioFile::State {
   void read_sweep();
   void refuse_values_twice() const;
   void refuse_nodes_beside_gpus() const;
-  void make_grid();
+  void make_grid(std::size_t most);
   void read_measured();
   void match(const RawMeasured& raw);
   [[nodiscard]] RawMeasured read_point(const Field& entry) const;
+  [[nodiscard]] std::vector<std::size_t> indices_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
 };
 
@@ -124,7 +149,7 @@ void ScenarioFile::State::read_sweep() {
   Reader sweep = file.map("sweep");
   for (const auto& [key, field] : sweep.entries()) {
     check_path(field.location(), key);
-    axes.push_back({key, fields_of(field)});
+    raw_axes.push_back({key, fields_of(field)});
   }
   sweep.finish();
 }
@@ -142,12 +167,12 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
     const bool names_sweep = setting.path.rfind(sweep_prefix, 0) == 0;
     const std::string target =
         names_sweep ? setting.path.substr(sweep_prefix.size()) : setting.path;
-    const auto axis = std::find_if(axes.begin(), axes.end(),
-                                   [&](const Axis& known) { return known.path == target; });
-    if (axis != axes.end()) {
+    const auto axis = std::find_if(raw_axes.begin(), raw_axes.end(),
+                                   [&](const RawAxis& known) { return known.path == target; });
+    if (axis != raw_axes.end()) {
       axis->values = fields_of(field);
     } else if (names_sweep || (target == "gpus" && field.node().IsSequence())) {
-      axes.push_back({target, fields_of(field)});
+      raw_axes.push_back({target, fields_of(field)});
     } else {
       // What was measured is not this any more, whatever the value; but for how it is predicted.
       if (target.rfind("simulation.", 0) != 0 && target != "contention" &&
@@ -161,7 +186,7 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
 
 // A value that stands twice would be run twice.
 void ScenarioFile::State::refuse_values_twice() const {
-  for (const Axis& axis : axes) {
+  for (const RawAxis& axis : raw_axes) {
     std::vector<std::pair<AxisValue, const Field*>> values;
     for (const Field& field : axis.values) {
       if (field.node().IsScalar()) values.emplace_back(axis_value(axis.path, field), &field);
@@ -182,44 +207,45 @@ void ScenarioFile::State::refuse_nodes_beside_gpus() const {
   constexpr std::string_view gpus = "gpus", nodes = "cluster.nodes";
   std::map<std::string_view, const Field*> given;
   for (const auto& [target, field] : settings) given.emplace(target, &field);
-  for (const Axis& axis : axes) given.emplace(axis.path, &axis.values.front());
+  for (const RawAxis& axis : raw_axes) given.emplace(axis.path, &axis.values.front());
   if (!given.contains(gpus) || !given.contains(nodes)) return;
   given.at(nodes)->fail("is without effect: gpus says how many nodes there are",
                         "leave one of the two out");
 }
 
-void ScenarioFile::State::make_grid() {
-  std::size_t count = 1;
-  for (const Axis& axis : axes) {
-    if (axis.values.size() > points_max / count) {
+void ScenarioFile::State::make_grid(std::size_t most) {
+  for (const RawAxis& axis : raw_axes) {
+    if (axis.values.size() > most / point_count) {
       std::string sizes;
-      for (const Axis& each : axes) {
+      for (const RawAxis& each : raw_axes) {
         sizes += fmt::format("{}{}", sizes.empty() ? "" : " x ", each.values.size());
       }
-      axis.values.front().fail(fmt::format("makes a sweep of {} points", sizes),
-                               fmt::format("a sweep has at most {} points", points_max));
+      axis.values.front().fail(
+          fmt::format("makes a sweep of {} points", sizes),
+          fmt::format("{} at most {} points{}", most == points_max ? "run takes" : "a grid has",
+                      most, most == points_max ? "; paceline sweep takes more" : ""));
     }
-    count *= axis.values.size();
+    point_count *= axis.values.size();
+    Axis typed{axis.path, {}, axis.values.front().document()->folder};
+    for (const Field& field : axis.values) typed.values.push_back(axis_value(axis.path, field));
+    axes.push_back(std::move(typed));
   }
-  for (std::size_t point = 0; point < count; ++point) {
-    std::vector<AxisValue> values;
-    std::vector<Field> of_point;
-    std::size_t rest = count;
-    for (const Axis& axis : axes) {
-      rest /= axis.values.size();
-      const Field& field = axis.values[point / rest % axis.values.size()];
-      values.push_back(axis_value(axis.path, field));
-      of_point.push_back(field);
-    }
-    points.push_back(std::move(values));
-    fields.push_back(std::move(of_point));
+}
+
+std::vector<std::size_t> ScenarioFile::State::indices_of(std::size_t point) const {
+  std::vector<std::size_t> indices(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    indices[i] = point % axes[i].values.size();
+    point /= axes[i].values.size();
   }
+  return indices;
 }
 
 Scenario ScenarioFile::State::scenario(std::size_t point) const {
   Overrides overrides = settings;
+  const std::vector<std::size_t> indices = indices_of(point);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const Field& value = fields[point][i];
+    const Field& value = raw_axes[i].values[indices[i]];
     overrides.insert_or_assign(axes[i].path,
                                axes[i].values.size() > 1 ? value.of_several() : value);
   }
@@ -245,42 +271,39 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
 }
 
 void ScenarioFile::State::match(const RawMeasured& raw) {
-  std::vector<std::size_t> matching;
-  for (std::size_t point = 0; point < points.size(); ++point) {
-    const bool fits = std::all_of(raw.axes.begin(), raw.axes.end(), [&](const AxisValue& named) {
-      return std::any_of(points[point].begin(), points[point].end(), [&](const AxisValue& value) {
-        return value.path == named.path && same(value, named);
-      });
-    });
-    if (fits) matching.push_back(point);
+  std::size_t matching = 1, point = 0;
+  std::vector<std::string> missing;
+  for (const Axis& axis : axes) {
+    const auto named = std::ranges::find(raw.axes, axis.path, &AxisValue::path);
+    const auto fits = [&](const AxisValue& value) {
+      return named == raw.axes.end() || same(value, *named);
+    };
+    const auto first = std::ranges::find_if(axis.values, fits);
+    point = point * axis.values.size() + static_cast<std::size_t>(first - axis.values.begin());
+    matching *= static_cast<std::size_t>(std::ranges::count_if(axis.values, fits));
+    if (named == raw.axes.end() && axis.values.size() > 1) missing.push_back(axis.path);
   }
-  if (matching.empty() || changes_the_measured) {
+  if (matching == 0 || changes_the_measured) {
     unmatched.push_back(raw.where);
     return;
   }
-  if (matching.size() > 1) {
-    std::vector<std::string> missing;
-    for (const Axis& axis : axes) {
-      const bool named = std::any_of(raw.axes.begin(), raw.axes.end(),
-                                     [&](const AxisValue& v) { return v.path == axis.path; });
-      if (!named && axis.values.size() > 1) missing.push_back(axis.path);
-    }
+  if (matching > 1) {
     throw InputError(raw.where,
-                     fmt::format("measured point matches {} points of the grid", matching.size()),
+                     fmt::format("measured point matches {} points of the grid", matching),
                      missing.empty() ? "an axis has a value twice"
                                      : fmt::format("name its {}", fmt::join(missing, ", ")));
   }
   has_fitted |= raw.fitted;
-  MeasuredPoint point{raw.where, {}, raw.fitted};
+  MeasuredPoint found{raw.where, {}, raw.fitted};
   if (raw.step) {
-    const Scenario at = scenario(matching.front());
-    point.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
+    const Scenario at = scenario(point);
+    found.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
                                         at.training.gradient_accumulation *
                                         at.cluster.ranks().value() / raw.step->value());
   } else {
-    point.throughput = *raw.throughput;
+    found.throughput = *raw.throughput;
   }
-  if (!measured.emplace(matching.front(), std::move(point)).second) {
+  if (!measured.emplace(point, std::move(found)).second) {
     throw InputError(raw.where, "a second measured point for the same point of the grid",
                      "keep one of them");
   }
@@ -304,10 +327,15 @@ ScenarioFile& ScenarioFile::operator=(ScenarioFile&&) noexcept = default;
 ScenarioFile::~ScenarioFile() = default;
 
 ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setting>& settings) {
+  return read(path, settings, points_max);
+}
+
+ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setting>& settings,
+                                std::size_t most) {
   auto state = std::make_unique<State>();
   state->document = loader::read_document(path);
   state->path = path;
-  return of_state(std::move(state), settings);
+  return of_state(std::move(state), settings, most);
 }
 
 ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValues& values,
@@ -317,7 +345,7 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
   by_path.emplace("schema", "paceline/1");
   state->document = loader::make_document(name, by_path, values.lists);
   state->path = name;
-  ScenarioFile made = of_state(std::move(state), settings);
+  ScenarioFile made = of_state(std::move(state), settings, points_max);
   if (values.measured) {
     made.state_->measured_source = values.measured->source;
     made.state_->match({{name, 0, 0}, {}, std::nullopt, values.measured->step});
@@ -326,7 +354,7 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
 }
 
 ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
-                                    const std::vector<Setting>& settings) {
+                                    const std::vector<Setting>& settings, std::size_t most) {
   state->sha256 = loader::sha256_of(state->document->text);
   state->given_settings = settings;
   if (!state->document->root.IsMap()) {
@@ -337,7 +365,7 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   state->apply(settings);
   state->refuse_values_twice();
   state->refuse_nodes_beside_gpus();
-  state->make_grid();
+  state->make_grid(most);
   const Scenario first = state->scenario(0);
   state->name = first.name;
   state->seed = first.seed;
@@ -349,19 +377,40 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
 const std::string& ScenarioFile::path() const { return state_->path; }
 const std::string& ScenarioFile::name() const { return state_->name; }
 std::uint64_t ScenarioFile::seed() const { return state_->seed; }
+const std::string& ScenarioFile::text() const { return state_->document->text; }
 std::string ScenarioFile::sha256() const { return state_->sha256; }
 const std::vector<ScenarioFile::Setting>& ScenarioFile::settings() const {
   return state_->given_settings;
 }
-const std::vector<std::vector<AxisValue>>& ScenarioFile::points() const { return state_->points; }
-std::vector<std::size_t> ScenarioFile::axis_sizes() const {
-  std::vector<std::size_t> sizes;
-  for (const Axis& axis : state_->axes) sizes.push_back(axis.values.size());
-  return sizes;
+const std::vector<ScenarioFile::Axis>& ScenarioFile::axes() const { return state_->axes; }
+std::size_t ScenarioFile::point_count() const { return state_->point_count; }
+std::vector<std::size_t> ScenarioFile::indices_of(std::size_t point) const {
+  return state_->indices_of(point);
 }
 Scenario ScenarioFile::scenario(std::size_t point) const { return state_->scenario(point); }
 const std::string& ScenarioFile::measured_source() const { return state_->measured_source; }
 const std::vector<Location>& ScenarioFile::unmatched() const { return state_->unmatched; }
+
+std::vector<AxisValue> ScenarioFile::axes_of(std::size_t point) const {
+  const std::vector<std::size_t> indices = indices_of(point);
+  std::vector<AxisValue> values;
+  for (std::size_t i = 0; i < indices.size(); ++i) values.push_back(axes()[i].values[indices[i]]);
+  return values;
+}
+
+std::map<std::string, ScenarioFile::Value> ScenarioFile::values() const {
+  std::map<std::string, Value> all;
+  flatten(Field(state_->document, state_->document->root, ""), all);
+  for (const char* path : {"sweep", "measured"}) erase_below(path, all);
+  for (const Axis& axis : axes()) erase_below(axis.path, all);
+  // One below another path is behind it.
+  for (const auto& [path, field] : state_->settings) {
+    erase_below(path, all);
+    flatten(Field(field.document(), field.node(), path), all);
+  }
+  all.erase("name");
+  return all;
+}
 
 const std::string& ScenarioFile::measured_by() const { return state_->measured_by; }
 
@@ -389,8 +438,8 @@ Scenario scenario_of_options(const ScenarioValues& values,
                              const std::vector<ScenarioFile::Setting>& settings) {
   const std::string name = "command line";
   const auto made = ScenarioFile::of_values(name, values, settings);
-  if (made.points().size() > 1) {
-    throw InputError({name, 0, 0}, fmt::format("makes a sweep of {} points", made.points().size()),
+  if (made.point_count() > 1) {
+    throw InputError({name, 0, 0}, fmt::format("makes a sweep of {} points", made.point_count()),
                      "give one value of each");
   }
   return made.scenario(0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,12 +24,29 @@ class ScenarioFile {
     bool is_of_several = false;  // one of several that are compared, as an axis's values are
   };
 
-  // A grid has at most this many points.
+  // An axis of the sweep, all of whose values one text has: relative paths among them start at its
+  // folder.
+  struct Axis {
+    std::string path;
+    std::vector<AxisValue> values;
+    std::string folder;
+  };
+
+  // A single value of the file, or what is empty in it.
+  struct Value {
+    std::string text;    // as it is spelled; "\1null", "\1{}" and "\1[]", which no value has
+    std::string folder;  // where it starts if it is a relative path
+  };
+
+  // A grid whose points are all held has at most so many; others are read point by point.
   static constexpr std::size_t points_max = 100'000;
+  static constexpr std::size_t points_max_one_by_one = 1'000'000'000'000'000;
 
   // `settings` stand in for values of the file; a setting of `sweep.gpus` or of a path that is an
-  // axis replaces that axis.
+  // axis replaces that axis. A grid of more than points_max points is refused, or of `most`.
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
+  static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings,
+                           std::size_t most);
   // The same of values that a command makes: messages call them `name` and give no lines. Relative
   // paths are the working directory's, and the hash is of the values.
   static ScenarioFile of_values(const std::string& name, const ScenarioValues& values,
@@ -41,15 +59,22 @@ class ScenarioFile {
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::uint64_t seed() const;  // of the first point
-  [[nodiscard]] std::string sha256() const;
+  [[nodiscard]] const std::string& text() const;
+  [[nodiscard]] std::string sha256() const;  // of the text
   [[nodiscard]] const std::vector<Setting>& settings() const;
 
   // The grid: the product of the axes in file order, the last one fastest. One point without axes
-  // when there is no sweep.
-  [[nodiscard]] const std::vector<std::vector<AxisValue>>& points() const;
-  // How many values each axis has.
-  [[nodiscard]] std::vector<std::size_t> axis_sizes() const;
+  // when there is no sweep. A point is found from its number: nothing is held for it.
+  [[nodiscard]] const std::vector<Axis>& axes() const;
+  [[nodiscard]] std::size_t point_count() const;
+  [[nodiscard]] std::vector<std::size_t> indices_of(std::size_t point) const;  // by axis
+  [[nodiscard]] std::vector<AxisValue> axes_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
+
+  // All that the points have in common, by path, numbers of lists among them ("layers.0.forward"):
+  // what the file and the settings say, but for its name, its sweep and what was measured. What an
+  // axis gives is not among it.
+  [[nodiscard]] std::map<std::string, Value> values() const;
 
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
@@ -65,7 +90,8 @@ class ScenarioFile {
  private:
   struct State;
   explicit ScenarioFile(std::unique_ptr<State> state);
-  static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings);
+  static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings,
+                               std::size_t most);
   std::unique_ptr<State> state_;
 };
 

@@ -36,7 +36,7 @@ ScenarioFile::Setting gpus_setting(const std::vector<std::uint32_t>& gpus) {
 // The numbers of GPUs above 1 that the scenario sweeps over.
 std::vector<std::uint32_t> gpus_of(Preparer& points) {
   std::set<std::uint32_t> all;
-  for (std::size_t point = 0; point < points.file().points().size(); ++point) {
+  for (std::size_t point = 0; point < points.file().point_count(); ++point) {
     const auto gpus = points.scenario(point)->cluster.ranks().value();
     if (gpus > 1) all.insert(gpus);
   }

@@ -23,7 +23,7 @@ RankGroup group_of(const PreparedPoint& prepared) {
 
 // The first point that so many ranks can measure says with what.
 RankGroup first_group(Preparer& points, std::uint32_t ranks) {
-  for (std::size_t i = 0; i < points.file().points().size(); ++i) {
+  for (std::size_t i = 0; i < points.file().point_count(); ++i) {
     RankGroup group = group_of(*points.measurement(i));
     if (group.ranks == ranks) return group;
   }
@@ -197,7 +197,7 @@ WorkerRanksPtr join_launched_ranks(Preparer& points) {
 
 void expect_measurable_here(Preparer& points) {
   const Location where{points.file().path(), 0, 0};
-  for (std::size_t i = 0; i < points.file().points().size(); ++i) {
+  for (std::size_t i = 0; i < points.file().point_count(); ++i) {
     const std::uint32_t ranks = points.scenario(i)->cluster.ranks().value();
     refuse_more_than_start_here(ranks, where);
     const auto prepared = points.measurement(i);

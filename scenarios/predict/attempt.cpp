@@ -18,8 +18,8 @@ bool Attempt::is_too_large() const {
 Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& options) {
   try {
     const ScenarioFile file = read();
-    if (file.points().size() > 1) {
-      throw InputError({file.path(), 0, 0}, fmt::format("has {} points", file.points().size()),
+    if (file.point_count() > 1) {
+      throw InputError({file.path(), 0, 0}, fmt::format("has {} points", file.point_count()),
                        "give one value of each axis: --set gpus=8");
     }
     RunOptions quietly = options;

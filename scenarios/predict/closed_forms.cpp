@@ -50,6 +50,11 @@ std::optional<std::size_t> number_of_axis(const AxisValue& axis) {
   return std::nullopt;
 }
 
+bool is_of_links(const ScenarioFile::Axis& axis) {
+  return std::ranges::all_of(axis.values,
+                             [](const AxisValue& value) { return number_of_axis(value).has_value(); });
+}
+
 LinkNumbers numbers_at(LinkNumbers numbers, const std::vector<AxisValue>& axes) {
   for (const AxisValue& axis : axes) {
     const auto n = number_of_axis(axis);
@@ -68,21 +73,21 @@ struct Anchors {
 };
 
 Anchors anchors_of(const ScenarioFile& file, std::size_t point) {
-  const std::vector<std::size_t> sizes = file.axis_sizes();
-  const auto& axes = file.points()[point];
+  const auto& axes = file.axes();
   Anchors anchors{{point}, point};
   std::size_t stride = 1;
   for (std::size_t a = axes.size(); a-- > 0;) {
-    if (number_of_axis(axes[a]) && sizes[a] > 1) {
-      const std::size_t first = point / stride % sizes[a] * stride;
+    const std::size_t size = axes[a].values.size();
+    if (size > 1 && is_of_links(axes[a])) {
+      const std::size_t first = point / stride % size * stride;
       for (std::size_t& end : anchors.ends) end -= first;
-      anchors.middle += sizes[a] / 2 * stride - first;
+      anchors.middle += size / 2 * stride - first;
       const std::size_t count = anchors.ends.size();
       for (std::size_t i = 0; i < count; ++i) {
-        anchors.ends.push_back(anchors.ends[i] + (sizes[a] - 1) * stride);
+        anchors.ends.push_back(anchors.ends[i] + (size - 1) * stride);
       }
     }
-    stride *= sizes[a];
+    stride *= size;
   }
   return anchors;
 }
@@ -369,14 +374,14 @@ PointOutcome ClosedForms::outcome(std::size_t point) {
     const std::lock_guard lock(group.mutex);
     if (!group.is_tried) group.form = form_of(point);
     group.is_tried = true;
-    if (group.form) return group.form->at(file_.points()[point]);
+    if (group.form) return group.form->at(file_.axes_of(point));
   }
   return simulate(point);
 }
 
 ClosedForms::Group& ClosedForms::group_of(std::size_t point) {
   std::string key;
-  for (const AxisValue& axis : file_.points()[point]) {
+  for (const AxisValue& axis : file_.axes_of(point)) {
     if (!number_of_axis(axis)) key += axis.text + '\n';
   }
   const std::lock_guard lock(mutex_);
@@ -408,7 +413,7 @@ PointOutcome ClosedForms::simulate(std::size_t point) {
 ClosedForms::Calls& ClosedForms::calls_of(std::size_t point, const topology::Cluster& cluster,
                                           const LinkNumbers& least, const LinkNumbers& most) {
   std::string key;
-  for (const AxisValue& axis : file_.points()[point]) {
+  for (const AxisValue& axis : file_.axes_of(point)) {
     if (!number_of_axis(axis) && axis.path != "training.bucket_cap") key += axis.text + '\n';
   }
   const std::lock_guard lock(mutex_);
@@ -446,7 +451,7 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
     if (!simulated.predicted) return std::nullopt;
     form->stands_for(simulated.predicted->transfers);
     return std::log(simulated.predicted->totals.step /
-                    form->at(file_.points()[one]).predicted->totals.step);
+                    form->at(file_.axes_of(one)).predicted->totals.step);
   };
   std::vector<double> at_ends;
   for (const std::size_t one : anchors.ends) {
@@ -454,7 +459,7 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
     if (!of_end || std::abs(*of_end) > corrected_by) return nullptr;
     at_ends.push_back(*of_end);
   }
-  form->correct({file_.points()[anchors.ends.front()], file_.points()[anchors.ends.back()],
+  form->correct({file_.axes_of(anchors.ends.front()), file_.axes_of(anchors.ends.back()),
                  std::move(at_ends)});
   const auto left = apart(anchors.middle);
   if (!left || std::abs(*left) > form_within) return nullptr;

@@ -10,9 +10,7 @@
 
 #include "scenarios/errors.h"
 #include "scenarios/predict/contention_fit.h"
-#include "scenarios/predict/effort.h"
-#include "scenarios/predict/predict_point.h"
-#include "scenarios/predict/simulator.h"
+#include "scenarios/predict/point_source.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline {
@@ -61,7 +59,7 @@ class Run {
   }
 
   void look_at_all() {
-    for (std::size_t point = 0; point < file_.points().size(); ++point) {
+    for (std::size_t point = 0; point < file_.point_count(); ++point) {
       StopRequest::check();
       const auto scenario = points_.scenario(point);
       tell(fmt::format("preparing {} GPUs", scenario->cluster.ranks().value()), std::nullopt);
@@ -95,7 +93,7 @@ class Run {
       const std::size_t point = points[i];
       Predicted predicted = predict_one(next(point), executor(point, simulator));
       const std::lock_guard lock(mutex_);
-      take(std::move(predicted), point);
+      take_one(std::move(predicted), point);
     });
   }
 
@@ -108,26 +106,18 @@ class Run {
   }
 
   [[nodiscard]] Executor executor(std::size_t point, Simulator& simulator) const {
-    return [this, point, &simulator](const ResolvedPoint& resolved) {
-      ResolvedPoint forced = resolved;
-      forced.force = options_.force;
-      return simulator.reply_to(forced, efforts_[point].limit);
-    };
+    return executor_on(simulator, efforts_[point].limit, options_.force);
   }
 
-  void take(Predicted predicted, std::size_t point) {
+  void take_one(Predicted predicted, std::size_t point) {
     PointOutcome& outcome = outcomes_[point];
-    if (auto* failure = std::get_if<PointFailure>(&predicted)) {
-      if (failure->cause == FailureCause::refused) {
-        const InputError refused = refusal(failure->why, {file_.path(), 0, 0});
-        failure->why = refused.what();
-        if (!first_refusal_) first_refusal_ = refused;
-      }
-      outcome.failure = std::move(*failure);
-    } else {
-      outcome.take(std::move(std::get<Prediction>(predicted)));
-      if (!options_.keep_traces) outcome.predicted->trace = {};
+    const Location where{file_.path(), 0, 0};
+    const auto* failure = std::get_if<PointFailure>(&predicted);
+    if (failure != nullptr && failure->cause == FailureCause::refused && !first_refusal_) {
+      first_refusal_ = refusal(failure->why, where);
     }
+    take(std::move(predicted), where, outcome);
+    if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
     ++done_;
     tell("", std::nullopt);
   }
@@ -202,7 +192,7 @@ class Run {
 
   void tell(std::string doing, std::optional<Seconds> about) const {
     if (options_.progress) {
-      options_.progress({done_, file_.points().size(), "points", std::move(doing), "", about});
+      options_.progress({done_, file_.point_count(), "points", std::move(doing), "", about});
     }
   }
 
@@ -240,7 +230,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
 
 std::vector<PointOutcome> points_to_measure(Preparer& points) {
   std::vector<PointOutcome> outcomes;
-  for (std::size_t point = 0; point < points.file().points().size(); ++point) {
+  for (std::size_t point = 0; point < points.file().point_count(); ++point) {
     outcomes.push_back(outcome_of(points.file(), *points.measurement(point)));
     outcomes.back().measured.reset();
     outcomes.back().fidelity = Fidelity::measured;

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const std::size_t threads = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1;
   ClosedForms forms(file, false);
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<double> steps(file.points().size());
+  std::vector<double> steps(file.point_count());
   for_each(steps.size(), threads, [&](std::size_t point, Simulator&) {
     steps[point] = forms.outcome(point).predicted->totals.step.value();
   });

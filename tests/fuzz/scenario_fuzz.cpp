@@ -73,7 +73,7 @@ void predict(const ResolvedPoint& point) {
 
 void read_and_predict(const std::string& path, std::string_view text) {
   const auto file = ScenarioFile::read(path, settings_of(text));
-  for (std::size_t i = 0; i < std::min(file.points().size(), points_max); ++i) {
+  for (std::size_t i = 0; i < std::min(file.point_count(), points_max); ++i) {
     (void)file.measured(i);
     const Scenario scenario = file.scenario(i);
     if (scenario.cluster.ranks().value() > ranks_max) continue;

@@ -51,7 +51,7 @@ std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& p
   const ResolvedPoint& point = prepared.point;
   const topology::Cluster cluster = job_cluster(point);
   const cost::Work work = cost::work_about(point);
-  return {axes_text(file.points()[point.id]),
+  return {axes_text(file.axes_of(point.id)),
           std::to_string(cluster.ranks().value()),
           std::to_string(cluster.nodes),
           std::string(to_text(point.fidelity)),
@@ -71,15 +71,15 @@ int run(const Options& options) {
   TextTable table({"point", "gpus", "nodes", "fidelity", "operations", "transfers", "about",
                    "of a GPU's memory"},
                   1);
-  for (std::size_t i = 0; i < file.points().size(); ++i) {
+  for (std::size_t i = 0; i < file.point_count(); ++i) {
     refuse_too_many(points.scenario(i)->cluster.ranks(), options.shared.force, where);
     const auto prepared = points.prediction(i);
     const Effort effort = effort_of(prepared->point, options.shared.force, where);
     table.add(row_of(file, *prepared, effort));
   }
   table.write(std::cout);
-  fmt::print(std::cout, "{} point{} can be run; none was\n", file.points().size(),
-             file.points().size() == 1 ? "" : "s");
+  fmt::print(std::cout, "{} point{} can be run; none was\n", file.point_count(),
+             file.point_count() == 1 ? "" : "s");
   return exit_done;
 }
 

@@ -28,10 +28,10 @@ int explain_cluster(const ScenarioFile& file) {
   const std::string& name = linked.cluster.name;
   std::ostream& out = std::cout;
   fmt::print(out, "{}, {}\n", file.name(), name.empty() ? "a cluster without a name" : name);
-  const std::size_t points = file.points().size();
+  const std::size_t points = file.point_count();
   if (points > 1) {
     fmt::print(out, "the first of {} points:", points);
-    for (const AxisValue& axis : file.points().front()) {
+    for (const AxisValue& axis : file.axes_of(0)) {
       fmt::print(out, " {}={}", axis.path, axis.text);
     }
     out << '\n';

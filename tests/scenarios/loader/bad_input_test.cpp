@@ -458,7 +458,7 @@ TEST_F(BadFiles, MaySweepOverABillionPoints) {
                   "sweep:\n  gpus: [" + gpus + "]\n  workload.batch_per_gpu: [" + batches +
                       "]\n  cluster.network.latency: [" + latencies + "]\n"));
   expect_refused(ended, "paceline: bad.yaml:19:28: ");
-  EXPECT_NE(ended.err.find("1000 x 1000 x 1000 points; a sweep has at most 100000 points"),
+  EXPECT_NE(ended.err.find("1000 x 1000 x 1000 points; run takes at most 100000 points"),
             std::string::npos)
       << ended.err;
   expect_cheap(ended);

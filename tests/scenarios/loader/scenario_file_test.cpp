@@ -1,5 +1,6 @@
 #include "scenarios/loader/scenario_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -29,9 +30,9 @@ ScenarioFile with_end(const std::string& end, const Settings& settings = {}) {
 // The values of the axes at each point, as the file spells them: "2 1us", "2 2us", ...
 std::vector<std::string> grid(const ScenarioFile& file) {
   std::vector<std::string> rows;
-  for (const auto& point : file.points()) {
+  for (std::size_t point = 0; point < file.point_count(); ++point) {
     std::string row;
-    for (const AxisValue& value : point) row += (row.empty() ? "" : " ") + value.text;
+    for (const AxisValue& value : file.axes_of(point)) row += (row.empty() ? "" : " ") + value.text;
     rows.push_back(row);
   }
   return rows;
@@ -41,8 +42,8 @@ using Rows = std::vector<std::string>;
 
 TEST(Grid, IsOnePointWithoutASweep) {
   const auto file = with_end("");
-  ASSERT_EQ(file.points().size(), 1U);
-  EXPECT_TRUE(file.points().front().empty());
+  ASSERT_EQ(file.point_count(), 1U);
+  EXPECT_TRUE(file.axes_of(0).empty());
   EXPECT_EQ(file.name(), "two nodes");
   EXPECT_EQ(file.scenario(0).cluster.ranks(), RankCount(4));
 }
@@ -64,7 +65,7 @@ TEST(Grid, KeepsValuesInSiUnitsAndWordsAsTheyAre) {
       "sweep:\n  gpus: [4]\n  cluster.network.latency: [1.5ms]\n  cluster.network.bandwidth: "
       "[8Gbps]\n"
       "  training.strategy: [ddp]\n");
-  const auto& point = file.points().front();
+  const auto point = file.axes_of(0);
   ASSERT_EQ(point.size(), 4U);
   EXPECT_EQ(point[0].unit, "1");
   EXPECT_EQ(std::get<double>(point[0].value), 4);
@@ -74,6 +75,47 @@ TEST(Grid, KeepsValuesInSiUnitsAndWordsAsTheyAre) {
   EXPECT_EQ(std::get<double>(point[2].value), 1e9);
   EXPECT_EQ(point[3].unit, "");
   EXPECT_EQ(std::get<std::string>(point[3].value), "ddp");
+}
+
+// 1,000^4 points, of which the last but one has the last values but of its last axis. What is
+// measured is found without looking at all of them.
+TEST(Grid, IsReadPointByPointHoweverLargeItIs) {
+  std::string values;
+  for (int i = 0; i < 1000; ++i) values += std::to_string(i + 1) + ", ";
+  std::string text;
+  for (const char* path :
+       {"workload.batch_per_gpu", "simulation.seed", "training.gradient_accumulation", "gpus"}) {
+    text += fmt::format("  {}: [{}]\n", path, values);
+  }
+  const Folder folder;
+  const auto file = ScenarioFile::read(
+      folder.write("scenario.yaml",
+                   changed(small_scenario, "",
+                           "sweep:\n" + text +
+                               "measured: {source: a test, points: [{gpus: 2, simulation.seed: 1, "
+                               "workload.batch_per_gpu: 1, training.gradient_accumulation: 1000, "
+                               "step: 1s}]}\n")),
+      {}, ScenarioFile::points_max_one_by_one);
+  ASSERT_EQ(file.point_count(), 1'000'000'000'000U);
+  std::string last;
+  for (const AxisValue& value : file.axes_of(999'999'999'998)) last += value.text + " ";
+  EXPECT_EQ(last, "1000 1000 1000 999 ");
+  EXPECT_TRUE(file.measured(999'001));  // (0 x 1,000 + 0) x 1,000 + 999) x 1,000 + 1
+  EXPECT_FALSE(file.measured(999'000));
+}
+
+TEST(Values, AreThoseOfTheFileAndTheSettingsWithoutWhatAxesGive) {
+  const auto file = with_end("sweep: {gpus: [2, 4], cluster.network.latency: [1us]}\n",
+                             {{"training", "{strategy: ddp}"}, {"training.bucket_cap", "1MiB"}});
+  const auto values = file.values();
+  EXPECT_EQ(values.at("workload.layers.1.name").text, "b");
+  EXPECT_EQ(values.at("workload.layers.0.parameters.1").text, "20");
+  EXPECT_EQ(values.at("training.strategy").text, "ddp");
+  EXPECT_EQ(values.at("training.bucket_cap").text, "1MiB");
+  for (const char* path :
+       {"name", "sweep.gpus", "cluster.network.latency", "training.optimizer.kind"}) {
+    EXPECT_FALSE(values.contains(path)) << path;
+  }
 }
 
 // 100,000 points are the limit.
@@ -86,7 +128,7 @@ TEST(Grid, HasAtMostAHundredThousandPoints) {
   };
   std::string hundred;
   for (int i = 0; i < 100; ++i) hundred += std::to_string(i) + ", ";
-  EXPECT_EQ(with_end(sweep(hundred)).points().size(), 100'000U);
+  EXPECT_EQ(with_end(sweep(hundred)).point_count(), 100'000U);
   EXPECT_THROW((void)with_end(sweep(hundred + "100")), InputError);
 }
 
@@ -100,7 +142,7 @@ TEST(Settings, AddValuesThatTheFileLacks) {
   const auto file = with_end("", {{"cluster.network.efficiency", "50%"}, {"gpus", "2"}});
   EXPECT_EQ(file.scenario(0).cluster.network.efficiency, 0.5);
   EXPECT_EQ(file.scenario(0).cluster.ranks(), RankCount(2));
-  EXPECT_TRUE(file.points().front().empty());
+  EXPECT_TRUE(file.axes_of(0).empty());
 }
 
 TEST(Settings, ReplaceAnAxisInItsPlace) {

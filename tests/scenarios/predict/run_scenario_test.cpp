@@ -186,9 +186,9 @@ TEST(SingleGpuThroughput, ReproducesItselfInEveryShippedScenario) {
   int scenarios = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
-    const auto as_shipped = ScenarioFile::read(entry.path(), {}).points();
+    const auto as_shipped = ScenarioFile::read(entry.path(), {}).axes();
     const bool has_nodes = std::ranges::any_of(
-        as_shipped.front(), [](const AxisValue& axis) { return axis.path == "cluster.nodes"; });
+        as_shipped, [](const ScenarioFile::Axis& axis) { return axis.path == "cluster.nodes"; });
     const Settings one_node{{"sweep.cluster.nodes", "[1]"}, {"sweep.cluster.gpus_per_node", "[1]"}};
     const auto file =
         ScenarioFile::read(entry.path(), has_nodes ? one_node : Settings{{"gpus", "[1]"}});

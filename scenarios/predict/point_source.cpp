@@ -1,0 +1,74 @@
+#include "scenarios/predict/point_source.h"
+
+#include <utility>
+
+#include "scenarios/errors.h"
+
+namespace paceline {
+
+PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
+  const std::size_t point = prepared.point.id;
+  PointOutcome outcome;
+  outcome.axes = file.axes_of(point);
+  const topology::Cluster cluster = job_cluster(prepared.point);
+  outcome.gpus = cluster.ranks().value();
+  outcome.nodes = cluster.nodes;
+  outcome.servers = prepared.point.cluster.servers;
+  outcome.fidelity = prepared.point.fidelity;
+  outcome.one_gpu_step = prepared.one_gpu_step;
+  outcome.samples_per_step = prepared.samples_per_step;
+  outcome.memory = prepared.memory;
+  outcome.device_memory = prepared.device.memory;
+  outcome.assumptions = prepared.assumptions.sentences();
+  outcome.measured = file.measured(point);
+  return outcome;
+}
+
+Executor executor_on(Simulator& simulator, std::optional<Seconds> limit, bool force) {
+  return [&simulator, limit, force](const ResolvedPoint& resolved) {
+    ResolvedPoint forced = resolved;
+    forced.force = force;
+    return simulator.reply_to(forced, limit);
+  };
+}
+
+void take(Predicted predicted, const Location& where, PointOutcome& outcome) {
+  if (auto* failure = std::get_if<PointFailure>(&predicted)) {
+    if (failure->cause == FailureCause::refused) failure->why = refusal(failure->why, where).what();
+    outcome.failure = std::move(*failure);
+  } else {
+    outcome.take(std::move(std::get<Prediction>(predicted)));
+  }
+}
+
+PointSource::PointSource(ScenarioFile file, bool force)
+    : file_(std::move(file)), points_(file_, {.operations_kept = 0}), force_(force) {}
+
+PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
+  try {
+    return predicted(point, simulator);
+  } catch (const InputError& error) {
+    PointOutcome refused;
+    refused.axes = file_.axes_of(point);
+    refused.failure = PointFailure{FailureCause::refused, error.what()};
+    return refused;
+  }
+}
+
+PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
+  const Location where{file_.path(), 0, 0};
+  refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
+  const auto prepared = points_.prediction(point);
+  if (prepared->contention.measured) {
+    throw InputError(prepared->contention.where,
+                     "contention is measured, which is fitted to several points together",
+                     "write the factor that paceline run finds");
+  }
+  const Effort effort = effort_of(prepared->point, force_, where);
+  PointOutcome outcome = outcome_of(file_, *prepared);
+  take(predict_point(prepared, executor_on(simulator, effort.limit, force_)), where, outcome);
+  if (outcome.predicted) outcome.predicted->trace = {};
+  return outcome;
+}
+
+}  // namespace paceline

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/effort.h"
+#include "scenarios/predict/predict_point.h"
+#include "scenarios/predict/simulator.h"
+#include "scenarios/prepare/preparer.h"
+
+namespace paceline {
+
+// A point's outcome before it is predicted.
+[[nodiscard]] PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared);
+
+// Predicts on the simulator, within the limit. It must outlive what is returned.
+[[nodiscard]] Executor executor_on(Simulator& simulator, std::optional<Seconds> limit, bool force);
+
+// What a point became is its outcome's. A refusal says where, and what to do.
+void take(Predicted predicted, const Location& where, PointOutcome& outcome);
+
+// Predicts the points of a file one by one, each by itself, and holds none of them: the way of
+// sweeps to a point's outcome. For one thread.
+class PointSource {
+ public:
+  PointSource(ScenarioFile file, bool force);
+  PointSource(const PointSource&) = delete;
+  PointSource& operator=(const PointSource&) = delete;
+
+  [[nodiscard]] const ScenarioFile& file() const { return file_; }
+
+  // Bad input is the point's failure. Without a trace. Throws BackendError and Stopped.
+  [[nodiscard]] PointOutcome outcome(std::size_t point, Simulator& simulator);
+
+ private:
+  [[nodiscard]] PointOutcome predicted(std::size_t point, Simulator& simulator);
+
+  ScenarioFile file_;
+  Preparer points_;
+  bool force_;
+};
+
+}  // namespace paceline
