@@ -7,6 +7,7 @@ namespace paceline::cli {
 // Each in the file of commands/ of its name.
 Action attach_run(CommandOptions& app);
 Action attach_check(CommandOptions& app);
+Action attach_sweep(CommandOptions& app);
 Action attach_measure(CommandOptions& app);
 Action attach_compare(CommandOptions& app);
 Action attach_buckets(CommandOptions& app);
@@ -28,6 +29,8 @@ namespace {
 constexpr std::array rows{
     Command{"run", "predict every point of a scenario, beside what was measured", attach_run,
             "run scenarios/library/whatif-bucket-bert-large-10gbe.yaml --json result.json"},
+    Command{"sweep", "predict a grid of any size into a store of SQLite", attach_sweep,
+            "sweep scenarios/library/whatif-latency-bert-large-10gbe.yaml --store points.db"},
     Command{"check", "what a scenario's points would take, without running one", attach_check,
             "check scenarios/library/whatif-scale-bert-large-a100.yaml"},
     Command{"measure", "run every point of a scenario on hardware", attach_measure,

@@ -28,6 +28,7 @@ constexpr const char* erased = "\r\033[K";
 std::string progress_text(const Progress& progress, Seconds since, std::size_t width) {
   const std::string all = progress.all ? fmt::format("/{}", *progress.all) : "";
   std::string text = fmt::format("{}{} {}", progress.done, all, progress.of);
+  if (!progress.pace.empty()) text += ", " + progress.pace;
   if (!progress.doing.empty()) {
     const std::string at = progress.at.empty() ? "" : ", " + progress.at;
     text += fmt::format("; {}{}: {:.0f}s", without_controls(progress.doing), at, since.value());

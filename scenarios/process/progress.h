@@ -19,6 +19,7 @@ struct Progress {
   std::string at = {};     // how far that is, where it is known: "step 3 of 20"
   std::optional<Seconds> about = std::nullopt;  // what that takes in all, on one core
   bool is_over = false;                         // nothing goes on any more
+  std::string pace = {};                        // "350 a second, 20 s left"; empty: nobody counts
 };
 
 // Called from any thread, never two calls at once. Empty: nobody waits.

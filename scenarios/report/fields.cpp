@@ -1,7 +1,9 @@
 #include "scenarios/report/fields.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 
 namespace paceline {
 namespace {
@@ -156,5 +158,16 @@ constexpr std::array rows{
 }  // namespace
 
 std::span<const PointField> point_fields() { return rows; }
+
+std::span<const PointField> point_columns() {
+  static const std::vector<PointField> columns = [] {
+    std::vector<PointField> with_column;
+    std::ranges::copy_if(rows, std::back_inserter(with_column),
+                         [](const PointField& field) { return field.column_number > 0; });
+    std::ranges::sort(with_column, {}, &PointField::column_number);
+    return with_column;
+  }();
+  return columns;
+}
 
 }  // namespace paceline

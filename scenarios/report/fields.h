@@ -30,4 +30,7 @@ struct PointField {
 // In the JSON's order.
 [[nodiscard]] std::span<const PointField> point_fields();
 
+// Those with a column, in the CSV's order.
+[[nodiscard]] std::span<const PointField> point_columns();
+
 }  // namespace paceline

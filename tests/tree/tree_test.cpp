@@ -243,6 +243,11 @@ TEST(Programs, LinkNeitherSimGridNorMpiWhereTheyMustNot) {
   EXPECT_EQ(worker.find("libsimgrid"), std::string::npos);
   EXPECT_NE(simulator.find("libsimgrid"), std::string::npos);
   EXPECT_EQ(simulator.find("libmpi"), std::string::npos);
+  const fs::path sweep = fs::path(PACELINE_BINARY).parent_path() / "paceline-sweep";
+  if (!fs::exists(sweep)) return;  // MPI was not found
+  const std::string ranks = linked_libraries(sweep.c_str());
+  EXPECT_EQ(ranks.find("libsimgrid"), std::string::npos);
+  EXPECT_NE(ranks.find("libmpi"), std::string::npos);
 }
 
 // The lines of ```sh blocks that start with ./paceline.

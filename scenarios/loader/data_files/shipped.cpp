@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 namespace paceline::loader {
 namespace {
@@ -34,10 +33,9 @@ DocumentPtr load(const Field& field, const std::string& name,
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
                            const FileKind& kind) {
-  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
-  static std::mutex mutex;
-  static std::map<std::string, DocumentPtr> cache;
-  const std::lock_guard lock(mutex);
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks. Each
+  // thread has its own: yaml-cpp counts the values of a list when it is first asked how many.
+  static thread_local std::map<std::string, DocumentPtr> cache;
   const std::string text = name.text();
   DocumentPtr& document = cache[fmt::format("{} {} {}", kind.schema, text, name.document()->name)];
   if (document) return document;

@@ -17,6 +17,8 @@ namespace {
 TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestTakes) {
   EXPECT_EQ(progress_text({2, 5}, Seconds(3), 80), "2/5 points");
   EXPECT_EQ(progress_text({.done = 7, .of = "variants"}, Seconds(3), 80), "7 variants");
+  EXPECT_EQ(progress_text({.done = 7, .pace = "350 a second, 2 s left"}, Seconds(3), 80),
+            "7 points, 350 a second, 2 s left");
   EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs"}, Seconds(34.2), 80),
             "2/5 points; 8192 GPUs: 34s");
   EXPECT_EQ(progress_text({2, 5, "points", "4 GPUs", "step 3 of 20"}, Seconds(34.2), 80),

@@ -1,0 +1,230 @@
+#include "scenarios/sweep/sweep.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "models/text/number.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/option_values.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/files/input_file.h"
+#include "scenarios/process/line_process.h"
+#include "scenarios/process/memory.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline::cli {
+namespace sweep_command {
+
+struct Options {
+  std::vector<std::string> scenarios, merged;
+  std::string store, fidelity, refine, shard, sample_seed;
+  files::OutputFile csv, json;
+  std::uint64_t sample = 0;  // 0: not given
+  int ranks = 0;             // of MPI; 0: not given
+  SharedOptions shared;
+};
+
+// "2/8"
+sweep::Shard shard_of(const std::string& text) {
+  const auto slash = text.find('/');
+  if (slash != std::string::npos) {
+    const auto number = number_of<std::uint64_t>(text.substr(0, slash));
+    const auto of = number_of<std::uint64_t>(text.substr(slash + 1));
+    if (number && of && *number >= 1 && *number <= *of) return {*number, *of};
+  }
+  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is no part of the whole", text),
+                   "write 1/8 for the first of eight, 8/8 for the last");
+}
+
+sweep::Refinement refinement_of(const std::string& text) {
+  if (text == "interval") return {};
+  if (text.ends_with('%')) {
+    const auto percent = number_of<double>(std::string_view(text).substr(0, text.size() - 1));
+    if (percent && *percent >= 0 && *percent <= 100) return {*percent / 100};
+  }
+  throw InputError({"--refine", 0, 0}, fmt::format("\"{:.60}\" does not say how near", text),
+                   "write 5% of the best one's throughput, or interval");
+}
+
+// What stands beside what it means nothing to.
+void check_options(const Options& options) {
+  const auto refuse = [](const char* option, const std::string& what, const char* hint) {
+    throw InputError({option, 0, 0}, what, hint);
+  };
+  if (options.scenarios.empty() == options.merged.empty()) {
+    refuse(options.merged.empty() ? "scenario" : "--merge",
+           options.merged.empty() ? "is missing" : "joins stores, and runs no scenario",
+           "give scenario files, or stores to --merge");
+  }
+  if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked())) {
+    refuse("--merge", "writes the store alone", "sweep the scenarios into it for a CSV or a JSON");
+  }
+  if (!options.refine.empty() && !options.shard.empty()) {
+    refuse("--refine", "needs all points, not a shard's", "refine once the shards are merged");
+  }
+  if (!options.sample_seed.empty() && options.sample == 0) {
+    refuse("--sample-seed", "is without effect", "add --sample N");
+  }
+  if (!options.refine.empty() && options.fidelity == sweep::refined_fidelity) {
+    refuse("--refine", fmt::format("predicts at {0}, as --fidelity {0} does", options.fidelity),
+           "take --fidelity closed");
+  }
+}
+
+sweep::Request request_of(const Options& options) {
+  sweep::Request request;
+  request.paths = options.scenarios;
+  request.settings = options.shared.parsed_settings();
+  if (!options.fidelity.empty()) (void)word<Fidelity>("--fidelity", options.fidelity);
+  request.fidelity = options.fidelity;
+  if (options.sample > 0) request.sample = options.sample;
+  if (!options.sample_seed.empty()) {
+    const auto seed = number_of<std::uint64_t>(options.sample_seed);
+    if (!seed) {
+      throw InputError({"--sample-seed", 0, 0},
+                       fmt::format("\"{:.60}\" is no number", options.sample_seed), "write 7");
+    }
+    request.seed = *seed;
+  }
+  if (!options.shard.empty()) request.shard = shard_of(options.shard);
+  if (!options.refine.empty()) request.refine = refinement_of(options.refine);
+  if (request.refine && request.fidelity.empty()) request.fidelity = "closed";
+  request.force = options.shared.force;
+  request.jobs = static_cast<std::size_t>(options.shared.jobs);
+  request.progress = options.shared.run_options().progress;
+  return request;
+}
+
+int merge(const Options& options) {
+  files::expect_each_once(options.merged);
+  sweep::Store store(options.store);
+  for (const std::string& other : options.merged) {
+    const std::uint64_t added = store.merge(other);
+    fmt::print(std::cout, "{}: {} new points\n", other, added);
+  }
+  fmt::print(std::cout, "{} has {} points\n", options.store, store.points());
+  return exit_done;
+}
+
+std::vector<std::string> arguments_of_process() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+// The same command line for ranks of MPI, whose program is beside this one. Returns when it cannot
+// be started.
+int start_ranks(int ranks) {
+  std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks),
+                                 executor_path("paceline-sweep")};
+  const std::vector<std::string> own = arguments_of_process();
+  bool is_command = false;
+  for (std::size_t i = 1; i < own.size(); ++i) {
+    if (own[i] == "--mpi") {
+      ++i;
+    } else if (!own[i].starts_with("--mpi=") && (is_command || own[i] != "sweep")) {
+      words.push_back(own[i]);
+    } else {
+      is_command = is_command || own[i] == "sweep";
+    }
+  }
+  if (::access(words[3].c_str(), X_OK) != 0) {
+    throw InputError({"--mpi", 0, 0}, "is not built: MPI was not found",
+                     "install libopenmpi-dev and openmpi-bin, and build again");
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  release_memory(0);
+  ::execvp(argv[0], argv.data());
+  throw BackendError("mpirun", std::string("cannot be started: ") + std::strerror(errno));
+}
+
+int say_failures(const sweep::Summary& summary) {
+  const std::uint64_t wrong = summary.failed + summary.refused;
+  if (wrong == 0) return exit_done;
+  complain(
+      fmt::format("{} points have no prediction, the first: {}", wrong, summary.first_failure));
+  if (summary.failed > 0) return exit_environment;
+  return summary.added + summary.known > 0 ? exit_done : exit_bad_input;
+}
+
+int run(Options& options) {
+  check_options(options);
+  if (options.ranks > 0) return start_ranks(options.ranks);
+  if (!options.merged.empty()) return merge(options);
+  const sweep::Request request = request_of(options);
+  const sweep::Grids grids = sweep::read_grids(request, request.fidelity);
+  const sweep::Grids refined =
+      request.refine ? sweep::read_grids(request, sweep::refined_fidelity) : sweep::Grids();
+  sweep::Store store(options.store);
+  for (const auto& grid : grids) {
+    if (store.has_another(grid->file)) {
+      complain(
+          fmt::format("{} has points of another {}: those that did not change are known, the "
+                      "others stay beside",
+                      options.store, grid->swept.path));
+    }
+  }
+  const StopRequest stop;
+  sweep::Sweep sweep(request, grids, refined, store);
+  const auto done = [&] {
+    const sweep::Summary& summary = sweep.summary();
+    return fmt::format("{} of {} points, in {}", summary.added + summary.known, summary.asked,
+                       options.store);
+  };
+  try {
+    sweep.run();
+  } catch (const Stopped&) {
+    return say_stopped(done());
+  } catch (const BackendError& error) {
+    complain(fmt::format("{}; done: {}", error.what(), done()));
+    return exit_environment;
+  }
+  if (!options.csv.is_standard_output() && !options.json.is_standard_output()) {
+    write_summary(std::cout, request, grids, sweep.summary(), store);
+  }
+  options.csv.write_if_asked(
+      [&](std::ostream& out) { sweep::write_csv(out, request, grids, refined, store); });
+  options.json.write_if_asked(
+      [&](std::ostream& out) { write_summary_json(out, request, grids, sweep.summary(), store); });
+  return say_failures(sweep.summary());
+}
+
+}  // namespace sweep_command
+
+Action attach_sweep(CommandOptions& app) {
+  using namespace sweep_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenarios, "scenario files");
+  app.add_option("--store", options->store,
+                 "an SQLite file; points that it has are not predicted again")
+      .required();
+  app.add_option("--fidelity", options->fidelity,
+                 "of all points: flow, folded or closed; default: as the file says, else closed");
+  app.add_option("--sample", options->sample,
+                 "look at so many points of each file's grid, spread evenly")
+      .in_range(1, 1'000'000'000);
+  app.add_option("--sample-seed", options->sample_seed, "another sample for each number");
+  app.add_option("--refine", options->refine,
+                 "5%: predict folded, too, what is so near the fastest of as many GPUs; interval: "
+                 "what may be as fast");
+  app.add_option("--shard", options->shard, "2/8: the second eighth of the points, for job arrays");
+  app.add_option("--merge", options->merged,
+                 "stores whose points are added to --store; no scenario");
+  app.add_option("--mpi", options->ranks, "mpirun starts so many ranks of it").in_range(1, 100'000);
+  app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
+  app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
+  options->shared.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
+#include "scenarios/sweep/sweep.h"
+
+namespace paceline::sweep {
+namespace {
+
+constexpr const char* fidelity_path = "simulation.fidelity";
+
+// A night's work of a core, where a point takes some milliseconds.
+constexpr std::uint64_t points_unasked = 10'000'000;
+
+// It is read once and again, by every process.
+void expect_file(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown) || std::filesystem::is_regular_file(path, unknown)) {
+    return;
+  }
+  throw InputError({path, 0, 0}, "is no regular file, and a sweep reads it several times",
+                   "write it to one");
+}
+
+bool has_axis(const ScenarioFile& file, const char* path) {
+  return std::ranges::find(file.axes(), path, &ScenarioFile::Axis::path) != file.axes().end();
+}
+
+SweptFile swept_file(const std::string& path, const Request& request, const std::string& fidelity) {
+  expect_file(path);
+  SweptFile swept{path, request.settings, ""};
+  const auto plain = ScenarioFile::read(path, swept.settings, ScenarioFile::points_max_one_by_one);
+  swept.sha256 = plain.sha256();
+  const bool is_axis = has_axis(plain, fidelity_path);
+  if (!fidelity.empty() && is_axis) {
+    throw InputError({path, 0, 0}, "simulation.fidelity is an axis of its sweep",
+                     "leave --fidelity and --refine out, or the axis");
+  }
+  if (!fidelity.empty() || !(is_axis || plain.values().contains(fidelity_path))) {
+    std::erase_if(swept.settings, [](const auto& one) { return one.path == fidelity_path; });
+    swept.settings.push_back({fidelity_path, fidelity.empty() ? "closed" : fidelity});
+  }
+  return swept;
+}
+
+Walk walk_of(const ScenarioFile& file, const Request& request) {
+  if (!request.sample) return Walk(file.point_count());
+  std::vector<std::uint64_t> sizes;
+  for (const ScenarioFile::Axis& axis : file.axes()) sizes.push_back(axis.values.size());
+  return Walk::sample(sizes, *request.sample, request.seed);
+}
+
+}  // namespace
+
+Grids read_grids(const Request& request, const std::string& fidelity) {
+  files::expect_each_once(request.paths);
+  Grids grids;
+  std::uint64_t points = 0;
+  for (const std::string& path : request.paths) {
+    SweptFile swept = swept_file(path, request, fidelity);
+    ScenarioFile file = swept.read();
+    const Walk walk = walk_of(file, request);
+    grids.push_back(std::make_unique<Grid>(std::move(swept), std::move(file), walk, points));
+    points += walk.count();
+    if (points / request.shard.of > points_unasked) {
+      throw InputError({path, 0, 0},
+                       fmt::format("makes {} points, more than the {} that are looked at", points,
+                                   points_unasked),
+                       "add --sample N to look at N of them, or --shard 1/n for a part");
+    }
+  }
+  return grids;
+}
+
+Cursor::Cursor(const Grids& grids, const Shard& shard)
+    : grids_(grids), shard_(shard), at_(shard.number - 1) {}
+
+std::uint64_t Cursor::points() const {
+  const std::uint64_t all = grids_.back()->before + grids_.back()->walk.count();
+  return (all + shard_.of - shard_.number) / shard_.of;
+}
+
+std::optional<Task> Cursor::next() {
+  while (at_ >= grids_[file_]->before + grids_[file_]->walk.count()) {
+    if (file_ + 1 == grids_.size()) return std::nullopt;
+    ++file_;
+  }
+  const Task task{file_, grids_[file_]->walk.at(at_ - grids_[file_]->before)};
+  at_ += shard_.of;
+  return task;
+}
+
+}  // namespace paceline::sweep

@@ -1,0 +1,237 @@
+#include "scenarios/sweep/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/errors.h"
+#include "scenarios/files/files_in_use.h"
+#include "scenarios/files/input_file.h"
+#include "scenarios/loader/document/sha256.h"
+
+namespace paceline::sweep {
+namespace {
+
+// An identity that every store gives the same content: 63 bits of its SHA-256.
+std::int64_t id_of(const std::string& content) {
+  const loader::Sha256 digest = loader::digest_of(content);
+  std::uint64_t id = 0;
+  for (std::size_t i = 0; i < sizeof id; ++i) id = id << 8U | digest[i];
+  return static_cast<std::int64_t>(id >> 1U);
+}
+
+std::string schema() {
+  std::string columns;
+  for (const PointField& column : point_columns()) {
+    columns += fmt::format("{} {}, ", column.column, type_of(column));
+  }
+  return fmt::format(
+      "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+      "CREATE TABLE scenarios (id INTEGER PRIMARY KEY, name TEXT, path TEXT, sha256 TEXT,"
+      " settings TEXT, text TEXT);"
+      "CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT);"
+      "CREATE TABLE points (key BLOB PRIMARY KEY, scenario INTEGER, number INTEGER, axes TEXT, {}"
+      "cause TEXT, assumed INTEGER);"
+      "PRAGMA application_id = {}; PRAGMA user_version = {};",
+      columns, application_id, schema_version);
+}
+
+std::string column_names() {
+  std::string names;
+  for (const PointField& column : point_columns()) names += fmt::format("{}, ", column.column);
+  return names;
+}
+
+std::string text_in(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? "" : *text;
+}
+
+// Throws InputError unless the database is a store that this program's points belong in.
+void expect_ours(const Database& database) {
+  const Location where{database.path(), 0, 0};
+  if (database.value_of("PRAGMA application_id") != Cell(application_id)) {
+    throw InputError(where, "is a database of something else", "name another store");
+  }
+  const Cell schema = database.value_of("PRAGMA user_version");
+  if (schema != Cell(schema_version)) {
+    throw InputError(where,
+                     fmt::format("is a store of schema {}; this is schema {}",
+                                 std::get<std::int64_t>(schema), schema_version),
+                     "name another store");
+  }
+  const std::string model = text_in(database.value_of("SELECT value FROM meta WHERE name='model'"));
+  if (model != model_version()) {
+    throw InputError(
+        where, fmt::format("has points of paceline {:.100}; this is {}", model, model_version()),
+        "name another store");
+  }
+}
+
+// So that who reads is no obstacle to who writes, where the file system can; else it stays as it
+// is.
+void keep_a_log(const Database& database) {
+  try {
+    (void)database.value_of("PRAGMA journal_mode = WAL");
+  } catch (const BackendError&) {
+  }
+  database.execute("PRAGMA synchronous = FULL");
+}
+
+bool is_new(const Database& database) {
+  return database.value_of("SELECT count(*) FROM sqlite_master") == Cell(std::int64_t{0}) &&
+         database.value_of("PRAGMA application_id") == Cell(std::int64_t{0});
+}
+
+}  // namespace
+
+struct Store::Statements {
+  explicit Statements(const Database& database)
+      : find(database, "SELECT axes, " + column_names() +
+                           "cause, texts.text FROM points"
+                           " LEFT JOIN texts ON texts.id = assumed WHERE key = ?"),
+        forget_failed(database, "DELETE FROM points WHERE key = ? AND cause <> ''"),
+        add_text(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
+        add_point(
+            database, "INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?, " + [] {
+              std::string marks;
+              for (std::size_t i = 0; i < point_columns().size(); ++i) {
+                marks += "?, ";
+              }
+              return marks;
+            }() + "?, ?)") {}
+
+  Statement find, forget_failed, add_text, add_point;
+};
+
+Store::Store(const std::string& path) : path_(path) {
+  if (path == "-") throw InputError({path, 0, 0}, "standard output is no store", "name a file");
+  std::error_code error;
+  const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  files::FilesInUse::of_process().add_output(path, place.string());
+  place_ = place.string();
+  try {
+    database_.emplace(path, Database::Access::write);
+    if (is_new(*database_)) make();
+    expect_ours(*database_);
+    keep_a_log(*database_);
+    statements_ = std::make_unique<Statements>(*database_);
+  } catch (...) {
+    files::FilesInUse::of_process().remove_output(place_);
+    throw;
+  }
+}
+
+// Unless another program has by then.
+void Store::make() {
+  database_->in_transaction(Database::Access::write, [&] {
+    if (!is_new(*database_)) return;
+    database_->execute(schema());
+    Statement meta(*database_, "INSERT INTO meta VALUES ('model', ?)");
+    meta.bind(model_version()).run();
+  });
+}
+
+// The last one leaves one file.
+Store::~Store() {
+  statements_.reset();
+  try {
+    database_->execute("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE");
+  } catch (const std::exception&) {  // others have it open, or the disk is full: a journal stays
+  }
+  database_.reset();
+  files::FilesInUse::of_process().remove_output(place_);
+}
+
+std::uint64_t Store::points() const {
+  const Cell count = database_->value_of("SELECT count(*) FROM points");
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(count));
+}
+
+std::int64_t Store::add(const ScenarioFile& file) {
+  nlohmann::json settings = nlohmann::json::array();
+  for (const auto& [path, value, is_of_several] : file.settings()) {
+    settings.push_back(path + "=" + value);
+  }
+  const std::string words = settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::int64_t id = id_of(file.path() + '\0' + words + '\0' + file.text());
+  Statement add(*database_, "INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?, ?, ?, ?)");
+  add.bind(id).bind(file.name()).bind(file.path()).bind(file.sha256()).bind(words);
+  add.bind(file.text()).run();
+  return id;
+}
+
+bool Store::has_another(const ScenarioFile& file) const {
+  Statement others(*database_, "SELECT 1 FROM scenarios WHERE path = ? AND sha256 <> ?");
+  return others.bind(file.path()).bind(file.sha256()).next();
+}
+
+std::optional<Row> Store::find(const PointKey& key) {
+  Statement& find = statements_->find;
+  std::optional<Row> found;
+  if (find.bind_bytes(key.view()).next()) {
+    const int columns = static_cast<int>(point_columns().size());
+    found = Row{text_in(find.cell(0)),
+                {},
+                text_in(find.cell(columns + 1)),
+                text_in(find.cell(columns + 2))};
+    for (int i = 1; i <= columns; ++i) found->cells.push_back(find.cell(i));
+  }
+  find.reset();
+  return found;
+}
+
+std::vector<std::optional<Row>> Store::find_done(std::span<const PointKey> keys) {
+  std::vector<std::optional<Row>> found;
+  database_->in_transaction(Database::Access::read, [&] {
+    for (const PointKey& key : keys) {
+      found.push_back(find(key));
+      if (found.back() && !found.back()->is_done()) found.back().reset();
+    }
+  });
+  return found;
+}
+
+std::vector<bool> Store::write(std::span<const PlacedRow> rows) {
+  std::vector<bool> are_new;
+  auto& [find, forget_failed, add_text, add_point] = *statements_;
+  database_->in_transaction(Database::Access::write, [&] {
+    for (const auto& [key, scenario, point, row] : rows) {
+      forget_failed.bind_bytes(key.view()).run();
+      const std::int64_t assumed = id_of(row.assumed);
+      add_text.bind(assumed).bind(row.assumed).run();
+      add_point.bind_bytes(key.view()).bind(scenario).bind(static_cast<std::int64_t>(point));
+      add_point.bind(row.axes);
+      for (const Cell& cell : row.cells) add_point.bind(cell);
+      add_point.bind(row.cause).bind(assumed).run();
+      are_new.push_back(database_->changes() > 0);
+    }
+  });
+  return are_new;
+}
+
+std::uint64_t Store::merge(const std::string& other) {
+  files::note_input(other);
+  {
+    const Database there(other, Database::Access::read);
+    expect_ours(there);
+  }
+  Statement attach(*database_, "ATTACH ? AS other");
+  attach.bind(other.starts_with(':') ? "./" + other : other).run();
+  const std::uint64_t before = points();
+  database_->in_transaction(Database::Access::write, [&] {
+    database_->execute(
+        "INSERT OR IGNORE INTO scenarios SELECT * FROM other.scenarios;"
+        "INSERT OR IGNORE INTO texts SELECT * FROM other.texts;"
+        "DELETE FROM points WHERE cause <> ''"
+        " AND key IN (SELECT key FROM other.points WHERE cause = '');"
+        "INSERT OR IGNORE INTO points SELECT * FROM other.points");
+  });
+  const std::uint64_t after = points();
+  database_->execute("DETACH other");
+  return after - before;
+}
+
+}  // namespace paceline::sweep

@@ -1,0 +1,230 @@
+#include "scenarios/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "scenarios/errors.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline::sweep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A batch is written when it is this old, or this large: what a power cut or a full disk costs.
+constexpr std::chrono::milliseconds batch_age(500);
+constexpr std::size_t batch_rows = 2000;
+constexpr std::size_t looked_up_together = 256;
+constexpr Seconds crew_has{0.05};  // until progress is told, and stops are seen
+
+double number_in(const Row& row, std::string_view column) {
+  const Cell& cell = row.cells[column_of(column)];
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  const auto* whole = std::get_if<std::int64_t>(&cell);
+  return whole == nullptr ? 0 : static_cast<double>(*whole);
+}
+
+std::int64_t gpus_of(const Row& row) { return static_cast<std::int64_t>(number_in(row, "gpus")); }
+
+// The throughput at an end of the step's interval.
+double throughput_at(const Row& row, std::string_view step) {
+  const double end = number_in(row, step);
+  const double throughput = number_in(row, "predicted_throughput_per_s");
+  return end > 0 ? throughput * number_in(row, "predicted_step_s") / end : throughput;
+}
+
+std::string text_of(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? "" : *text;
+}
+
+}  // namespace
+
+Sweep::Sweep(const Request& request, const Grids& grids, const Grids& refined, Store& store)
+    : request_(request), grids_(grids), refined_(refined), store_(store) {
+  for (const Grids* all : {&grids_, &refined_}) {
+    for (const auto& grid : *all) scenarios_.push_back(store_.add(grid->file));
+  }
+}
+
+const Grid& Sweep::grid_of(const Task& task) const {
+  return task.file < grids_.size() ? *grids_[task.file] : *refined_[task.file - grids_.size()];
+}
+
+void Sweep::run() {
+  const ProgressEnd end(request_.progress);
+  Job job{{}, request_.force};
+  for (const Grids* all : {&grids_, &refined_}) {
+    for (const auto& grid : *all) job.files.push_back(grid->swept);
+  }
+  const auto crew = crew_maker()(job, request_.jobs);
+  pass(*crew);
+  if (!request_.refine) return;
+  is_refining_ = true;
+  first_best_ = std::exchange(summary_.best, {});
+  pass(*crew);
+}
+
+void Sweep::pass(Crew& crew) {
+  Cursor cursor(grids_, request_.shard);
+  if (!is_refining_) summary_.asked = cursor.points();
+  begun_ = written_ = Clock::now();
+  seen_ = done_here_ = 0;
+  all_seen_ = false;
+  while (!all_seen_ || !given_.empty()) {
+    try {
+      StopRequest::check();
+      feed(cursor, crew);
+      take(crew.take(given_.empty() ? Seconds(0) : crew_has));
+    } catch (...) {
+      write();
+      throw;
+    }
+    if (is_batch_due()) write();
+  }
+  write();
+}
+
+bool Sweep::is_batch_due() const {
+  return Clock::now() - written_ >= batch_age || waiting_.size() >= batch_rows;
+}
+
+void Sweep::feed(Cursor& cursor, Crew& crew) {
+  while (!all_seen_ && !is_batch_due() && crew.wanted() > 0) {
+    const std::vector<Open> unknown = next_unknown(cursor);
+    std::vector<Task> tasks;
+    for (const auto& [task, key] : unknown) {
+      given_.emplace(task, key);
+      tasks.push_back(task);
+    }
+    crew.give(tasks);
+    StopRequest::check();
+    tell();
+  }
+}
+
+// Of the next points of the grids those to predict; what is known already is counted.
+std::vector<Sweep::Open> Sweep::next_unknown(Cursor& cursor) {
+  std::vector<Open> seen;
+  while (seen.size() < looked_up_together) {
+    const auto task = cursor.next();
+    all_seen_ = !task;
+    if (!task) break;
+    seen.push_back({*task, grid_of(*task).keys.of(task->point)});
+  }
+  seen_ += seen.size();
+  if (is_refining_) seen = to_refine(seen);
+  std::vector<PointKey> keys;
+  for (const Open& one : seen) keys.push_back(one.key);
+  const auto rows = store_.find_done(keys);
+  std::vector<Open> unknown;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (rows[i]) {
+      if (!is_refining_) ++summary_.known;
+      count(seen[i].task, *rows[i]);
+    } else if (open_.insert(keys[i]).second) {
+      unknown.push_back(seen[i]);
+    } else if (!is_refining_) {
+      ++summary_.known;  // two files have it
+    }
+  }
+  return unknown;
+}
+
+// Of points that have a prediction near the best, those that are the same at a better fidelity.
+std::vector<Sweep::Open> Sweep::to_refine(std::span<const Open> seen) const {
+  std::vector<PointKey> keys;
+  for (const Open& one : seen) keys.push_back(one.key);
+  const auto rows = store_.find_done(keys);
+  std::vector<Open> refined;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!rows[i] || !is_near_the_best(*rows[i])) continue;
+    const Task task{static_cast<std::uint32_t>(seen[i].task.file + grids_.size()),
+                    seen[i].task.point};
+    refined.push_back({task, grid_of(task).keys.of(task.point)});
+  }
+  return refined;
+}
+
+bool Sweep::is_near_the_best(const Row& row) const {
+  const auto best = first_best_.find(gpus_of(row));
+  if (best == first_best_.end()) return false;
+  if (const auto within = request_.refine->within) {
+    const double throughput = number_in(row, "predicted_throughput_per_s");
+    return throughput >= best->second.throughput_per_s * (1 - *within);
+  }
+  return throughput_at(row, "step_s_low") >= best->second.throughput_per_s_low;
+}
+
+void Sweep::take(std::vector<Done> done) {
+  for (auto& [task, row] : done) {
+    const auto given = given_.find(task);
+    if (given == given_.end()) continue;
+    waiting_.push_back({given->second, scenarios_[task.file], task.point, std::move(row)});
+    waiting_tasks_.push_back(task);
+    given_.erase(given);
+    ++done_here_;
+  }
+}
+
+// What is written counts.
+void Sweep::write() {
+  written_ = Clock::now();
+  if (waiting_.empty()) return;
+  const std::vector<bool> are_new = store_.write(waiting_);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const Row& row = waiting_[i].row;
+    open_.erase(waiting_[i].key);
+    count(waiting_tasks_[i], row);
+    if (row.is_done()) {
+      // Another sweep may have been faster.
+      if (!is_refining_) ++(are_new[i] ? summary_.added : summary_.known);
+      continue;
+    }
+    ++(row.cause == "refused" ? summary_.refused : summary_.failed);
+    if (!summary_.first_failure.empty()) continue;
+    std::string axes;
+    for (const AxisValue& axis : grid_of(waiting_tasks_[i]).file.axes_of(waiting_[i].point)) {
+      axes += fmt::format("{}{}={}", axes.empty() ? "" : ", ", axis.path, axis.text);
+    }
+    summary_.first_failure =
+        (axes.empty() ? "" : axes + ": ") + text_of(row.cells[column_of("failure")]);
+  }
+  waiting_.clear();
+  waiting_tasks_.clear();
+  tell();
+}
+
+void Sweep::count(const Task& task, const Row& row) {
+  if (!row.is_done()) return;
+  if (is_refining_) ++summary_.refined;
+  const double throughput = number_in(row, "predicted_throughput_per_s");
+  Best& best = summary_.best[gpus_of(row)];
+  const Task of_grid{static_cast<std::uint32_t>(task.file % grids_.size()), task.point};
+  // Of equal ones the first in the grid, whichever was done first.
+  const bool is_better = throughput > best.throughput_per_s ||
+                         (throughput == best.throughput_per_s && of_grid < best.task);
+  if (!is_better) return;
+  best = {of_grid, throughput, throughput_at(row, "step_s_high"),
+          number_in(row, "predicted_step_s")};
+}
+
+void Sweep::tell() {
+  if (!request_.progress) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  const std::uint64_t done = seen_ - given_.size() - waiting_.size();
+  Progress progress{.done = done, .all = summary_.asked};
+  if (is_refining_) progress.of = "points looked at to be refined";
+  if (seconds > 1 && done_here_ > 0) {
+    const double rate = static_cast<double>(done_here_) / seconds;
+    const auto left = static_cast<double>(summary_.asked - done);
+    progress.pace =
+        fmt::format("{:.{}f} a second, {:.0f} s left", rate, rate < 10 ? 1 : 0, left / rate);
+  }
+  request_.progress(progress);
+}
+
+}  // namespace paceline::sweep

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scenarios/process/progress.h"
+#include "scenarios/sweep/crew.h"
+#include "scenarios/sweep/store.h"
+#include "scenarios/sweep/walk.h"
+
+namespace paceline::sweep {
+
+// A part of a sweep that others do the rest of: every `of`-th point, from the `number`-th on.
+struct Shard {
+  std::uint64_t number = 1, of = 1;
+};
+
+// Which points are predicted once more, at a better fidelity: of those on as many GPUs all that are
+// `within` so much of the best, as a part of its throughput; without that, those whose interval
+// reaches up to the best one's.
+struct Refinement {
+  std::optional<double> within;
+};
+
+struct Request {
+  std::vector<std::string> paths;
+  std::vector<ScenarioFile::Setting> settings;
+  std::string fidelity;                 // of all points; empty: as files say, else closed
+  std::optional<std::uint64_t> sample;  // so many of each file's points
+  std::uint64_t seed = 1;               // of the sample
+  Shard shard;
+  std::optional<Refinement> refine;
+  bool force = false;
+  std::size_t jobs = 0;  // 0: as the crew finds right
+  TellProgress progress;
+};
+
+// A file's points, and those of them that are looked at.
+struct Grid {
+  SweptFile swept;
+  ScenarioFile file;
+  PointKeys keys;
+  Walk walk;
+  std::uint64_t before;  // points of the walks of earlier files
+
+  Grid(SweptFile of, ScenarioFile read, const Walk& walked, std::uint64_t points_before)
+      : swept(std::move(of)),
+        file(std::move(read)),
+        keys(file),
+        walk(walked),
+        before(points_before) {}
+  Grid(const Grid&) = delete;  // keys know the file
+  Grid& operator=(const Grid&) = delete;
+};
+using Grids = std::vector<std::unique_ptr<Grid>>;
+
+// Reads the files of a request; with `fidelity` in place of the request's. Throws InputError, also
+// where there are more points than are looked at unasked.
+[[nodiscard]] Grids read_grids(const Request& request, const std::string& fidelity);
+// A request's fidelity of refined points.
+inline constexpr const char* refined_fidelity = "folded";
+
+// The points of all grids that a shard has, one after the other.
+class Cursor {
+ public:
+  Cursor(const Grids& grids, const Shard& shard);
+
+  [[nodiscard]] std::uint64_t points() const;
+  [[nodiscard]] std::optional<Task> next();
+
+ private:
+  const Grids& grids_;
+  Shard shard_;
+  std::uint64_t at_;  // the point's place in all walks, one behind the other
+  std::uint32_t file_ = 0;
+};
+
+// A prediction in the table of the best ones.
+struct Best {
+  Task task;  // of a refined point, too, by its number in the grid
+  double throughput_per_s = 0, throughput_per_s_low = 0, step_s = 0;
+};
+
+// What became of the points that were asked for.
+struct Summary {
+  std::uint64_t asked = 0;  // of this shard
+  std::uint64_t added = 0;  // to the store, with a prediction
+  std::uint64_t known = 0;  // that had one
+  std::uint64_t failed = 0, refused = 0;
+  std::uint64_t refined = 0;  // predicted once more, also by an earlier sweep
+  std::string first_failure;  // and the point it is of
+  // By the number of GPUs, the highest throughput; of refined points alone where there are some.
+  std::map<std::int64_t, Best> best;
+};
+
+// Predicts what the store has no prediction of, and writes it there as it comes: at least twice a
+// second. A point counts once it is written. Throws BackendError, and Stopped; what is done by then
+// is written before.
+class Sweep {
+ public:
+  // `refined`: the same files at refined_fidelity; empty unless it is asked for.
+  Sweep(const Request& request, const Grids& grids, const Grids& refined, Store& store);
+
+  void run();
+  [[nodiscard]] const Summary& summary() const { return summary_; }  // also after a throw
+
+ private:
+  struct Open {  // a point that is neither known nor written
+    Task task;
+    PointKey key;
+  };
+
+  void pass(Crew& crew);
+  [[nodiscard]] std::vector<Open> next_unknown(Cursor& cursor);
+  [[nodiscard]] std::vector<Open> to_refine(std::span<const Open> seen) const;
+  [[nodiscard]] bool is_near_the_best(const Row& row) const;
+  [[nodiscard]] bool is_batch_due() const;
+  void feed(Cursor& cursor, Crew& crew);
+  void take(std::vector<Done> done);
+  void write();
+  void count(const Task& task, const Row& row);
+  void tell();
+  [[nodiscard]] const Grid& grid_of(const Task& task) const;
+
+  const Request& request_;
+  const Grids& grids_;
+  const Grids& refined_;
+  Store& store_;
+  Summary summary_;
+  bool is_refining_ = false, all_seen_ = false;
+  std::map<std::int64_t, Best> first_best_;  // before any was refined
+  std::vector<std::int64_t> scenarios_;      // of the store, by file, the refined ones behind
+  std::map<Task, PointKey> given_;           // to the crew
+  std::set<PointKey> open_;                  // given, or waiting to be written
+  std::vector<PlacedRow> waiting_;
+  std::vector<Task> waiting_tasks_;
+  std::chrono::steady_clock::time_point written_, begun_;
+  std::uint64_t seen_ = 0, done_here_ = 0;
+};
+
+// For people; and as JSON (paceline.sweep/1, STORE.md).
+void write_summary(std::ostream& out, const Request& request, const Grids& grids,
+                   const Summary& summary, const Store& store);
+void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,
+                        const Summary& summary, const Store& store);
+
+// All points that were asked for and have a row, in the order of the files and their grids, of a
+// sample in its own: a header line, then a line a point, and one more where it was refined.
+void write_csv(std::ostream& out, const Request& request, const Grids& grids, const Grids& refined,
+               Store& store);
+
+}  // namespace paceline::sweep

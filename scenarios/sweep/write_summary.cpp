@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <ranges>
+
+#include "models/units/parse.h"
+#include "scenarios/sweep/sweep.h"
+#include "scenarios/text_table.h"
+
+namespace paceline::sweep {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string axes_text(const Grid& grid, std::uint64_t point) {
+  std::string text;
+  for (const AxisValue& axis : grid.file.axes_of(point)) {
+    if (axis.path == "gpus") continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis.path, axis.text);
+  }
+  return text;
+}
+
+// Of the values along an axis those that a sample has.
+struct Coverage {
+  std::string axis;
+  std::uint64_t values, all;
+};
+
+std::vector<Coverage> coverage_of(const Grid& grid) {
+  std::vector<std::vector<bool>> seen;
+  for (const ScenarioFile::Axis& axis : grid.file.axes()) seen.emplace_back(axis.values.size());
+  for (std::uint64_t k = 0; k < grid.walk.count(); ++k) {
+    const auto indices = grid.file.indices_of(grid.walk.at(k));
+    for (std::size_t i = 0; i < indices.size(); ++i) seen[i][indices[i]] = true;
+  }
+  std::vector<Coverage> all;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto values = static_cast<std::uint64_t>(std::ranges::count(seen[i], true));
+    all.push_back({grid.file.axes()[i].path, values, seen[i].size()});
+  }
+  return all;
+}
+
+void write_sample(std::ostream& out, const Grid& grid) {
+  const std::uint64_t left = grid.walk.all() - grid.walk.count();
+  fmt::print(out, "{}: a sample of {} of {} points; not looked at: {}", grid.swept.path,
+             grid.walk.count(), grid.walk.all(), left);
+  for (const auto& [axis, values, all] : coverage_of(grid)) {
+    if (values < all) fmt::print(out, ", {} of {} values of {}", all - values, all, axis);
+  }
+  out << '\n';
+}
+
+// Of many numbers of GPUs the largest.
+constexpr std::size_t rows_max = 16;
+
+void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
+  if (summary.best.empty()) return;
+  const bool has_several = grids.size() > 1;
+  std::vector<std::string> header{"the fastest of as many GPUs", "gpus", "predicted/s", "step"};
+  if (has_several) header.insert(header.begin(), "scenario");
+  TextTable table(header, header.size() - 3);
+  const std::size_t skipped = summary.best.size() > rows_max ? summary.best.size() - rows_max : 0;
+  for (const auto& [gpus, best] : summary.best | std::views::drop(skipped)) {
+    const Grid& grid = *grids[best.task.file];
+    std::vector<std::string> row{axes_text(grid, best.task.point), std::to_string(gpus),
+                                 fmt::format("{:.1f}", best.throughput_per_s),
+                                 to_text(Seconds(best.step_s))};
+    if (has_several) row.insert(row.begin(), grid.swept.path);
+    table.add(row);
+  }
+  out << '\n';
+  table.write(out);
+  if (skipped > 0) fmt::print(out, "and {} smaller numbers of GPUs\n", skipped);
+}
+
+}  // namespace
+
+void write_summary(std::ostream& out, const Request& request, const Grids& grids,
+                   const Summary& summary, const Store& store) {
+  const std::string shard =
+      request.shard.of > 1 ? fmt::format(" of shard {}/{}", request.shard.number, request.shard.of)
+                           : "";
+  fmt::print(out, "{} points{}: {} new, {} known", summary.asked, shard, summary.added,
+             summary.known);
+  if (request.refine) fmt::print(out, ", {} refined", summary.refined);
+  if (summary.refused > 0) fmt::print(out, ", {} refused", summary.refused);
+  if (summary.failed > 0) fmt::print(out, ", {} failed", summary.failed);
+  fmt::print(out, "\n{} has {} points\n", store.path(), store.points());
+  if (request.sample) {
+    for (const auto& grid : grids) write_sample(out, *grid);
+  }
+  write_best(out, grids, summary);
+}
+
+void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,
+                        const Summary& summary, const Store& store) {
+  ordered_json best = ordered_json::array();
+  for (const auto& [gpus, one] : summary.best) {
+    ordered_json axes = ordered_json::object();
+    for (const AxisValue& axis : grids[one.task.file]->file.axes_of(one.task.point)) {
+      std::visit([&](const auto& value) { axes[axis.path] = value; }, axis.value);
+    }
+    best.push_back({{"gpus", gpus},
+                    {"scenario", grids[one.task.file]->swept.path},
+                    {"throughput_per_s", one.throughput_per_s},
+                    {"step_s", one.step_s},
+                    {"axes", std::move(axes)}});
+  }
+  std::uint64_t left = 0;
+  for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
+  const ordered_json all{
+      {"schema", "paceline.sweep/1"},
+      {"store", store.path()},
+      {"points_in_store", store.points()},
+      {"asked", summary.asked},
+      {"new", summary.added},
+      {"known", summary.known},
+      {"refined", request.refine ? ordered_json(summary.refined) : ordered_json()},
+      {"refused", summary.refused},
+      {"failed", summary.failed},
+      {"not_sampled", left},
+      {"best", std::move(best)}};
+  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace paceline::sweep
