@@ -154,9 +154,10 @@ CallForms::Form& CallForms::form_of(const training::CollectiveCall& call) {
     const Structure own = structure(call);
     if (own == structure(sized(low)) && own == structure(sized(high))) {
       auto& brackets = by_structure_[own];
-      const auto known = brackets.find(bracket);
+      const std::pair sizes(call.element_size, bracket);
+      const auto known = brackets.find(sizes);
       if (known != brackets.end()) return known->second;
-      return brackets.emplace(bracket, new_form(call, true, low, high)).first->second;
+      return brackets.emplace(sizes, new_form(call, true, low, high)).first->second;
     }
   }
   return alone_.emplace(call, new_form(call, false, size, size)).first->second;

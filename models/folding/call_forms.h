@@ -114,7 +114,8 @@ class CallForms {
   LinkNumbers least_, most_;
   std::vector<std::size_t> differing_;  // numbers
   Predict predict_;
-  std::map<Structure, std::map<int, Form>> by_structure_;  // by the power of 16 of their size
+  // By the size of elements, and the power of 16 of the call's.
+  std::map<Structure, std::map<std::pair<ElementSize, int>, Form>> by_structure_;
   std::map<training::CollectiveCall, Form*> by_call_;
   std::map<training::CollectiveCall, Form> alone_;
   std::uint64_t simulated_ = 0;

@@ -15,8 +15,8 @@
 #include "models/folding/folded_step.h"
 #include "models/folding/predicted_point.h"
 #include "scenarios/predict/interval.h"
+#include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
-#include "scenarios/predict/run_scenario.h"
 #include "scenarios/predict/simulator.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
@@ -27,6 +27,9 @@ namespace {
 using cost::UniformStep;
 using folding::LinkNumbers;
 using training::CollectiveCall;
+
+constexpr AssumptionKind between_points{
+    "{}: between points of the sweep that were simulated, up to 0.5 % off in the middle of them"};
 
 // Axes that are numbers of links, in the order of LinkNumbers; whether more is less.
 struct LinkAxis {
@@ -72,13 +75,14 @@ struct Anchors {
   std::size_t middle;
 };
 
-Anchors anchors_of(const ScenarioFile& file, std::size_t point) {
+Anchors anchors_of(const ScenarioFile& file, const std::vector<bool>& is_of_links,
+                   std::size_t point) {
   const auto& axes = file.axes();
   Anchors anchors{{point}, point};
   std::size_t stride = 1;
   for (std::size_t a = axes.size(); a-- > 0;) {
     const std::size_t size = axes[a].values.size();
-    if (size > 1 && is_of_links(axes[a])) {
+    if (is_of_links[a]) {
       const std::size_t first = point / stride % size * stride;
       for (std::size_t& end : anchors.ends) end -= first;
       anchors.middle += size / 2 * stride - first;
@@ -98,10 +102,10 @@ class Correction {
  public:
   Correction() = default;
   Correction(const std::vector<AxisValue>& first, const std::vector<AxisValue>& last,
-             std::vector<double> at_ends)
+             const std::vector<bool>& is_of_links, std::vector<double> at_ends)
       : at_ends_(std::move(at_ends)) {
     for (std::size_t a = first.size(); a-- > 0;) {
-      if (!number_of_axis(first[a]) || first[a].value == last[a].value) continue;
+      if (!is_of_links[a]) continue;
       axes_.push_back({a, log_of(first[a]), log_of(last[a])});
     }
   }
@@ -194,7 +198,7 @@ class ClosedForms::Calls {
   folding::CallForms forms_;
 };
 
-// One group's points as functions of their links' numbers.
+// One group's points as functions of their links' numbers. A thread works on a copy of its own.
 class ClosedForms::Form {
  public:
   // `calls` must outlive it.
@@ -222,7 +226,7 @@ class ClosedForms::Form {
 
   static bool fits(const Scenario& scenario, const PreparedPoint& prepared) {
     const ResolvedPoint& point = prepared.point;
-    return scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
+    return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
            point.cluster.servers == 0 && are_alike(point.slowdown) &&
            !prepared.contention.measured && UniformStep::fits(point.program) &&
            is_formed(point.program);
@@ -258,7 +262,7 @@ class ClosedForms::Form {
       CollectiveCall call = *call_of(prepared_.point.program.operations[id]);
       if (call.known() == nullptr) call.how = training::Unplanned{};
       const auto [entry, is_new] = numbers.try_emplace(call, kinds_.size());
-      if (is_new) kinds_.push_back({call, {}});
+      if (is_new) kinds_.push_back({call, {}, {}});
       ++kinds_[entry->second].times;
       kind_of_.push_back(entry->second);
     }
@@ -321,6 +325,7 @@ class ClosedForms::Form {
     made.interval = to_interval(made.totals.step, ends_of(made.parts, interval_widths));
     made.assumptions = assumptions_;
     Assumptions here = library_->assumptions();
+    here.add({between_points, "closed"});
     if (beside) say_slowdown(prepared_.contention, *beside, here);
     for (std::string& sentence : here.sentences()) made.assumptions.push_back(std::move(sentence));
     made.fidelity = Fidelity::closed;
@@ -364,75 +369,90 @@ class ClosedForms::Form {
   RankClass ran_{{Rank(0)}, {}};
 };
 
-ClosedForms::ClosedForms(const ScenarioFile& file, bool force)
-    : file_(file), force_(force), preparer_(file) {}
+ClosedForms::ClosedForms(ScenarioFile file, bool force)
+    : file_(std::move(file)), force_(force), preparer_(file_) {
+  for (const ScenarioFile::Axis& axis : file_.axes()) {
+    is_of_links_.push_back(axis.values.size() > 1 && is_of_links(axis));
+    if (is_of_links_.back()) points_of_group_ *= axis.values.size();
+  }
+}
 ClosedForms::~ClosedForms() = default;
 
-PointOutcome ClosedForms::outcome(std::size_t point) {
-  Group& group = group_of(point);
+std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
+  if (points_of_group_ < points_least) return std::nullopt;
+  Group* group = nullptr;
   {
-    const std::lock_guard lock(group.mutex);
-    if (!group.is_tried) group.form = form_of(point);
-    group.is_tried = true;
-    if (group.form) return group.form->at(file_.axes_of(point));
+    const std::lock_guard lock(mutex_);
+    group = &groups_[key_of(point, false)];
   }
-  return simulate(point);
+  std::unique_lock lock(group->mutex);
+  if (!group->is_tried) {
+    try {
+      group->form = form_of(point);
+    } catch (const InputError&) {
+      // Each point says so by itself.
+    }
+    group->is_tried = true;
+  }
+  if (!group->form) return std::nullopt;
+  std::unique_ptr<Form> copy;
+  if (group->copies.empty()) {
+    copy = std::make_unique<Form>(*group->form);
+  } else {
+    copy = std::move(group->copies.back());
+    group->copies.pop_back();
+  }
+  lock.unlock();
+  PointOutcome made = copy->at(file_.axes_of(point));
+  lock.lock();
+  group->copies.push_back(std::move(copy));
+  return made;
 }
 
-ClosedForms::Group& ClosedForms::group_of(std::size_t point) {
+// The values of the axes that are none of links; of a cluster without those that change none.
+std::string ClosedForms::key_of(std::size_t point, bool of_cluster) const {
   std::string key;
-  for (const AxisValue& axis : file_.axes_of(point)) {
-    if (!number_of_axis(axis)) key += axis.text + '\n';
+  const std::vector<AxisValue> axes = file_.axes_of(point);
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (is_of_links_[a] || (of_cluster && axes[a].path == "training.bucket_cap")) continue;
+    key += axes[a].text + '\n';
   }
-  const std::lock_guard lock(mutex_);
-  return groups_[key];
+  return key;
 }
 
-PointOutcome ClosedForms::simulate(std::size_t point) {
+std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
   std::shared_ptr<const PreparedPoint> prepared;
   {
     const std::lock_guard lock(mutex_);
     prepared = preparer_.prediction(point);
-    ++simulated_;
   }
-  PointOutcome outcome = outcome_of(file_, *prepared);
   Predicted predicted = predict_point(prepared, [this](ResolvedPoint resolved) {
     resolved.force = force_;
     return closed_reply_to(resolved);
   });
-  if (auto* failure = std::get_if<PointFailure>(&predicted)) {
-    outcome.failure = std::move(*failure);
-  } else {
-    outcome.take(std::move(std::get<Prediction>(predicted)));
-    outcome.predicted->trace = {};
-  }
-  return outcome;
+  auto* made = std::get_if<Prediction>(&predicted);
+  return made == nullptr ? std::nullopt : std::optional(std::move(*made));
 }
 
-// Of groups that differ in what is no cluster's.
 ClosedForms::Calls& ClosedForms::calls_of(std::size_t point, const topology::Cluster& cluster,
                                           const LinkNumbers& least, const LinkNumbers& most) {
-  std::string key;
-  for (const AxisValue& axis : file_.axes_of(point)) {
-    if (!number_of_axis(axis) && axis.path != "training.bucket_cap") key += axis.text + '\n';
-  }
   const std::lock_guard lock(mutex_);
-  auto& calls = calls_[key];
+  auto& calls = calls_[key_of(point, true)];
   if (!calls) calls = std::make_unique<Calls>(cluster, least, most);
   return *calls;
 }
 
 // Null where the points have none, or it is not near enough.
 std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
-  const Anchors anchors = anchors_of(file_, point);
-  if (anchors.ends.size() < 2) return nullptr;
+  const Anchors anchors = anchors_of(file_, is_of_links_, point);
+  const std::size_t first = anchors.ends.front();
   LinkNumbers least, most;
   std::shared_ptr<const Scenario> scenario;
   std::shared_ptr<const PreparedPoint> prepared;
   {
     const std::lock_guard lock(mutex_);
-    scenario = preparer_.scenario(point);
-    prepared = preparer_.prediction(point);
+    scenario = preparer_.scenario(first);
+    prepared = preparer_.prediction(first);
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {
       const LinkNumbers numbers = LinkNumbers::of(preparer_.scenario(one)->cluster);
@@ -444,14 +464,13 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
   }
   if (!Form::fits(*scenario, *prepared)) return nullptr;
   auto form = std::make_unique<Form>(*scenario, *prepared, outcome_of(file_, *prepared),
-                                     calls_of(point, prepared->point.cluster, least, most));
+                                     calls_of(first, prepared->point.cluster, least, most));
   // The logarithm of a simulated step over the form's.
   const auto apart = [&](std::size_t one) -> std::optional<double> {
-    const PointOutcome simulated = simulate(one);
-    if (!simulated.predicted) return std::nullopt;
-    form->stands_for(simulated.predicted->transfers);
-    return std::log(simulated.predicted->totals.step /
-                    form->at(file_.axes_of(one)).predicted->totals.step);
+    const auto found = simulated(one);
+    if (!found) return std::nullopt;
+    form->stands_for(found->transfers);
+    return std::log(found->totals.step / form->at(file_.axes_of(one)).predicted->totals.step);
   };
   std::vector<double> at_ends;
   for (const std::size_t one : anchors.ends) {
@@ -459,7 +478,7 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
     if (!of_end || std::abs(*of_end) > corrected_by) return nullptr;
     at_ends.push_back(*of_end);
   }
-  form->correct({file_.axes_of(anchors.ends.front()), file_.axes_of(anchors.ends.back()),
+  form->correct({file_.axes_of(first), file_.axes_of(anchors.ends.back()), is_of_links_,
                  std::move(at_ends)});
   const auto left = apart(anchors.middle);
   if (!left || std::abs(*left) > form_within) return nullptr;

@@ -41,8 +41,11 @@ void take(Predicted predicted, const Location& where, PointOutcome& outcome) {
   }
 }
 
-PointSource::PointSource(ScenarioFile file, bool force)
-    : file_(std::move(file)), points_(file_, {.operations_kept = 0}), force_(force) {}
+PointSource::PointSource(ScenarioFile file, bool force, std::shared_ptr<ClosedForms> forms)
+    : file_(std::move(file)),
+      points_(file_, {.operations_kept = 0}),
+      force_(force),
+      forms_(std::move(forms)) {}
 
 PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
   try {
@@ -56,6 +59,9 @@ PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
 }
 
 PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
+  if (forms_) {
+    if (auto formed = forms_->outcome(point)) return std::move(*formed);
+  }
   const Location where{file_.path(), 0, 0};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/closed_forms.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/predict/simulator.h"
@@ -21,7 +24,8 @@ void take(Predicted predicted, const Location& where, PointOutcome& outcome);
 // sweeps to a point's outcome. For one thread.
 class PointSource {
  public:
-  PointSource(ScenarioFile file, bool force);
+  // `forms`, of the same file, where others may use them, too; null: each point by itself.
+  PointSource(ScenarioFile file, bool force, std::shared_ptr<ClosedForms> forms = nullptr);
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
@@ -36,6 +40,7 @@ class PointSource {
   ScenarioFile file_;
   Preparer points_;
   bool force_;
+  std::shared_ptr<ClosedForms> forms_;
 };
 
 }  // namespace paceline

@@ -210,24 +210,6 @@ class Run {
 
 }  // namespace
 
-PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared) {
-  const std::size_t point = prepared.point.id;
-  PointOutcome outcome;
-  outcome.axes = file.points()[point];
-  const topology::Cluster cluster = job_cluster(prepared.point);
-  outcome.gpus = cluster.ranks().value();
-  outcome.nodes = cluster.nodes;
-  outcome.servers = prepared.point.cluster.servers;
-  outcome.fidelity = prepared.point.fidelity;
-  outcome.one_gpu_step = prepared.one_gpu_step;
-  outcome.samples_per_step = prepared.samples_per_step;
-  outcome.memory = prepared.memory;
-  outcome.device_memory = prepared.device.memory;
-  outcome.assumptions = prepared.assumptions.sentences();
-  outcome.measured = file.measured(point);
-  return outcome;
-}
-
 std::vector<PointOutcome> points_to_measure(Preparer& points) {
   std::vector<PointOutcome> outcomes;
   for (std::size_t point = 0; point < points.file().point_count(); ++point) {

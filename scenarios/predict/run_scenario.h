@@ -23,9 +23,6 @@ struct RunOptions {
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);
 
-// What is known of a point before it is predicted.
-[[nodiscard]] PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared);
-
 // Every point of the grid, without a prediction and without what the file says was measured: for
 // measure_scenario. Its assumptions are those of the compute.
 [[nodiscard]] std::vector<PointOutcome> points_to_measure(Preparer& points);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -70,6 +71,14 @@ class Threads : public Crew {
     return task;
   }
 
+  // All threads' of a file.
+  std::shared_ptr<ClosedForms> forms_of(std::uint32_t file) {
+    const std::lock_guard lock(forms_mutex_);
+    std::shared_ptr<ClosedForms>& forms = forms_[file];
+    if (!forms) forms = std::make_shared<ClosedForms>(job_.files[file].read(), job_.force);
+    return forms;
+  }
+
   void work() {
     Simulator simulator(jobs_);
     std::optional<PointSource> source;  // of the file whose turn it is
@@ -78,7 +87,7 @@ class Threads : public Crew {
       while (const auto task = next()) {
         if (!source || task->file != file) {
           file = task->file;
-          source.emplace(job_.files[file].read(), job_.force);
+          source.emplace(job_.files[file].read(), job_.force, forms_of(file));
         }
         Row row = row_of(source->outcome(task->point, simulator));
         const std::lock_guard lock(mutex_);
@@ -96,6 +105,8 @@ class Threads : public Crew {
   Job job_;
   std::size_t jobs_;
   const BrokenPipesIgnored ignored_;
+  std::mutex forms_mutex_;
+  std::map<std::uint32_t, std::shared_ptr<ClosedForms>> forms_;  // by file
   std::mutex mutex_;
   std::condition_variable to_do_, done_;
   std::deque<Task> tasks_;

@@ -1,0 +1,78 @@
+#include "scenarios/predict/closed_forms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/predict/point_source.h"
+#include "tests/testbed/temporary.h"
+
+namespace paceline {
+namespace {
+
+// Two GPU counts, nine latencies and eight bandwidths; by NCCL's choice, which changes among them.
+constexpr const char* grid = R"(schema: paceline/1
+name: grid
+workload: {model: resnet50, batch_per_gpu: 32, precision: fp32, device: v100-sxm2-32gb}
+cluster:
+  gpus_per_node: 4
+  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}
+  network: {bandwidth: 100Gbps, latency: 3us}
+simulation: {fidelity: closed}
+sweep:
+  gpus: [8, 32]
+  cluster.network.latency: [1us, 2us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]
+  cluster.network.bandwidth: [10Gbps, 16Gbps, 25Gbps, 40Gbps, 56Gbps, 100Gbps, 200Gbps, 400Gbps]
+)";
+
+ScenarioFile file_of(const std::string& text, const std::vector<ScenarioFile::Setting>& set = {}) {
+  const test::TemporaryFolder folder;
+  return ScenarioFile::read(folder.write("grid.yaml", text), set);
+}
+
+TEST(ClosedForms, AreNearPointsThatAreSimulated) {
+  ClosedForms forms(file_of(grid), false);
+  PointSource source(file_of(grid), false);
+  Simulator simulator(1);
+  double worst = 0;
+  for (std::size_t point = 0; point < source.file().point_count(); point += 5) {
+    const auto formed = forms.outcome(point);
+    ASSERT_TRUE(formed && formed->predicted);
+    const PointOutcome simulated = source.outcome(point, simulator);
+    const Prediction &one = *formed->predicted, &other = *simulated.predicted;
+    worst = std::max(worst, std::abs(one.totals.step / other.totals.step - 1));
+    EXPECT_NEAR(one.interval.low / other.interval.low, 1, 0.02);
+    EXPECT_NEAR(one.interval.high / other.interval.high, 1, 0.02);
+    EXPECT_EQ(formed->gpus, simulated.gpus);
+    EXPECT_EQ(formed->name(), simulated.name());
+  }
+  EXPECT_LE(worst, 0.01);
+}
+
+// Whatever was asked for before.
+TEST(ClosedForms, GiveTheSameInAnyOrder) {
+  ClosedForms forwards(file_of(grid), false), backwards(file_of(grid), false);
+  const std::size_t count = file_of(grid).point_count();
+  std::vector<double> steps;
+  for (std::size_t point = 0; point < count; ++point) {
+    steps.push_back(forwards.outcome(point)->predicted->totals.step.value());
+  }
+  for (std::size_t point = count; point-- > 0;) {
+    EXPECT_EQ(backwards.outcome(point)->predicted->totals.step.value(), steps[point]);
+  }
+}
+
+TEST(ClosedForms, AreNotOfFewPointsOrOtherSteps) {
+  const ScenarioFile::Setting few{"sweep.cluster.network.latency", "[1us, 2us]"};
+  EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false).outcome(0));
+  const ScenarioFile::Setting folded{"simulation.fidelity", "folded"};
+  EXPECT_FALSE(ClosedForms(file_of(grid, {folded}), false).outcome(0));
+  const ScenarioFile::Setting slow{"ranks.slowdown", "{3: 1.2}"};
+  EXPECT_FALSE(ClosedForms(file_of(grid, {slow}), false).outcome(0));
+  const ScenarioFile::Setting gloo{"collective.library", "gloo"};
+  EXPECT_FALSE(ClosedForms(file_of(grid, {gloo}), false).outcome(0));
+}
+
+}  // namespace
+}  // namespace paceline
