@@ -124,18 +124,35 @@ TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precisi
   return timed;
 }
 
-bool rescale(Workload& workload, std::uint32_t passes, Seconds target, bool scale_optimizer) {
+std::optional<double> factor_to(const Workload& workload, std::uint32_t passes, Seconds target,
+                                bool scale_optimizer) {
   Seconds scaled = (workload.forward() + workload.backward()) * passes;
   if (scale_optimizer) scaled += workload.optimizer;
   const Seconds fixed = workload.one_gpu_step(passes) - scaled;
-  if (target <= fixed || scaled <= Seconds(0)) return false;
-  const double factor = (target - fixed) / scaled;
+  if (target <= fixed || scaled <= Seconds(0)) return std::nullopt;
+  return (target - fixed) / scaled;
+}
+
+void scale(Workload& workload, double factor, bool scale_optimizer) {
   for (TimedLayer& layer : workload.layers) {
     layer.forward = layer.forward * factor;
     layer.backward = layer.backward * factor;
   }
   if (scale_optimizer) workload.optimizer = workload.optimizer * factor;
-  return true;
+}
+
+Seconds step_at(std::span<const MeasuredStep> measured, std::uint32_t batch) {
+  PACELINE_EXPECTS(measured.size() > 1);
+  const auto at = std::ranges::lower_bound(measured, batch, {}, &MeasuredStep::batch);
+  if (at != measured.end() && at->batch == batch) return at->step;
+  const auto above = std::clamp(at, measured.begin() + 1, measured.end() - 1);
+  const MeasuredStep &low = *(above - 1), &high = *above;
+  const double samples = batch, of_low = low.batch, of_high = high.batch;
+  const Seconds between = (high.step - low.step) / (of_high - of_low);
+  if (samples > of_low && samples < of_high) return low.step + between * (samples - of_low);
+  const Seconds each = std::max(between, Seconds(0));
+  if (samples > of_high) return high.step + each * (samples - of_high);
+  return std::max(low.step - each * (of_low - samples), low.step * (samples / of_low));
 }
 
 }  // namespace paceline::workload

@@ -166,10 +166,21 @@ struct Workload {
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device);
 
-// Scales forward, backward and, on request, optimizer by one factor so that the one-GPU step of
-// `passes` takes `target`. Returns false, and changes nothing, when the other parts already take
-// longer.
-[[nodiscard]] bool rescale(Workload& workload, std::uint32_t passes, Seconds target,
-                           bool scale_optimizer);
+// The factor by which forward, backward and, on request, optimizer take longer where the one-GPU
+// step of `passes` takes `target`; nullopt when the other parts already take longer.
+[[nodiscard]] std::optional<double> factor_to(const Workload& workload, std::uint32_t passes,
+                                              Seconds target, bool scale_optimizer);
+void scale(Workload& workload, double factor, bool scale_optimizer);
+
+// What a step of one GPU took with so many samples a pass.
+struct MeasuredStep {
+  std::uint32_t batch;
+  Seconds step;
+};
+
+// The step with another batch: a fixed part and one for each sample, as the measured steps with the
+// batches around it have, or, beyond all, the nearest two, of which neither part is then below 0.
+// Precondition: two or more, of ascending batches.
+[[nodiscard]] Seconds step_at(std::span<const MeasuredStep> measured, std::uint32_t batch);
 
 }  // namespace paceline::workload

@@ -65,6 +65,7 @@ constexpr std::array scenario_table{
         "how many times as long a collective takes while a rank computes beside it. auto: with "
         "`library: nccl`, where `contention` is auto or assumed, what measured runs suggest "
         "(scenarios/prepare/overheads.h), else 1"},
+    Key{"job", Map{job_keys}, "", "the training that steps are of"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
     Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},
@@ -134,18 +135,18 @@ std::string calibration_of(Section& cluster) {
   return (std::filesystem::path(path->document()->folder) / path->text()).string();
 }
 
-void size_cluster(Section& file, Scenario& scenario) {
-  topology::Cluster& cluster = scenario.cluster;
-  if (const auto gpus = file.find<std::uint32_t>("gpus")) {
-    const auto sized = cluster.with_gpus(*gpus);
-    if (!sized) {
-      file.require("gpus").fail(
-          fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
-          fmt::format("write a multiple of {}, or less for a part of one node",
-                      cluster.gpus_per_node));
-    }
-    cluster = *sized;
-  }
+topology::Cluster sized(Section& file, const topology::Cluster& cluster) {
+  const auto gpus = file.find<std::uint32_t>("gpus");
+  if (!gpus) return cluster;
+  if (const auto with_gpus = cluster.with_gpus(*gpus)) return *with_gpus;
+  file.require("gpus").fail(
+      fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
+      fmt::format("write a multiple of {}, or less for a part of one node", cluster.gpus_per_node));
+}
+
+// Links that several GPUs need.
+void check_links(Section& file, Scenario& scenario) {
+  const topology::Cluster& cluster = scenario.cluster;
   if (cluster.nodes > 1 && cluster.network.latency == Seconds(0)) {
     scenario.assumptions.add({no_latency, "network"});
   }
@@ -186,11 +187,14 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
   Section workload = file.below("workload"), training = file.below("training");
-  scenario.training.checkpoints = checkpoints_of(training);
-  load_workload(workload, overrides, scenario);
   Section cluster = file.below("cluster");
   scenario.calibration = calibration_of(cluster);
-  scenario.cluster = load_cluster(std::move(cluster));
+  const topology::Cluster described = load_cluster(std::move(cluster));
+  scenario.cluster = sized(file, described);
+  scenario.training.checkpoints = checkpoints_of(training);
+  const auto batch =
+      shared_batch(file.below("job"), workload, training, described.gpus_per_node, scenario);
+  load_workload(workload, overrides, batch, scenario);
   scenario.real = load_real(file.below("real"));
   scenario.collective =
       load_collective(file.below("collective"),
@@ -209,7 +213,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
                      "leave it out: traced compute has in it what it lost beside collectives");
   }
   load_simulation(file.below("simulation"), scenario);
-  size_cluster(file, scenario);
+  check_links(file, scenario);
   check_switches(file, scenario);
   limit_by_sockets(file, scenario);
   assume_unmeasured_speed(workload, scenario);

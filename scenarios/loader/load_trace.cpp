@@ -105,7 +105,7 @@ void take_gradients(const workload::Network& network, traces::TracedCompute& com
         time_layer(layer, workload.batch_per_gpu, workload::Precision::fp32, device));
   }
   workload.optimizer = optimizer_time({}, workload.layers, device);
-  (void)rescale(workload, 1, traced, true);
+  if (const auto factor = factor_to(workload, 1, traced, true)) scale(workload, *factor, true);
   compute.gradients = workload::parameters(network).size();
   scenario.assumptions.add({modelled_shares, "compute", {network.name, device.name}});
 }

@@ -52,7 +52,10 @@ constexpr std::array workload_table{
     Key{"calls", OneOf{calls_words}, std::uint64_t{0},
         "as_traced: collectives take what they took on the trace's ranks", "",
         settings::Needs{"trace"}},
-    Key{"batch_per_gpu", Count{1, 100'000'000}, "required, but with a trace",
+    Key{"layers_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
+        "with `layers`; samples of a pass that takes these times. With others it takes as much "
+        "longer or shorter"},
+    Key{"batch_per_gpu", Count{1, 100'000'000}, "required, but with a trace or `job.global_batch`",
         "samples a GPU and pass", "32"},
     Key{"device", Text{"a name, or a file"}, "required, but with a trace",
         "a shipped device, or a file of schema `paceline.device/1`", "v100-sxm2-16gb"},
@@ -63,8 +66,15 @@ constexpr std::array workload_table{
     Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens a sample", "", of_model},
     Key{"pretraining_heads", settings::Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads",
         "", of_model},
-    Key{"single_gpu_throughput", settings::Throughput{}, "none",
-        "scales the modelled compute to this measurement"},
+    Key{"single_gpu_throughput", Structure{"a throughput, or a list of maps"}, "none",
+        "scales the modelled compute to this measurement; or to several with other batches, "
+        "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
+        "sample",
+        "119.6 samples/s"},
+    Key{"single_gpu_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
+        "samples of a pass when that was measured. With others the modelled compute is scaled by "
+        "the same factor",
+        "", of_measured},
     Key{"single_gpu_wrapped", settings::Flag{}, false,
         "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
         "copies on the GPU are in it",
@@ -182,47 +192,78 @@ void require_arithmetic(const Field& device, const Device& loaded, Precision pre
               "choose another precision or device");
 }
 
-void read_model(Section& section, const Field& model, const Precisions& precision,
-                const Field& device, Scenario& scenario) {
-  Workload& workload = scenario.workload;
-  const NetworkOptions options{.sequence = section.find<std::uint64_t>("sequence"),
-                               .pretraining_heads = section.get<bool>("pretraining_heads")};
-  require_arithmetic(device, workload.device, precision.compute);
-  const workload::Network network = load_network(model, options);
-  workload.name = network.name;
-  workload.activations = activation_bytes(network, workload.batch_per_gpu, precision.compute,
-                                          scenario.training.checkpoints);
-  for (const workload::Layer& layer : network.layers) {
-    workload.layers.push_back(
-        time_layer(layer, workload.batch_per_gpu, precision.compute, workload.device));
-    for (auto& tensor : workload.layers.back().parameters) {
-      tensor.type = parameter_type_of(precision.compute);
-    }
-  }
+workload::Network network_of(Section& section, const Field& model) {
+  return load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
+                              .pretraining_heads = section.get<bool>("pretraining_heads")});
 }
 
-constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
+std::vector<TimedLayer> timed_layers(const workload::Network& network, std::uint32_t batch,
+                                     const Scenario& scenario) {
+  std::vector<TimedLayer> layers;
+  for (const workload::Layer& layer : network.layers) {
+    layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device));
+    for (auto& tensor : layers.back().parameters) {
+      tensor.type = parameter_type_of(scenario.precision);
+    }
+  }
+  return layers;
+}
+
+void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
+  Workload& workload = scenario.workload;
+  require_arithmetic(device, workload.device, scenario.precision);
+  const workload::Network network = network_of(section, model);
+  workload.name = network.name;
+  workload.activations = activation_bytes(network, workload.batch_per_gpu, scenario.precision,
+                                          scenario.training.checkpoints);
+  workload.layers = timed_layers(network, workload.batch_per_gpu, scenario);
+}
 
 }  // namespace
 
 std::span<const Key> workload_keys() { return workload_table; }
 
-void load_workload(Section& section, const Overrides& overrides, Scenario& scenario) {
+std::uint32_t timed_batch(Section& section, const char* key) {
+  if (const auto batch = section.find<std::uint32_t>(key)) return *batch;
+  if (const auto own = section.find<std::uint32_t>("batch_per_gpu")) return *own;
+  throw InputError(section.location(),
+                   fmt::format("workload.{} is missing, beside job.global_batch", key),
+                   fmt::format("write {}: 32, or what was timed", key));
+}
+
+Workload with_batch(std::uint32_t batch, Section& section, const Scenario& scenario) {
+  Workload other = scenario.workload;
+  if (const auto model = section.field("model")) {
+    other.layers = timed_layers(network_of(section, *model), batch, scenario);
+    recompute(other.layers, scenario.training.checkpoints);
+  } else {
+    scale(other, static_cast<double>(batch) / other.batch_per_gpu, false);
+  }
+  other.batch_per_gpu = batch;
+  return other;
+}
+
+void load_workload(Section& section, const Overrides& overrides,
+                   std::optional<std::uint32_t> shared_batch, Scenario& scenario) {
+  const auto layers = section.map().find_list("layers");
+  if (const auto timed = section.field("layers_batch"); timed && !layers) {
+    timed->fail("is of layers, and the scenario has none", "leave it out");
+  }
   if (const auto trace = section.field("trace")) {
     refuse_single_layers(overrides, "trace");
     scenario.training.wire_type = read_precision(section).gradient;
     return load_trace(*trace, section, scenario);
   }
   Workload& workload = scenario.workload;
-  (void)section.require("batch_per_gpu");
-  workload.batch_per_gpu = section.get<std::uint32_t>("batch_per_gpu");
+  if (!shared_batch) (void)section.require("batch_per_gpu");
+  workload.batch_per_gpu =
+      shared_batch ? *shared_batch : section.get<std::uint32_t>("batch_per_gpu");
   const Precisions precision = read_precision(section);
   scenario.training.wire_type = precision.gradient;
   scenario.precision = precision.compute;
   const Field device = section.require("device");
   workload.device = load_device(device);
   const auto model = section.field("model");
-  const auto layers = section.map().find_list("layers");
   if (model && layers) layers->fail("stands beside model", "keep one of them");
   if (layers) {
     workload.name = "layers";
@@ -234,30 +275,13 @@ void load_workload(Section& section, const Overrides& overrides, Scenario& scena
                          "write fp32; or fp16 or bf16 for parameters of that type");
     }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
+    const std::uint32_t timed = timed_batch(section, "layers_batch");
+    scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
   } else {
     const Field named = section.require("model");
     refuse_single_layers(overrides, "model");
-    read_model(section, named, precision, device, scenario);
+    read_model(section, named, device, scenario);
   }
-}
-
-void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario& scenario) {
-  const auto field = section.field("single_gpu_throughput");
-  scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
-  if (!field) return;
-  if (scenario.one_gpu_is_wrapped && scenario.traced) {
-    section.require("single_gpu_wrapped")
-        .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
-  }
-  const std::uint32_t passes = scenario.training.gradient_accumulation;
-  const Seconds target(static_cast<double>(scenario.workload.batch_per_gpu) * passes /
-                       field->throughput().value());
-  const Seconds before = scenario.workload.one_gpu_step(passes);
-  if (!rescale(scenario.workload, passes, target, optimizer_modelled)) {
-    field->fail("leaves no time for the layers", "check input_time and optimizer.time");
-  }
-  if (scenario.traced) scale_compute(scenario.traced->program, target / before);
-  scenario.assumptions.add({scaled_compute, "compute", {field->text()}});
 }
 
 void assume_unmeasured_speed(Section& section, Scenario& scenario) {

@@ -97,6 +97,7 @@ struct Scenario {
   workload::Workload workload;  // timed for its batch, precision and device
   workload::Precision precision = workload::Precision::fp32;  // of its compute
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
+  bool batch_is_measured = true;    // false: its compute is taken over from other batches
   topology::Cluster cluster;        // sized to the point's GPUs
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry

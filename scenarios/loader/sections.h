@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
+
 #include "scenarios/loader/document/section.h"
 #include "scenarios/loader/scenario.h"
 
@@ -9,13 +13,31 @@
 namespace paceline::loader {
 
 [[nodiscard]] std::span<const settings::Key> workload_keys();
+[[nodiscard]] std::span<const settings::Key> job_keys();
 [[nodiscard]] std::span<const settings::Key> ranks_keys();
 [[nodiscard]] std::span<const settings::Key> other_jobs_keys();
 [[nodiscard]] std::span<const settings::Key> simulation_keys();
 [[nodiscard]] std::span<const settings::Key> real_keys();
 
+// What each GPU and pass has of a global batch; nullopt: there is none, or a setting of
+// `workload.batch_per_gpu` comes before it. `gpus_per_node` is the file's. Precondition: the
+// scenario's cluster has its size.
+[[nodiscard]] std::optional<std::uint32_t> shared_batch(Section job, Section& workload,
+                                                        const Section& training,
+                                                        std::uint32_t gpus_per_node,
+                                                        Scenario& scenario);
+
 // Its `training.wire_type` as well; a traced one fills `traced`.
-void load_workload(Section& workload, const Overrides& overrides, Scenario& scenario);
+void load_workload(Section& workload, const Overrides& overrides,
+                   std::optional<std::uint32_t> shared_batch, Scenario& scenario);
+
+// The batch that a key says something was timed with; unless it is given, `batch_per_gpu`.
+[[nodiscard]] std::uint32_t timed_batch(Section& workload, const char* key);
+
+// The scenario's with another batch, before it is scaled to a measurement: a model's layers by the
+// device's roofline, listed ones in proportion. Precondition: it has no trace, and its training.
+[[nodiscard]] workload::Workload with_batch(std::uint32_t batch, Section& workload,
+                                            const Scenario& scenario);
 
 // `single_gpu_throughput` is what was measured on one GPU; the modelled times keep their
 // proportions. Precondition: the scenario has its training.

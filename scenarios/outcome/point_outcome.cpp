@@ -7,7 +7,9 @@
 namespace paceline {
 namespace {
 
+// Of a fixed global batch each number of GPUs has a batch of its own.
 bool differ_in_gpus_only(const PointOutcome& a, const PointOutcome& b) {
+  if (a.samples_per_step / a.gpus != b.samples_per_step / b.gpus) return false;
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
     if (a.axes[i].path != "gpus" && a.axes[i].value != b.axes[i].value) return false;
   }

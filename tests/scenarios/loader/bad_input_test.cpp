@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/scenarios/loader/bad_scenario.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
 #include "tests/scenarios/small_scenario.h"
@@ -13,43 +14,9 @@
 namespace paceline::test {
 namespace {
 
-// Without the marker "@", and where it stood: ":line:column", or nothing without one.
-struct Marked {
-  std::string text, place;
-
-  explicit Marked(std::string marked) : text(std::move(marked)) {
-    const auto at = text.find('@');
-    if (at == std::string::npos) return;
-    text.erase(at, 1);
-    const auto line_start = text.rfind('\n', at - 1);  // at 0: none, whatever is found
-    const bool first_line = at == 0 || line_start == std::string::npos;
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(at);
-    place = fmt::format(":{}:{}", std::count(text.begin(), end, '\n') + 1,
-                        first_line ? at + 1 : at - line_start);
-  }
-};
-
-// The small scenario with one thing changed. "@" is where the message must point; what stands in
-// `message` must follow.
-struct BadScenario {
-  const char* name;
-  const char* from;  // empty: append
-  const char* to;
-  const char* message;
-};
-
-void PrintTo(const BadScenario& bad, std::ostream* out) { *out << bad.name; }
-
 class BadScenarios : public testing::TestWithParam<BadScenario> {};
 
-TEST_P(BadScenarios, AreRefusedInOneLineThatPointsAtThem) {
-  const BadScenario& bad = GetParam();
-  const Marked marked(changed(small_scenario, bad.from, bad.to));
-  const Folder folder;
-  folder.write("bad.yaml", marked.text);
-  expect_refused(paceline({"run", "bad.yaml"}, folder.path()),
-                 "paceline: bad.yaml" + marked.place + ": " + bad.message);
-}
+TEST_P(BadScenarios, AreRefusedInOneLineThatPointsAtThem) { expect_refused_there(GetParam()); }
 
 const BadScenario algorithm_options[] = {
     {"ChunkSizeWithoutAUnit", "library: plan", "library: plan, chunk_size: @512",

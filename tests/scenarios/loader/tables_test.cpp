@@ -104,6 +104,7 @@ bool is_left_out(const Row& row) {
   static const std::set<std::string> known{"workload.trace",
                                            "workload.calls",
                                            "workload.layers",
+                                           "workload.layers_batch",
                                            "cluster.calibration",
                                            "cluster.preset",
                                            "sweep",

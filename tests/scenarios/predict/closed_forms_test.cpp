@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scenarios/predict/point_source.h"
-#include "tests/testbed/temporary.h"
+#include "tests/scenarios/process.h"
 
 namespace paceline {
 namespace {
@@ -27,7 +27,7 @@ sweep:
 )";
 
 ScenarioFile file_of(const std::string& text, const std::vector<ScenarioFile::Setting>& set = {}) {
-  const test::TemporaryFolder folder;
+  const test::Folder folder;
   return ScenarioFile::read(folder.write("grid.yaml", text), set);
 }
 

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/assumption.h"
+#include "scenarios/loader/load_trace.h"
+#include "scenarios/loader/sections.h"
+
+namespace paceline::loader {
+namespace {
+
+using workload::MeasuredStep;
+using workload::Workload;
+
+constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
+constexpr AssumptionKind between_batches{
+    "{}: scaled to steps that were measured on one GPU, between whose batches each sample adds as "
+    "much"};
+constexpr AssumptionKind beyond_batches{
+    "{}: beyond the batches {} to {} that were measured on one GPU each sample adds as much as "
+    "between the nearest two, not measured"};
+constexpr AssumptionKind of_other_batch{
+    "{}: scaled to {} on one GPU with a batch of {}; with others {}, not measured"};
+constexpr AssumptionKind layers_of_other_batch{
+    "{}: layers were timed with a batch of {}; with others they take longer or shorter in "
+    "proportion, not measured"};
+
+// Measured throughputs by the batch of each.
+using Measured = std::map<std::uint32_t, Field>;
+
+Measured read_measured(const Field& list) {
+  constexpr std::array<std::string_view, 2> keys{"batch", "throughput"};
+  const Overrides none;
+  Measured measured;
+  for (const Field& entry : list.list()) {
+    Reader one(entry, none);
+    one.expect_only(keys);
+    const Field batch = one.require("batch", "32");
+    const auto samples = static_cast<std::uint32_t>(batch.count(1, 100'000'000));
+    if (!measured.emplace(samples, one.require("throughput", "119.6 samples/s")).second) {
+      batch.fail("is twice in the list", "leave one of them out");
+    }
+    one.finish();
+  }
+  return measured;
+}
+
+// One throughput, or several with a batch each.
+Measured measured_of(Section& section, const Field& field, const Scenario& scenario) {
+  const auto batch = section.field("single_gpu_batch");
+  const bool is_list = field.node().IsSequence();
+  if (scenario.traced && is_list) {
+    field.fail("is of several batches, and a trace's compute of its own", "give one throughput");
+  }
+  if (batch && (scenario.traced || is_list)) {
+    batch->fail(is_list ? "stands beside a list, which has a batch with each throughput"
+                        : "counts for nothing with a trace, whose batch is its own",
+                "leave it out");
+  }
+  if (is_list) return read_measured(field);
+  if (scenario.traced) return {{scenario.workload.batch_per_gpu, field}};
+  return {{timed_batch(section, "single_gpu_batch"), field}};
+}
+
+std::vector<MeasuredStep> steps_of(const Measured& measured, std::uint32_t passes) {
+  std::vector<MeasuredStep> steps;
+  for (const auto& [batch, field] : measured) {
+    const double samples = static_cast<double>(batch) * passes;
+    steps.push_back({batch, Seconds(samples / field.throughput().value())});
+  }
+  return steps;
+}
+
+// The workload with the batch of its only measurement.
+Workload timed_workload(const Measured& measured, Section& section, Scenario& scenario) {
+  const auto& [batch, field] = *measured.begin();
+  const std::string how = section.field("model") ? fmt::format("as the roofline of {} goes",
+                                                               scenario.workload.device.name)
+                                                 : "in proportion";
+  scenario.assumptions.add({of_other_batch, "compute", {field.text(), std::to_string(batch), how}});
+  scenario.batch_is_measured = false;
+  return with_batch(batch, section, scenario);
+}
+
+void assume_measured(const Measured& measured, Scenario& scenario) {
+  const std::uint32_t batch = scenario.workload.batch_per_gpu;
+  const std::uint32_t least = measured.begin()->first, most = measured.rbegin()->first;
+  if (const auto own = measured.find(batch); own != measured.end()) {
+    scenario.assumptions.add({scaled_compute, "compute", {own->second.text()}});
+  } else if (batch > least && batch < most) {
+    scenario.assumptions.add({between_batches, "compute"});
+  } else {
+    scenario.assumptions.add(
+        {beyond_batches, "compute", {std::to_string(least), std::to_string(most)}});
+    scenario.batch_is_measured = false;
+  }
+}
+
+void assume_timed_layers(Section& section, Scenario& scenario) {
+  if (!section.field("layers")) return;
+  const std::uint32_t timed = timed_batch(section, "layers_batch");
+  if (timed == scenario.workload.batch_per_gpu) return;
+  scenario.assumptions.add({layers_of_other_batch, "compute", {std::to_string(timed)}});
+  scenario.batch_is_measured = false;
+}
+
+}  // namespace
+
+void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario& scenario) {
+  const auto field = section.field("single_gpu_throughput");
+  scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
+  if (!field) return assume_timed_layers(section, scenario);
+  if (scenario.one_gpu_is_wrapped && scenario.traced) {
+    section.require("single_gpu_wrapped")
+        .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
+  }
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const auto measured = measured_of(section, *field, scenario);
+  const auto steps = steps_of(measured, passes);
+  Workload timed = scenario.workload;
+  Seconds target = steps.front().step;
+  if (steps.size() == 1 && steps.front().batch != timed.batch_per_gpu) {
+    timed = timed_workload(measured, section, scenario);
+  } else {
+    if (steps.size() > 1) target = step_at(steps, timed.batch_per_gpu);
+    assume_measured(measured, scenario);
+  }
+  const auto factor = factor_to(timed, passes, target, optimizer_modelled);
+  if (!factor) {
+    field->fail("leaves no time for the layers", "check input_time and optimizer.time");
+  }
+  scale(scenario.workload, *factor, optimizer_modelled);
+  if (scenario.traced) scale_compute(scenario.traced->program, target / timed.one_gpu_step(passes));
+}
+
+}  // namespace paceline::loader
