@@ -1,10 +1,12 @@
 #include "models/cost/composed_step.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "models/contract.h"
 #include "models/run/call_times.h"
+#include "models/training/scheduler.h"
 
 namespace paceline::cost {
 
@@ -36,6 +38,34 @@ ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predic
     }
   }
   return point;
+}
+
+StepTrace trace_of(const ResolvedPoint& composed) {
+  const training::LaneQueues queues(composed.program);
+  const std::uint32_t ranks = composed.cluster.ranks().value();
+  std::vector<training::Scheduler> schedulers(ranks, training::Scheduler(queues));
+  for (training::OperationId id = 0; id < composed.program.operations.size(); ++id) {
+    const training::Operation& operation = composed.program.operations[id];
+    const auto* call = call_of(operation);
+    Seconds last;
+    std::vector<Seconds> starts;
+    for (training::Scheduler& one : schedulers) {
+      starts.push_back(one.next(operation.lane)->at);
+      last = std::max(last, starts.back());
+    }
+    PACELINE_EXPECTS(call == nullptr || call->known() != nullptr);
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const Seconds end =
+          call != nullptr
+              ? last + call->held + call->known()->time
+              : starts[r] + std::get<Seconds>(operation.work) *
+                                slowdown_of(composed, operation, Rank(r));
+      schedulers[r].finish(id, end);
+    }
+  }
+  std::vector<std::vector<training::Interval>> intervals;
+  for (const training::Scheduler& one : schedulers) intervals.push_back(one.intervals());
+  return {composed.program, classes_of(std::move(intervals))};
 }
 
 }  // namespace paceline::cost

@@ -6,8 +6,10 @@ namespace paceline::cost {
 
 // The point as its prediction says that it goes, to be composed again without a network: one rank
 // of each class that the prediction found, with that class's slowdown, and calls that take what
-// they took in it. predict_closed has its step. Precondition: it is
-// the prediction of this point.
+// they took in it. Precondition: it is the prediction of this point.
 [[nodiscard]] ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predicted);
+
+// The step of a point whose calls all take known times, from when all ranks have joined them.
+[[nodiscard]] StepTrace trace_of(const ResolvedPoint& composed);
 
 }  // namespace paceline::cost

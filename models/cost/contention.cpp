@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "models/cost/closed_step.h"
 #include "models/cost/composed_step.h"
 #include "models/run/call_times.h"
 
@@ -219,7 +218,7 @@ ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
   for (int pass = 1; pass < settling_passes; ++pass) {
     ResolvedPoint point = composed;
     step.apply_to(point);
-    StepTrace trace = predict_closed(std::move(point)).trace;
+    StepTrace trace = trace_of(point);
     for (RankClass& members : trace.classes) members.ranks = members_of(members, predicted.trace);
     step = contended_step(alone, trace, calls, slowdown);
   }

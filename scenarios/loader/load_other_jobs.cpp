@@ -13,8 +13,7 @@ constexpr OtherJobs other_jobs_defaults;
 
 constexpr std::array other_jobs_table{
     Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
-        "of jobs that do the same on as many nodes of their own and share the network; not with "
-        "`fidelity: closed`"},
+        "of jobs that do the same on as many nodes of their own and share the network"},
     Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's", "",
         settings::Needs{"count"}},
     Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "models/cost/closed_step.h"
 #include "models/cost/composed_step.h"
 
 namespace paceline {
@@ -36,7 +35,7 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
       known.time = known.time * call_factor(id);
     }
   }
-  return cost::predict_closed(std::move(point)).totals.step;
+  return totals_of(cost::trace_of(point)).step;
 }
 
 }  // namespace

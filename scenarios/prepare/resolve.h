@@ -63,7 +63,7 @@ struct PreparedCalls {
 // cluster; says what was assumed.
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
 
-// Gives automatic calls their algorithms, by the closed formulas, so that a prediction and a
+// Gives automatic calls their algorithms, as fidelity closed has them, so that a prediction and a
 // measurement take the same ones; says so among the assumptions.
 void choose_automatic_calls(PreparedPoint& prepared);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -264,7 +264,7 @@ TEST(Horovod, LeavesARunToItsEngine) {
   EXPECT_EQ(find_fault(other), "its engine has fewer tensors than its lane has calls");
 }
 
-// The ranks' steps are those of closed_step.h, until the engine decides as before. b is there at 11
+// The ranks' steps are those of composed_step.h, until the engine decides as before. b is there at 11
 // ms and a at 12; a wake at 11.25 agrees on b at 11.5, and its call lasts until 15.5. An engine
 // that waits for it wakes then, agrees on a at 15.75, and reduces it until 17.75; the optimizer
 // ends at 19.75. Before anything is known of calls it would have woken at 12.75.
@@ -279,7 +279,7 @@ TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
   int passes = 0;
   Seconds step;
   while (true) {
-    const Result result = cost::predict_closed(point);
+    const Result result = folding::predict_here(point);
     step = result.totals.step;
     EarlierStep earlier{point.program, {}};
     for (const RankClass& members : result.trace.classes) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/cost/closed_step.h"
+#include "models/folding/predicted_point.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/horovod.h"
 #include "tests/models/training/two_layers.h"
@@ -30,7 +30,7 @@ Told alike_for(const Strategy& strategy, std::uint32_t nodes) {
 }
 
 Seconds closed_step(const Strategy& strategy, const Told& told) {
-  return cost::predict_closed(point_of(strategy, two_layers(), told)).totals.step;
+  return folding::predict_here(point_of(strategy, two_layers(), told)).totals.step;
 }
 
 // One node where a strategy is of one only.

@@ -193,19 +193,6 @@ const BadJobs bad_jobs[] = {
 INSTANTIATE_TEST_SUITE_P(BadInput, BadOtherJobs, testing::ValuesIn(bad_jobs),
                          [](const auto& bad) { return bad.param.name; });
 
-// Also when the fidelity is set from the command line, which has no line to point at.
-TEST(OtherJobs, AreRefusedWhereFormulasLeaveThemOut) {
-  const Folder folder;
-  folder.write("bad.yaml", changed(small_scenario, "", "other_jobs: {count: 1}\n"));
-  const std::string message =
-      "other_jobs are not in the closed formulas; take fidelity: folded or flow";
-  expect_refused(paceline({"run", "bad.yaml"}, folder.path()),
-                 "paceline: bad.yaml:17:13: " + message);
-  folder.write("small.yaml", small_scenario);
-  expect_refused(paceline({"run", "small.yaml", "--set", "other_jobs.count=1"}, folder.path()),
-                 "paceline: small.yaml: " + message);
-}
-
 // Nodes in turn: each job has two in either leaf, and its ring crosses once each way. Both jobs
 // share an uplink as wide as one node, so that a round of 262,144 B takes 10 + 2 * 262.144 us.
 TEST(OtherJobs, MakeTheSameCallBesideTheOneThatIsAskedAbout) {

@@ -121,7 +121,7 @@ TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
 TEST_F(ResultJson, ListsWhatWasAssumed) {
   const auto text = changed(small_scenario, "library: plan, algorithm: ring", "library: nccl");
   const json assumed = result(text).at("points").at(0).at("assumed");
-  ASSERT_EQ(assumed.size(), 6U);
+  ASSERT_EQ(assumed.size(), 5U);
   EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
   EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no CollNet");
   EXPECT_EQ(
@@ -132,8 +132,6 @@ TEST_F(ResultJson, ListsWhatWasAssumed) {
             "contention: compute beside a collective takes 1.03 times as long, by channels and "
             "memory traffic");
   EXPECT_EQ(assumed.at(4), "contention: a collective beside compute takes 1.20 times as long");
-  EXPECT_EQ(assumed.at(5),
-            "closed: rings over nodes are estimates, up to 20 % too long in the cases seen");
 }
 
 }  // namespace

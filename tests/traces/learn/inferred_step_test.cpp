@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/cost/closed_step.h"
 #include "models/run/as_it_ran.h"
 #include "tests/traces/learn/replayed.h"
 #include "tests/traces/learn/spans.h"
