@@ -152,7 +152,7 @@ int say_failures(const sweep::Summary& summary) {
   const std::uint64_t wrong = summary.failed + summary.refused;
   if (wrong == 0) return exit_done;
   complain(
-      fmt::format("{} points have no prediction, the first: {}", wrong, summary.first_failure));
+      fmt::format("points without a prediction: {}; the first: {}", wrong, summary.first_failure));
   if (summary.failed > 0) return exit_environment;
   return summary.added + summary.known > 0 ? exit_done : exit_bad_input;
 }

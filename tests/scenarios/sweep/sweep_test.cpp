@@ -107,13 +107,12 @@ TEST_F(SweepCommand, WritesRefusalsAndTriesThemAgain) {
   EXPECT_EQ(counts({}), (std::vector<int>{0, 2, 1, 0}));
   const Ended ended = run({});
   EXPECT_EQ(ended.exit_code, 0);
-  EXPECT_NE(ended.err.find("1 points have no prediction, the first: gpus=3: grid.yaml:"),
+  EXPECT_NE(ended.err.find("points without a prediction: 1; the first: gpus=3: grid.yaml:"),
             std::string::npos)
       << ended.err;
   EXPECT_EQ(rows().size(), 3U);
 }
 
-// A paceline that has no paceline-sim beside it cannot fold.
 TEST_F(SweepCommand, RefinesWhatIsNearTheFastestOfAsManyGpus) {
   const auto all = json::parse(run({"--refine", "1%", "--json", "-"}).out);
   EXPECT_EQ(all["asked"], 12);
@@ -210,6 +209,7 @@ TEST_F(SweepCommand, RefusesBadInputInALine) {
   EXPECT_FALSE(fs::exists(folder_.path() / "points.db"));
   EXPECT_EQ(run({}, "grid.yaml").exit_code, 2);
   EXPECT_EQ(run({}, "-").exit_code, 2);
+  EXPECT_EQ(run({}, "/dev/null").exit_code, 2);
   EXPECT_EQ(run_alone({"grid.yaml"}).exit_code, 2);
   EXPECT_EQ(run_alone({"--store", "points.db"}).exit_code, 2);
   EXPECT_EQ(run_alone({"--merge", "none.db", "--store", "points.db"}).exit_code, 2);
