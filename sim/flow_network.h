@@ -7,8 +7,8 @@
 #include <simgrid/s4u.hpp>
 #include <vector>
 
-#include "models/topology/fabric.h"
 #include "models/folding/network.h"
+#include "models/topology/fabric.h"
 
 namespace paceline::sim {
 
@@ -31,7 +31,8 @@ class FlowNetwork final : public folding::Network {
 
   [[nodiscard]] Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
   void at(Seconds time, std::function<void()> action) override;
-  void send(folding::PathId path, double bytes, Seconds extra, void* tag, Connection* connection) override;
+  void send(folding::PathId path, double bytes, Seconds extra, void* tag,
+            Connection* connection) override;
   [[nodiscard]] const topology::MessageTiming& timing(folding::PathId path) const override {
     return paths_[path].timing;
   }

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "models/contract.h"
-#include "models/training/call_plan.h"
 #include "models/folding/collective_run.h"
-#include "sim/flow_network.h"
 #include "models/folding/folded_step.h"
 #include "models/folding/step_run.h"
+#include "models/training/call_plan.h"
+#include "sim/flow_network.h"
 
 namespace paceline::sim {
 

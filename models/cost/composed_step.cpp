@@ -55,11 +55,10 @@ StepTrace trace_of(const ResolvedPoint& composed) {
     }
     PACELINE_EXPECTS(call == nullptr || call->known() != nullptr);
     for (std::uint32_t r = 0; r < ranks; ++r) {
-      const Seconds end =
-          call != nullptr
-              ? last + call->held + call->known()->time
-              : starts[r] + std::get<Seconds>(operation.work) *
-                                slowdown_of(composed, operation, Rank(r));
+      const Seconds end = call != nullptr
+                              ? last + call->held + call->known()->time
+                              : starts[r] + std::get<Seconds>(operation.work) *
+                                                slowdown_of(composed, operation, Rank(r));
       schedulers[r].finish(id, end);
     }
   }

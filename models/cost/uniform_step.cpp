@@ -42,8 +42,7 @@ UniformStep::UniformStep(const training::StepProgram& program, double length) {
     if (is_call) {
       calls_.push_back(id);
     } else {
-      alone_.work[id] =
-          std::get<Seconds>(operation.work) * operation.times_on(Rank(0), length);
+      alone_.work[id] = std::get<Seconds>(operation.work) * operation.times_on(Rank(0), length);
     }
   }
   slots_.resize(program.lanes.size());
@@ -91,9 +90,8 @@ UniformStep::Times UniformStep::contended(const Times& alone, SideBySide slowdow
       if (entries_[id].is_call) {
         now.held[id] = held_up(compute, ran[id].start, alone.work[id], slowdown.calls);
       } else if (!entries_[id].is_of_host) {
-        now.work[id] =
-            alone.work[id] *
-            times_beside(calls, ran[id].start, ran[id].end, alone.work[id], slowdown.compute);
+        now.work[id] = alone.work[id] * times_beside(calls, ran[id].start, ran[id].end,
+                                                     alone.work[id], slowdown.compute);
       }
     }
   }

@@ -9,6 +9,9 @@
 namespace paceline::folding {
 namespace {
 
+// Of a box: the high end of a number over the low one.
+constexpr double widest = 100;
+
 // A box that was cut so often is taken for right.
 constexpr int cuts_max = 14;
 
@@ -73,26 +76,30 @@ void LongestPath::learn(Box& box, const Place& place, const Value& value) {
 
 void LongestPath::look_at(Box& box, const Value& value) {
   const std::size_t numbers = box.low.size();
-  std::vector<Place> places(1);  // the middle, and the corners
+  // In each number at either end and in the middle.
+  std::vector<Place> places(1);
+  std::vector<double> middles;
   for (std::size_t d = 0; d < numbers; ++d) {
-    places[0].push_back(std::sqrt(box.low[d] * box.high[d]));
-  }
-  for (std::size_t corner = 0; numbers > 0 && corner < std::size_t{1} << numbers; ++corner) {
-    Place& place = places.emplace_back(box.low);
-    for (std::size_t d = 0; d < numbers; ++d) {
-      if ((corner >> d & 1) != 0) place[d] = box.high[d];
+    middles.push_back(std::sqrt(box.low[d] * box.high[d]));
+    std::vector<Place> more;
+    for (const double number : {middles[d], box.low[d], box.high[d]}) {
+      for (const Place& place : places) more.emplace_back(place).push_back(number);
     }
+    places = std::move(more);
   }
   for (const Place& place : places) learn(box, place, value);
   const bool is_right_everywhere = std::ranges::all_of(
       places, [&](const Place& place) { return is_right(box, place, value(place)); });
-  box.state = is_right_everywhere || box.depth == cuts_max ? Box::State::right : Box::State::cut;
-  if (box.state == Box::State::right) return;
+  const auto width = [&](std::size_t d) { return box.high[d] / box.low[d]; };
   for (std::size_t d = 1; d < numbers; ++d) {
-    if (box.high[d] / box.low[d] > box.high[box.cut] / box.low[box.cut]) box.cut = d;
+    if (width(d) > width(box.cut)) box.cut = d;
   }
+  const bool is_narrow = numbers == 0 || width(box.cut) <= widest;
+  const bool is_done = (is_right_everywhere && is_narrow) || box.depth == cuts_max;
+  box.state = is_done ? Box::State::right : Box::State::cut;
+  if (is_done) return;
   box.parts.assign(2, Box{box.low, box.high, box.depth + 1, Box::State::new_, box.pieces});
-  box.parts[0].high[box.cut] = box.parts[1].low[box.cut] = places[0][box.cut];
+  box.parts[0].high[box.cut] = box.parts[1].low[box.cut] = middles[box.cut];
 }
 
 double LongestPath::at(const Place& place, const Value& value) {
@@ -126,8 +133,8 @@ CallForms::Predicted CallForms::time(training::CollectiveCall call, const LinkNu
   if (is_new) entry->second = &form_of(call);
   Form& form = *entry->second;
   const Place place = place_of(form, static_cast<double>(call.size().value()), at);
-  const Seconds first(form.first.at(
-      place, [&](const Place& one) { return simulate(form, one).time.value(); }));
+  const Seconds first(
+      form.first.at(place, [&](const Place& one) { return simulate(form, one).time.value(); }));
   const Seconds next(form.next.at(place, [&](const Place& one) {
     const Predicted found = simulate(form, one);
     return (found.time - found.lead).value();
@@ -142,8 +149,8 @@ CallForms::Form& CallForms::form_of(const training::CollectiveCall& call) {
   const double low = std::pow(size_bracket, bracket), high = low * size_bracket;
   const auto sized = [&](double bytes) {
     training::CollectiveCall other = call;
-    other.count = ElementCount(static_cast<std::uint64_t>(
-        bytes / static_cast<double>(call.element_size.value())));
+    other.count = ElementCount(
+        static_cast<std::uint64_t>(bytes / static_cast<double>(call.element_size.value())));
     return other;
   };
   const auto structure = [&](const training::CollectiveCall& one) {

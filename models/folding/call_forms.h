@@ -29,9 +29,9 @@ struct LinkNumbers {
 //
 // What a collective call takes is one in latencies, size, and size over bandwidth: a path through
 // its transfers takes a sum of these, the call as long as its longest path (max-plus linear;
-// Baccelli et al., Synchronization and Linearity, 1992). It is held against values at the corners
-// and in the middle of boxes of numbers; a box where it is wrong, which shared links can make it, is
-// cut.
+// Baccelli et al., Synchronization and Linearity, 1992). It is held against values at the ends
+// and in the middle of boxes of numbers; a box where it is wrong, which shared links can make it,
+// is cut.
 class LongestPath {
  public:
   using Place = std::vector<double>;  // each number above 0

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "models/collectives/plan.h"
+#include "models/folding/network.h"
 #include "models/topology/fabric.h"
 #include "models/topology/wire.h"
-#include "models/folding/network.h"
 
 namespace paceline::folding {
 

@@ -9,12 +9,12 @@
 #include <tuple>
 #include <vector>
 
-#include "models/run/resolved_point.h"
-#include "models/topology/fabric.h"
-#include "models/training/call_plan.h"
 #include "models/folding/call_table.h"
 #include "models/folding/folded_network.h"
 #include "models/folding/symmetry.h"
+#include "models/run/resolved_point.h"
+#include "models/topology/fabric.h"
+#include "models/training/call_plan.h"
 
 namespace paceline::folding {
 
@@ -61,8 +61,8 @@ class FoldedCalls {
  public:
   using Tables = std::map<training::CollectiveCall, CallTable>;
 
-  // Those calls of the point's program that `takes_part` says. Throws NotFolded. Where endpoints are
-  // actors each is a class of its own, as is each channel.
+  // Those calls of the point's program that `takes_part` says. Throws NotFolded. Where endpoints
+  // are actors each is a class of its own, as is each channel.
   FoldedCalls(const ResolvedPoint& point, Chunks chunks,
               const std::function<bool(const training::CollectiveCall&)>& takes_part,
               Actors actors = Actors::classes);

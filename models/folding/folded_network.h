@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/folding/fair_rates.h"
+#include "models/folding/network.h"
 #include "models/topology/cluster.h"
 #include "models/units/units.h"
-#include "models/folding/network.h"
-#include "models/folding/fair_rates.h"
 
 namespace paceline::folding {
 
@@ -43,8 +43,7 @@ class FoldedNetwork final : public Network {
   // Adds its islands to the rates, which must outlive the network. `effort_max` is of
   // Rates::effort().
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
-                std::function<void(void* tag)> on_arrival, Rates& rates,
-                std::uint64_t effort_max);
+                std::function<void(void* tag)> on_arrival, Rates& rates, std::uint64_t effort_max);
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_); }
   void at(Seconds time, std::function<void()> action) override;

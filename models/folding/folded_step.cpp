@@ -13,14 +13,14 @@
 
 #include "models/contract.h"
 #include "models/cost/effort.h"
-#include "models/text/number.h"
-#include "models/topology/fabric.h"
-#include "models/training/call_plan.h"
-#include "models/units/parse.h"
 #include "models/folding/collective_run.h"
 #include "models/folding/folded_network.h"
 #include "models/folding/regime.h"
 #include "models/folding/step_run.h"
+#include "models/text/number.h"
+#include "models/topology/fabric.h"
+#include "models/training/call_plan.h"
+#include "models/units/parse.h"
 
 namespace paceline::folding {
 namespace {
@@ -308,10 +308,9 @@ void add_notes(const ResolvedPoint& point, const Evened& evened, Result& result)
         std::string(evened.drifts_far() || evened.calls_meet ? "16" : "2") + " % seen");
   }
   if (evened.unevenness > 0) {
-    result.notes.push_back(
-        "folded, " + std::to_string(job_cluster(point).ranks().value()) +
-        " GPUs: chunks of a round taken as equal; some transfers last up to " +
-        text_of(100 * evened.unevenness, 2) + " % longer");
+    result.notes.push_back("folded, " + std::to_string(job_cluster(point).ranks().value()) +
+                           " GPUs: chunks of a round taken as equal; some transfers last up to " +
+                           text_of(100 * evened.unevenness, 2) + " % longer");
   }
 }
 
@@ -326,9 +325,9 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     transfers[call] = tables.front().at(call).transfers() * tables.size();
     const Seconds spread = *one.tables.front().together - one.first_end;
     if (spread > Seconds(0)) {
-      result.notes.push_back(
-          "folded: all ranks leave a " + std::string(to_text(call.collective)) + " of " +
-          to_text(call.size()) + " together, " + to_text(spread) + " after the first could");
+      result.notes.push_back("folded: all ranks leave a " + std::string(to_text(call.collective)) +
+                             " of " + to_text(call.size()) + " together, " + to_text(spread) +
+                             " after the first could");
     }
   }
   for (const training::Operation& operation : point.program.operations) {
@@ -392,8 +391,9 @@ Result simulate_each(const ResolvedPoint& point) {
   PACELINE_EXPECTS(!find_fault(point.program));
   Rates rates;
   const double transfers = cost::transfers_about(point);
-  FoldedSimulation step(point, Chunks::exact, rates, sharing_effort_max(point, transfers),
-                        [](const CollectiveCall&) { return true; }, Actors::endpoints);
+  FoldedSimulation step(
+      point, Chunks::exact, rates, sharing_effort_max(point, transfers),
+      [](const CollectiveCall&) { return true; }, Actors::endpoints);
   Result result;
   result.id = point.id;
   result.fidelity = Fidelity::flow;

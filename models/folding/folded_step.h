@@ -1,18 +1,18 @@
 #pragma once
 
-#include "models/run/resolved_point.h"
 #include "models/folding/folded_calls.h"
 #include "models/folding/wires.h"
+#include "models/run/resolved_point.h"
 
 namespace paceline::folding {
 
 // Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
 // with max-min rates, repeated rounds skipped.
 //
-// With Chunks::exact it equals a simulation of all flows but for rounding. With Chunks::even, and one call at a
-// time, also broadcasts and reductions to one rank, which make all ranks different, are simulated
-// by themselves and taken to end for all ranks together. The result's notes say by how much either
-// may be off.
+// With Chunks::exact it equals a simulation of all flows but for rounding. With Chunks::even, and
+// one call at a time, also broadcasts and reductions to one rank, which make all ranks different,
+// are simulated by themselves and taken to end for all ranks together. The result's notes say by
+// how much either may be off.
 //
 // `rates` must be new. Precondition: find_fault(point.program) returns
 // nullopt. Throws NotFolded, with Chunks::even also where FoldedCalls::shared_pace() would make

@@ -32,9 +32,9 @@ Seconds by_formula(const ResolvedPoint& one) {
   const training::CollectiveCall& call = *call_of(one.program.operations.front());
   const std::vector<Seconds> starts(one.cluster.ranks().value() + one.cluster.servers +
                                     switches_of_job(one));
-  const auto ends = cost::finish_times(
-      training::Planner(one.cluster).plan_of(call), topology::Fabric(one.cluster),
-      call.element_size, starts, cost::Latency::counted, call.simulated()->wire);
+  const auto ends = cost::finish_times(training::Planner(one.cluster).plan_of(call),
+                                       topology::Fabric(one.cluster), call.element_size, starts,
+                                       cost::Latency::counted, call.simulated()->wire);
   return *std::ranges::max_element(ends);
 }
 

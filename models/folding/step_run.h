@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "models/run/step_trace.h"
-#include "models/training/scheduler.h"
-#include "models/training/step_program.h"
 #include "models/folding/call_table.h"
 #include "models/folding/collective_run.h"
 #include "models/folding/network.h"
 #include "models/folding/wires.h"
+#include "models/run/step_trace.h"
+#include "models/training/scheduler.h"
+#include "models/training/step_program.h"
 
 namespace paceline::folding {
 

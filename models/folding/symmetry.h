@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "models/topology/fabric.h"
 #include "models/folding/folded_network.h"
+#include "models/topology/fabric.h"
 
 namespace paceline::folding {
 

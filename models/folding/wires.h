@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/units/units.h"
 #include "models/folding/call_table.h"
 #include "models/folding/network.h"
+#include "models/units/units.h"
 
 namespace paceline::folding {
 

@@ -54,8 +54,8 @@ std::optional<std::size_t> number_of_axis(const AxisValue& axis) {
 }
 
 bool is_of_links(const ScenarioFile::Axis& axis) {
-  return std::ranges::all_of(axis.values,
-                             [](const AxisValue& value) { return number_of_axis(value).has_value(); });
+  return std::ranges::all_of(
+      axis.values, [](const AxisValue& value) { return number_of_axis(value).has_value(); });
 }
 
 LinkNumbers numbers_at(LinkNumbers numbers, const std::vector<AxisValue>& axes) {
@@ -226,10 +226,10 @@ class ClosedForms::Form {
 
   static bool fits(const Scenario& scenario, const PreparedPoint& prepared) {
     const ResolvedPoint& point = prepared.point;
-    return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
-           point.cluster.servers == 0 && are_alike(point.slowdown) &&
-           !prepared.contention.measured && UniformStep::fits(point.program) &&
-           is_formed(point.program);
+    return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
+           !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
+           are_alike(point.slowdown) && !prepared.contention.measured &&
+           UniformStep::fits(point.program) && is_formed(point.program);
   }
 
   PointOutcome at(const std::vector<AxisValue>& axes) {
@@ -478,8 +478,8 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
     if (!of_end || std::abs(*of_end) > corrected_by) return nullptr;
     at_ends.push_back(*of_end);
   }
-  form->correct({file_.axes_of(first), file_.axes_of(anchors.ends.back()), is_of_links_,
-                 std::move(at_ends)});
+  form->correct(
+      {file_.axes_of(first), file_.axes_of(anchors.ends.back()), is_of_links_, std::move(at_ends)});
   const auto left = apart(anchors.middle);
   if (!left || std::abs(*left) > form_within) return nullptr;
   return form;

@@ -19,9 +19,9 @@ namespace paceline {
 // bandwidths of links. What these have in common is made once: the step as numbers
 // (cost::UniformStep), and what its calls take as functions of those numbers (folding::CallForms).
 //
-// Points that differ in them only are a group. A group has such a form where its ranks are alike and
-// make their calls all together, one at a time. Points at the ends of all numbers are simulated as
-// they are, and the form is corrected by what it differs by there; where it is then off in the
+// Points that differ in them only are a group. A group has such a form where its ranks are alike
+// and make their calls all together, one at a time. Points at the ends of all numbers are simulated
+// as they are, and the form is corrected by what it differs by there; where it is then off in the
 // middle, or corrected by much, all points of the group are simulated. Any thread may ask.
 class ClosedForms {
  public:

@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "models/cost/auto_choice.h"
-#include "models/folding/predicted_point.h"
 #include "models/cost/effort.h"
+#include "models/folding/predicted_point.h"
 #include "models/topology/fabric.h"
 #include "real/call_runner.h"
 #include "real/errors.h"

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/folding/predicted_point.h"
 #include "models/cost/effort.h"
+#include "models/folding/predicted_point.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/prepare/resolve.h"

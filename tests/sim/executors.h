@@ -14,7 +14,6 @@ namespace paceline::sim {
 
 using namespace folding;
 
-
 // What flow, folded with either kind of chunks, and the closed form predict.
 inline std::array<double, 4> steps_of(const ResolvedPoint& point) {
   const auto step = [](const Result& result) { return result.totals.step.value(); };

@@ -9,8 +9,8 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/deep_trees.h"
-#include "sim/flow_step.h"
 #include "models/folding/folded_calls.h"
+#include "sim/flow_step.h"
 #include "sim/rate_solver.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"

@@ -1,5 +1,3 @@
-#include "sim/rate_solver.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "models/collectives/registry.h"
 #include "models/folding/predicted_point.h"
 #include "sim/flow_step.h"
+#include "sim/rate_solver.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 

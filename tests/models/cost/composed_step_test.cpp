@@ -17,8 +17,7 @@ ResolvedPoint composed(std::uint32_t in_flight) {
   auto& program = point.program;
   const auto compute = program.add_lane({"compute", LaneKind::compute});
   const auto wire = program.add_lane({"communication", LaneKind::communication, in_flight});
-  const auto passed =
-      program.add({"forward", OperationKind::forward, compute, {}, Seconds(0.1)});
+  const auto passed = program.add({"forward", OperationKind::forward, compute, {}, Seconds(0.1)});
   CollectiveCall call{collectives::Collective::all_reduce, ElementCount(100), ElementSize(4)};
   call.how = training::KnownCall{Seconds(0.012), "predicted"};
   const auto one = program.add({"1", OperationKind::collective, wire, {passed}, call});

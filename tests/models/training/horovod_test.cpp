@@ -264,8 +264,8 @@ TEST(Horovod, LeavesARunToItsEngine) {
   EXPECT_EQ(find_fault(other), "its engine has fewer tensors than its lane has calls");
 }
 
-// The ranks' steps are those of composed_step.h, until the engine decides as before. b is there at 11
-// ms and a at 12; a wake at 11.25 agrees on b at 11.5, and its call lasts until 15.5. An engine
+// The ranks' steps are those of composed_step.h, until the engine decides as before. b is there at
+// 11 ms and a at 12; a wake at 11.25 agrees on b at 11.5, and its call lasts until 15.5. An engine
 // that waits for it wakes then, agrees on a at 15.75, and reduces it until 17.75; the optimizer
 // ends at 19.75. Before anything is known of calls it would have woken at 12.75.
 TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {

@@ -65,7 +65,7 @@ TEST(GlobalBatch, IsSharedAtEveryPointOfASweep) {
   const auto file =
       shared("1", {{"sweep.job.global_batch", "[64, 128]"}, {"sweep.gpus", "[2, 8]"}});
   std::vector<std::uint32_t> batches;
-  for (std::size_t i = 0; i < file.points().size(); ++i) {
+  for (std::size_t i = 0; i < file.point_count(); ++i) {
     batches.push_back(file.scenario(i).workload.batch_per_gpu);
   }
   EXPECT_EQ(batches, (std::vector<std::uint32_t>{32, 8, 64, 16}));

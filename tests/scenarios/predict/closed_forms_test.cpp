@@ -19,6 +19,7 @@ cluster:
   gpus_per_node: 4
   intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}
   network: {bandwidth: 100Gbps, latency: 3us}
+training: {strategy: ddp}
 simulation: {fidelity: closed}
 sweep:
   gpus: [8, 32]
