@@ -391,6 +391,7 @@ std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
       group->form = form_of(point);
     } catch (const InputError&) {
       // Each point says so by itself.
+    } catch (const folding::NotSimulated&) {
     }
     group->is_tried = true;
   }
@@ -403,7 +404,12 @@ std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
     group->copies.pop_back();
   }
   lock.unlock();
-  PointOutcome made = copy->at(file_.axes_of(point));
+  std::optional<PointOutcome> made;
+  try {
+    made = copy->at(file_.axes_of(point));
+  } catch (const folding::NotSimulated&) {
+    // Of a call that the library has here and not elsewhere: the point says so by itself.
+  }
   lock.lock();
   group->copies.push_back(std::move(copy));
   return made;
