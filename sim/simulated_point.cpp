@@ -12,7 +12,6 @@ using traces::Failure;
 using traces::Reply;
 
 std::string reply_to(const ResolvedPoint& point) {
-  if (const auto fault = find_fault(point)) return to_line(Reply(Failure{point.id, *fault}));
   try {
     return to_line(Reply(folding::predict(point, simulate_in_child)));
   } catch (const folding::NotSimulated& reason) {

@@ -74,14 +74,13 @@ LinkLoads most_loads(const std::vector<const RoundTable*>& shapes, const Fabric&
 class ChannelCost {
  public:
   ChannelCost(const std::vector<RoundTable>& shapes, const std::vector<LinkLoads>& loads,
-              std::uint32_t window, const Fabric& fabric, double element_size, Latency latency,
+              std::uint32_t window, const Fabric& fabric, double element_size,
               const topology::Wire& wire)
       : shapes_(shapes),
         loads_(loads),
         window_(window),
         fabric_(fabric),
         element_size_(element_size),
-        latency_(latency),
         wire_(wire) {}
 
   std::vector<Seconds> run(std::span<const Seconds> starts) {
@@ -122,8 +121,7 @@ class ChannelCost {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
     });
     const auto reduction = fabric_.reduction_at(transfer.to);
-    const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction &&
-                         latency_ == Latency::counted;
+    const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction;
     return {&transfer,
             path,
             1 / rate,
@@ -134,7 +132,6 @@ class ChannelCost {
   }
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
-    if (latency_ == Latency::none) return Seconds(0);
     return transfer.path.timing.latency_of(wire_.carried(count * element_size_));
   }
 
@@ -151,14 +148,13 @@ class ChannelCost {
                bool were_peers) const {
     const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
     const topology::MessageTiming& timing = t.path.timing;
-    const bool counted = latency_ == Latency::counted;
-    const Seconds after = counted ? timing.latency_after() : Seconds(0);
+    const Seconds after = timing.latency_after();
     Seconds ready = posted[from];
     const double message = elements * element_size_, carried = wire_.carried(message);
     if (!timing.starts_early(carried, were_peers)) {
       ready = std::max(ready, posted[to]);
     }
-    if (timing.needs_notification(were_peers) && counted) {
+    if (timing.needs_notification(were_peers)) {
       const bool ahead = timing.is_notified_ahead(were_peers);
       const Seconds said = !ahead ? posted[to]
                            : notified_ahead_.size() < topology::rounds_announced_ahead
@@ -205,7 +201,6 @@ class ChannelCost {
   std::uint32_t window_;
   const Fabric& fabric_;
   double element_size_;  // bytes
-  Latency latency_;
   const topology::Wire& wire_;
   std::vector<Seconds> starts_;
   std::deque<std::vector<Seconds>> notified_ahead_;  // when the last rounds before this were posted
@@ -217,8 +212,7 @@ class ChannelCost {
 }  // namespace
 
 std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
-                                  std::span<const Seconds> starts, Latency latency,
-                                  const topology::Wire& wire) {
+                                  std::span<const Seconds> starts, const topology::Wire& wire) {
   PACELINE_EXPECTS(starts.size() == plan.ranks.value() ||
                    starts.size() >= plan.endpoints().value());
   std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
@@ -233,41 +227,16 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
   std::vector<LinkLoads> loads;
   for (const auto& of_channels : at_once) loads.push_back(most_loads(of_channels, fabric));
   std::vector<Seconds> ready(starts.begin(), starts.end());
-  if (latency == Latency::counted) {
-    for (Seconds& start : ready) start += wire.start;
-  }
+  for (Seconds& start : ready) start += wire.start;
   std::vector<Seconds> finish = ready;
   const auto element = static_cast<double>(element_size.value());
   ready.resize(std::max<std::size_t>(ready.size(), plan.endpoints().value()));
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element, latency, wire);
+    ChannelCost cost(shapes[c], loads, plan.channels[c].window, fabric, element, wire);
     const auto of_channel = cost.run(ready);
     for (std::size_t r = 0; r < finish.size(); ++r) finish[r] = std::max(finish[r], of_channel[r]);
   }
   return finish;
-}
-
-std::vector<Seconds> link_times(const Plan& plan, const Fabric& fabric, ElementSize element_size,
-                                const topology::Wire& wire) {
-  const auto element = static_cast<double>(element_size.value());
-  std::vector<Seconds> times(fabric.links().size());
-  for (const Channel& channel : plan.channels) {
-    for (const auto& round : channel.rounds) {
-      const RoundTable shape(round, plan.endpoints());
-      for (const auto& transfer : shape.transfers()) {
-        double bytes = 0;
-        for (std::uint64_t repeat = 0; repeat < round.repeats; ++repeat) {
-          const auto count = static_cast<double>(transfer.chunk.at(repeat).count.value());
-          bytes += wire.carried(count * element);
-        }
-        for_each_link(fabric, fabric.path(transfer.from, transfer.to, wire),
-                      [&](topology::LinkId link) {
-                        times[link] += Seconds(bytes / fabric.links()[link].bandwidth.value());
-                      });
-      }
-    }
-  }
-  return times;
 }
 
 }  // namespace paceline::cost

@@ -8,8 +8,6 @@
 
 namespace paceline::cost {
 
-enum class Latency { counted, none };
-
 // When each rank is done with a plan that rank r enters at starts[r]: alpha-beta costs on a
 // cluster's links, round by round (max-plus), without a simulation.
 //
@@ -20,20 +18,13 @@ enum class Latency { counted, none };
 // Exact where the transfers that share a link have equal sizes and start together; elsewhere it
 // errs, mostly to the slow side; trees and chains by -15 to +50 %. MessageTiming says when messages
 // leave and when their ends are done. What is reduced is done with at its receiver as much later as
-// the cluster's reduction bandwidth says. Latency::none leaves the time that bandwidth of links
-// takes. Cost: O(transfers). A wire makes messages larger and slower, and ranks start later;
-// without latency only larger. Precondition: one start a rank, or one an endpoint; servers without
-// one are ready at time 0, and when they are done is not returned.
+// the cluster's reduction bandwidth says. Cost: O(transfers). A wire makes messages larger and
+// slower, and ranks start later. Precondition: one start a rank, or one an endpoint; servers
+// without one are ready at time 0, and when they are done is not returned.
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,
                                                 ElementSize element_size,
-                                                std::span<const Seconds> starts, Latency latency,
+                                                std::span<const Seconds> starts,
                                                 const topology::Wire& wire = {});
-
-// How long a plan's transfers keep each link of the fabric, by its number, one after another and
-// without latencies. Cost: O(transfers).
-[[nodiscard]] std::vector<Seconds> link_times(const collectives::Plan& plan,
-                                              const topology::Fabric& fabric,
-                                              ElementSize element_size, const topology::Wire& wire);
 
 }  // namespace paceline::cost

@@ -34,7 +34,7 @@ Seconds by_formula(const ResolvedPoint& one) {
                                     switches_of_job(one));
   const auto ends = cost::finish_times(training::Planner(one.cluster).plan_of(call),
                                        topology::Fabric(one.cluster), call.element_size, starts,
-                                       cost::Latency::counted, call.simulated()->wire);
+                                       call.simulated()->wire);
   return *std::ranges::max_element(ends);
 }
 
@@ -221,6 +221,7 @@ Result here(const ResolvedPoint& point, Attempt attempt) {
 }  // namespace
 
 Result predict(ResolvedPoint point, const Simulate& simulate) {
+  if (const auto fault = find_fault(point)) throw NotSimulated(*fault, false);
   const PointPrediction prediction(simulate);
   const auto time = [&](ResolvedPoint one) -> cost::PredictedStep {
     one.fidelity = Fidelity::folded;

@@ -23,8 +23,9 @@ struct NotSimulated : std::runtime_error {
 
 // A point as its fidelity has it. A folded one that cannot be falls back to flow; where that is too
 // much, the calls of a step are simulated alone. Notes of the result say so. Chooses the algorithms
-// of automatic calls (cost::choose_automatically). Precondition: find_fault(point) returns nullopt.
-// Throws NotSimulated, also for calls whose algorithm cannot be chosen.
+// of automatic calls (cost::choose_automatically). Throws
+// NotSimulated, also for a point that find_fault() has a fault of, and for calls whose algorithm
+// cannot be chosen.
 [[nodiscard]] Result predict(ResolvedPoint point, const Simulate& simulate);
 
 // That as folded, in this process and without SimGrid: flows have the same rates, and where a point

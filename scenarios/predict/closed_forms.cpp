@@ -29,7 +29,8 @@ using folding::LinkNumbers;
 using training::CollectiveCall;
 
 constexpr AssumptionKind between_points{
-    "{}: between points of the sweep that were simulated, up to 0.5 % off in the middle of them"};
+    "{}: between points of the sweep that were simulated; within 0.5 % of one in the middle of "
+    "them"};
 
 // Axes that are numbers of links, in the order of LinkNumbers; whether more is less.
 struct LinkAxis {
@@ -286,21 +287,16 @@ class ClosedForms::Form {
   }
 
   [[nodiscard]] std::optional<cost::SideBySide> slowdown() const {
-    const Contention& contention = prepared_.contention;
     if (kinds_.empty()) return std::nullopt;
-    if (contention.assumed) {
-      double bytes = 0;
-      Seconds time;
-      for (const Kind& kind : kinds_) {
-        bytes += static_cast<double>(kind.times) * static_cast<double>(kind.call.size().value());
-        time += kind.time * static_cast<double>(kind.times);
-      }
-      const double assumed = cost::assumed_slowdown(bytes, time, scenario_.cluster.ranks(),
-                                                    prepared_.device, channels_);
-      return cost::SideBySide{assumed + contention.more, *contention.calls};
+    double bytes = 0;
+    Seconds time;
+    for (const Kind& kind : kinds_) {
+      bytes += static_cast<double>(kind.times) * static_cast<double>(kind.call.size().value());
+      time += kind.time * static_cast<double>(kind.times);
     }
-    if (contention.slowdown <= 1 && *contention.calls <= 1) return std::nullopt;
-    return cost::SideBySide{contention.slowdown, *contention.calls};
+    const double assumed =
+        cost::assumed_slowdown(bytes, time, scenario_.cluster.ranks(), prepared_.device, channels_);
+    return slowdown_of(prepared_.contention, assumed, nullptr);
   }
 
   StepTotals totals(const UniformStep::Times& times) {
@@ -320,8 +316,9 @@ class ClosedForms::Form {
                           });
     const Seconds more = made.totals.step * (correction - 1);
     made.totals.step += more;
-    made.totals.communication += more;
-    made.totals.exposed_communication += more;
+    for (Seconds* part : {&made.totals.communication, &made.totals.exposed_communication}) {
+      *part = std::max(*part + more, Seconds(0));
+    }
     made.interval = to_interval(made.totals.step, ends_of(made.parts, interval_widths));
     made.assumptions = assumptions_;
     Assumptions here = library_->assumptions();

@@ -72,24 +72,6 @@ SettledPoint settled(std::shared_ptr<const PreparedPoint> prepared, const Execut
   return {std::move(prepared), std::move(result), totals, shortest, longest};
 }
 
-// How much both slow each other down; nothing: no call runs beside any compute, or neither does.
-std::optional<cost::SideBySide> slowdown_of(const SettledPoint& alone,
-                                            const FittedSlowdown* fitted) {
-  const PreparedPoint& prepared = *alone.prepared;
-  const Contention& contention = prepared.contention;
-  PACELINE_EXPECTS(contention.measured == (fitted != nullptr));
-  if (calls_of(alone.result.trace).empty()) return std::nullopt;
-  const double calls = *contention.calls;
-  if (contention.assumed) {
-    const double assumed = cost::assumed_slowdown(alone.result, job_cluster(prepared.point).ranks(),
-                                                  prepared.device, prepared.channels);
-    return cost::SideBySide{assumed + contention.more, calls};
-  }
-  const double compute = fitted == nullptr ? contention.slowdown : fitted->slowdown;
-  if (compute <= 1 && calls <= 1) return std::nullopt;
-  return cost::SideBySide{compute, calls};
-}
-
 // Where decisions did not settle the interval is as far apart as all passes were.
 StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& alone) {
   if (alone.shortest == alone.longest) return interval;
@@ -118,7 +100,12 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
 }
 
 Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Executor& execute) {
-  const auto slowdown = slowdown_of(alone, fitted);
+  const Result& found = alone.result;
+  const double assumed = cost::assumed_slowdown(found, job_cluster(alone.prepared->point).ranks(),
+                                                alone.prepared->device, alone.prepared->channels);
+  const auto slowdown = calls_of(found.trace).empty()
+                            ? std::nullopt
+                            : slowdown_of(alone.prepared->contention, assumed, fitted);
   PreparedPoint prepared = *alone.prepared;
   if (fitted != nullptr && fitted->said) prepared.assumptions.add(*fitted->said);
   if (slowdown) say_slowdown(prepared.contention, *slowdown, prepared.assumptions);
@@ -136,6 +123,16 @@ Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Exe
 }
 
 }  // namespace
+
+std::optional<cost::SideBySide> slowdown_of(const Contention& contention, double assumed,
+                                            const FittedSlowdown* fitted) {
+  PACELINE_EXPECTS(contention.measured == (fitted != nullptr));
+  const double calls = *contention.calls;
+  if (contention.assumed) return cost::SideBySide{assumed + contention.more, calls};
+  const double compute = fitted == nullptr ? contention.slowdown : fitted->slowdown;
+  if (compute <= 1 && calls <= 1) return std::nullopt;
+  return cost::SideBySide{compute, calls};
+}
 
 void say_slowdown(const Contention& contention, const cost::SideBySide& found,
                   Assumptions& assumptions) {

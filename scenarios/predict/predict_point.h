@@ -43,7 +43,12 @@ struct FittedSlowdown {
   std::optional<Assumption> said = std::nullopt;
 };
 
-// Says how much compute and calls slow each other down.
+// How much both slow each other down, where there are calls; nothing: neither does. `assumed`: what
+// their channels and memory traffic suggest of compute (cost::assumed_slowdown).
+[[nodiscard]] std::optional<cost::SideBySide> slowdown_of(const Contention& contention,
+                                                          double assumed,
+                                                          const FittedSlowdown* fitted);
+// Says so.
 void say_slowdown(const Contention& contention, const cost::SideBySide& found,
                   Assumptions& assumptions);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -76,6 +77,8 @@ traces::Reply closed_reply_to(const ResolvedPoint& point) {
     return folding::predict_here(point);
   } catch (const folding::NotSimulated& reason) {
     return traces::Failure{point.id, reason.what(), reason.is_too_much};
+  } catch (const std::logic_error& error) {
+    return traces::Failure{point.id, error.what()};
   }
 }
 

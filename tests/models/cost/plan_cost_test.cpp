@@ -42,9 +42,9 @@ Plan all_reduce(const char* algorithm, std::uint32_t ranks, std::uint64_t count)
 }
 
 std::vector<Seconds> finish_of(const Plan& plan, const Cluster& cluster,
-                               std::vector<Seconds> starts = {}, Latency kind = Latency::counted) {
+                               std::vector<Seconds> starts = {}) {
   starts.resize(plan.ranks.value());
-  return finish_times(plan, Fabric(cluster), element_size, starts, kind);
+  return finish_times(plan, Fabric(cluster), element_size, starts);
 }
 
 void expect_all(const std::vector<Seconds>& finish, Seconds expected) {
@@ -223,13 +223,6 @@ TEST(FinishTimes, OfNoElementsAreTheStarts) {
   for (const Seconds time : finish) EXPECT_EQ(time, Seconds(0));
 }
 
-// 2(p-1) = 14 chunks of 1,000 elements, whatever the latency.
-TEST(FinishTimes, AreBandwidthAloneWithoutLatency) {
-  const auto finish =
-      finish_of(all_reduce("ring", 8, 8000), topology::flat_cluster(8, latency), {}, Latency::none);
-  expect_all(finish, wire_time(14 * 1000));
-}
-
 // Segments of t = 250 elements, two in flight on one connection, R rounds in each of two phases,
 // the second of which begins when the first is done.
 //
@@ -322,8 +315,7 @@ TEST(FinishTimesDeathTest, BreakTheirContractWithoutAStartARank) {
   const Plan plan = all_reduce("ring", 2, 10);
   const Fabric fabric(topology::flat_cluster(2, latency));
   const std::vector<Seconds> one(1);
-  EXPECT_DEATH((void)finish_times(plan, fabric, element_size, one, Latency::counted),
-               "contract broken");
+  EXPECT_DEATH((void)finish_times(plan, fabric, element_size, one), "contract broken");
 }
 
 }  // namespace

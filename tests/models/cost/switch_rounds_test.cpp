@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
-#include "models/cost/plan_cost.h"
+#include "models/collectives/round_table.h"
+#include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 
 namespace paceline::cost {
@@ -122,6 +125,34 @@ TEST(SwitchRounds, CrossTheCoreWhereItIsScarcer) {
   }
 }
 
+// How long a plan's transfers keep each link, one after another and without latencies.
+std::vector<Seconds> link_times(const collectives::Plan& plan, const topology::Fabric& fabric,
+                                ElementSize element_size) {
+  const auto element = static_cast<double>(element_size.value());
+  std::vector<Seconds> times(fabric.links().size());
+  for (const collectives::Channel& channel : plan.channels) {
+    for (const auto& round : channel.rounds) {
+      const collectives::RoundTable shape(round, plan.endpoints());
+      for (const auto& transfer : shape.transfers()) {
+        double bytes = 0;
+        for (std::uint64_t repeat = 0; repeat < round.repeats; ++repeat) {
+          const auto count = static_cast<double>(transfer.chunk.at(repeat).count.value());
+          bytes += count * element;
+        }
+        const topology::Path path = fabric.path(transfer.from, transfer.to);
+        for (const topology::Port& port :
+             {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
+          for (std::uint32_t i = 0; i < port.link_count; ++i) {
+            const topology::LinkId number = port.links[i];
+            times[number] += Seconds(bytes / fabric.links()[number].bandwidth.value());
+          }
+        }
+      }
+    }
+  }
+  return times;
+}
+
 // Of 64 chunks of 8 kB for each of 8 channels.
 TEST(SwitchRounds, AreAsLongAsTheLinksOfThePlanAreBusy) {
   topology::Cluster spread = on_two_leaves(false);
@@ -136,7 +167,7 @@ TEST(SwitchRounds, AreAsLongAsTheLinksOfThePlanAreBusy) {
     const training::CollectiveCall call{Collective::all_reduce, ElementCount(8 * 64 * 2000),
                                         ElementSize(4), Rank(0), std::move(nvls)};
     const auto busy = link_times(training::Planner(cluster).plan_of(call),
-                                 topology::Fabric(cluster), ElementSize(4), {});
+                                 topology::Fabric(cluster), ElementSize(4));
     const BytesPerSecond carried = of_nvls(Collective::all_reduce, cluster).bandwidth();
     EXPECT_NEAR(std::ranges::max_element(busy)->value(), (call.size() / carried).value(), 1e-12);
   }
