@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,11 @@ using nlohmann::json;
 
 struct Ranks::Sent {
   std::string text;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+struct Ranks::Coming {
+  Message message;
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -44,21 +50,42 @@ void Ranks::send(int to, Kind kind, std::string text) {
                   static_cast<int>(kind), MPI_COMM_WORLD, &sent.request);
 }
 
+void Ranks::begin_to_receive() {
+  while (true) {
+    int is_there = 0, size = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status{};
+    if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, &handle, &status) !=
+            MPI_SUCCESS ||
+        is_there == 0) {
+      return;
+    }
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    Coming& coming = coming_.emplace_back();
+    coming.message = {status.MPI_SOURCE, static_cast<Kind>(status.MPI_TAG),
+                      std::string(static_cast<std::size_t>(size), '\0')};
+    if (MPI_Imrecv(coming.message.text.data(), size, MPI_BYTE, &handle, &coming.request) !=
+        MPI_SUCCESS) {
+      coming_.pop_back();
+    }
+  }
+}
+
 std::optional<Message> Ranks::receive() {
-  int is_there = 0, size = 0;
-  MPI_Status status{};
-  if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, &status) != MPI_SUCCESS ||
-      is_there == 0) {
-    return std::nullopt;
+  begin_to_receive();
+  std::set<int> behind;  // senders of whom an earlier message is not whole
+  for (auto coming = coming_.begin(); coming != coming_.end(); ++coming) {
+    const int from = coming->message.from;
+    if (behind.contains(from)) continue;
+    int is_done = 0;
+    if (MPI_Test(&coming->request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done != 0) {
+      Message message = std::move(coming->message);
+      coming_.erase(coming);
+      return message;
+    }
+    behind.insert(from);
   }
-  MPI_Get_count(&status, MPI_BYTE, &size);
-  Message message{status.MPI_SOURCE, static_cast<Kind>(status.MPI_TAG),
-                  std::string(static_cast<std::size_t>(size), '\0')};
-  if (MPI_Recv(message.text.data(), size, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-    return std::nullopt;
-  }
-  return message;
+  return std::nullopt;
 }
 
 void Ranks::end(bool all_are_there, int exit_code) {

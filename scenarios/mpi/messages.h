@@ -41,17 +41,22 @@ class Ranks {
   [[nodiscard]] int own() const { return own_; }
   [[nodiscard]] int count() const { return count_; }
   void send(int to, Kind kind, std::string text);
-  [[nodiscard]] std::optional<Message> receive();  // one that is there; never waits
+  // The next of any rank that is there as a whole; never waits. A rank that is killed may leave
+  // half a message, which MPI_Recv would wait for.
+  [[nodiscard]] std::optional<Message> receive();
   // Ends MPI with all ranks. Where one may be gone that would wait for ever: then the process ends
   // here.
   void end(bool all_are_there, int exit_code);
 
  private:
   struct Sent;
+  struct Coming;
   void forget_sent();
+  void begin_to_receive();
 
   int own_ = 0, count_ = 1;
-  std::list<Sent> sent_;  // whose text is not taken yet
+  std::list<Sent> sent_;      // whose text is not taken yet
+  std::list<Coming> coming_;  // whose text is not there yet, in the order of their beginning
 };
 
 [[nodiscard]] std::string to_text(const sweep::Job& job, std::size_t jobs);
