@@ -1,6 +1,7 @@
 #include "models/folding/fair_rates.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/contract.h"
 
@@ -62,7 +63,7 @@ std::uint64_t FairRates::find(std::span<const std::uint64_t> flows,
     std::erase_if(links_to_fill_, [&](std::uint32_t link) { return links_[link].flows == 0; });
     if (links_to_fill_.empty()) return effort;
     effort += links_to_fill_.size();
-    fill(tightest(), flows, rates);
+    fill_tightest(flows, rates);
   }
 }
 
@@ -77,20 +78,25 @@ void FairRates::add_links(std::uint32_t way) {
   }
 }
 
-// The link that gives each of its flows least.
-std::uint32_t FairRates::tightest() const {
-  return *std::ranges::min_element(links_to_fill_, {}, [&](std::uint32_t link) {
-    return links_[link].left / static_cast<double>(links_[link].flows);
-  });
+// Of the links that give each of their flows least there are many where ranks are alike.
+void FairRates::fill_tightest(std::span<const std::uint64_t> flows, std::vector<double>& rates) {
+  double least = std::numeric_limits<double>::infinity();
+  tightest_.clear();
+  for (const std::uint32_t number : links_to_fill_) {
+    const Link& link = links_[number];
+    const double rate = link.left / static_cast<double>(link.flows);
+    if (rate < least) tightest_.clear();
+    if (rate <= least) tightest_.push_back(number);
+    least = std::min(least, rate);
+  }
+  for (const std::uint32_t number : tightest_) fill(number, least, flows, rates);
 }
 
-// Gives the flows that cross a link, and have no rate as yet, what it has for them.
-void FairRates::fill(std::uint32_t number, std::span<const std::uint64_t> flows,
+// Gives this rate to the flows that cross a link and have none as yet.
+void FairRates::fill(std::uint32_t number, double rate, std::span<const std::uint64_t> flows,
                      std::vector<double>& rates) {
-  const Link& full = links_[number];
-  const double rate = full.left / static_cast<double>(full.flows);
   PACELINE_EXPECTS(rate > 0);  // 0 stands for none as yet
-  for (const std::uint32_t way : full.ways) {
+  for (const std::uint32_t way : links_[number].ways) {
     if (flows[way] == 0 || rates[way] != 0) continue;
     rates[way] = rate;
     for (const std::uint32_t link : all_ways_[way].links) {

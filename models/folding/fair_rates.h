@@ -54,13 +54,14 @@ class FairRates {
   void drop_links_that_never_fill();
   [[nodiscard]] bool fills_no_later(const Link& one, const Link& other) const;
   void add_links(std::uint32_t way);
-  [[nodiscard]] std::uint32_t tightest() const;
-  void fill(std::uint32_t link, std::span<const std::uint64_t> flows, std::vector<double>& rates);
+  void fill_tightest(std::span<const std::uint64_t> flows, std::vector<double>& rates);
+  void fill(std::uint32_t link, double rate, std::span<const std::uint64_t> flows,
+            std::vector<double>& rates);
 
   std::vector<Link> links_;
   std::vector<Way> all_ways_;
   std::uint64_t finds_ = 0;
-  std::vector<std::uint32_t> ways_, links_to_fill_;  // of one find(); kept for their memory
+  std::vector<std::uint32_t> ways_, links_to_fill_, tightest_;  // of one find()
 };
 
 using IslandId = std::uint32_t;

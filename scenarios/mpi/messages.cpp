@@ -105,12 +105,12 @@ void Ranks::end(bool all_are_there, int exit_code) {
 
 std::string to_text(const sweep::Job& job, std::size_t jobs) {
   json files = json::array();
-  for (const auto& [path, settings, sha256] : job.files) {
+  for (const auto& [path, settings, sha256, part] : job.files) {
     json all = json::array();
     for (const auto& [where, value, is_of_several] : settings) {
       all.push_back({where, value, is_of_several});
     }
-    files.push_back({path, std::move(all), sha256});
+    files.push_back({path, std::move(all), sha256, part});
   }
   const json text{std::move(files), job.force, jobs};
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -120,7 +120,8 @@ JobOfRank job_from(const std::string& text) {
   const json all = json::parse(text);
   JobOfRank made{{{}, all.at(1).get<bool>()}, all.at(2).get<std::size_t>()};
   for (const json& file : all.at(0)) {
-    sweep::SweptFile swept{file.at(0).get<std::string>(), {}, file.at(2).get<std::string>()};
+    sweep::SweptFile swept{file.at(0).get<std::string>(), {}, file.at(2).get<std::string>(),
+                           file.at(3).get<double>()};
     for (const json& one : file.at(1)) {
       swept.settings.push_back(
           {one.at(0).get<std::string>(), one.at(1).get<std::string>(), one.at(2).get<bool>()});

@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "models/cost/auto_choice.h"
 #include "models/cost/uniform_step.h"
-#include "models/folding/call_forms.h"
+#include "models/folding/call_form.h"
 #include "models/folding/folded_step.h"
 #include "models/folding/predicted_point.h"
 #include "scenarios/predict/interval.h"
@@ -162,55 +163,87 @@ Result folded_evenly(ResolvedPoint point) {
   return folding::predict_here(std::move(point));
 }
 
-folding::CallForms::Predicted time_alone(const topology::Cluster& cluster,
-                                         const CollectiveCall& call) {
+folding::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call) {
   ResolvedPoint one;
   one.cluster = cluster;
   one.fidelity = Fidelity::folded;
   ResolvedPoint in_a_row = cost::alone(one, call);
   const training::Operation first = in_a_row.program.operations.front();
-  for (int more = 0; more < 2; ++more) in_a_row.program.add(first);
+  in_a_row.program.add(first);
   const Result result = folded_evenly(std::move(in_a_row));
-  std::array<Seconds, 3> ends{};
+  std::array<Seconds, 2> ends{};
   for (const RankClass& members : result.trace.classes) {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       ends[i] = std::max(ends[i], members.intervals[i].end);
     }
   }
-  return {ends[0], ends[0] - (ends[2] - ends[1])};
+  return {ends[0], ends[0] - (ends[1] - ends[0])};
+}
+
+// What a step computes for each byte of its calls.
+Seconds compute_of_a_byte(const PreparedPoint& prepared) {
+  double bytes = 0;
+  for (const training::Operation& operation : prepared.point.program.operations) {
+    if (const auto* call = call_of(operation)) bytes += static_cast<double>(call->size().value());
+  }
+  return bytes > 0 ? prepared.one_gpu_step / bytes : Seconds(0);
 }
 
 }  // namespace
 
-// What calls take on the clusters of several groups.
+// What calls take on the clusters of several groups. Any thread may ask.
 class ClosedForms::Calls {
  public:
-  Calls(const topology::Cluster& cluster, const LinkNumbers& least, const LinkNumbers& most)
-      : forms_(cluster, least, most, time_alone) {}
+  Calls(const PreparedPoint& prepared, const LinkNumbers& least, const LinkNumbers& most)
+      : domain_{prepared.point.cluster, least, most, compute_of_a_byte(prepared), time_alone} {}
 
-  [[nodiscard]] folding::CallForms::Predicted time(const CollectiveCall& call,
-                                                   const LinkNumbers& at) {
-    const std::lock_guard lock(mutex_);
-    return forms_.time(call, at);
+  // nullopt: another thread asks for the same call, and `waits` is not set.
+  [[nodiscard]] std::optional<folding::CallTime> time(const CollectiveCall& call,
+                                                      const LinkNumbers& at, bool waits) {
+    const auto [plain, start] = folding::plain_call(call);
+    Entry& entry = entry_of(plain);
+    std::unique_lock lock(entry.mutex, std::defer_lock);
+    if (waits) {
+      lock.lock();
+    } else if (!lock.try_lock()) {
+      return std::nullopt;
+    }
+    folding::CallTime found = entry.form.at(at);
+    found.time += start;
+    return found;
   }
 
  private:
+  struct Entry {
+    std::mutex mutex;
+    folding::CallForm form;
+    Entry(const folding::CallDomain& domain, const CollectiveCall& call) : form(domain, call) {}
+  };
+
+  Entry& entry_of(const CollectiveCall& call) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(call);
+    if (found != entries_.end()) return found->second;
+    return entries_.try_emplace(call, domain_, call).first->second;
+  }
+
+  const folding::CallDomain domain_;
   std::mutex mutex_;
-  folding::CallForms forms_;
+  std::map<CollectiveCall, Entry> entries_;
 };
 
 // One group's points as functions of their links' numbers. A thread works on a copy of its own.
 class ClosedForms::Form {
  public:
-  // `calls` must outlive it.
-  Form(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome, Calls& calls)
+  Form(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome,
+       std::shared_ptr<Calls> calls)
       : scenario_(scenario),
         prepared_(prepared),
         outcome_(std::move(outcome)),
         step_(prepared.point.program,
               prepared.point.slowdown.empty() ? 1.0 : prepared.point.slowdown.front()),
         links_(LinkNumbers::of(scenario.cluster)),
-        forms_(calls) {
+        forms_(std::move(calls)) {
     find_kinds();
     plan_calls();
     const auto planned = library_->assumptions().sentences();
@@ -272,18 +305,32 @@ class ClosedForms::Form {
   // As the library has them on the links as they are now.
   void plan_calls() {
     library_.emplace(scenario_);
-    const LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
+    std::vector<Kind*> left;
     for (Kind& kind : kinds_) {
       if (const auto* known = kind.call.known()) {
         kind.time = known->time;
-        continue;
+      } else {
+        library_->plan(kind.call);
+        left.push_back(&kind);
       }
-      library_->plan(kind.call);
-      const auto found = forms_.time(kind.call, numbers);
-      kind.time = found.time;
-      kind.lead = found.lead;
     }
+    find_times(std::move(left));
     channels_ = channels_of(scenario_);
+  }
+
+  // Those first that no other thread is asking for.
+  void find_times(std::vector<Kind*> left) {
+    const LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
+    const auto find = [&](Kind& kind, bool waits) {
+      const auto found = forms_->time(kind.call, numbers, waits);
+      if (found) std::tie(kind.time, kind.lead) = std::pair(found->time, found->lead);
+      return found.has_value();
+    };
+    while (!left.empty()) {
+      if (std::erase_if(left, [&](Kind* kind) { return find(*kind, false); }) > 0) continue;
+      find(*left.back(), true);
+      left.pop_back();
+    }
   }
 
   [[nodiscard]] std::optional<cost::SideBySide> slowdown() const {
@@ -355,7 +402,7 @@ class ClosedForms::Form {
   PointOutcome outcome_;
   UniformStep step_;
   LinkNumbers links_;  // of the first point
-  Calls& forms_;
+  std::shared_ptr<Calls> forms_;
   std::uint64_t transfers_ = 0;
   Correction correction_;
   std::vector<Kind> kinds_;
@@ -366,22 +413,56 @@ class ClosedForms::Form {
   RankClass ran_{{Rank(0)}, {}};
 };
 
-ClosedForms::ClosedForms(ScenarioFile file, bool force)
+ClosedForms::ClosedForms(ScenarioFile file, bool force, double part)
     : file_(std::move(file)), force_(force), preparer_(file_) {
+  double points = part;
   for (const ScenarioFile::Axis& axis : file_.axes()) {
-    is_of_links_.push_back(axis.values.size() > 1 && is_of_links(axis));
-    if (is_of_links_.back()) points_of_group_ *= axis.values.size();
+    const bool is_it = axis.values.size() > 1 && is_of_links(axis);
+    is_of_links_.push_back(is_it);
+    is_of_no_call_.push_back(is_it || axis.path == "training.bucket_cap");
+    if (is_it) points *= static_cast<double>(axis.values.size());
   }
+  are_enough_ = points >= static_cast<double>(points_least);
 }
 ClosedForms::~ClosedForms() = default;
 
-std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
-  if (points_of_group_ < points_least) return std::nullopt;
-  Group* group = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    group = &groups_[key_of(point, false)];
+// The number of a point among those that are alike in these axes.
+std::uint64_t ClosedForms::number_without(const std::vector<bool>& axes, std::size_t point) const {
+  std::uint64_t number = 0, stride = 1;
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    const std::size_t size = file_.axes()[a].values.size();
+    if (!axes[a]) {
+      number += point % size * stride;
+      stride *= size;
+    }
+    point /= size;
   }
+  return number;
+}
+
+std::optional<std::uint64_t> ClosedForms::group_of(std::size_t point) const {
+  if (!are_enough_) return std::nullopt;
+  return number_without(is_of_links_, point);
+}
+
+std::shared_ptr<ClosedForms::Group> ClosedForms::kept_group(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Group>& group = groups_[number];
+  if (!group) group = std::make_shared<Group>();
+  group->asked_last = ++asked_;
+  const std::shared_ptr<Group> asked = group;
+  if (groups_.size() > groups_kept) {
+    groups_.erase(std::ranges::min_element(
+        groups_, {}, [](const auto& entry) { return entry.second->asked_last; }));
+    std::erase_if(calls_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  }
+  return asked;
+}
+
+std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
+  const auto number = group_of(point);
+  if (!number) return std::nullopt;
+  const std::shared_ptr<Group> group = kept_group(*number);
   std::unique_lock lock(group->mutex);
   if (!group->is_tried) {
     try {
@@ -412,17 +493,6 @@ std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
   return made;
 }
 
-// The values of the axes that are none of links; of a cluster without those that change none.
-std::string ClosedForms::key_of(std::size_t point, bool of_cluster) const {
-  std::string key;
-  const std::vector<AxisValue> axes = file_.axes_of(point);
-  for (std::size_t a = 0; a < axes.size(); ++a) {
-    if (is_of_links_[a] || (of_cluster && axes[a].path == "training.bucket_cap")) continue;
-    key += axes[a].text + '\n';
-  }
-  return key;
-}
-
 std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
   std::shared_ptr<const PreparedPoint> prepared;
   {
@@ -437,12 +507,14 @@ std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
   return made == nullptr ? std::nullopt : std::optional(std::move(*made));
 }
 
-ClosedForms::Calls& ClosedForms::calls_of(std::size_t point, const topology::Cluster& cluster,
-                                          const LinkNumbers& least, const LinkNumbers& most) {
+std::shared_ptr<ClosedForms::Calls> ClosedForms::calls_of(std::size_t point,
+                                                          const PreparedPoint& prepared,
+                                                          const LinkNumbers& least,
+                                                          const LinkNumbers& most) {
   const std::lock_guard lock(mutex_);
-  auto& calls = calls_[key_of(point, true)];
-  if (!calls) calls = std::make_unique<Calls>(cluster, least, most);
-  return *calls;
+  auto& calls = calls_[number_without(is_of_no_call_, point)];
+  if (!calls) calls = std::make_shared<Calls>(prepared, least, most);
+  return calls;
 }
 
 // Null where the points have none, or it is not near enough.
@@ -467,24 +539,32 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
   }
   if (!Form::fits(*scenario, *prepared)) return nullptr;
   auto form = std::make_unique<Form>(*scenario, *prepared, outcome_of(file_, *prepared),
-                                     calls_of(first, prepared->point.cluster, least, most));
+                                     calls_of(first, *prepared, least, most));
   // The logarithm of a simulated step over the form's.
-  const auto apart = [&](std::size_t one) -> std::optional<double> {
+  const auto apart = [&](std::size_t one) {
     const auto found = simulated(one);
-    if (!found) return std::nullopt;
+    if (!found) throw folding::NotSimulated("a point at an end has no step", false);
     form->stands_for(found->transfers);
     return std::log(found->totals.step / form->at(file_.axes_of(one)).predicted->totals.step);
   };
+  std::map<std::size_t, double> known;
+  for (const std::size_t one : {first, anchors.ends.back(), anchors.middle}) {
+    known.emplace(one, apart(one));
+  }
+  const auto is_right = [](const auto& entry) { return std::abs(entry.second) <= right_within; };
+  if (std::ranges::all_of(known, is_right)) return form;
   std::vector<double> at_ends;
   for (const std::size_t one : anchors.ends) {
-    const auto of_end = apart(one);
-    if (!of_end || std::abs(*of_end) > corrected_by) return nullptr;
-    at_ends.push_back(*of_end);
+    if (!known.contains(one)) known.emplace(one, apart(one));
+    at_ends.push_back(known.at(one));
+    if (std::abs(at_ends.back()) > corrected_by) return nullptr;
   }
-  form->correct(
-      {file_.axes_of(first), file_.axes_of(anchors.ends.back()), is_of_links_, std::move(at_ends)});
-  const auto left = apart(anchors.middle);
-  if (!left || std::abs(*left) > form_within) return nullptr;
+  Correction correction(file_.axes_of(first), file_.axes_of(anchors.ends.back()), is_of_links_,
+                        std::move(at_ends));
+  const double left =
+      known.at(anchors.middle) - std::log(correction.at(file_.axes_of(anchors.middle)));
+  if (std::abs(left) > form_within) return nullptr;
+  form->correct(std::move(correction));
   return form;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "models/folding/call_forms.h"
+#include "models/folding/call_form.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/prepare/preparer.h"
 
@@ -17,25 +17,33 @@ namespace paceline {
 
 // The points of a scenario with fidelity: closed, many of which differ in nothing but latencies and
 // bandwidths of links. What these have in common is made once: the step as numbers
-// (cost::UniformStep), and what its calls take as functions of those numbers (folding::CallForms).
+// (cost::UniformStep), and what its calls take as functions of those numbers (folding::CallForm).
 //
 // Points that differ in them only are a group. A group has such a form where its ranks are alike
 // and make their calls all together, one at a time. Points at the ends of all numbers are simulated
 // as they are, and the form is corrected by what it differs by there; where it is then off in the
-// middle, or corrected by much, all points of the group are simulated. Any thread may ask.
+// middle, or corrected by much, all points of the group are simulated. Any thread may ask; of a
+// group that is asked for the first time one has to find the form, and others wait for it.
 class ClosedForms {
  public:
-  ClosedForms(ScenarioFile file, bool force);
+  // `part`: how many of the points will be asked for, from 0 to 1.
+  ClosedForms(ScenarioFile file, bool force, double part = 1);
   ~ClosedForms();
 
   // Without calls and trace; nullopt where the point's group has no form.
   [[nodiscard]] std::optional<PointOutcome> outcome(std::size_t point);
 
+  // The number of a point's group; nullopt: these points are simulated, each by itself.
+  [[nodiscard]] std::optional<std::uint64_t> group_of(std::size_t point) const;
+
   // Groups of fewer points have no form: it takes the simulation of some tens of them to find one.
   static constexpr std::size_t points_least = 64;
   // How far a form may be from the points at the ends, by which it is corrected, and then from the
-  // one in the middle, as parts of their step.
-  static constexpr double corrected_by = 0.02, form_within = 0.005;
+  // one in the middle, as parts of their step. One that is nearer than the last at two opposite
+  // ends and in the middle is not corrected.
+  static constexpr double corrected_by = 0.02, form_within = 0.005, right_within = 0.0005;
+  // Forms of groups that were not asked for the longest are forgotten.
+  static constexpr std::size_t groups_kept = 64;
 
  private:
   class Form;
@@ -45,22 +53,27 @@ class ClosedForms {
     bool is_tried = false;
     std::unique_ptr<Form> form;                 // null: there is none
     std::vector<std::unique_ptr<Form>> copies;  // that no thread has at present
+    std::uint64_t asked_last = 0;
   };
 
-  [[nodiscard]] std::string key_of(std::size_t point, bool of_cluster) const;
+  [[nodiscard]] std::shared_ptr<Group> kept_group(std::uint64_t number);
   [[nodiscard]] std::unique_ptr<Form> form_of(std::size_t point);
   [[nodiscard]] std::optional<Prediction> simulated(std::size_t point);
-  Calls& calls_of(std::size_t point, const topology::Cluster& cluster,
-                  const folding::LinkNumbers& least, const folding::LinkNumbers& most);
+  [[nodiscard]] std::shared_ptr<Calls> calls_of(std::size_t point, const PreparedPoint& prepared,
+                                                const folding::LinkNumbers& least,
+                                                const folding::LinkNumbers& most);
+  [[nodiscard]] std::uint64_t number_without(const std::vector<bool>& axes,
+                                             std::size_t point) const;
 
   ScenarioFile file_;
   bool force_;
-  std::vector<bool> is_of_links_;  // by axis
-  std::size_t points_of_group_ = 1;
-  std::mutex mutex_;  // of what follows
+  std::vector<bool> is_of_links_, is_of_no_call_;  // by axis
+  bool are_enough_ = false;                        // points of a group
+  std::mutex mutex_;                               // of what follows
   Preparer preparer_;
-  std::map<std::string, std::unique_ptr<Calls>> calls_;
-  std::map<std::string, Group> groups_;  // by the values of all other axes
+  std::uint64_t asked_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Calls>> calls_;  // by the cluster that they are made on
+  std::map<std::uint64_t, std::shared_ptr<Group>> groups_;
 };
 
 }  // namespace paceline

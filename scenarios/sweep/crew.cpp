@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,43 +40,104 @@ class Threads : public Crew {
     for (std::thread& worker : workers_) worker.join();
   }
 
-  // Enough for none to wait while the next ones are looked up.
+  // Enough for none to wait while the next ones are looked up. Those of a group that one thread is
+  // finding the form of are nothing for the others.
   std::size_t wanted() override {
-    constexpr std::size_t ahead = 64;
+    constexpr std::size_t ahead = 64, held_most = 100'000;
     const std::lock_guard lock(mutex_);
+    std::size_t held = 0, free = 0;
+    for (const Group& group : groups_) {
+      held += group.tasks.size();
+      if (group.state != Group::State::opening) free += group.tasks.size();
+    }
     const std::size_t most = ahead * jobs_;
-    return most - std::min(most, tasks_.size());
+    return std::min(most - std::min(most, free), held_most - std::min(held_most, held));
   }
 
   void give(std::span<const Task> tasks) override {
+    for (const Task& task : tasks) {
+      const auto number = forms_of(task.file)->group_of(task.point);
+      const std::lock_guard lock(mutex_);
+      const bool is_same = !groups_.empty() && groups_.back().file == task.file &&
+                           groups_.back().number == number;
+      if (!is_same) {
+        groups_.push_back(
+            {task.file, number, number ? Group::State::unseen : Group::State::open, {}});
+      }
+      groups_.back().tasks.push_back(task);
+    }
     const std::lock_guard lock(mutex_);
-    tasks_.insert(tasks_.end(), tasks.begin(), tasks.end());
+    is_short_ = false;
     to_do_.notify_all();
   }
 
+  // Also when a thread runs out of tasks: the next ones are to be looked up.
   std::vector<Done> take(Seconds longest) override {
     std::unique_lock lock(mutex_);
     done_.wait_for(lock, std::chrono::duration<double>(longest.value()),
-                   [&] { return !results_.empty() || trouble_; });
+                   [&] { return !results_.empty() || trouble_ || is_short_; });
+    is_short_ = false;
     if (results_.empty() && trouble_) std::rethrow_exception(trouble_);
     return std::exchange(results_, {});
   }
 
  private:
-  std::optional<Task> next() {
+  // Tasks of points that have a form together, or of points that have none. The first thread that
+  // comes finds the form while others turn to the next group.
+  struct Group {
+    std::uint32_t file;
+    std::optional<std::uint64_t> number;
+    enum class State { unseen, opening, open } state;
+    std::deque<Task> tasks;
+  };
+
+  struct Next {
+    Task task;
+    std::list<Group>::iterator opened;  // by this task; or the end
+  };
+
+  std::optional<Next> next() {
     std::unique_lock lock(mutex_);
-    to_do_.wait(lock, [&] { return is_over_ || trouble_ || !tasks_.empty(); });
-    if (is_over_ || trouble_) return std::nullopt;
-    const Task task = tasks_.front();
-    tasks_.pop_front();
-    return task;
+    while (!is_over_ && !trouble_) {
+      const auto group = std::ranges::find_if(groups_, [](const Group& one) {
+        return one.state != Group::State::opening && !one.tasks.empty();
+      });
+      if (group != groups_.end()) {
+        Next found{group->tasks.front(), groups_.end()};
+        group->tasks.pop_front();
+        if (group->state == Group::State::unseen) {
+          group->state = Group::State::opening;
+          found.opened = group;
+        } else if (group->tasks.empty()) {
+          groups_.erase(group);
+        }
+        return found;
+      }
+      is_short_ = true;
+      done_.notify_one();
+      to_do_.wait(lock);
+    }
+    return std::nullopt;
+  }
+
+  void finish(const Next& done, Row row) {
+    const std::lock_guard lock(mutex_);
+    results_.push_back({done.task, std::move(row)});
+    done_.notify_one();
+    if (done.opened == groups_.end()) return;
+    done.opened->state = Group::State::open;
+    if (done.opened->tasks.empty()) groups_.erase(done.opened);
+    to_do_.notify_all();
   }
 
   // All threads' of a file.
   std::shared_ptr<ClosedForms> forms_of(std::uint32_t file) {
     const std::lock_guard lock(forms_mutex_);
     std::shared_ptr<ClosedForms>& forms = forms_[file];
-    if (!forms) forms = std::make_shared<ClosedForms>(job_.files[file].read(), job_.force);
+    if (!forms) {
+      const SweptFile& swept = job_.files[file];
+      forms = std::make_shared<ClosedForms>(swept.read(), job_.force, swept.part);
+    }
     return forms;
   }
 
@@ -84,15 +146,12 @@ class Threads : public Crew {
     std::optional<PointSource> source;  // of the file whose turn it is
     std::uint32_t file = 0;
     try {
-      while (const auto task = next()) {
-        if (!source || task->file != file) {
-          file = task->file;
+      while (const auto one = next()) {
+        if (!source || one->task.file != file) {
+          file = one->task.file;
           source.emplace(job_.files[file].read(), job_.force, forms_of(file));
         }
-        Row row = row_of(source->outcome(task->point, simulator));
-        const std::lock_guard lock(mutex_);
-        results_.push_back({*task, std::move(row)});
-        done_.notify_one();
+        finish(*one, row_of(source->outcome(one->task.point, simulator)));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -109,9 +168,10 @@ class Threads : public Crew {
   std::map<std::uint32_t, std::shared_ptr<ClosedForms>> forms_;  // by file
   std::mutex mutex_;
   std::condition_variable to_do_, done_;
-  std::deque<Task> tasks_;
+  std::list<Group> groups_;  // in the order of their tasks
   std::vector<Done> results_;
   std::exception_ptr trouble_;
+  bool is_short_ = false;  // a thread waits for tasks, and nobody was told
   bool is_over_ = false;
   std::vector<std::thread> workers_;
 };

@@ -18,6 +18,7 @@ struct SweptFile {
   std::string path;
   std::vector<ScenarioFile::Setting> settings;
   std::string sha256;
+  double part = 1;  // how many of its points are asked for, from 0 to 1
 
   // Throws BackendError where its text is another one by now.
   [[nodiscard]] ScenarioFile read() const;

@@ -64,6 +64,8 @@ Grids read_grids(const Request& request, const std::string& fidelity) {
     SweptFile swept = swept_file(path, request, fidelity);
     ScenarioFile file = swept.read();
     const Walk walk = walk_of(file, request);
+    swept.part = static_cast<double>(walk.count()) / static_cast<double>(file.point_count()) /
+                 static_cast<double>(request.shard.of);
     grids.push_back(std::make_unique<Grid>(std::move(swept), std::move(file), walk, points));
     points += walk.count();
     if (points / request.shard.of > points_unasked) {
