@@ -72,6 +72,26 @@ Seconds UniformStep::step(const Times& times) const {
   return last;
 }
 
+UniformStep::Lanes<Seconds> UniformStep::steps(const Variants& variants) const {
+  std::vector<Lanes<Seconds>> ends(entries_.size()), free(slots_.size());
+  Lanes<Seconds> last{};
+  for (std::size_t id = 0; id < entries_.size(); ++id) {
+    const Entry& entry = entries_[id];
+    Lanes<Seconds> at = free[entry.lane];
+    for (std::uint32_t i = entry.after_begin; i < entry.after_end; ++i) {
+      const Lanes<Seconds>& end = ends[after_[i]];
+      for (std::size_t k = 0; k < width; ++k) at[k] = std::max(at[k], end[k]);
+    }
+    for (std::size_t k = 0; k < width; ++k) {
+      at[k] += variants.work[id][k];
+      free[entry.lane][k] = at[k] - variants.lead[id][k];
+      last[k] = std::max(last[k], at[k]);
+    }
+    ends[id] = at;
+  }
+  return last;
+}
+
 UniformStep::Times UniformStep::contended(const Times& alone, SideBySide slowdown) const {
   Times now = alone;
   std::vector<training::Interval> ran;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/cost/contention.h"
@@ -33,6 +34,17 @@ class UniformStep {
   // When operations run; `ran` is made as large as the program.
   void run(const Times& times, std::vector<training::Interval>& ran) const;
   [[nodiscard]] Seconds step(const Times& times) const;
+
+  // Several variants of a step side by side: what operations take in each, calls with what holds
+  // them, and how long before their end calls leave their lane.
+  static constexpr std::size_t width = 8;
+  template <class Value>
+  using Lanes = std::array<Value, width>;
+  struct Variants {
+    std::vector<Lanes<Seconds>> work, lead;
+  };
+  // What the step takes in each: as step() of one after the other.
+  [[nodiscard]] Lanes<Seconds> steps(const Variants& variants) const;
 
   // What contention makes of `alone`, times without it: as cost::settled_step.
   [[nodiscard]] Times contended(const Times& alone, SideBySide slowdown) const;

@@ -56,8 +56,7 @@ class LongestPath {
   [[nodiscard]] static std::vector<Place> places_to_check(const Box& box);
   [[nodiscard]] static Piece piece_at(const Box& box, const Place& place, double here,
                                       const Value& value);
-  [[nodiscard]] static bool learn(Box& box, const Place& place, const Value& value,
-                                  double slack);
+  [[nodiscard]] static bool learn(Box& box, const Place& place, const Value& value, double slack);
   [[nodiscard]] static bool is_convex(Box& box, const Value& value, double slack);
   static void look_at(Box& box, const Value& value);
   static void look_at_rough(Box& box, const Value& value);

@@ -120,8 +120,8 @@ JobOfRank job_from(const std::string& text) {
   const json all = json::parse(text);
   JobOfRank made{{{}, all.at(1).get<bool>()}, all.at(2).get<std::size_t>()};
   for (const json& file : all.at(0)) {
-    sweep::SweptFile swept{file.at(0).get<std::string>(), {}, file.at(2).get<std::string>(),
-                           file.at(3).get<double>()};
+    sweep::SweptFile swept{
+        file.at(0).get<std::string>(), {}, file.at(2).get<std::string>(), file.at(3).get<double>()};
     for (const json& one : file.at(1)) {
       swept.settings.push_back(
           {one.at(0).get<std::string>(), one.at(1).get<std::string>(), one.at(2).get<bool>()});

@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "models/contract.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/uniform_step.h"
 #include "models/folding/call_form.h"
@@ -267,18 +269,25 @@ class ClosedForms::Form {
   }
 
   PointOutcome at(const std::vector<AxisValue>& axes) {
-    const LinkNumbers numbers = numbers_at(links_, axes);
-    numbers.give_to(scenario_.cluster);
-    plan_calls();
-    UniformStep::Times alone = step_.alone();
-    for (std::size_t i = 0; i < step_.calls().size(); ++i) {
-      const Kind& kind = kinds_[kind_of_[i]];
-      alone.work[step_.calls()[i]] = kind.time;
-      alone.lead[step_.calls()[i]] = kind.lead;
-    }
+    go_to(axes);
     PointOutcome made = outcome_;
     made.axes = axes;
-    made.take(prediction(alone, correction_.at(axes)));
+    made.take(prediction(correction_.at(axes)));
+    return made;
+  }
+
+  std::vector<Seconds> steps(const std::vector<AxisValue>& axes, std::span<const StepDraw> draws) {
+    go_to(axes);
+    const UniformStep::Times alone = alone_times();
+    const auto beside = slowdown();
+    const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
+    const double correction = correction_.at(axes);
+    std::vector<Seconds> made;
+    for (std::size_t first = 0; first < draws.size(); first += UniformStep::width) {
+      const auto some = draws.subspan(first, std::min(UniformStep::width, draws.size() - first));
+      const auto steps = step_.steps(variants_of(times, some));
+      for (std::size_t k = 0; k < some.size(); ++k) made.push_back(steps[k] * correction);
+    }
     return made;
   }
 
@@ -289,6 +298,11 @@ class ClosedForms::Form {
     Seconds time, lead;
     std::size_t times = 0;
   };
+
+  void go_to(const std::vector<AxisValue>& axes) {
+    numbers_at(links_, axes).give_to(scenario_.cluster);
+    plan_calls();
+  }
 
   void find_kinds() {
     std::map<CollectiveCall, std::size_t> numbers;
@@ -351,16 +365,25 @@ class ClosedForms::Form {
     return totals_of(prepared_.point.program, ran_);
   }
 
-  Prediction prediction(const UniformStep::Times& alone, double correction) {
+  [[nodiscard]] UniformStep::Times alone_times() const {
+    UniformStep::Times alone = step_.alone();
+    for (std::size_t i = 0; i < step_.calls().size(); ++i) {
+      const Kind& kind = kinds_[kind_of_[i]];
+      alone.work[step_.calls()[i]] = kind.time;
+      alone.lead[step_.calls()[i]] = kind.lead;
+    }
+    return alone;
+  }
+
+  Prediction prediction(double correction) {
     Prediction made;
+    const UniformStep::Times alone = alone_times();
     const auto beside = slowdown();
     const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
     made.communication_alone = totals(alone).communication;
     made.totals = beside ? totals(times) : totals(alone);
     made.parts = parts_of(prepared_, made.totals.communication,
-                          [&](double compute, double waits, CallEnds calls) {
-                            return step_.step(scaled(times, compute, waits, calls));
-                          });
+                          [&](std::span<const StepScale> scales) { return scaled(times, scales); });
     const Seconds more = made.totals.step * (correction - 1);
     made.totals.step += more;
     for (Seconds* part : {&made.totals.communication, &made.totals.exposed_communication}) {
@@ -377,24 +400,68 @@ class ClosedForms::Form {
     return made;
   }
 
-  [[nodiscard]] UniformStep::Times scaled(const UniformStep::Times& times, double compute,
-                                          double waits, CallEnds ends) const {
-    UniformStep::Times made = times;
+  // How many times as long each part of a step is in one variant.
+  struct Factors {
+    double compute = 1, waits = 1;
+    std::vector<double> calls, leads;  // by kind of call
+  };
+
+  [[nodiscard]] UniformStep::Variants variants(const UniformStep::Times& times,
+                                               std::span<const Factors> factors) const {
     const auto& operations = prepared_.point.program.operations;
-    for (std::size_t id = 0; id < operations.size(); ++id) {
-      const bool is_wait = operations[id].kind == training::OperationKind::wait;
-      made.work[id] = made.work[id] * (is_wait ? waits : compute);
-    }
-    for (std::size_t i = 0; i < step_.calls().size(); ++i) {
-      const training::OperationId id = step_.calls()[i];
-      const RatioRange& range = kinds_[kind_of_[i]].call.range;
-      double factor = 1;
-      if (ends == CallEnds::low) factor = range.low;
-      if (ends == CallEnds::high) factor = range.high;
-      made.work[id] = (times.work[id] + times.held[id]) * factor;
-      made.held[id] = Seconds(0);
+    UniformStep::Variants made;
+    made.work.resize(operations.size());
+    made.lead.resize(operations.size());
+    for (std::size_t k = 0; k < factors.size(); ++k) {
+      for (std::size_t id = 0; id < operations.size(); ++id) {
+        const bool is_wait = operations[id].kind == training::OperationKind::wait;
+        made.work[id][k] = times.work[id] * (is_wait ? factors[k].waits : factors[k].compute);
+      }
+      for (std::size_t i = 0; i < step_.calls().size(); ++i) {
+        const training::OperationId id = step_.calls()[i];
+        made.work[id][k] = (times.work[id] + times.held[id]) * factors[k].calls[kind_of_[i]];
+        made.lead[id][k] = times.lead[id] * factors[k].leads[kind_of_[i]];
+      }
     }
     return made;
+  }
+
+  [[nodiscard]] std::vector<Seconds> scaled(const UniformStep::Times& times,
+                                            std::span<const StepScale> scales) const {
+    std::vector<Factors> factors;
+    for (const StepScale& scale : scales) {
+      Factors& one = factors.emplace_back(scale.compute, scale.waits);
+      for (const Kind& kind : kinds_) {
+        const RatioRange& range = kind.call.range;
+        double factor = 1;
+        if (scale.calls == CallEnds::low) factor = range.low;
+        if (scale.calls == CallEnds::high) factor = range.high;
+        one.calls.push_back(factor);
+        one.leads.push_back(1);
+      }
+    }
+    const auto steps = step_.steps(variants(times, factors));
+    return {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(scales.size())};
+  }
+
+  // At most UniformStep::width draws.
+  [[nodiscard]] UniformStep::Variants variants_of(const UniformStep::Times& times,
+                                                  std::span<const StepDraw> draws) const {
+    std::vector<Factors> factors;
+    for (const StepDraw& draw : draws) {
+      LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
+      for (std::size_t n = 0; n < LinkNumbers::count; ++n)
+        numbers.values[n] *= draw.links.values[n];
+      Factors& one = factors.emplace_back(draw.compute, draw.waits);
+      for (const Kind& kind : kinds_) {
+        const folding::CallTime drawn = kind.call.known() != nullptr
+                                            ? folding::CallTime{kind.time, kind.lead}
+                                            : *forms_->time(kind.call, numbers, true);
+        one.calls.push_back(kind.time > Seconds(0) ? draw.calls * (drawn.time / kind.time) : 1);
+        one.leads.push_back(kind.lead > Seconds(0) ? draw.calls * (drawn.lead / kind.lead) : 1);
+      }
+    }
+    return variants(times, factors);
   }
 
   Scenario scenario_;
@@ -413,8 +480,9 @@ class ClosedForms::Form {
   RankClass ran_{{Rank(0)}, {}};
 };
 
-ClosedForms::ClosedForms(ScenarioFile file, bool force, double part)
-    : file_(std::move(file)), force_(force), preparer_(file_) {
+ClosedForms::ClosedForms(ScenarioFile file, bool force, double part, double links_drawn)
+    : file_(std::move(file)), force_(force), links_drawn_(links_drawn), preparer_(file_) {
+  PACELINE_EXPECTS(part >= 0 && part <= 1 && links_drawn >= 1);
   double points = part;
   for (const ScenarioFile::Axis& axis : file_.axes()) {
     const bool is_it = axis.values.size() > 1 && is_of_links(axis);
@@ -459,7 +527,9 @@ std::shared_ptr<ClosedForms::Group> ClosedForms::kept_group(std::uint64_t number
   return asked;
 }
 
-std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
+template <class Use>
+auto ClosedForms::used(std::size_t point, const Use& use)
+    -> std::optional<decltype(use(std::declval<Form&>()))> {
   const auto number = group_of(point);
   if (!number) return std::nullopt;
   const std::shared_ptr<Group> group = kept_group(*number);
@@ -482,15 +552,24 @@ std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
     group->copies.pop_back();
   }
   lock.unlock();
-  std::optional<PointOutcome> made;
+  std::optional<decltype(use(*copy))> made;
   try {
-    made = copy->at(file_.axes_of(point));
+    made = use(*copy);
   } catch (const folding::NotSimulated&) {
     // Of a call that the library has here and not elsewhere: the point says so by itself.
   }
   lock.lock();
   group->copies.push_back(std::move(copy));
   return made;
+}
+
+std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
+  return used(point, [&](Form& form) { return form.at(file_.axes_of(point)); });
+}
+
+std::optional<std::vector<Seconds>> ClosedForms::steps(std::size_t point,
+                                                       std::span<const StepDraw> draws) {
+  return used(point, [&](Form& form) { return form.steps(file_.axes_of(point), draws); });
 }
 
 std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
@@ -535,6 +614,11 @@ std::unique_ptr<ClosedForms::Form> ClosedForms::form_of(std::size_t point) {
         least.values[n] = std::min(least.values[n], numbers.values[n]);
         most.values[n] = std::max(most.values[n], numbers.values[n]);
       }
+    }
+    for (std::size_t n = 0; n < LinkNumbers::count; ++n) {
+      if (least.values[n] == most.values[n]) continue;
+      least.values[n] /= links_drawn_;
+      most.values[n] *= links_drawn_;
     }
   }
   if (!Form::fits(*scenario, *prepared)) return nullptr;

@@ -6,7 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "models/folding/call_form.h"
@@ -14,6 +15,13 @@
 #include "scenarios/prepare/preparer.h"
 
 namespace paceline {
+
+// What a description of a machine leaves open, as one draw of it has that: how many times as much
+// as the point says.
+struct StepDraw {
+  folding::LinkNumbers links{{1, 1, 1, 1}};  // those that differ between points of the sweep
+  double compute = 1, waits = 1, calls = 1;  // calls on top of what links make of them
+};
 
 // The points of a scenario with fidelity: closed, many of which differ in nothing but latencies and
 // bandwidths of links. What these have in common is made once: the step as numbers
@@ -26,12 +34,18 @@ namespace paceline {
 // group that is asked for the first time one has to find the form, and others wait for it.
 class ClosedForms {
  public:
-  // `part`: how many of the points will be asked for, from 0 to 1.
-  ClosedForms(ScenarioFile file, bool force, double part = 1);
+  // `part`: how many of the points will be asked for, from 0 to 1. `links_drawn`: draws have links'
+  // numbers from 1 / so much to so much; 1 or more.
+  ClosedForms(ScenarioFile file, bool force, double part = 1, double links_drawn = 1);
   ~ClosedForms();
 
   // Without calls and trace; nullopt where the point's group has no form.
   [[nodiscard]] std::optional<PointOutcome> outcome(std::size_t point);
+
+  // What the point's step takes in each of some draws; nullopt as outcome(). Choices of the library
+  // stay the point's, and contention makes each operation as many times as long.
+  [[nodiscard]] std::optional<std::vector<Seconds>> steps(std::size_t point,
+                                                          std::span<const StepDraw> draws);
 
   // The number of a point's group; nullopt: these points are simulated, each by itself.
   [[nodiscard]] std::optional<std::uint64_t> group_of(std::size_t point) const;
@@ -57,6 +71,10 @@ class ClosedForms {
   };
 
   [[nodiscard]] std::shared_ptr<Group> kept_group(std::uint64_t number);
+  // Of a copy of the point's form that no other thread has; nullopt: there is no form.
+  template <class Use>
+  auto used(std::size_t point, const Use& use)
+      -> std::optional<decltype(use(std::declval<Form&>()))>;
   [[nodiscard]] std::unique_ptr<Form> form_of(std::size_t point);
   [[nodiscard]] std::optional<Prediction> simulated(std::size_t point);
   [[nodiscard]] std::shared_ptr<Calls> calls_of(std::size_t point, const PreparedPoint& prepared,
@@ -67,6 +85,7 @@ class ClosedForms {
 
   ScenarioFile file_;
   bool force_;
+  double links_drawn_;
   std::vector<bool> is_of_links_, is_of_no_call_;  // by axis
   bool are_enough_ = false;                        // points of a group
   std::mutex mutex_;                               // of what follows

@@ -41,38 +41,43 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
 }  // namespace
 
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
-                       const ScaledStep& step_of) {
+                       const ScaledSteps& steps_of) {
   const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
-  const Seconds base = step_of(1, 1, CallEnds::as_predicted);
-  if (base == Seconds(0)) return {};
-  const auto apart = [&](double of_compute, double of_waits, CallEnds calls) {
-    return std::log(step_of(of_compute, of_waits, calls) / base);
-  };
+  std::vector<StepScale> scales{{},
+                                {.compute = 1 / (1 + compute)},
+                                {.compute = 1 + compute},
+                                {.calls = CallEnds::low},
+                                {.calls = CallEnds::high}};
   // An engine's wake comes at once, or as late again as on average.
   const bool has_waits = std::ranges::any_of(prepared.point.program.operations, waits);
-  const auto wait_apart = [&](double factor) {
-    return has_waits ? apart(1, factor, CallEnds::as_predicted) : 0.0;
-  };
-  return {apart(1 / (1 + compute), 1, CallEnds::as_predicted),
-          apart(1 + compute, 1, CallEnds::as_predicted),
-          apart(1, 1, CallEnds::low),
-          apart(1, 1, CallEnds::high),
-          wait_apart(0),
-          wait_apart(2),
+  if (has_waits) scales.insert(scales.end(), {{.waits = 0}, {.waits = 2}});
+  const std::vector<Seconds> steps = steps_of(scales);
+  if (steps[0] == Seconds(0)) return {};
+  const auto apart = [&](std::size_t scale) { return std::log(steps[scale] / steps[0]); };
+  return {apart(1),
+          apart(2),
+          apart(3),
+          apart(4),
+          has_waits ? apart(5) : 0.0,
+          has_waits ? apart(6) : 0.0,
           communication_share(prepared, communication),
           job_cluster(prepared.point).ranks() == RankCount(1)};
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = cost::composed_step(prepared.point, predicted);
-  return parts_of(prepared, predicted.totals.communication,
-                  [&](double compute, double wait, CallEnds calls) {
-                    return scaled(point, compute, wait, [&](training::OperationId id) {
-                      const auto& range = call_of(prepared.point.program.operations[id])->range;
-                      if (calls == CallEnds::as_predicted) return 1.0;
-                      return calls == CallEnds::low ? range.low : range.high;
-                    });
-                  });
+  const auto step_of = [&](const StepScale& scale) {
+    return scaled(point, scale.compute, scale.waits, [&](training::OperationId id) {
+      const auto& range = call_of(prepared.point.program.operations[id])->range;
+      if (scale.calls == CallEnds::as_predicted) return 1.0;
+      return scale.calls == CallEnds::low ? range.low : range.high;
+    });
+  };
+  return parts_of(prepared, predicted.totals.communication, [&](std::span<const StepScale> scales) {
+    std::vector<Seconds> steps;
+    for (const StepScale& scale : scales) steps.push_back(step_of(scale));
+    return steps;
+  });
 }
 
 }  // namespace paceline

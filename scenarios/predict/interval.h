@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "scenarios/outcome/step_interval.h"
 #include "scenarios/prepare/resolve.h"
@@ -20,11 +22,16 @@ namespace paceline {
 // Which end of their intervals calls are at.
 enum class CallEnds { as_predicted, low, high };
 
-// The step with all compute and all waits so many times as long.
-using ScaledStep = std::function<Seconds(double compute, double waits, CallEnds calls)>;
+// A step with all compute and all waits so many times as long.
+struct StepScale {
+  double compute = 1, waits = 1;
+  CallEnds calls = CallEnds::as_predicted;
+};
+// What the step takes with each; at most 8 of them.
+using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
 
 // The same from a step that is composed so; `communication` is of the step as predicted.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
-                                     const ScaledStep& step_of);
+                                     const ScaledSteps& steps_of);
 
 }  // namespace paceline

@@ -58,8 +58,8 @@ class Threads : public Crew {
     for (const Task& task : tasks) {
       const auto number = forms_of(task.file)->group_of(task.point);
       const std::lock_guard lock(mutex_);
-      const bool is_same = !groups_.empty() && groups_.back().file == task.file &&
-                           groups_.back().number == number;
+      const bool is_same =
+          !groups_.empty() && groups_.back().file == task.file && groups_.back().number == number;
       if (!is_same) {
         groups_.push_back(
             {task.file, number, number ? Group::State::unseen : Group::State::open, {}});

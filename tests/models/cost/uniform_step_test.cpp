@@ -70,6 +70,27 @@ TEST(UniformStep, IsContended) {
   EXPECT_GT(held.held[2], Seconds(0));
 }
 
+// Calls of 1 to 8 s that lead by a tenth of that, and compute of 1 to 2 times its length.
+TEST(UniformStep, HasVariantsSideBySide) {
+  const UniformStep step(two_calls(), 1);
+  UniformStep::Variants variants;
+  variants.work.resize(5);
+  variants.lead.resize(5);
+  std::vector<Seconds> expected;
+  for (std::size_t k = 0; k < UniformStep::width; ++k) {
+    const double call = 1.0 + static_cast<double>(k), length = 1 + static_cast<double>(k) / 7;
+    UniformStep::Times times = with_calls(step, call, call / 10);
+    for (const std::size_t id : {0, 1, 4}) times.work[id] = times.work[id] * length;
+    for (std::size_t id = 0; id < 5; ++id) {
+      variants.work[id][k] = times.work[id];
+      variants.lead[id][k] = times.lead[id];
+    }
+    expected.push_back(step.step(times));
+  }
+  const auto steps = step.steps(variants);
+  for (std::size_t k = 0; k < steps.size(); ++k) EXPECT_EQ(steps[k], expected[k]);
+}
+
 TEST(UniformStep, HasOneLaneOfCallsAndOneSlot) {
   training::StepProgram program = two_calls();
   EXPECT_TRUE(UniformStep::fits(program));

@@ -64,6 +64,40 @@ TEST(ClosedForms, GiveTheSameInAnyOrder) {
   }
 }
 
+// Draws without a difference have the point's step; one with all links as at another point has that
+// one's, where the library chooses the same for both, and one with longer compute a longer step.
+TEST(ClosedForms, HaveStepsInDraws) {
+  const ScenarioFile::Setting ring{"collective", "{library: plan, algorithm: ring}"};
+  ClosedForms forms(file_of(grid, {ring}), false, 1, 2);
+  const auto step_of = [&](std::size_t point) {
+    return forms.outcome(point)->predicted->totals.step;
+  };
+  constexpr std::size_t point = 1 * 8 + 1, slower = 2 * 8 + 1;  // 2 and 4 us
+  std::vector<StepDraw> draws(11);
+  draws[9].links.values[0] = 2;
+  draws[10].compute = 1.5;
+  const auto steps = forms.steps(point, draws);
+  ASSERT_TRUE(steps);
+  ASSERT_EQ(steps->size(), draws.size());
+  EXPECT_NEAR((*steps)[0] / step_of(point), 1, 1e-9);
+  EXPECT_NEAR((*steps)[8] / step_of(point), 1, 1e-9);
+  EXPECT_NEAR((*steps)[9] / step_of(slower), 1, 0.005);
+  EXPECT_GT((*steps)[10] / step_of(point), 1.2);
+}
+
+// The links' axes are not what points are told apart by.
+TEST(ClosedForms, HaveGroupsOfPointsThatDifferInLinks) {
+  const ClosedForms forms(file_of(grid), false);
+  EXPECT_EQ(forms.group_of(0), forms.group_of(71));
+  EXPECT_NE(forms.group_of(0), forms.group_of(72));
+}
+
+// Where some tens of a group's points are asked for they are simulated themselves.
+TEST(ClosedForms, AreNotOfASample) {
+  EXPECT_TRUE(ClosedForms(file_of(grid), false, 0.9).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid), false, 0.8).outcome(0));
+}
+
 TEST(ClosedForms, AreNotOfFewPointsOrOtherSteps) {
   const ScenarioFile::Setting few{"sweep.cluster.network.latency", "[1us, 2us]"};
   EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false).outcome(0));
