@@ -7,21 +7,13 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
-#include "models/folding/call_form.h"
-#include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/group_form.h"
 #include "scenarios/prepare/preparer.h"
 
 namespace paceline {
-
-// What a description of a machine leaves open, as one draw of it has that: how many times as much
-// as the point says.
-struct StepDraw {
-  folding::LinkNumbers links{{1, 1, 1, 1}};  // those that differ between points of the sweep
-  double compute = 1, waits = 1, calls = 1;  // calls on top of what links make of them
-};
 
 // The points of a scenario with fidelity: closed, many of which differ in nothing but latencies and
 // bandwidths of links. What these have in common is made once: the step as numbers
@@ -60,13 +52,11 @@ class ClosedForms {
   static constexpr std::size_t groups_kept = 64;
 
  private:
-  class Form;
-  class Calls;
   struct Group {
     std::mutex mutex;
     bool is_tried = false;
-    std::unique_ptr<Form> form;                 // null: there is none
-    std::vector<std::unique_ptr<Form>> copies;  // that no thread has at present
+    std::unique_ptr<GroupForm> form;                 // null: there is none
+    std::vector<std::unique_ptr<GroupForm>> copies;  // that no thread has at present
     std::uint64_t asked_last = 0;
   };
 
@@ -74,12 +64,13 @@ class ClosedForms {
   // Of a copy of the point's form that no other thread has; nullopt: there is no form.
   template <class Use>
   auto used(std::size_t point, const Use& use)
-      -> std::optional<decltype(use(std::declval<Form&>()))>;
-  [[nodiscard]] std::unique_ptr<Form> form_of(std::size_t point);
+      -> std::optional<std::invoke_result_t<Use, GroupForm&>>;
+  [[nodiscard]] std::unique_ptr<GroupForm> form_of(std::size_t point);
   [[nodiscard]] std::optional<Prediction> simulated(std::size_t point);
-  [[nodiscard]] std::shared_ptr<Calls> calls_of(std::size_t point, const PreparedPoint& prepared,
-                                                const folding::LinkNumbers& least,
-                                                const folding::LinkNumbers& most);
+  [[nodiscard]] std::shared_ptr<CallForms> calls_of(std::size_t point,
+                                                    const PreparedPoint& prepared,
+                                                    const folding::LinkNumbers& least,
+                                                    const folding::LinkNumbers& most);
   [[nodiscard]] std::uint64_t number_without(const std::vector<bool>& axes,
                                              std::size_t point) const;
 
@@ -91,7 +82,8 @@ class ClosedForms {
   std::mutex mutex_;                               // of what follows
   Preparer preparer_;
   std::uint64_t asked_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Calls>> calls_;  // by the cluster that they are made on
+  std::map<std::uint64_t, std::shared_ptr<CallForms>>
+      calls_;  // by the cluster that they are made on
   std::map<std::uint64_t, std::shared_ptr<Group>> groups_;
 };
 

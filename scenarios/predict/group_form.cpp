@@ -1,0 +1,274 @@
+#include "scenarios/predict/group_form.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "scenarios/predict/link_axes.h"
+#include "scenarios/predict/predict_point.h"
+#include "scenarios/prepare/overheads.h"
+
+namespace paceline {
+namespace {
+
+using cost::UniformStep;
+using folding::LinkNumbers;
+using training::CollectiveCall;
+
+constexpr AssumptionKind between_points{
+    "{}: between points of the sweep that were simulated; within 0.5 % of one in the middle of "
+    "them"};
+
+bool are_alike(const std::vector<double>& slowdown) {
+  return std::ranges::adjacent_find(slowdown, std::ranges::not_equal_to()) == slowdown.end();
+}
+
+// Whether the step's calls are all of one kind that a form has: planned by the library's choice or
+// of a known time.
+bool is_formed(const training::StepProgram& program) {
+  return std::ranges::none_of(program.operations, [](const training::Operation& operation) {
+    const CollectiveCall* call = call_of(operation);
+    return call != nullptr && (call->is_untold || std::get_if<training::AutomaticCall>(&call->how));
+  });
+}
+
+double log_of(const AxisValue& axis) { return std::log(std::get<double>(axis.value)); }
+
+}  // namespace
+
+Correction::Correction(const std::vector<AxisValue>& first, const std::vector<AxisValue>& last,
+                       const std::vector<bool>& is_of_links, std::vector<double> at_ends)
+    : at_ends_(std::move(at_ends)) {
+  for (std::size_t a = first.size(); a-- > 0;) {
+    if (!is_of_links[a]) continue;
+    axes_.push_back({a, log_of(first[a]), log_of(last[a])});
+  }
+}
+
+double Correction::at(const std::vector<AxisValue>& axes) const {
+  double sum = 0;
+  for (std::size_t end = 0; end < at_ends_.size(); ++end) {
+    double weight = 1;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const Axis& axis = axes_[i];
+      const double part = (log_of(axes[axis.number]) - axis.first) / (axis.last - axis.first);
+      weight *= (end >> i & 1) != 0 ? part : 1 - part;
+    }
+    sum += weight * at_ends_[end];
+  }
+  return std::exp(sum);
+}
+
+GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome,
+                     std::shared_ptr<CallForms> calls)
+    : scenario_(scenario),
+      prepared_(prepared),
+      outcome_(std::move(outcome)),
+      step_(prepared.point.program,
+            prepared.point.slowdown.empty() ? 1.0 : prepared.point.slowdown.front()),
+      links_(LinkNumbers::of(scenario.cluster)),
+      forms_(std::move(calls)) {
+  find_kinds();
+  plan_calls();
+  const auto planned = library_->assumptions().sentences();
+  for (std::string& sentence : prepared.assumptions.sentences()) {
+    if (std::ranges::find(planned, sentence) == planned.end()) {
+      assumptions_.push_back(std::move(sentence));
+    }
+  }
+}
+
+bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
+  const ResolvedPoint& point = prepared.point;
+  return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
+         !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
+         are_alike(point.slowdown) && !prepared.contention.measured &&
+         UniformStep::fits(point.program) && is_formed(point.program);
+}
+
+PointOutcome GroupForm::at(const std::vector<AxisValue>& axes) {
+  go_to(axes);
+  PointOutcome made = outcome_;
+  made.axes = axes;
+  made.take(prediction(correction_.at(axes)));
+  return made;
+}
+
+std::vector<Seconds> GroupForm::steps(const std::vector<AxisValue>& axes,
+                                      std::span<const StepDraw> draws) {
+  go_to(axes);
+  const UniformStep::Times alone = alone_times();
+  const auto beside = slowdown();
+  const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
+  const double correction = correction_.at(axes);
+  std::vector<Seconds> made;
+  for (std::size_t first = 0; first < draws.size(); first += UniformStep::width) {
+    const auto some = draws.subspan(first, std::min(UniformStep::width, draws.size() - first));
+    const auto steps = step_.steps(drawn(times, some));
+    for (std::size_t k = 0; k < some.size(); ++k) made.push_back(steps[k] * correction);
+  }
+  return made;
+}
+
+void GroupForm::go_to(const std::vector<AxisValue>& axes) {
+  numbers_at(links_, axes).give_to(scenario_.cluster);
+  plan_calls();
+}
+
+void GroupForm::find_kinds() {
+  std::map<CollectiveCall, std::size_t> numbers;
+  for (const training::OperationId id : step_.calls()) {
+    CollectiveCall call = *call_of(prepared_.point.program.operations[id]);
+    if (call.known() == nullptr) call.how = training::Unplanned{};
+    const auto [entry, is_new] = numbers.try_emplace(call, kinds_.size());
+    if (is_new) kinds_.push_back({call, {}, {}});
+    ++kinds_[entry->second].times;
+    kind_of_.push_back(entry->second);
+  }
+}
+
+// As the library has them on the links as they are now.
+void GroupForm::plan_calls() {
+  library_.emplace(scenario_);
+  std::vector<Kind*> left;
+  for (Kind& kind : kinds_) {
+    if (const auto* known = kind.call.known()) {
+      kind.time = known->time;
+    } else {
+      library_->plan(kind.call);
+      left.push_back(&kind);
+    }
+  }
+  find_times(std::move(left));
+  channels_ = channels_of(scenario_);
+}
+
+// Those first that no other thread is asking for.
+void GroupForm::find_times(std::vector<Kind*> left) {
+  const LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
+  const auto find = [&](Kind& kind, bool waits) {
+    const auto found = forms_->time(kind.call, numbers, waits);
+    if (found) std::tie(kind.time, kind.lead) = std::pair(found->time, found->lead);
+    return found.has_value();
+  };
+  while (!left.empty()) {
+    if (std::erase_if(left, [&](Kind* kind) { return find(*kind, false); }) > 0) continue;
+    find(*left.back(), true);
+    left.pop_back();
+  }
+}
+
+std::optional<cost::SideBySide> GroupForm::slowdown() const {
+  if (kinds_.empty()) return std::nullopt;
+  double bytes = 0;
+  Seconds time;
+  for (const Kind& kind : kinds_) {
+    bytes += static_cast<double>(kind.times) * static_cast<double>(kind.call.size().value());
+    time += kind.time * static_cast<double>(kind.times);
+  }
+  const double assumed =
+      cost::assumed_slowdown(bytes, time, scenario_.cluster.ranks(), prepared_.device, channels_);
+  return slowdown_of(prepared_.contention, assumed, nullptr);
+}
+
+StepTotals GroupForm::totals(const UniformStep::Times& times) {
+  step_.run(times, ran_.intervals);
+  return totals_of(prepared_.point.program, ran_);
+}
+
+UniformStep::Times GroupForm::alone_times() const {
+  UniformStep::Times alone = step_.alone();
+  for (std::size_t i = 0; i < step_.calls().size(); ++i) {
+    const Kind& kind = kinds_[kind_of_[i]];
+    alone.work[step_.calls()[i]] = kind.time;
+    alone.lead[step_.calls()[i]] = kind.lead;
+  }
+  return alone;
+}
+
+Prediction GroupForm::prediction(double correction) {
+  Prediction made;
+  const UniformStep::Times alone = alone_times();
+  const auto beside = slowdown();
+  const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
+  made.communication_alone = totals(alone).communication;
+  made.totals = beside ? totals(times) : totals(alone);
+  made.parts = parts_of(prepared_, made.totals.communication,
+                        [&](std::span<const StepScale> scales) { return scaled(times, scales); });
+  const Seconds more = made.totals.step * (correction - 1);
+  made.totals.step += more;
+  for (Seconds* part : {&made.totals.communication, &made.totals.exposed_communication}) {
+    *part = std::max(*part + more, Seconds(0));
+  }
+  made.interval = to_interval(made.totals.step, ends_of(made.parts, interval_widths));
+  made.assumptions = assumptions_;
+  Assumptions here = library_->assumptions();
+  here.add({between_points, "closed"});
+  if (beside) say_slowdown(prepared_.contention, *beside, here);
+  for (std::string& sentence : here.sentences()) made.assumptions.push_back(std::move(sentence));
+  made.fidelity = Fidelity::closed;
+  made.transfers = transfers_;
+  return made;
+}
+
+UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
+                                          std::span<const Factors> factors) const {
+  const auto& operations = prepared_.point.program.operations;
+  UniformStep::Variants made;
+  made.work.resize(operations.size());
+  made.lead.resize(operations.size());
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    for (std::size_t id = 0; id < operations.size(); ++id) {
+      const bool is_wait = operations[id].kind == training::OperationKind::wait;
+      made.work[id][k] = times.work[id] * (is_wait ? factors[k].waits : factors[k].compute);
+    }
+    for (std::size_t i = 0; i < step_.calls().size(); ++i) {
+      const training::OperationId id = step_.calls()[i];
+      made.work[id][k] = (times.work[id] + times.held[id]) * factors[k].calls[kind_of_[i]];
+      made.lead[id][k] = times.lead[id] * factors[k].leads[kind_of_[i]];
+    }
+  }
+  return made;
+}
+
+std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
+                                       std::span<const StepScale> scales) const {
+  std::vector<Factors> factors;
+  for (const StepScale& scale : scales) {
+    Factors& one = factors.emplace_back(scale.compute, scale.waits);
+    for (const Kind& kind : kinds_) {
+      const RatioRange& range = kind.call.range;
+      double factor = 1;
+      if (scale.calls == CallEnds::low) factor = range.low;
+      if (scale.calls == CallEnds::high) factor = range.high;
+      one.calls.push_back(factor);
+      one.leads.push_back(1);
+    }
+  }
+  const auto steps = step_.steps(variants(times, factors));
+  return {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(scales.size())};
+}
+
+// At most UniformStep::width draws.
+UniformStep::Variants GroupForm::drawn(const UniformStep::Times& times,
+                                       std::span<const StepDraw> draws) const {
+  std::vector<Factors> factors;
+  for (const StepDraw& draw : draws) {
+    LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
+    for (std::size_t n = 0; n < LinkNumbers::count; ++n) numbers.values[n] *= draw.links.values[n];
+    Factors& one = factors.emplace_back(draw.compute, draw.waits);
+    for (const Kind& kind : kinds_) {
+      const folding::CallTime drawn = kind.call.known() != nullptr
+                                          ? folding::CallTime{kind.time, kind.lead}
+                                          : *forms_->time(kind.call, numbers, true);
+      one.calls.push_back(kind.time > Seconds(0) ? draw.calls * (drawn.time / kind.time) : 1);
+      one.leads.push_back(kind.lead > Seconds(0) ? draw.calls * (drawn.lead / kind.lead) : 1);
+    }
+  }
+  return variants(times, factors);
+}
+
+}  // namespace paceline

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/cost/uniform_step.h"
+#include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/call_forms.h"
+#include "scenarios/predict/interval.h"
+#include "scenarios/prepare/library_calls.h"
+
+namespace paceline {
+
+// What a description of a machine leaves open, as one draw of it has that: how many times as much
+// as the point says.
+struct StepDraw {
+  folding::LinkNumbers links{{1, 1, 1, 1}};  // those that differ between points of the sweep
+  double compute = 1, waits = 1, calls = 1;  // calls on top of what links make of them
+};
+
+// What steps are to be multiplied with, in logarithms: known at the ends of link axes, on straight
+// lines in the logarithms of their numbers between them.
+class Correction {
+ public:
+  Correction() = default;
+  // `at_ends`: bit i of an index at the last value of the i-th axis from the end that is of links.
+  Correction(const std::vector<AxisValue>& first, const std::vector<AxisValue>& last,
+             const std::vector<bool>& is_of_links, std::vector<double> at_ends);
+
+  [[nodiscard]] double at(const std::vector<AxisValue>& axes) const;
+
+ private:
+  struct Axis {
+    std::size_t number;
+    double first, last;  // logarithms
+  };
+
+  std::vector<Axis> axes_;
+  std::vector<double> at_ends_;
+};
+
+// Points that differ in numbers of links only, as functions of these: the step composed of its
+// calls' forms. One thread uses it; others use copies.
+class GroupForm {
+ public:
+  // Of one of the points. Precondition: fits. Throws what the library's choice and forms do.
+  GroupForm(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome,
+            std::shared_ptr<CallForms> calls);
+
+  // Whether ranks are alike and make their calls all together, one at a time.
+  [[nodiscard]] static bool fits(const Scenario& scenario, const PreparedPoint& prepared);
+
+  // As many as at a point that was simulated.
+  void stands_for(std::uint64_t transfers) { transfers_ = transfers; }
+  void correct(Correction correction) { correction_ = std::move(correction); }
+
+  // The point with these values of the axes, without calls and trace.
+  [[nodiscard]] PointOutcome at(const std::vector<AxisValue>& axes);
+  // What its step takes in each of some draws: as ClosedForms::steps.
+  [[nodiscard]] std::vector<Seconds> steps(const std::vector<AxisValue>& axes,
+                                           std::span<const StepDraw> draws);
+
+ private:
+  using Times = cost::UniformStep::Times;
+  using Variants = cost::UniformStep::Variants;
+
+  // Calls that are the same; what they take at present.
+  struct Kind {
+    training::CollectiveCall call;
+    Seconds time, lead;
+    std::size_t times = 0;
+  };
+  // How many times as long each part of a step is in one variant.
+  struct Factors {
+    double compute = 1, waits = 1;
+    std::vector<double> calls, leads;  // by kind of call
+  };
+
+  void find_kinds();
+  void go_to(const std::vector<AxisValue>& axes);
+  void plan_calls();
+  void find_times(std::vector<Kind*> left);
+  [[nodiscard]] std::optional<cost::SideBySide> slowdown() const;
+  [[nodiscard]] StepTotals totals(const Times& times);
+  [[nodiscard]] Times alone_times() const;
+  [[nodiscard]] Prediction prediction(double correction);
+  [[nodiscard]] Variants variants(const Times& times, std::span<const Factors> factors) const;
+  [[nodiscard]] std::vector<Seconds> scaled(const Times& times,
+                                            std::span<const StepScale> scales) const;
+  [[nodiscard]] Variants drawn(const Times& times, std::span<const StepDraw> draws) const;
+
+  Scenario scenario_;
+  PreparedPoint prepared_;
+  PointOutcome outcome_;
+  cost::UniformStep step_;
+  folding::LinkNumbers links_;  // of the first point
+  std::shared_ptr<CallForms> forms_;
+  std::uint64_t transfers_ = 0;
+  Correction correction_;
+  std::vector<Kind> kinds_;
+  std::vector<std::size_t> kind_of_;  // by call of the step
+  std::optional<LibraryCalls> library_;
+  double channels_ = 0;
+  std::vector<std::string> assumptions_;  // but for those of the library
+  RankClass ran_{{Rank(0)}, {}};
+};
+
+}  // namespace paceline
