@@ -80,7 +80,7 @@ TEST(UniformStep, HasVariantsSideBySide) {
   for (std::size_t k = 0; k < UniformStep::width; ++k) {
     const double call = 1.0 + static_cast<double>(k), length = 1 + static_cast<double>(k) / 7;
     UniformStep::Times times = with_calls(step, call, call / 10);
-    for (const std::size_t id : {0, 1, 4}) times.work[id] = times.work[id] * length;
+    for (const std::size_t id : {0UL, 1UL, 4UL}) times.work[id] = times.work[id] * length;
     for (std::size_t id = 0; id < 5; ++id) {
       variants.work[id][k] = times.work[id];
       variants.lead[id][k] = times.lead[id];
