@@ -13,8 +13,8 @@ namespace paceline::cost {
 // (composed_step.h) of one class of ranks has.
 class UniformStep {
  public:
-  // `length`: how many times as long as the program says all compute takes. The program must
-  // outlive it. Precondition: fits(program).
+  // `length`: how many times as long as the program says all compute takes. Precondition:
+  // fits(program).
   UniformStep(const training::StepProgram& program, double length);
 
   // Whether ranks are alike in it, and no lane has two calls in flight at a time.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "models/folding/longest_path.h"
 #include "models/topology/cluster.h"
 #include "models/training/step_program.h"
+#include "models/units/units.h"
 
 namespace paceline::folding {
 
@@ -59,8 +59,8 @@ class CallForm {
   // How often it simulated.
   [[nodiscard]] std::size_t simulated() const { return known_.size(); }
 
-  // How far it may be off, as a part of what the call takes and of the compute beside it: all calls
-  // together are as far off a step at most.
+  // How far it may be off where it is convex, as a part of what the call takes and of the compute
+  // beside it; elsewhere several times as far (LongestPath).
   static constexpr double part_of_call = 5e-3, part_of_compute = 5e-3;
 
  private:
@@ -74,7 +74,8 @@ class CallForm {
   training::CollectiveCall call_;
   std::vector<std::size_t> differing_;  // numbers
   std::map<Place, CallTime> known_;
-  LongestPath time_, lead_;
+  LongestPath time_;
+  LongestPath lead_;  // no longest path, but little beside one
 };
 
 }  // namespace paceline::folding

@@ -22,7 +22,7 @@ constexpr std::array<double, 2> slacks{2, 4};
 // Of a number, for a slope.
 constexpr double slope_part = 0.01;
 
-// A box has no more pieces, and they are no more often looked for.
+// Of a box that is taken for convex: so many pieces at most, looked for so often.
 constexpr std::size_t pieces_max = 6;
 constexpr int passes_max = 3;
 
@@ -247,8 +247,8 @@ void LongestPath::look_at(Box& box, const Value& value) {
 // values do not.
 void LongestPath::look_at_rough(Box& box, const Value& value) {
   const std::vector<Place> places = grid_of(box);
-  box.state = Box::State::rough;
   box.pieces.clear();
+  box.values.clear();
   for (const Place& place : places) {
     box.values.push_back(value(place).value);
     box.pieces.push_back(piece_at(box, place, box.values.back(), value));
@@ -258,6 +258,13 @@ void LongestPath::look_at_rough(Box& box, const Value& value) {
     const double most = here.value + here.within * slacks.back();
     std::erase_if(box.pieces, [&](const Piece& piece) { return piece.at(place) > most; });
   }
+  // Where a bend up follows on one down they are below some of the values: then they say nothing.
+  const bool is_below = std::ranges::any_of(places, [&](const Place& place) {
+    const Known here = value(place);
+    return largest(box.pieces, place) < here.value - here.within * slacks.back();
+  });
+  if (is_below) box.pieces.clear();
+  box.state = Box::State::rough;
 }
 
 double LongestPath::at(const Place& place, const Value& value) {

@@ -74,16 +74,20 @@ void Ranks::begin_to_receive() {
 std::optional<Message> Ranks::receive() {
   begin_to_receive();
   std::set<int> behind;  // senders of whom an earlier message is not whole
-  for (auto coming = coming_.begin(); coming != coming_.end(); ++coming) {
+  for (auto next = coming_.begin(); next != coming_.end();) {
+    const auto coming = next++;
     const int from = coming->message.from;
     if (behind.contains(from)) continue;
     int is_done = 0;
-    if (MPI_Test(&coming->request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done != 0) {
+    if (MPI_Test(&coming->request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      coming_.erase(coming);  // its sender is gone
+    } else if (is_done != 0) {
       Message message = std::move(coming->message);
       coming_.erase(coming);
       return message;
+    } else {
+      behind.insert(from);
     }
-    behind.insert(from);
   }
   return std::nullopt;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "models/contract.h"
 #include "models/folding/predicted_point.h"
+#include "scenarios/predict/effort.h"
 #include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
@@ -51,12 +53,15 @@ ClosedForms::ClosedForms(ScenarioFile file, bool force, double part, double link
   PACELINE_EXPECTS(part >= 0 && part <= 1 && links_drawn >= 1);
   double points = part;
   for (const ScenarioFile::Axis& axis : file_.axes()) {
-    const bool is_it = axis.values.size() > 1 && is_of_links(axis);
+    const bool is_it = is_of_links(axis);
     is_of_links_.push_back(is_it);
     is_of_no_call_.push_back(is_it || axis.path == "training.bucket_cap");
     if (is_it) points *= static_cast<double>(axis.values.size());
   }
-  are_enough_ = points >= static_cast<double>(points_least);
+  const auto values = file_.values();
+  const auto fidelity = values.find("simulation.fidelity");
+  const bool may_be_closed = fidelity == values.end() || fidelity->second.text == "closed";
+  are_enough_ = may_be_closed && points >= static_cast<double>(points_least);
 }
 ClosedForms::~ClosedForms() = default;
 
@@ -72,6 +77,14 @@ std::uint64_t ClosedForms::number_without(const std::vector<bool>& axes, std::si
     point /= size;
   }
   return number;
+}
+
+std::uint64_t ClosedForms::groups_of(const ScenarioFile& file) {
+  std::uint64_t groups = 1;
+  for (const ScenarioFile::Axis& axis : file.axes()) {
+    if (!is_of_links(axis)) groups *= axis.values.size();
+  }
+  return groups;
 }
 
 std::optional<std::uint64_t> ClosedForms::group_of(std::size_t point) const {
@@ -106,6 +119,7 @@ auto ClosedForms::used(std::size_t point, const Use& use)
     } catch (const InputError&) {
       // Each point says so by itself.
     } catch (const folding::NotSimulated&) {
+    } catch (const std::logic_error&) {
     }
     group->is_tried = true;
   }
@@ -123,6 +137,8 @@ auto ClosedForms::used(std::size_t point, const Use& use)
     made = use(*copy);
   } catch (const folding::NotSimulated&) {
     // Of a call that the library has here and not elsewhere: the point says so by itself.
+  } catch (const std::logic_error&) {
+    // As a simulated point: it fails alone.
   }
   lock.lock();
   group->copies.push_back(std::move(copy));
@@ -130,11 +146,20 @@ auto ClosedForms::used(std::size_t point, const Use& use)
 }
 
 std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
-  return used(point, [&](GroupForm& form) { return form.at(file_.axes_of(point)); });
+  return used(point, [&](GroupForm& form) {
+    PointOutcome made = form.at(file_.axes_of(point));
+    made.measured = file_.measured(point);
+    return made;
+  });
 }
 
 std::optional<std::vector<Seconds>> ClosedForms::steps(std::size_t point,
                                                        std::span<const StepDraw> draws) {
+  for (const StepDraw& draw : draws) {
+    for (const double factor : draw.links.values) {
+      PACELINE_EXPECTS(factor >= 1 / links_drawn_ && factor <= links_drawn_);
+    }
+  }
   return used(point, [&](GroupForm& form) { return form.steps(file_.axes_of(point), draws); });
 }
 
@@ -171,6 +196,7 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
   {
     const std::lock_guard lock(mutex_);
     scenario = preparer_.scenario(first);
+    refuse_too_many(scenario->cluster.ranks(), force_, {file_.path(), 0, 0});
     prepared = preparer_.prediction(first);
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {

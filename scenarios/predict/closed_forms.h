@@ -20,10 +20,11 @@ namespace paceline {
 // (cost::UniformStep), and what its calls take as functions of those numbers (folding::CallForm).
 //
 // Points that differ in them only are a group. A group has such a form where its ranks are alike
-// and make their calls all together, one at a time. Points at the ends of all numbers are simulated
-// as they are, and the form is corrected by what it differs by there; where it is then off in the
-// middle, or corrected by much, all points of the group are simulated. Any thread may ask; of a
-// group that is asked for the first time one has to find the form, and others wait for it.
+// and make their calls all together, one at a time. Points at two opposite ends of all numbers and
+// in the middle are simulated as they are. A form that is not near enough to them is held against
+// those at all ends, and corrected by what it differs by there; where it is then off in the middle,
+// or corrected by much, all points of the group are simulated. Any thread may ask; of a group that
+// is asked for the first time one has to find the form, and others wait for it.
 class ClosedForms {
  public:
   // `part`: how many of the points will be asked for, from 0 to 1. `links_drawn`: draws have links'
@@ -39,6 +40,9 @@ class ClosedForms {
   [[nodiscard]] std::optional<std::vector<Seconds>> steps(std::size_t point,
                                                           std::span<const StepDraw> draws);
 
+  // How many groups a file's points are in.
+  [[nodiscard]] static std::uint64_t groups_of(const ScenarioFile& file);
+
   // The number of a point's group; nullopt: these points are simulated, each by itself.
   [[nodiscard]] std::optional<std::uint64_t> group_of(std::size_t point) const;
 
@@ -48,7 +52,8 @@ class ClosedForms {
   // one in the middle, as parts of their step. One that is nearer than the last at two opposite
   // ends and in the middle is not corrected.
   static constexpr double corrected_by = 0.02, form_within = 0.005, right_within = 0.0005;
-  // Forms of groups that were not asked for the longest are forgotten.
+  // Forms of groups that were not asked for the longest are forgotten: points of a group should be
+  // asked for one after the other.
   static constexpr std::size_t groups_kept = 64;
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "models/contract.h"
 #include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/prepare/overheads.h"
@@ -216,6 +217,7 @@ Prediction GroupForm::prediction(double correction) {
 
 UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
                                           std::span<const Factors> factors) const {
+  PACELINE_EXPECTS(factors.size() <= UniformStep::width);
   const auto& operations = prepared_.point.program.operations;
   UniformStep::Variants made;
   made.work.resize(operations.size());
@@ -240,11 +242,7 @@ std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
   for (const StepScale& scale : scales) {
     Factors& one = factors.emplace_back(scale.compute, scale.waits);
     for (const Kind& kind : kinds_) {
-      const RatioRange& range = kind.call.range;
-      double factor = 1;
-      if (scale.calls == CallEnds::low) factor = range.low;
-      if (scale.calls == CallEnds::high) factor = range.high;
-      one.calls.push_back(factor);
+      one.calls.push_back(at_end(kind.call.range, scale.calls));
       one.leads.push_back(1);
     }
   }

@@ -40,6 +40,11 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
 
 }  // namespace
 
+double at_end(const RatioRange& range, CallEnds end) {
+  if (end == CallEnds::as_predicted) return 1;
+  return end == CallEnds::low ? range.low : range.high;
+}
+
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
                        const ScaledSteps& steps_of) {
   const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
@@ -68,9 +73,7 @@ IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = cost::composed_step(prepared.point, predicted);
   const auto step_of = [&](const StepScale& scale) {
     return scaled(point, scale.compute, scale.waits, [&](training::OperationId id) {
-      const auto& range = call_of(prepared.point.program.operations[id])->range;
-      if (scale.calls == CallEnds::as_predicted) return 1.0;
-      return scale.calls == CallEnds::low ? range.low : range.high;
+      return at_end(call_of(prepared.point.program.operations[id])->range, scale.calls);
     });
   };
   return parts_of(prepared, predicted.totals.communication, [&](std::span<const StepScale> scales) {

@@ -22,6 +22,9 @@ namespace paceline {
 // Which end of their intervals calls are at.
 enum class CallEnds { as_predicted, low, high };
 
+// Where a call's time is at that end, as a part of what is predicted.
+[[nodiscard]] double at_end(const RatioRange& range, CallEnds end);
+
 // A step with all compute and all waits so many times as long.
 struct StepScale {
   double compute = 1, waits = 1;

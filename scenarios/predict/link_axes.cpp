@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -36,8 +37,15 @@ std::optional<std::size_t> number_of_axis(const AxisValue& axis) {
 }  // namespace
 
 bool is_of_links(const ScenarioFile::Axis& axis) {
-  return std::ranges::all_of(
-      axis.values, [](const AxisValue& value) { return number_of_axis(value).has_value(); });
+  std::vector<double> values;
+  for (const AxisValue& value : axis.values) {
+    if (!number_of_axis(value)) return false;
+    values.push_back(std::get<double>(value.value));
+  }
+  const auto is_sorted = [&](auto order) {
+    return std::ranges::adjacent_find(values, std::not_fn(order)) == values.end();
+  };
+  return values.size() > 1 && (is_sorted(std::less()) || is_sorted(std::greater()));
 }
 
 LinkNumbers numbers_at(LinkNumbers numbers, const std::vector<AxisValue>& axes) {

@@ -7,7 +7,8 @@
 
 namespace paceline {
 
-// Whether all values of an axis are one number of links (folding::LinkNumbers), above 0.
+// Whether an axis has several values of one number of links (folding::LinkNumbers), above 0, that
+// rise or fall from the first to the last.
 [[nodiscard]] bool is_of_links(const ScenarioFile::Axis& axis);
 
 // `numbers` with those that the axes of a point give.

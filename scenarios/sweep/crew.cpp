@@ -58,13 +58,7 @@ class Threads : public Crew {
     for (const Task& task : tasks) {
       const auto number = forms_of(task.file)->group_of(task.point);
       const std::lock_guard lock(mutex_);
-      const bool is_same =
-          !groups_.empty() && groups_.back().file == task.file && groups_.back().number == number;
-      if (!is_same) {
-        groups_.push_back(
-            {task.file, number, number ? Group::State::unseen : Group::State::open, {}});
-      }
-      groups_.back().tasks.push_back(task);
+      group_of(task.file, number).tasks.push_back(task);
     }
     const std::lock_guard lock(mutex_);
     is_short_ = false;
@@ -90,6 +84,15 @@ class Threads : public Crew {
     enum class State { unseen, opening, open } state;
     std::deque<Task> tasks;
   };
+
+  // The one that is there, or a new one at the end.
+  Group& group_of(std::uint32_t file, std::optional<std::uint64_t> number) {
+    const auto found = std::ranges::find_if(
+        groups_, [&](const Group& one) { return one.file == file && one.number == number; });
+    if (found != groups_.end()) return *found;
+    const auto state = number ? Group::State::unseen : Group::State::open;
+    return groups_.emplace_back(Group{file, number, state, {}});
+  }
 
   struct Next {
     Task task;

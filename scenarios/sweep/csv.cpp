@@ -72,7 +72,7 @@ void write_csv(std::ostream& out, const Request& request, const Grids& grids, co
     }
     fmt::print(out, "{}\n", fmt::join(line, ","));
   };
-  Cursor cursor(grids, request.shard);
+  Cursor cursor(grids, request.shard, true);
   while (const auto task = cursor.next()) {
     write(*grids[task->file], task->point);
     if (!refined.empty()) write(*refined[task->file], task->point);

@@ -6,6 +6,8 @@
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/predict/closed_forms.h"
+#include "scenarios/predict/link_axes.h"
 #include "scenarios/sweep/sweep.h"
 
 namespace paceline::sweep {
@@ -48,10 +50,21 @@ SweptFile swept_file(const std::string& path, const Request& request, const std:
 }
 
 Walk walk_of(const ScenarioFile& file, const Request& request) {
-  if (!request.sample) return Walk(file.point_count());
   std::vector<std::uint64_t> sizes;
-  for (const ScenarioFile::Axis& axis : file.axes()) sizes.push_back(axis.values.size());
-  return Walk::sample(sizes, *request.sample, request.seed);
+  std::vector<bool> fast;  // points that have a form together one after the other
+  for (const ScenarioFile::Axis& axis : file.axes()) {
+    sizes.push_back(axis.values.size());
+    fast.push_back(is_of_links(axis));
+  }
+  return request.sample ? Walk::sample(sizes, *request.sample, request.seed)
+                        : Walk::of_all(sizes, fast);
+}
+
+// How many of a file's points are asked for while their group's form is kept, from 0 to 1.
+double part_asked(const ScenarioFile& file, const Walk& walk, const Request& request) {
+  if (request.sample && ClosedForms::groups_of(file) > ClosedForms::groups_kept) return 0;
+  return static_cast<double>(walk.count()) / static_cast<double>(file.point_count()) /
+         static_cast<double>(request.shard.of);
 }
 
 }  // namespace
@@ -64,8 +77,7 @@ Grids read_grids(const Request& request, const std::string& fidelity) {
     SweptFile swept = swept_file(path, request, fidelity);
     ScenarioFile file = swept.read();
     const Walk walk = walk_of(file, request);
-    swept.part = static_cast<double>(walk.count()) / static_cast<double>(file.point_count()) /
-                 static_cast<double>(request.shard.of);
+    swept.part = part_asked(file, walk, request);
     grids.push_back(std::make_unique<Grid>(std::move(swept), std::move(file), walk, points));
     points += walk.count();
     if (points / request.shard.of > points_unasked) {
@@ -78,8 +90,11 @@ Grids read_grids(const Request& request, const std::string& fidelity) {
   return grids;
 }
 
-Cursor::Cursor(const Grids& grids, const Shard& shard)
-    : grids_(grids), shard_(shard), at_(shard.number - 1) {}
+Cursor::Cursor(const Grids& grids, const Shard& shard, bool as_numbered)
+    : grids_(grids),
+      shard_(shard),
+      as_numbered_(as_numbered && shard.of == 1),
+      at_(shard.number - 1) {}
 
 std::uint64_t Cursor::points() const {
   const std::uint64_t all = grids_.back()->before + grids_.back()->walk.count();
@@ -91,7 +106,9 @@ std::optional<Task> Cursor::next() {
     if (file_ + 1 == grids_.size()) return std::nullopt;
     ++file_;
   }
-  const Task task{file_, grids_[file_]->walk.at(at_ - grids_[file_]->before)};
+  const Walk& walk = grids_[file_]->walk;
+  const std::uint64_t k = at_ - grids_[file_]->before;
+  const Task task{file_, as_numbered_ ? walk.as_numbered().at(k) : walk.at(k)};
   at_ += shard_.of;
   return task;
 }

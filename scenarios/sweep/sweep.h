@@ -70,7 +70,8 @@ inline constexpr const char* refined_fidelity = "folded";
 // The points of all grids that a shard has, one after the other.
 class Cursor {
  public:
-  Cursor(const Grids& grids, const Shard& shard);
+  // `as_numbered`: in the order of the grids where it has all of them.
+  Cursor(const Grids& grids, const Shard& shard, bool as_numbered = false);
 
   [[nodiscard]] std::uint64_t points() const;
   [[nodiscard]] std::optional<Task> next();
@@ -78,6 +79,7 @@ class Cursor {
  private:
   const Grids& grids_;
   Shard shard_;
+  bool as_numbered_;
   std::uint64_t at_;  // the point's place in all walks, one behind the other
   std::uint32_t file_ = 0;
 };

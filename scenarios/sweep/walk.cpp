@@ -51,6 +51,20 @@ double discrepancy(std::span<const std::uint64_t> sizes, std::uint64_t all, std:
 
 }  // namespace
 
+Walk Walk::of_all(std::span<const std::uint64_t> sizes, const std::vector<bool>& fast) {
+  PACELINE_EXPECTS(sizes.size() == fast.size());
+  std::vector<Axis> fast_ones, slow_ones;
+  std::uint64_t stride = 1;
+  for (std::size_t a = sizes.size(); a-- > 0;) {
+    (fast[a] ? fast_ones : slow_ones).push_back({sizes[a], stride});
+    stride *= sizes[a];
+  }
+  Walk walk(stride);
+  walk.fastest_first_ = std::move(fast_ones);
+  walk.fastest_first_.insert(walk.fastest_first_.end(), slow_ones.begin(), slow_ones.end());
+  return walk;
+}
+
 Walk Walk::sample(std::span<const std::uint64_t> sizes, std::uint64_t count, std::uint64_t seed) {
   std::uint64_t all = 1;
   for (const std::uint64_t size : sizes) all *= size;
@@ -76,6 +90,14 @@ Walk Walk::sample(std::span<const std::uint64_t> sizes, std::uint64_t count, std
 
 std::uint64_t Walk::at(std::uint64_t k) const {
   PACELINE_EXPECTS(k < count_);
+  if (!fastest_first_.empty()) {
+    std::uint64_t number = 0;
+    for (const Axis& axis : fastest_first_) {
+      number += k % axis.size * axis.stride;
+      k /= axis.size;
+    }
+    return number;
+  }
   return static_cast<std::uint64_t>((start_ + Wide{k} * step_) % all_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace paceline::sweep {
 
@@ -16,16 +17,25 @@ class Walk {
  public:
   // All of them, in their order.
   explicit Walk(std::uint64_t points) : all_(points), count_(points) {}
+  // All points of a grid of so many values along each axis, those of `fast` axes faster than
+  // others; else, and in a point's number, the last one fastest.
+  static Walk of_all(std::span<const std::uint64_t> sizes, const std::vector<bool>& fast);
   // Of a grid of so many values along each axis, the last one fastest; at most all points.
   static Walk sample(std::span<const std::uint64_t> sizes, std::uint64_t count, std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t all() const { return all_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t at(std::uint64_t k) const;  // precondition: below count()
+  // Its points in the order of their numbers, where these are all points; else as they are.
+  [[nodiscard]] Walk as_numbered() const { return fastest_first_.empty() ? *this : Walk(all_); }
 
  private:
   std::uint64_t all_, count_;
   std::uint64_t start_ = 0, step_ = 1;
+  struct Axis {
+    std::uint64_t size, stride;
+  };
+  std::vector<Axis> fastest_first_;  // of an order that is not the numbers'
 };
 
 }  // namespace paceline::sweep

@@ -3,22 +3,19 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <vector>
 
-#include "models/stats/mixed.h"
 #include "scenarios/predict/closed_forms.h"
 #include "scenarios/predict/simulator.h"
+#include "tests/models/folding/drawn.h"
 
 namespace {
 
 constexpr double links_drawn = 1.5;
 
-// From 1 / most to most, evenly in its logarithm.
 double drawn(std::uint64_t number, double most) {
-  const double part = static_cast<double>(paceline::stats::mixed(number) >> 11) * 0x1.0p-53;
-  return std::pow(most, 2 * part - 1);
+  return paceline::folding::drawn(number, 1 / most, most);
 }
 
 std::vector<paceline::StepDraw> draws_of(std::size_t count) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tests/models/folding/drawn.h"
@@ -64,6 +65,13 @@ TEST(LongestPath, HasLinesBetweenValuesWhereItIsNotConvex) {
       [](double x, double y) { return std::sqrt(x) + std::sqrt(y) + std::min(x, 30.0); }, 1e-3);
   EXPECT_LE(found.worst, 0.15);
   EXPECT_LT(found.asked, 5000U);
+}
+
+// A bend up and one down: none of the lines through values is as high as all of them.
+TEST(LongestPath, IsNoLessThanTheValuesThatItKnows) {
+  const auto found =
+      found_of([](double x, double) { return std::max(8.0, std::min(x, 13.0)); }, 1e-3);
+  EXPECT_LE(found.worst, 0.25);
 }
 
 TEST(LongestPath, OfNoNumbersIsAskedForAtOnePlace) {

@@ -85,6 +85,21 @@ TEST(ClosedForms, HaveStepsInDraws) {
   EXPECT_GT((*steps)[10] / step_of(point), 1.2);
 }
 
+// What was measured at one point is that one's alone.
+TEST(ClosedForms, HaveWhatWasMeasuredAtThePoint) {
+  const std::string measured = std::string(grid) +
+                               "measured:\n"
+                               "  by: us\n"
+                               "  source: a test\n"
+                               "  points:\n"
+                               "    - {gpus: 8, cluster.network.latency: 2us, "
+                               "cluster.network.bandwidth: 10Gbps, throughput: 1000 samples/s}\n";
+  ClosedForms forms(file_of(measured), false);
+  EXPECT_FALSE(forms.outcome(0)->measured);
+  ASSERT_TRUE(forms.outcome(8)->measured);
+  EXPECT_EQ(forms.outcome(8)->measured->throughput.value(), 1000);
+}
+
 // The links' axes are not what points are told apart by.
 TEST(ClosedForms, HaveGroupsOfPointsThatDifferInLinks) {
   const ClosedForms forms(file_of(grid), false);
@@ -103,6 +118,9 @@ TEST(ClosedForms, AreNotOfFewPointsOrOtherSteps) {
   EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false).outcome(0));
   const ScenarioFile::Setting folded{"simulation.fidelity", "folded"};
   EXPECT_FALSE(ClosedForms(file_of(grid, {folded}), false).outcome(0));
+  const ScenarioFile::Setting mixed{"sweep.cluster.network.latency",
+                                    "[2us, 1us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]"};
+  EXPECT_FALSE(ClosedForms(file_of(grid, {mixed}), false).outcome(0));
   const ScenarioFile::Setting slow{"ranks.slowdown", "{3: 1.2}"};
   EXPECT_FALSE(ClosedForms(file_of(grid, {slow}), false).outcome(0));
   const ScenarioFile::Setting gloo{"collective.library", "gloo"};

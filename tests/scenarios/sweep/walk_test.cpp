@@ -21,6 +21,14 @@ TEST(Walk, IsAllPointsInTheirOrder) {
   EXPECT_EQ(numbers(Walk(4), 4), (std::vector<std::uint64_t>{0, 1, 2, 3}));
 }
 
+// Of 2 x 3 x 2 points, numbered with the last axis fastest, the first axis fastest of all.
+TEST(Walk, HasSomeAxesFasterThanOthers) {
+  const Walk walk = Walk::of_all(Sizes{2, 3, 2}, {true, false, false});
+  EXPECT_EQ(numbers(walk, 12), (std::vector<std::uint64_t>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
+  const Walk same = Walk::of_all(Sizes{2, 3, 2}, {false, false, true});
+  EXPECT_EQ(numbers(same, 12), numbers(Walk(12), 12));
+}
+
 TEST(Sample, HasNoPointTwiceAndOfAllPointsEach) {
   for (const Sizes& sizes : {Sizes{7, 11, 13}, Sizes{2}, Sizes{1}, Sizes{1, 64, 1, 64}}) {
     std::uint64_t all = 1;
