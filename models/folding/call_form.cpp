@@ -12,6 +12,9 @@ namespace {
 // In place of none, which has no logarithm.
 constexpr Seconds lead_least{1e-12};
 
+// Of what a time may be off: less is no lead.
+constexpr double lead_part = 0.1;
+
 std::vector<std::size_t> differing(const LinkNumbers& least, const LinkNumbers& most) {
   std::vector<std::size_t> numbers;
   for (std::size_t n = 0; n < LinkNumbers::count; ++n) {
@@ -53,6 +56,7 @@ CallForm::CallForm(const CallDomain& domain, training::CollectiveCall call)
       lead_(place_of(domain.least), place_of(domain.most)) {}
 
 CallTime CallForm::at(const LinkNumbers& numbers) {
+  if (known_.empty()) find_whether_it_leads();
   const Place place = place_of(numbers);
   const Seconds time(time_.at(place, [this](const Place& one) {
     const CallTime& found = simulated_at(one);
@@ -63,6 +67,15 @@ CallTime CallForm::at(const LinkNumbers& numbers) {
     return LongestPath::Known{std::max(found.lead, lead_least).value(), within(found).value()};
   }));
   return {time, lead};
+}
+
+// One that leads by next to nothing at both ends of all numbers is simulated without a second one.
+void CallForm::find_whether_it_leads() {
+  const auto is_little = [this](const LinkNumbers& numbers) {
+    const CallTime& found = simulated_at(place_of(numbers));
+    return found.lead <= within(found) * lead_part;
+  };
+  leads_ = !(is_little(domain_.least) && is_little(domain_.most));
 }
 
 CallForm::Place CallForm::place_of(const LinkNumbers& numbers) const {
@@ -83,7 +96,7 @@ const CallTime& CallForm::simulated_at(const Place& place) {
   for (std::size_t d = 0; d < differing_.size(); ++d) numbers.values[differing_[d]] = place[d];
   topology::Cluster cluster = domain_.cluster;
   numbers.give_to(cluster);
-  return known_.emplace(place, domain_.simulate(cluster, call_)).first->second;
+  return known_.emplace(place, domain_.simulate(cluster, call_, leads_)).first->second;
 }
 
 }  // namespace paceline::folding

@@ -36,7 +36,9 @@ struct CallDomain {
   topology::Cluster cluster;
   LinkNumbers least, most;  // each number is between these
   Seconds beside;           // what the step computes for each byte of its calls
-  std::function<CallTime(const topology::Cluster&, const training::CollectiveCall&)> simulate;
+  // With `has_next` of two calls in a row; else of one, which leads by nothing.
+  std::function<CallTime(const topology::Cluster&, const training::CollectiveCall&, bool has_next)>
+      simulate;
 };
 
 // A call as forms have it, and what all of its ranks wait for before their first message, whatever
@@ -67,6 +69,7 @@ class CallForm {
   using Place = LongestPath::Place;
 
   [[nodiscard]] Place place_of(const LinkNumbers& numbers) const;
+  void find_whether_it_leads();
   const CallTime& simulated_at(const Place& place);
   [[nodiscard]] Seconds within(const CallTime& found) const;  // it may be off so much
 
@@ -74,6 +77,7 @@ class CallForm {
   training::CollectiveCall call_;
   std::vector<std::size_t> differing_;  // numbers
   std::map<Place, CallTime> known_;
+  bool leads_ = true;
   LongestPath time_;
   LongestPath lead_;  // no longest path, but little beside one
 };

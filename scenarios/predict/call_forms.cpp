@@ -1,8 +1,8 @@
 #include "scenarios/predict/call_forms.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
 #include "models/cost/auto_choice.h"
 #include "models/folding/folded_step.h"
@@ -26,21 +26,20 @@ Result folded_evenly(ResolvedPoint point) {
   return folding::predict_here(std::move(point));
 }
 
-folding::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call) {
+folding::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call,
+                             bool has_next) {
   ResolvedPoint one;
   one.cluster = cluster;
   one.fidelity = Fidelity::folded;
   ResolvedPoint in_a_row = cost::alone(one, call);
-  const training::Operation first = in_a_row.program.operations.front();
-  in_a_row.program.add(first);
+  if (has_next) in_a_row.program.add(training::Operation(in_a_row.program.operations.front()));
+  const std::size_t count = in_a_row.program.operations.size();
   const Result result = folded_evenly(std::move(in_a_row));
-  std::array<Seconds, 2> ends{};
+  std::vector<Seconds> ends(count);
   for (const RankClass& members : result.trace.classes) {
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      ends[i] = std::max(ends[i], members.intervals[i].end);
-    }
+    for (std::size_t i = 0; i < count; ++i) ends[i] = std::max(ends[i], members.intervals[i].end);
   }
-  return {ends[0], ends[0] - (ends[1] - ends[0])};
+  return {ends[0], has_next ? ends[0] - (ends[1] - ends[0]) : Seconds(0)};
 }
 
 // What a step computes for each byte of its calls.

@@ -33,7 +33,8 @@ CollectiveCall all_reduce(const char* algorithm, std::uint64_t elements) {
   return call;
 }
 
-CallTime simulated(const topology::Cluster& cluster, const CollectiveCall& call) {
+CallTime simulated(const topology::Cluster& cluster, const CollectiveCall& call,
+                   bool /*has_next*/ = true) {
   ResolvedPoint point;
   point.cluster = cluster;
   return {predict_here(cost::alone(point, call)).totals.step, Seconds(0)};
@@ -83,6 +84,25 @@ TEST(CallForm, IsAsNearAsTheComputeBesideAsksFor) {
   CallForm far(links, call);
   (void)far.at(links.least);
   EXPECT_LT(far.simulated(), near.simulated());
+}
+
+// Two are looked at in a row at both ends; where the second follows at once, nowhere else.
+TEST(CallForm, LooksAtTwoInARowWhereTheFirstLeads) {
+  for (const double part : {0.0, 0.5}) {
+    CallDomain links = domain();
+    std::size_t one = 0, two = 0;
+    links.simulate = [&](const topology::Cluster& cluster, const CollectiveCall& call,
+                         bool has_next) {
+      ++(has_next ? two : one);
+      const Seconds time = simulated(cluster, call).time;
+      return CallTime{time, has_next ? time * part : Seconds(0)};
+    };
+    CallForm form(links, all_reduce("ring", 3'000'000));
+    const CallTime found = form.at(links.most);
+    EXPECT_NEAR(found.lead / found.time, part, 0.01);
+    EXPECT_EQ(two, part > 0 ? form.simulated() : 2U);
+    EXPECT_EQ(one + two, form.simulated());
+  }
 }
 
 // What all ranks wait for before their first message comes on top, whatever the links.
