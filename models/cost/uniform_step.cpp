@@ -64,14 +64,6 @@ void UniformStep::run(const Times& times, std::vector<training::Interval>& ran) 
   }
 }
 
-Seconds UniformStep::step(const Times& times) const {
-  std::vector<training::Interval> ran;
-  run(times, ran);
-  Seconds last;
-  for (const training::Interval& one : ran) last = std::max(last, one.end);
-  return last;
-}
-
 UniformStep::Lanes<Seconds> UniformStep::steps(const Variants& variants) const {
   std::vector<Lanes<Seconds>> ends(entries_.size()), free(slots_.size());
   Lanes<Seconds> last{};

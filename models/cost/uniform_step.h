@@ -33,7 +33,6 @@ class UniformStep {
 
   // When operations run; `ran` is made as large as the program.
   void run(const Times& times, std::vector<training::Interval>& ran) const;
-  [[nodiscard]] Seconds step(const Times& times) const;
 
   // Several variants of a step side by side: what operations take in each, calls with what holds
   // them, and how long before their end calls leave their lane.
@@ -43,7 +42,7 @@ class UniformStep {
   struct Variants {
     std::vector<Lanes<Seconds>> work, lead;
   };
-  // What the step takes in each: as step() of one after the other.
+  // When the last operation has ended in each: as of run().
   [[nodiscard]] Lanes<Seconds> steps(const Variants& variants) const;
 
   // What contention makes of `alone`, times without it: as cost::settled_step.

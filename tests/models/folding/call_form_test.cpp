@@ -16,17 +16,6 @@ namespace {
 
 using training::CollectiveCall;
 
-topology::Cluster two_nodes_of_four() {
-  topology::Cluster cluster;
-  cluster.nodes = 2;
-  cluster.gpus_per_node = 4;
-  cluster.intra_node.bandwidth = BytesPerSecond(100e9);
-  cluster.intra_node.latency = Seconds(2e-6);
-  cluster.network.bandwidth = BytesPerSecond(10e9);
-  cluster.network.latency = Seconds(5e-6);
-  return cluster;
-}
-
 CollectiveCall all_reduce(const char* algorithm, std::uint64_t elements) {
   CollectiveCall call{collectives::Collective::all_reduce, ElementCount(elements), ElementSize(4)};
   call.how = training::SimulatedCall{algorithm};
@@ -42,7 +31,14 @@ CallTime simulated(const topology::Cluster& cluster, const CollectiveCall& call,
 
 // Latencies of 1 to 100 us and 1 to 50 GB/s.
 CallDomain domain() {
-  CallDomain made{two_nodes_of_four(), {}, {}, Seconds(0), simulated};
+  CallDomain made;
+  made.simulate = simulated;
+  made.cluster.nodes = 2;
+  made.cluster.gpus_per_node = 4;
+  made.cluster.intra_node.bandwidth = BytesPerSecond(100e9);
+  made.cluster.intra_node.latency = Seconds(2e-6);
+  made.cluster.network.bandwidth = BytesPerSecond(10e9);
+  made.cluster.network.latency = Seconds(5e-6);
   made.least = made.most = LinkNumbers::of(made.cluster);
   made.least.values[0] = 1e-6;
   made.most.values[0] = 100e-6;
@@ -63,7 +59,7 @@ TEST(CallForm, IsWhatASimulationHas) {
         LinkNumbers at = links.least;
         at.values[0] = drawn(1000 * size + 2 * i, 1e-6, 100e-6);
         at.values[2] = drawn(1000 * size + 2 * i + 1, 1 / 50e9, 1 / 1e9);
-        topology::Cluster cluster = two_nodes_of_four();
+        topology::Cluster cluster = links.cluster;
         at.give_to(cluster);
         worst = std::max(worst, std::abs(form.at(at).time / simulated(cluster, call).time - 1));
       }
