@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/stats/normal.h"
 
 namespace paceline::cost {
 namespace {
@@ -529,8 +530,7 @@ Prediction CollectiveFit::predict(const CollectiveShape& asked, Bytes size) cons
     mean += explanation->hypothesis.weight * normal.mean;
     square += explanation->hypothesis.weight * (normal.variance + normal.mean * normal.mean);
   }
-  constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
-  const double half = of_90_percent * std::sqrt(std::max(square - mean * mean, 0.0));
+  const double half = stats::normal_90 * std::sqrt(std::max(square - mean * mean, 0.0));
   return {Seconds(std::exp(mean)), Seconds(std::exp(mean - half)), Seconds(std::exp(mean + half))};
 }
 

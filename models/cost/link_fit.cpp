@@ -8,6 +8,7 @@
 
 #include "models/contract.h"
 #include "models/stats/errors.h"
+#include "models/stats/normal.h"
 #include "models/units/parse.h"
 
 namespace paceline::cost {
@@ -254,7 +255,7 @@ LinkFit fit_of(std::vector<LinkSample> medians, const Samples& samples, const Pi
 
 template <class T>
 std::pair<T, T> range(T value, double variance) {
-  const double factor = std::exp(1.645 * std::sqrt(variance));
+  const double factor = std::exp(stats::normal_90 * std::sqrt(variance));
   return {value * (1 / factor), value * factor};
 }
 

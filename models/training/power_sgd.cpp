@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/contract.h"
+#include "models/workload/attained.h"
 
 namespace paceline::training {
 namespace {
@@ -40,11 +41,11 @@ class HookKernels {
     const std::uint64_t whole = matrix.rows * matrix.columns;
     const std::uint64_t factors = (matrix.rows + matrix.columns) * matrix.rank;
     const Seconds traffic = moves(ElementCount(whole + factors), 1);
-    const workload::Device::Speed& speed = device_.speed(precision());
-    const FlopsPerSecond rate = speed.peak * speed.attained;
-    if (rate <= FlopsPerSecond(0)) return traffic;
+    if (device_.speed(precision()).peak <= FlopsPerSecond(0)) return traffic;
     const Flops operations(2.0 * static_cast<double>(whole) * static_cast<double>(matrix.rank));
-    return std::max(traffic, operations / rate);
+    return std::max(traffic, workload::arithmetic_time(operations, workload::Work::product,
+                                                       precision(), device_,
+                                                       workload::known_attained()));
   }
 
   [[nodiscard]] Seconds products(const CompressedBucket& bucket) const {

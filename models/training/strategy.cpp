@@ -64,6 +64,9 @@ constexpr std::array keys_of_all{
     Key{"optimizer.fp32_master", settings::Flag{}, Value(false),
         "16-bit parameters have fp32 copies, and states of fp32 (apex O2); else states are of "
         "their type"},
+    Key{"optimizer.fused", settings::Flag{}, Value(false),
+        "one kernel for all of its operations, which reads and writes each number once (PyTorch's "
+        "fused=True, apex's FusedAdam)"},
     Key{"optimizer.time", settings::Time{}, settings::automatic,
         "in place of the modelled one; a trace has its own unless it is given"},
     Key{"host.per_operation", settings::Time{}, Value(Seconds(0)),

@@ -52,29 +52,16 @@ std::uint64_t optimizer_states(OptimizerKind kind) {
   return 0;
 }
 
-bool has_copy(const Optimizer& optimizer, DataType type) {
+}  // namespace
+
+bool has_fp32_copy(const Optimizer& optimizer, DataType type) {
   return optimizer.fp32_master && element_size(type) == ElementSize(2);
 }
 
-}  // namespace
-
 Bytes optimizer_memory(const Optimizer& optimizer, ElementCount parameters, DataType type) {
   const std::uint64_t states = optimizer_states(optimizer.kind);
-  if (!has_copy(optimizer, type)) return parameters * element_size(type) * states;
+  if (!has_fp32_copy(optimizer, type)) return parameters * element_size(type) * states;
   return parameters * element_size(DataType::float32) * (states + 1);
-}
-
-Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
-                       const Device& device) {
-  Bytes traffic;
-  for (const TimedLayer& layer : layers) {
-    for (const ParameterTensor& tensor : layer.parameters) {
-      const Bytes kept = optimizer_memory(optimizer, tensor.count, tensor.type);
-      const std::uint64_t passes = has_copy(optimizer, tensor.type) ? 2 : 3;
-      traffic += tensor.count * element_size(tensor.type) * passes + kept * 2;
-    }
-  }
-  return kernel_time(device, traffic);
 }
 
 Seconds Workload::forward() const {
@@ -91,37 +78,6 @@ Seconds Workload::backward() const {
 
 Seconds Workload::one_gpu_step(std::uint32_t passes) const {
   return input + (forward() + backward()) * passes + optimizer;
-}
-
-namespace {
-
-Seconds pass_time(const PassCost& cost, std::uint32_t batch, Precision precision,
-                  const Device& device) {
-  const Device::Speed& speed = device.speed(precision);
-  PACELINE_EXPECTS(speed.peak > FlopsPerSecond(0));
-  const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
-  const double element_bytes = wide ? 4 : 2;
-  const double bytes =
-      (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
-  const Seconds arithmetic = (cost.flops_per_sample * batch) / (speed.peak * speed.attained);
-  const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
-  return std::max(arithmetic, traffic);
-}
-
-}  // namespace
-
-TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
-                      const Device& device) {
-  TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers, layer.block};
-  if (const auto* given = std::get_if<GivenTime>(&layer.cost)) {
-    timed.forward = given->forward;
-    timed.backward = given->backward;
-  } else {
-    const auto& modelled = std::get<ModelledCost>(layer.cost);
-    timed.forward = pass_time(modelled.forward, batch, precision, device);
-    timed.backward = pass_time(modelled.backward, batch, precision, device);
-  }
-  return timed;
 }
 
 std::optional<double> factor_to(const Workload& workload, std::uint32_t passes, Seconds target,

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/assumption.h"
+#include "models/stats/normal.h"
+#include "models/units/parse.h"
+#include "models/workload/attained.h"
 #include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/sections.h"
 
@@ -76,14 +80,14 @@ std::vector<MeasuredStep> steps_of(const Measured& measured, std::uint32_t passe
 }
 
 // The workload with the batch of its only measurement.
-Workload timed_workload(const Measured& measured, Section& section, Scenario& scenario) {
+Workload timed_workload(const Measured& measured, Scenario& scenario) {
   const auto& [batch, field] = *measured.begin();
-  const std::string how = section.field("model") ? fmt::format("as the roofline of {} goes",
+  const std::string how = scenario.network ? fmt::format("as the roofline of {} goes",
                                                                scenario.workload.device.name)
                                                  : "in proportion";
   scenario.assumptions.add({of_other_batch, "compute", {field.text(), std::to_string(batch), how}});
-  scenario.batch_is_measured = false;
-  return with_batch(batch, section, scenario);
+  scenario.compute_ratio = compute_of_other_batch;
+  return with_batch(batch, scenario);
 }
 
 void assume_measured(const Measured& measured, Scenario& scenario) {
@@ -96,7 +100,7 @@ void assume_measured(const Measured& measured, Scenario& scenario) {
   } else {
     scenario.assumptions.add(
         {beyond_batches, "compute", {std::to_string(least), std::to_string(most)}});
-    scenario.batch_is_measured = false;
+    scenario.compute_ratio = compute_of_other_batch;
   }
 }
 
@@ -105,14 +109,47 @@ void assume_timed_layers(Section& section, Scenario& scenario) {
   const std::uint32_t timed = timed_batch(section, "layers_batch");
   if (timed == scenario.workload.batch_per_gpu) return;
   scenario.assumptions.add({layers_of_other_batch, "compute", {std::to_string(timed)}});
-  scenario.batch_is_measured = false;
+  scenario.compute_ratio = compute_of_other_batch;
+}
+
+// Of a network whose step was not measured. What a scenario says of its host (training.host) stands
+// in place of what hosts take to launch kernels.
+void model_one_gpu(bool optimizer_modelled, Scenario& scenario) {
+  Workload& workload = scenario.workload;
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const workload::OneGpu run{*scenario.network,  workload.batch_per_gpu, passes,
+                             scenario.precision, workload.device,        workload.optimizer_states};
+  const double ratio = std::exp(stats::normal_90 * one_gpu_spread(run));
+  scenario.compute_ratio = ratio;
+  scenario.assumptions.add({unmeasured_speed,
+                            workload.name,
+                            {workload.device.name, fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
+                             fmt::format("{:.0f}", 100 * (ratio - 1))}});
+  if (scenario.training.host.any()) return;
+  const workload::OneGpuStep step{
+      workload.one_gpu_step(passes) - workload.input,
+      launch_time(*scenario.network, passes, workload::known_attained())};
+  const auto factor =
+      factor_to(workload, passes, workload.input + step.step(), optimizer_modelled);
+  if (factor) scale(workload, *factor, optimizer_modelled);
+  // From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
+  constexpr double counts = 0.83;
+  if (step.launches < step.kernels * counts) return;
+  scenario.launches = step.launches;
+  scenario.assumptions.add(
+      {bound_by_launches,
+       "host",
+       {to_text(step.launches), to_text(step.kernels)}});
 }
 
 }  // namespace
 
-void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario& scenario) {
+void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
   const auto field = section.field("single_gpu_throughput");
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
+  if (!field && scenario.network && !scenario.traced) {
+    return model_one_gpu(optimizer_modelled, scenario);
+  }
   if (!field) return assume_timed_layers(section, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
@@ -124,7 +161,7 @@ void rescale_to_measurement(Section& section, bool optimizer_modelled, Scenario&
   Workload timed = scenario.workload;
   Seconds target = steps.front().step;
   if (steps.size() == 1 && steps.front().batch != timed.batch_per_gpu) {
-    timed = timed_workload(measured, section, scenario);
+    timed = timed_workload(measured, scenario);
   } else {
     if (steps.size() > 1) target = step_at(steps, timed.batch_per_gpu);
     assume_measured(measured, scenario);

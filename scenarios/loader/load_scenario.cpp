@@ -201,7 +201,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
                       file.map().has("real") ? library_of(scenario.real) : cost::Library::nccl);
   wait_as_the_library(file, scenario);
   const bool optimizer_modelled = load_training(training, scenario);
-  rescale_to_measurement(workload, optimizer_modelled, scenario);
+  find_one_gpu_speed(workload, optimizer_modelled, scenario);
   load_ranks(file.below("ranks"), scenario);
   const Section other_jobs = file.below("other_jobs");
   scenario.other_jobs = load_other_jobs(other_jobs);
@@ -216,7 +216,6 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   check_links(file, scenario);
   check_switches(file, scenario);
   limit_by_sockets(file, scenario);
-  assume_unmeasured_speed(workload, scenario);
   check_strategy(training, scenario);
   check_other_jobs(other_jobs, scenario);
   check_traced_ranks(workload, scenario);

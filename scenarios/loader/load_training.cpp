@@ -132,15 +132,20 @@ void load_host(Section& training, Scenario& scenario) {
 
 // Where neither the optimizer's time nor the memory that its states take depends on them.
 void refuse_states_without_effect(Section& training, const Scenario& scenario) {
-  for (const char* key : {"kind", "fp32_master"}) {
+  for (const char* key : {"kind", "fp32_master", "fused"}) {
     const auto given = training.map().map("optimizer").find(key);
     if (given && scenario.traced) {
       given->fail("is that of the trace, whose optimizer takes what it took",
                   "leave it out, or give optimizer.time");
     }
   }
-  const bool tells_memory = scenario.workload.activations.has_value();
-  if (tells_memory || !training.is_given("optimizer.time")) return;
+  if (!training.is_given("optimizer.time")) return;
+  if (!scenario.traced) {
+    training.refuse_set("optimizer.fused",
+                        "is without effect: optimizer.time says what the optimizer takes",
+                        "leave it out, or optimizer.time");
+  }
+  if (scenario.workload.activations.has_value()) return;
   for (const char* key : {"optimizer.kind", "optimizer.fp32_master"}) {
     training.refuse_set(key, "is without effect: optimizer.time says what the optimizer takes",
                         "leave it out, or optimizer.time");
@@ -151,11 +156,13 @@ bool load_optimizer(Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
   refuse_states_without_effect(training, scenario);
   workload.optimizer_states = {*training.find<workload::OptimizerKind>("optimizer.kind"),
-                               *training.find<bool>("optimizer.fp32_master")};
+                               *training.find<bool>("optimizer.fp32_master"),
+                               *training.find<bool>("optimizer.fused")};
   const auto given = training.find<Seconds>("optimizer.time");
   if (given) workload.optimizer = *given;
   if (given || scenario.traced) return false;
-  workload.optimizer = optimizer_time(workload.optimizer_states, workload.layers, workload.device);
+  workload.optimizer = optimizer_time(workload.optimizer_states, workload.layers, workload.device,
+                                      workload::known_attained());
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "models/assumption.h"
 #include "models/workload/activations.h"
+#include "models/workload/attained.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/sections.h"
@@ -192,16 +194,11 @@ void require_arithmetic(const Field& device, const Device& loaded, Precision pre
               "choose another precision or device");
 }
 
-workload::Network network_of(Section& section, const Field& model) {
-  return load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
-                              .pretraining_heads = section.get<bool>("pretraining_heads")});
-}
-
-std::vector<TimedLayer> timed_layers(const workload::Network& network, std::uint32_t batch,
-                                     const Scenario& scenario) {
+std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenario) {
   std::vector<TimedLayer> layers;
-  for (const workload::Layer& layer : network.layers) {
-    layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device));
+  for (const workload::Layer& layer : scenario.network->layers) {
+    layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device,
+                                workload::known_attained()));
     for (auto& tensor : layers.back().parameters) {
       tensor.type = parameter_type_of(scenario.precision);
     }
@@ -212,11 +209,13 @@ std::vector<TimedLayer> timed_layers(const workload::Network& network, std::uint
 void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
-  const workload::Network network = network_of(section, model);
-  workload.name = network.name;
-  workload.activations = activation_bytes(network, workload.batch_per_gpu, scenario.precision,
-                                          scenario.training.checkpoints);
-  workload.layers = timed_layers(network, workload.batch_per_gpu, scenario);
+  scenario.network = std::make_shared<const workload::Network>(load_network(
+      model, {.sequence = section.find<std::uint64_t>("sequence"),
+              .pretraining_heads = section.get<bool>("pretraining_heads")}));
+  workload.name = scenario.network->name;
+  workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
+                                          scenario.precision, scenario.training.checkpoints);
+  workload.layers = timed_layers(workload.batch_per_gpu, scenario);
 }
 
 }  // namespace
@@ -231,10 +230,10 @@ std::uint32_t timed_batch(Section& section, const char* key) {
                    fmt::format("write {}: 32, or what was timed", key));
 }
 
-Workload with_batch(std::uint32_t batch, Section& section, const Scenario& scenario) {
+Workload with_batch(std::uint32_t batch, const Scenario& scenario) {
   Workload other = scenario.workload;
-  if (const auto model = section.field("model")) {
-    other.layers = timed_layers(network_of(section, *model), batch, scenario);
+  if (scenario.network) {
+    other.layers = timed_layers(batch, scenario);
     recompute(other.layers, scenario.training.checkpoints);
   } else {
     scale(other, static_cast<double>(batch) / other.batch_per_gpu, false);
@@ -282,20 +281,6 @@ void load_workload(Section& section, const Overrides& overrides,
     refuse_single_layers(overrides, "model");
     read_model(section, named, device, scenario);
   }
-}
-
-void assume_unmeasured_speed(Section& section, Scenario& scenario) {
-  for (const char* measured : {"trace", "layers", "single_gpu_throughput"}) {
-    if (section.field(measured)) return;
-  }
-  const Precision precision = read_precision(section).compute;
-  const Device& device = scenario.workload.device;
-  const Device::Speed& speed = device.speed(precision);
-  if (speed.assumed.empty()) return;
-  scenario.assumptions.add(
-      {unmeasured_speed,
-       device.name,
-       {fmt::format("{}", speed.attained), std::string(to_text(precision)), speed.assumed}});
 }
 
 }  // namespace paceline::loader

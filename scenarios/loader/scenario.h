@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -87,17 +88,28 @@ using paceline::to_text;
 // Of a link, by its section, whose latency is not given.
 inline constexpr AssumptionKind no_latency{"{}: no latency"};
 
-// Of a device on which the scenario's precision was not measured: compute is modelled.
+// Of a network whose speed on the device no measurement gives: compute is modelled.
 inline constexpr AssumptionKind unmeasured_speed{
-    "compute: {} attains {} of its {} peak: {}, not measured"};
+    "compute: {} on {} is modelled, within {} to +{} %; one number of one GPU, "
+    "workload.single_gpu_throughput, would settle it"};
+// Likewise, where launching kernels takes about as long as they run, or longer.
+inline constexpr AssumptionKind bound_by_launches{
+    "{}: launching a step's kernels takes {} of the host, running them {}: smaller batches are no "
+    "faster, and faster GPUs little; how fast hosts are differs by more than 2 either way"};
+
+// How sure a scenario's compute is: its 90 % interval is from 1 / ratio to ratio of it.
+inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;
 
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
   workload::Workload workload;  // timed for its batch, precision and device
+  std::shared_ptr<const workload::Network> network;  // whose layers these are; of a model only
   workload::Precision precision = workload::Precision::fp32;  // of its compute
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
-  bool batch_is_measured = true;    // false: its compute is taken over from other batches
+  double compute_ratio = measured_compute;
+  // Where compute is modelled and the host bounds it: what launching a step's kernels takes.
+  std::optional<Seconds> launches = std::nullopt;
   topology::Cluster cluster;        // sized to the point's GPUs
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry

@@ -36,15 +36,12 @@ void load_workload(Section& workload, const Overrides& overrides,
 
 // The scenario's with another batch, before it is scaled to a measurement: a model's layers by the
 // device's roofline, listed ones in proportion. Precondition: it has no trace, and its training.
-[[nodiscard]] workload::Workload with_batch(std::uint32_t batch, Section& workload,
-                                            const Scenario& scenario);
+[[nodiscard]] workload::Workload with_batch(std::uint32_t batch, const Scenario& scenario);
 
 // `single_gpu_throughput` is what was measured on one GPU; the modelled times keep their
-// proportions. Precondition: the scenario has its training.
-void rescale_to_measurement(Section& workload, bool optimizer_modelled, Scenario& scenario);
-
-// Of a model whose compute no measurement gives. Precondition: the scenario has its workload.
-void assume_unmeasured_speed(Section& workload, Scenario& scenario);
+// proportions. Without it a model's step takes as long as its launches do, where these are longer.
+// Says how sure compute is. Precondition: the scenario has its training.
+void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& scenario);
 
 [[nodiscard]] RealSettings load_real(Section real);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/stats/least_squares.h"
+#include "models/stats/normal.h"
 #include "scenarios/errors.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
@@ -221,9 +222,8 @@ class Loop {
     quiet.progress = nullptr;
     result_.fit = fit_network(few, quiet, result_.outcomes);
     settings_ = joined(settings_, result_.fit->settings());
-    constexpr double of_90_percent = 1.645;  // deviations of a normal distribution
     const double deviation = std::hypot(result_.fit->residual, call_deviation);
-    as_fitted_ = {true, std::expm1(of_90_percent * deviation)};
+    as_fitted_ = {true, std::expm1(stats::normal_90 * deviation)};
     lay_beside(gpus);
   }
 

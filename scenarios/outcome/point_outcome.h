@@ -42,6 +42,7 @@ struct PointOutcome {
   std::uint32_t servers = 0;  // machines beside the nodes
   Fidelity fidelity = Fidelity::flow;
   Seconds one_gpu_step;
+  std::optional<Seconds> launches;  // by the host, of that step, where they bound it
   double samples_per_step = 0;
   std::vector<std::string> assumptions;
   // At most one of the two; neither of a point that is to be measured alone.

@@ -11,8 +11,6 @@ namespace {
 
 using training::CollectiveCall;
 
-constexpr double measured_compute = 0.03, modelled_compute = 0.25;
-
 double communication_share(const PreparedPoint& prepared, Seconds communication) {
   const Seconds serial = prepared.one_gpu_step + communication;
   return serial > Seconds(0) ? communication / serial : 0;
@@ -47,10 +45,10 @@ double at_end(const RatioRange& range, CallEnds end) {
 
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
                        const ScaledSteps& steps_of) {
-  const double compute = prepared.compute_is_measured ? measured_compute : modelled_compute;
+  const double compute = prepared.compute_ratio;
   std::vector<StepScale> scales{{},
-                                {.compute = 1 / (1 + compute)},
-                                {.compute = 1 + compute},
+                                {.compute = 1 / compute},
+                                {.compute = compute},
                                 {.calls = CallEnds::low},
                                 {.calls = CallEnds::high}};
   // An engine's wake comes at once, or as late again as on average.

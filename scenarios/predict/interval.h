@@ -10,7 +10,8 @@
 namespace paceline {
 
 // What the 90 % interval of a predicted step is made of, from how sure its parts are:
-// - compute: 3 % either way where it was measured or given, 25 % where it is modelled;
+// - compute: 3 % either way where it was measured or given, 25 % where with another batch; where it
+//   is modelled, what that is unsure by (models/workload/attained.h);
 // - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
 //   (scenarios/prepare/library_calls.cpp), others a factor of 1.3 either way; what was left where
 //   their network was fitted (scenarios/measure/loop.h);

@@ -16,6 +16,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.servers = prepared.point.cluster.servers;
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
+  outcome.launches = prepared.launches;
   outcome.samples_per_step = prepared.samples_per_step;
   outcome.memory = prepared.memory;
   outcome.device_memory = prepared.device.memory;

@@ -177,8 +177,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.device = scenario.workload.device;
   prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
-  prepared.compute_is_measured =
-      scenario.batch_is_measured && !scenario.assumptions.has(unmeasured_speed);
+  prepared.compute_ratio = scenario.compute_ratio;
+  prepared.launches = scenario.launches;
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);
     if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);

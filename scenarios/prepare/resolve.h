@@ -19,7 +19,8 @@ struct PreparedPoint {
   Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
   double samples_per_step;  // of all ranks
   Assumptions assumptions;
-  bool compute_is_measured = false;  // or given, not modelled
+  double compute_ratio = measured_compute;  // scenario.h
+  std::optional<Seconds> launches;          // of one GPU's step, where they bound it
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;

@@ -216,6 +216,26 @@ void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
   write_line(out, fault);
 }
 
+// Above the table: it is what faster GPUs and networks do not change.
+void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  Seconds least, most;
+  std::size_t bound = 0;
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.launches) continue;
+    least = bound == 0 ? *outcome.launches : std::min(least, *outcome.launches);
+    most = std::max(most, *outcome.launches);
+    ++bound;
+  }
+  if (bound == 0) return;
+  const std::string takes =
+      least == most ? to_text(most) : fmt::format("{} to {}", to_text(least), to_text(most));
+  std::string text = fmt::format(
+      "bound by the host: it takes {} to launch the kernels of one GPU's step", takes);
+  if (bound < outcomes.size()) text += fmt::format(" (at {} of {} points)", bound, outcomes.size());
+  write_line(out, text);
+  out << '\n';
+}
+
 // What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
 void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
@@ -242,6 +262,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   }
 
   fmt::print(out, "{}\n\n", file.name());
+  write_bound(out, outcomes);
   table.write(out);
   write_summary(out, outcomes);
   write_source(out, file, outcomes);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "models/units/parse.h"
+#include "models/stats/normal.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
@@ -86,7 +87,7 @@ std::string bandwidth(const cost::CollectiveFit& fit, std::size_t parameter, dou
   constexpr double unknown = 1;  // wider than a factor of e: it is the prior's
   if (deviation > unknown) return "-";
   const double value = unit * std::exp(fit.hypotheses().front().parameters[parameter]);
-  const double factor = std::exp(1.645 * deviation);
+  const double factor = std::exp(stats::normal_90 * deviation);
   return fmt::format("{:.3g} GB/s ({:.3g} to {:.3g})", value / 1e9, value / factor / 1e9,
                      value * factor / 1e9);
 }

@@ -49,7 +49,9 @@ class LayerReader {
     const double in_size = stride * out_size;
     const double a = in * in_size * in_size + out * out_size * out_size;
     const double f = 2 * w * out_size * out_size;
-    Layer layer{name_, {tensor("weight", w, out)}, {}, products(f, a, w)};
+    const auto work =
+        groups > 1 ? workload::Work::grouped_convolution : workload::Work::convolution;
+    Layer layer{name_, {tensor("weight", w, out)}, {}, products(work, f, a, w)};
     layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
     layer.kept.cast_weights = w;
     if (flag("bias", false)) layer.parameters.push_back(tensor("bias", out));
@@ -59,7 +61,7 @@ class LayerReader {
   Layer linear() {
     const double in = size("in"), out = size("out"), rows = rows_or("rows", 1);
     const double w = in * out;
-    Layer layer{name_, {}, {}, products(2 * rows * w, rows * (in + out), w)};
+    Layer layer{name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
     layer.kept = {rows * in, rows * out, true};
     layer.kept.cast_weights = w;
     const bool bias = flag("bias", true);
@@ -123,7 +125,10 @@ class LayerReader {
     const auto s = static_cast<double>(sequence_);
     const double n = 4 * s * h + 4 * heads * s * s;
     const double f = 4 * s * s * h;
-    Layer layer{name_, {}, {}, ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}}};
+    Layer layer{name_,
+                {},
+                {},
+                ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
     layer.kept = {3 * s * h, s * h, true};
     layer.kept.scores = heads * s * s;
     return layer;
@@ -179,9 +184,9 @@ class LayerReader {
     return {{Flops(0), forward, 0}, {Flops(0), backward, 0}};
   }
   // Convolutions and linear layers: backward is two such products, but one in the first layer.
-  [[nodiscard]] ModelledCost products(double f, double a, double w) const {
+  [[nodiscard]] ModelledCost products(workload::Work work, double f, double a, double w) const {
     const double times = first_ ? 1 : 2;
-    return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}};
+    return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}, work};
   }
 
   Reader layer_;

@@ -192,7 +192,7 @@ std::string fingerprint(const PreparedPoint& made) {
   const auto& contention = made.contention;
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
-                  made.one_gpu_step.value(), made.samples_per_step, made.compute_is_measured,
+                  made.one_gpu_step.value(), made.samples_per_step, made.compute_ratio,
                   contention.automatic, contention.assumed, contention.more, contention.measured,
                   contention.slowdown, contention.calls.value_or(0), made.channels,
                   made.device.name, made.device.multiprocessors,

@@ -49,7 +49,7 @@ bool says(const Scenario& scenario, std::string_view words) {
 }
 
 bool is_measured(const Scenario& scenario) {
-  return resolve(scenario, 0, nullptr).compute_is_measured;
+  return resolve(scenario, 0, nullptr).compute_ratio == measured_compute;
 }
 
 TEST(GlobalBatch, IsSharedByGpusAndPasses) {

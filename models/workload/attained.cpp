@@ -1,0 +1,175 @@
+#include "models/workload/attained.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/contract.h"
+
+namespace paceline::workload {
+namespace {
+
+// Before: a third to twice of what fp32 units carry out a clock (64 to 128 lanes, two operations);
+// unfused attention half as fast as other products; weight decay, clipping and zeroing a third of an
+// unfused Adam; some ten kernels a layer and step of 10 to 20 us of a Python host each.
+constexpr std::array<KnownQuantity, quantities> table{{
+    {"convolution, fp32", 400, 0.7, 332, 0.18},
+    {"convolution, tf32", 200, 0.7, 269, 0.23},
+    {"convolution, 16 bits", 400, 0.7, 339, 0.14},
+    {"product, fp32", 600, 0.7, 359, 0.33},
+    {"product, tf32", 300, 0.7, 276, 0.20},
+    {"product, 16 bits", 600, 0.7, 648, 0.25},
+    {"attention, of products", 0.5, 0.5, 0.283, 0.39},
+    {"grouped convolution, of convolutions", 0.7, 0.4, 0.665, 0.39},
+    {"optimizer, of its operations alone", 1.3, 0.3, 2.25, 0.19},
+    {"launches of a layer, s", 150e-6, 0.6, 218e-6, 0.10},
+}};
+
+double of(const Attained& attained, Quantity quantity) {
+  return attained[static_cast<std::size_t>(quantity)];
+}
+
+// Which of three quantities in a row, by what computes.
+std::size_t unit_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return 0;
+    case Precision::tf32: return 1;
+    case Precision::amp:
+    case Precision::fp16:
+    case Precision::bf16: return 2;
+  }
+  PACELINE_UNREACHABLE("a precision outside the enumeration");
+  return 0;
+}
+
+// Numbers read and written a parameter by kernels of their own for each operation, over those of
+// one kernel (PyTorch's torch/optim/sgd.py and adam.py, _single_tensor_*: 3, 8 and 18 where fused
+// ones take 3, 5 and 7). Weight decay, clipping and zeroing are the quantity's.
+double unfused_passes(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd: return 1;
+    case OptimizerKind::sgd_momentum: return 8.0 / 5;
+    case OptimizerKind::adam: return 18.0 / 7;
+  }
+  PACELINE_UNREACHABLE("an optimizer outside the enumeration");
+  return 1;
+}
+
+bool is_convolution(Work work) {
+  return work == Work::convolution || work == Work::grouped_convolution;
+}
+
+Seconds pass_time(const PassCost& cost, Work work, std::uint32_t batch, Precision precision,
+                  const Device& device, const Attained& attained) {
+  const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
+  const double element_bytes = wide ? 4 : 2;
+  const double bytes =
+      (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
+  const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
+  if (work == Work::traffic) return traffic;
+  return std::max(traffic, arithmetic_time(cost.flops_per_sample * batch, work, precision, device,
+                                           attained));
+}
+
+double longer_of(double kernels, double launches) {
+  return std::pow(std::pow(kernels, 4) + std::pow(launches, 4), 0.25);
+}
+
+}  // namespace
+
+std::span<const KnownQuantity, quantities> known_quantities() { return table; }
+
+const Attained& known_attained() {
+  static const Attained known = [] {
+    Attained values{};
+    std::ranges::transform(table, values.begin(), &KnownQuantity::value);
+    return values;
+  }();
+  return known;
+}
+
+Seconds arithmetic_time(Flops flops, Work work, Precision precision, const Device& device,
+                        const Attained& attained) {
+  const Device::Speed& speed = device.speed(precision);
+  PACELINE_EXPECTS(speed.peak > FlopsPerSecond(0));
+  if (speed.attained) return flops / (speed.peak * *speed.attained);
+  const auto first =
+      is_convolution(work) ? Quantity::convolution_fp32 : Quantity::product_fp32;
+  const double per_clock = attained[static_cast<std::size_t>(first) + unit_of(precision)];
+  const FlopsPerSecond fed = device.fp32.peak * (per_clock / (2 * device.fp32_lanes));
+  const Seconds time = flops / speed.peak + flops / fed;
+  if (work == Work::grouped_convolution) return time / of(attained, Quantity::grouped_convolution);
+  if (work == Work::attention) return time / of(attained, Quantity::attention);
+  return time;
+}
+
+TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
+                      const Device& device, const Attained& attained) {
+  TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers, layer.block};
+  if (const auto* given = std::get_if<GivenTime>(&layer.cost)) {
+    timed.forward = given->forward;
+    timed.backward = given->backward;
+  } else {
+    const auto& cost = std::get<ModelledCost>(layer.cost);
+    timed.forward = pass_time(cost.forward, cost.work, batch, precision, device, attained);
+    timed.backward = pass_time(cost.backward, cost.work, batch, precision, device, attained);
+  }
+  return timed;
+}
+
+Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
+                       const Device& device, const Attained& attained) {
+  Bytes traffic;
+  for (const TimedLayer& layer : layers) {
+    for (const ParameterTensor& tensor : layer.parameters) {
+      const Bytes kept = optimizer_memory(optimizer, tensor.count, tensor.type);
+      const std::uint64_t passes = has_fp32_copy(optimizer, tensor.type) ? 2 : 3;
+      traffic += tensor.count * element_size(tensor.type) * passes + kept * 2;
+    }
+  }
+  const double times =
+      optimizer.fused ? 1 : of(attained, Quantity::optimizer) * unfused_passes(optimizer.kind);
+  return kernel_time(device, traffic) * times;
+}
+
+Seconds launch_time(const Network& network, std::uint32_t passes, const Attained& attained) {
+  const auto launches = std::ranges::count_if(network.layers, [](const Layer& layer) {
+    const auto* cost = std::get_if<ModelledCost>(&layer.cost);
+    return cost != nullptr && cost->forward.activation_elements_per_sample > 0;
+  });
+  return Seconds(of(attained, Quantity::launches)) * static_cast<double>(launches) * passes;
+}
+
+Seconds OneGpuStep::step() const {
+  return Seconds(longer_of(kernels.value(), launches.value()));
+}
+
+OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained) {
+  OneGpuStep step;
+  std::vector<TimedLayer> layers;
+  for (const Layer& layer : run.network.layers) {
+    layers.push_back(time_layer(layer, run.batch, run.precision, run.device, attained));
+    step.kernels += (layers.back().forward + layers.back().backward) * run.passes;
+  }
+  if (run.optimizer) {
+    step.kernels += optimizer_time(*run.optimizer, layers, run.device, attained);
+  }
+  step.launches = launch_time(run.network, run.passes, attained);
+  return step;
+}
+
+double one_gpu_spread(const OneGpu& run) {
+  const double centre = std::log(one_gpu_step(run, known_attained()).step().value());
+  double variance = source_spread * source_spread + row_spread * row_spread;
+  for (std::size_t q = 0; q < quantities; ++q) {
+    const double own = table[q].spread;
+    const bool of_host = static_cast<Quantity>(q) == Quantity::launches;
+    const double spread = of_host ? std::hypot(own, host_spread) : own;
+    Attained moved = known_attained();
+    moved[q] *= std::exp(spread);
+    const double by = std::log(one_gpu_step(run, moved).step().value()) - centre;
+    variance += by * by;
+  }
+  return std::sqrt(variance);
+}
+
+}  // namespace paceline::workload

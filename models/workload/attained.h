@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "models/workload/workload.h"
+
+namespace paceline::workload {
+
+// What training attains of a device: one table of quantities with what is known of each, learnt
+// from measured steps of one GPU (tests/bench/one_gpu_rows.csv by tests/bench/one_gpu.cpp).
+//
+// Arithmetic takes flops / peak, and on top of that flops / (quantity x multiprocessors x clock):
+// what feeds the units (registers, shared memory, caches) goes by the clock, and not by the peak,
+// which grew tenfold. Multiprocessors x clock is the fp32 peak over twice the fp32 lanes. A layer
+// takes that or its memory traffic, whichever is longer. A step takes its kernels or their
+// launches, whichever is longer: p-norm of both, p = 4, as neither hides all of the other when
+// they are alike.
+enum class Quantity : std::uint8_t {
+  // FLOPs a multiprocessor and clock.
+  convolution_fp32,
+  convolution_tf32,
+  convolution_16bit,
+  product_fp32,
+  product_tf32,
+  product_16bit,
+  // Of what products attain.
+  attention,
+  grouped_convolution,  // of convolutions
+  // Memory traffic of an optimizer that is not fused, over that of its operations, a kernel each.
+  optimizer,
+  // Seconds of the host a layer: its forward, its backward and its part of the optimizer.
+  launches,
+};
+inline constexpr std::size_t quantities = 10;
+
+using Attained = std::array<double, quantities>;
+
+struct KnownQuantity {
+  std::string_view name;
+  double before;         // the centre of what was expected of it before any row was seen,
+  double before_spread;  // and the standard deviation of its logarithm
+  double value;          // likewise what the rows say
+  double spread;
+};
+[[nodiscard]] std::span<const KnownQuantity, quantities> known_quantities();
+[[nodiscard]] const Attained& known_attained();
+
+// How steps of sources that are not among the rows scatter around the model, as the standard
+// deviation of logarithms: what their code does that no description says, and each row by itself.
+inline constexpr double source_spread = 0.12, row_spread = 0.15;
+// Of the launches of hosts: fast and slow ones, and how a framework calls them.
+inline constexpr double host_spread = 0.5;
+
+// Precondition: the device has that arithmetic, unless the work is traffic.
+[[nodiscard]] Seconds arithmetic_time(Flops flops, Work work, Precision precision,
+                                      const Device& device, const Attained& attained);
+
+// The time of a layer's kernels: the slower of arithmetic and memory traffic. Precondition: the
+// device has that arithmetic.
+[[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
+                                    const Device& device, const Attained& attained);
+
+// Of an optimizer over all parameters: they, their gradients, the states and the copies are each
+// read once and, but for gradients, written once; with a copy its parameter is written only. Unless
+// it is fused, kernels of their own for each operation read and write them again.
+[[nodiscard]] Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
+                                     const Device& device, const Attained& attained);
+
+// What the host takes to launch a step's kernels, `passes` times forward and backward. Layers that
+// only hold parameters or buffers launch none.
+[[nodiscard]] Seconds launch_time(const Network& network, std::uint32_t passes,
+                                  const Attained& attained);
+
+// A step of one GPU without a wrapper. nullopt for its optimizer: none is counted.
+struct OneGpu {
+  const Network& network;
+  std::uint32_t batch = 1, passes = 1;
+  Precision precision = Precision::fp32;
+  const Device& device;
+  std::optional<Optimizer> optimizer = {};
+};
+struct OneGpuStep {
+  Seconds kernels;   // with the optimizer's
+  Seconds launches;  // of the host, beside them
+
+  [[nodiscard]] Seconds step() const;
+};
+[[nodiscard]] OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained);
+
+// The standard deviation of the logarithm of that step: what each quantity is unsure by, hosts
+// differ by, and steps of other sources are off by, taken as independent.
+[[nodiscard]] double one_gpu_spread(const OneGpu& run);
+
+}  // namespace paceline::workload

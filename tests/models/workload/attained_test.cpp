@@ -1,0 +1,104 @@
+#include "models/workload/attained.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace paceline::workload {
+namespace {
+
+// 1 TFLOPS of fp32 and 8 at 16 bits, 64 lanes a multiprocessor: 1e12 / 128 = 7.8125e9 clocks of
+// multiprocessors a second. 1 GB/s of memory, all of it attained.
+Device device() {
+  Device one;
+  one.name = "device";
+  one.fp32.peak = FlopsPerSecond(1e12);
+  one.fp16.peak = FlopsPerSecond(8e12);
+  one.memory_bandwidth = BytesPerSecond(1e9);
+  one.attained_memory = 1;
+  return one;
+}
+
+// 128 FLOPs a clock in fp32, so as many as the peak has; 256 at 16 bits: 2 TFLOPS.
+Attained attained() { return {128, 128, 128, 128, 128, 256, 0.5, 0.25, 2, 1e-3}; }
+
+Layer layer_of_products(double flops, double elements) {
+  return {"product", {}, {}, ModelledCost{{Flops(flops), elements, 0},
+                                          {Flops(2 * flops), 2 * elements, 0},
+                                          Work::product}};
+}
+
+// 1e9 / 1e12 at the peak, and as long again for what feeds it.
+TEST(Attained, ArithmeticTakesThePeaksTimeAndWhatFeedsIt) {
+  EXPECT_NEAR(
+      arithmetic_time(Flops(1e9), Work::product, Precision::fp32, device(), attained()).value(),
+      2e-3, 1e-12);
+  // 1e9 / 8e12 + 1e9 / 2e12.
+  EXPECT_NEAR(
+      arithmetic_time(Flops(1e9), Work::product, Precision::amp, device(), attained()).value(),
+      0.625e-3, 1e-12);
+}
+
+TEST(Attained, AttentionAndGroupedConvolutionsAttainAPart) {
+  const auto time = [](Work work) {
+    return arithmetic_time(Flops(1e9), work, Precision::fp32, device(), attained()).value();
+  };
+  EXPECT_NEAR(time(Work::attention), time(Work::product) / 0.5, 1e-12);
+  EXPECT_NEAR(time(Work::grouped_convolution), time(Work::convolution) / 0.25, 1e-12);
+}
+
+TEST(Attained, ADevicesOwnPartReplacesIt) {
+  Device own = device();
+  own.fp32.attained = 0.5;
+  EXPECT_NEAR(arithmetic_time(Flops(1e9), Work::attention, Precision::fp32, own, attained()).value(),
+              2e-3, 1e-12);
+}
+
+// 1e6 elements of 4 bytes: 4 ms a sample forward, 8 ms backward, longer than 2 and 4 of arithmetic.
+TEST(Attained, ALayerTakesItsMemoryWhereThatIsLonger) {
+  const TimedLayer slow = time_layer(layer_of_products(1e9, 1e6), 2, Precision::fp32, device(), attained());
+  EXPECT_NEAR(slow.forward.value(), 8e-3, 1e-12);
+  EXPECT_NEAR(slow.backward.value(), 16e-3, 1e-12);
+  const TimedLayer fast = time_layer(layer_of_products(1e9, 1), 2, Precision::fp32, device(), attained());
+  EXPECT_NEAR(fast.forward.value(), 4e-3, 1e-12);
+}
+
+// Adam in fp32, a million parameters: 7 x 4 MB a step at 1 GB/s fused, 18 / 7 x 2 times as long
+// with kernels of their own.
+TEST(Attained, AnOptimizerThatIsNotFusedReadsAndWritesMore) {
+  TimedLayer layer;
+  layer.parameters.push_back({"w", ElementCount(1'000'000)});
+  const auto time = [&](bool fused) {
+    const Optimizer adam{OptimizerKind::adam, false, fused};
+    return optimizer_time(adam, {&layer, 1}, device(), attained()).value();
+  };
+  EXPECT_NEAR(time(true), 28e-3, 1e-12);
+  EXPECT_NEAR(time(false), 28e-3 * 18 / 7 * 2, 1e-12);
+}
+
+// One layer launches, a parameter alone none: 1 ms a pass.
+TEST(Attained, LaunchesCountLayersThatComputeAndPasses) {
+  Network network{"n", {layer_of_products(1, 1), {"p", {}, {}, ModelledCost{}}}};
+  EXPECT_NEAR(launch_time(network, 3, attained()).value(), 3e-3, 1e-12);
+}
+
+TEST(Attained, AStepIsItsKernelsOrItsLaunches) {
+  EXPECT_NEAR((OneGpuStep{Seconds(1), Seconds(0.1)}.step().value()), 1, 1e-4);
+  EXPECT_NEAR((OneGpuStep{Seconds(0.1), Seconds(1)}.step().value()), 1, 1e-4);
+  EXPECT_NEAR((OneGpuStep{Seconds(1), Seconds(1)}.step().value()), std::pow(2.0, 0.25), 1e-12);
+}
+
+// The least that a step may be off by is what other sources are.
+TEST(Attained, AStepIsAsUnsureAsWhatItIsMadeOf) {
+  const Network of_memory{"n", {{"e", {}, {}, ModelledCost{{Flops(0), 1e9, 0}, {}}}}};
+  const Network of_products{"n", {layer_of_products(1e13, 1)}};
+  const Device one = device();
+  const double others = std::hypot(source_spread, row_spread);
+  const OneGpu known{of_memory, 1, 1, Precision::fp32, one};
+  EXPECT_NEAR(one_gpu_spread(known), others, 1e-3);
+  const OneGpu unsure{of_products, 1, 1, Precision::fp32, one};
+  EXPECT_GT(one_gpu_spread(unsure), others + 0.01);
+}
+
+}  // namespace
+}  // namespace paceline::workload
