@@ -56,8 +56,8 @@ TEST(Topology, EndsInOneLineWhereInputIsBad) {
   folder.write("empty", "");
   EXPECT_EQ(
       said({"empty"}),
-      "paceline: empty: is no topology of a node; give what nvidia-smi topo -m prints, or what "
-      "NCCL_TOPO_DUMP_FILE names\n");
+      "paceline: empty: is no topology of a node; give what nvidia-smi topo -m prints, what "
+      "NCCL_TOPO_DUMP_FILE names, or a log with NCCL_DEBUG=INFO\n");
   EXPECT_EQ(said({"nowhere"}).rfind("paceline: nowhere: ", 0), 0U);
   EXPECT_EQ(
       said({fixture("dgx_a100.txt")}).find(": does not tell the kind of GPU") == std::string::npos,
