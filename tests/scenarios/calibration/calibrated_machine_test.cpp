@@ -119,14 +119,14 @@ TEST(CalibratedMachine, RefusesLogsOfALargerOne) {
       << refusal_of(text);
 }
 
-// Of that many ranks at that many GB/s on the bus, of 16 to 256 MiB.
+// Of that many ranks at that many GB/s on the bus, of 8 to 256 MiB.
 LogTable log_at(std::uint32_t ranks, double bus_gbyte_per_s) {
   LogTable table;
   table.file = fmt::format("{}.csv", ranks);
   table.sha256 = "0a";
   table.shape = {Collective::all_reduce, 1, ranks};
   const double factor = 2.0 * (ranks - 1) / ranks;
-  for (double mib = 16; mib <= 256; mib *= 1.25) {
+  for (double mib = 8; mib <= 256; mib *= 1.25) {
     const Bytes size(static_cast<std::uint64_t>(mib) << 20);
     const double seconds = static_cast<double>(size.value()) * factor / (bus_gbyte_per_s * 1e9);
     table.samples.push_back({table.shape, size, Seconds(seconds), 0.01});

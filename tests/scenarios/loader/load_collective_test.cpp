@@ -180,6 +180,7 @@ TEST(NcclSettings, UseLanesOverNeighboursFrom2_9On) {
   EXPECT_FALSE(uses({{"collective.nvb", "false"}}));
   EXPECT_FALSE(uses({{"collective.library", "mpi"}}));
   EXPECT_FALSE(uses({{"cluster.preset", "dgx-a100"}}));
+  EXPECT_FALSE(uses({{"training.strategy", "data_parallel"}, {"cluster.nodes", "1"}}));
 }
 
 }  // namespace
