@@ -520,6 +520,15 @@ std::vector<double> CollectiveFit::residuals() const {
   return {residuals.begin(), residuals.end()};
 }
 
+// Whether rings in nodes of some sample cross what those of the shape do.
+bool CollectiveFit::has_way_of(const CollectiveShape& shape) const {
+  const auto is_local = [](const CollectiveSample& one) { return one.shape.ranks_per_node > 1; };
+  return shape.ranks_per_node == 1 || std::ranges::none_of(samples_, is_local) ||
+         std::ranges::any_of(samples_, [&](const CollectiveSample& sample) {
+           return is_local(sample) && sample.shape.part.way == shape.part.way;
+         });
+}
+
 Prediction CollectiveFit::predict(const CollectiveShape& asked, Bytes size) const {
   CollectiveShape shape = asked;
   shape.part = parts_.of(asked.ranks_per_node);
@@ -530,7 +539,9 @@ Prediction CollectiveFit::predict(const CollectiveShape& asked, Bytes size) cons
     mean += explanation->hypothesis.weight * normal.mean;
     square += explanation->hypothesis.weight * (normal.variance + normal.mean * normal.mean);
   }
-  const double half = stats::normal_90 * std::sqrt(std::max(square - mean * mean, 0.0));
+  const double of_way = has_way_of(shape) ? 0 : std::log(of_unknown_way);
+  const double half =
+      std::hypot(stats::normal_90 * std::sqrt(std::max(square - mean * mean, 0.0)), of_way);
   return {Seconds(std::exp(mean)), Seconds(std::exp(mean - half)), Seconds(std::exp(mean + half))};
 }
 

@@ -74,7 +74,11 @@ class CollectiveFit {
   [[nodiscard]] Prediction predict(const CollectiveShape& shape, Bytes size) const;
 
  private:
+  // Of rings that cross in nodes what those of no sample do (over a GPU between, or the hosts): the
+  // interval is wider by this factor either way, by judgement, as no log at hand has such groups.
+  static constexpr double of_unknown_way = 2;
   struct Explanation;
+  [[nodiscard]] bool has_way_of(const CollectiveShape& shape) const;
   std::vector<CollectiveSample> samples_;
   std::vector<double> noise_;
   ResidualScale scale_;

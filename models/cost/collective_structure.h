@@ -8,6 +8,7 @@
 
 #include "models/collectives/plan.h"
 #include "models/cost/nccl_constants.h"
+#include "models/topology/ring_orders.h"
 #include "models/units/units.h"
 
 namespace paceline::cost {
@@ -16,6 +17,7 @@ namespace paceline::cost {
 // of a node do. Above 0.
 struct RingPart {
   double local = 1, remote = 1;
+  topology::RingWay way = topology::RingWay::nvlink;  // of the rings in a node
 
   friend bool operator==(const RingPart&, const RingPart&) = default;
 };

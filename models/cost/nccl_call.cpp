@@ -16,6 +16,7 @@ namespace {
 using collectives::Collective;
 using topology::Cluster;
 using topology::IntraNodeKind;
+using topology::RingWay;
 using Rings = std::vector<std::vector<Rank>>;
 
 // As a plan of that many channels has them (training::Planner); 0: those that are offered.
@@ -95,14 +96,24 @@ Architecture architecture_of(double compute_capability) {
   return compute_capability >= 8 ? Architecture::ampere : Architecture::volta;
 }
 
-bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capability) {
+namespace {
+
+bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
+                   double compute_capability) {
   constexpr std::array of_21{7.0, 8.0, 9.0};
   const bool gpu = release.minor == 21 ? std::ranges::find(of_21, compute_capability) != of_21.end()
                                        : compute_capability >= 7;
-  const bool nvlink = cluster.gpus_per_node == 1 || cluster.intra_node.kind != IntraNodeKind::pcie;
+  const bool nvlink = cluster.gpus_per_node == 1 || way < RingWay::hosts;
   const bool past_kernel =
       cluster.nodes == 1 || cluster.network.transport != topology::Transport::tcp;
   return gpu && nvlink && past_kernel;
+}
+
+}  // namespace
+
+bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capability) {
+  const RingWay way = topology::way_of(topology::ring_orders(cluster), cluster);
+  return is_safe_ll128(cluster, way, release, compute_capability);
 }
 
 BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
@@ -157,14 +168,15 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   group.ranks = cluster.ranks();
   group.nodes = cluster.nodes;
   group.gpu = architecture_of(compute_capability);
-  group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
+  const RingWay way = topology::way_of(rings, cluster);
+  group.link = way == RingWay::nvlink ? LocalLink::nvlink : LocalLink::pci;
   group.ring = group.tree = {count, all / count, all / count};
   group.nvls = nvls_of(cluster, release, group.gpu, channels.most);
   const bool is_switched = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   group.has_nvswitch = is_switched && cluster.gpus_per_node > 1;
   const bool can_add = cluster.network.sharp && cluster.nodes > 1;
   if (can_add && (is_switched || cluster.gpus_per_node == 1)) group.collnet = group.ring;
-  group.has_ll128 = has_safe_ll128(cluster, release, compute_capability);
+  group.has_ll128 = is_safe_ll128(cluster, way, release, compute_capability);
   return group;
 }
 

@@ -21,7 +21,8 @@ namespace paceline::cost::nccl {
 // Of a GPU's compute capability, such as 8.6, as NCCL groups them.
 [[nodiscard]] Architecture architecture_of(double compute_capability);
 
-// Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, Volta or newer
+// Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, also over a GPU
+// between two (src/graph/tuning.cc: typeIntra up to PATH_NVB), Volta or newer
 // (2.21: V100, A100, H100 only). Between nodes it asks that NICs are near their GPUs; here, for
 // RDMA.
 [[nodiscard]] bool has_safe_ll128(const topology::Cluster& cluster, Release release,
@@ -61,6 +62,9 @@ struct Channels {
 // CollNet: where the network adds, of two nodes on (NCCL_COLLNET_NODE_THRESHOLD), on NVSwitch or of
 // one GPU each, with the rings' channels and bandwidths: NCCL searches for its graph in as many.
 // (src/init.cc, initTransportsRank.)
+//
+// On a mesh its hops have the latencies that NCCL has for NVLink where all lead along lanes of the
+// two GPUs, else those of PCIe, also over a GPU between (src/graph/tuning.cc: intraHw).
 //
 // NVLS: GPUs from Hopper on, more than two of a node on NVSwitch. A head a GPU, through whose link
 // a head's own share goes twice and all others' once, each way: n heads share n / (n + 1) of it.

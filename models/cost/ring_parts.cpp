@@ -26,8 +26,14 @@ topology::Cluster first_of(const topology::Cluster& cluster, std::uint32_t nodes
   return group;
 }
 
-double carried_by_rings_of(const topology::Cluster& group) {
-  return nccl::carried_by(topology::ring_orders(group), group).value();
+struct Carried {
+  double bandwidth;  // bytes/s
+  topology::RingWay way;
+};
+
+Carried rings_of(const topology::Cluster& group) {
+  const auto rings = topology::ring_orders(group);
+  return {nccl::carried_by(rings, group).value(), topology::way_of(rings, group)};
 }
 
 }  // namespace
@@ -50,13 +56,16 @@ RingPart RingParts::of(std::uint32_t ranks_per_node) const {
 
 RingParts ring_parts_of(const topology::Cluster& cluster) {
   const std::uint32_t all = cluster.gpus_per_node;
-  const double all_local = all > 1 ? carried_by_rings_of(first_of(cluster, 1, all)) : 1;
-  const double all_remote = carried_by_rings_of(first_of(cluster, 2, all));
+  const double all_local = all > 1 ? rings_of(first_of(cluster, 1, all)).bandwidth : 1;
+  const double all_remote = rings_of(first_of(cluster, 2, all)).bandwidth;
   std::vector<RingPart> parts;
   for (std::uint32_t gpus = 1; gpus <= all; ++gpus) {
     RingPart& part = parts.emplace_back();
-    if (gpus > 1) part.local = carried_by_rings_of(first_of(cluster, 1, gpus)) / all_local;
-    part.remote = carried_by_rings_of(first_of(cluster, 2, gpus)) / all_remote;
+    part.remote = rings_of(first_of(cluster, 2, gpus)).bandwidth / all_remote;
+    if (gpus == 1) continue;
+    const Carried local = rings_of(first_of(cluster, 1, gpus));
+    part.local = local.bandwidth / all_local;
+    part.way = local.way;
   }
   if (cluster.network.bandwidth.value() <= 0) return RingParts(std::move(parts));
   return RingParts(std::move(parts), BytesPerSecond(all_remote));

@@ -69,6 +69,11 @@ class Refinement {
     for (std::size_t link = 0; link < links_.size(); ++link) {
       links_[link] = mixed(links_[link] + mixed(places[link]));
     }
+    if (std::ranges::any_of(sends_, [&](const SendRow& send) {
+          return leads_over_a_neighbour(fabric.out_ports()[send.out]);
+        })) {
+      keep_lanes_apart();
+    }
   }
 
   void run() {
@@ -190,9 +195,33 @@ class Refinement {
     return hops;
   }
 
-  static void add_places(const std::vector<topology::Port>& ports, std::uint32_t first_bit,
-                         std::vector<std::uint64_t>& places) {
+  // Along the lanes of two pairs of GPUs, each of which is the first of some way and the second of
+  // another.
+  [[nodiscard]] bool leads_over_a_neighbour(const topology::Port& port) const {
+    return port.link_count == 2 &&
+           std::ranges::all_of(port.links.data(), port.links.data() + 2,
+                               [&](topology::LinkId link) {
+                                 return fabric_.links()[link].kind == topology::LinkKind::lane;
+                               });
+  }
+
+  // Those of a node's pairs; alike are only those of the same pair of different nodes, which a
+  // fabric has in the same order.
+  void keep_lanes_apart() {
+    std::vector<std::size_t> lanes;
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+      if (fabric_.links()[link].kind == topology::LinkKind::lane) lanes.push_back(link);
+    }
+    const std::size_t of_node = lanes.size() / fabric_.cluster().nodes;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      links_[lanes[i]] = mixed(links_[lanes[i]] + mixed(i % of_node));
+    }
+  }
+
+  void add_places(const std::vector<topology::Port>& ports, std::uint32_t first_bit,
+                  std::vector<std::uint64_t>& places) const {
     for (const topology::Port& port : ports) {
+      if (leads_over_a_neighbour(port)) continue;
       for (std::uint32_t i = 0; i < port.link_count; ++i) {
         places[port.links[i]] |= std::uint64_t{1} << (first_bit + i);
       }

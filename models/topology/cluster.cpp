@@ -66,6 +66,24 @@ std::uint32_t Cluster::nic_of(std::uint32_t local_rank) const {
   return local_rank * network.nics_per_node / gpus_per_node;
 }
 
+std::optional<std::uint32_t> Cluster::between(std::uint32_t one, std::uint32_t other) const {
+  PACELINE_EXPECTS(one < gpus_per_node && other < gpus_per_node);
+  if (intra_node.kind != IntraNodeKind::nvlink_mesh || !intra_node.over_neighbours) {
+    return std::nullopt;
+  }
+  const auto& lanes = intra_node.lanes;
+  if (one == other || lanes[one][other] > 0) return std::nullopt;
+  std::optional<std::uint32_t> found;
+  std::uint32_t widest = 0;
+  for (std::uint32_t third = 0; third < gpus_per_node; ++third) {
+    const std::uint32_t width = std::min(lanes[one][third], lanes[third][other]);
+    if (width <= widest) continue;
+    widest = width;
+    found = third;
+  }
+  return found;
+}
+
 std::uint32_t Cluster::leaves() const {
   PACELINE_EXPECTS(network.fat_tree && network.fat_tree->nodes_per_leaf > 0);
   const std::uint32_t each = network.fat_tree->nodes_per_leaf;

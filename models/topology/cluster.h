@@ -16,8 +16,8 @@ using paceline::to_text;
 enum class IntraNodeKind {
   // Each GPU has one port of `bandwidth` into a crossbar without limits of its own.
   nvswitch,
-  // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go through the
-  // host links.
+  // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go over a GPU
+  // between them or through the host links.
   nvlink_mesh,
   // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; network traffic
   // crosses it too.
@@ -60,6 +60,9 @@ struct IntraNode {
   // an error.
   std::optional<BytesPerSecond> host_bandwidth;
   std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
+  // nvlink_mesh: whether two GPUs without a lane use those that both have to a third (its path NVB,
+  // which NCCL has from 2.9 on), where there is one: Cluster::between.
+  bool over_neighbours = false;
 };
 
 // efa: AWS's Elastic Fabric Adapter. Messages are as with rdma; NCCL's calls are slower to reach
@@ -205,6 +208,11 @@ struct Cluster {
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
   // Which NIC of its node a GPU uses. Precondition: local_rank < gpus_per_node.
   [[nodiscard]] std::uint32_t nic_of(std::uint32_t local_rank) const;
+  // The GPU of a node over which two others without a lane reach each other: of those with lanes to
+  // both the one with the widest way, which NCCL fixes for a pair (src/graph/paths.cc,
+  // ncclTopoSetPaths); of such alike the first, by judgement. nullopt where there is none, or lanes
+  // are not used so. Precondition: local ranks below gpus_per_node.
+  [[nodiscard]] std::optional<std::uint32_t> between(std::uint32_t one, std::uint32_t other) const;
   // Leaves that nodes and servers fill, and the one that node n, or server n - nodes, is on.
   // Precondition: a fat tree.
   [[nodiscard]] std::uint32_t leaves() const;

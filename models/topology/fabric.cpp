@@ -96,7 +96,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> unjoined_pair(const Clust
   if (node.kind != IntraNodeKind::nvlink_mesh || node.host_bandwidth) return std::nullopt;
   for (std::uint32_t i = 0; i < cluster.gpus_per_node; ++i) {
     for (std::uint32_t j = i + 1; j < cluster.gpus_per_node; ++j) {
-      if (node.lanes[i][j] == 0) return std::pair{i, j};
+      if (node.lanes[i][j] == 0 && !cluster.between(i, j)) return std::pair{i, j};
     }
   }
   return std::nullopt;
@@ -247,7 +247,9 @@ void Fabric::add_gpu_links() {
   switch_ports_of_no_links_ = add_ports({});
 }
 
-// All lanes of a pair in one direction are one link of their joint bandwidth.
+// All lanes of a pair in one direction are one link of their joint bandwidth. What goes over a
+// neighbour crosses two: its sender writes into that GPU's memory, where its receiver reads (NCCL,
+// src/transport/p2p.cc: the buffers are the intermediate rank's), so that it is one message.
 void Fabric::add_mesh() {
   const std::uint32_t g = cluster_.gpus_per_node;
   lane_in_ = add_port(in_ports_, {});
@@ -260,6 +262,22 @@ void Fabric::add_mesh() {
           add_port(out_ports_, {add_link(LinkKind::lane, cluster_.intra_node.bandwidth * lanes)});
     }
     lane_out_.push_back(std::move(ports));
+  }
+  for (std::uint32_t one = 0; one < g; ++one) {
+    for (std::uint32_t other = 0; other < g; ++other) {
+      if (const auto gpu = cluster_.between(one, other)) add_ways_over(one, *gpu, other);
+    }
+  }
+}
+
+// In every node.
+void Fabric::add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uint32_t to) {
+  const std::uint32_t g = cluster_.gpus_per_node;
+  for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
+    const std::uint32_t first = node * g;
+    const LinkId there = out_ports_[lane_out_[first + from][neighbour]].links[0];
+    const LinkId onwards = out_ports_[lane_out_[first + neighbour][to]].links[0];
+    lane_out_[first + from][to] = add_port(out_ports_, {there, onwards});
   }
 }
 

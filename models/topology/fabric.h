@@ -97,6 +97,7 @@ class Fabric {
   void add_gpu_links();
   void add_pcie_tree();
   void add_mesh();
+  void add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uint32_t to);
   void add_network();
   void add_core();
   void add_network_end(std::vector<Links> way, std::uint32_t machine, std::uint32_t nic);
@@ -124,7 +125,7 @@ class Fabric {
   std::vector<Links> switch_links_, socket_links_;
   std::vector<Ports> switch_ports_;
   std::vector<PortId> socket_out_;
-  // Mesh: [rank][peer's local rank]; no_port without a lane.
+  // Mesh: [rank][peer's local rank]; no_port without a lane, and without two over a neighbour.
   std::vector<std::vector<PortId>> lane_out_;
   PortId lane_in_ = 0;  // lanes end at the GPU: no further link
   Ports switch_ports_of_no_links_{};
@@ -138,8 +139,8 @@ class Fabric {
 // nullopt when a Fabric can be made of the cluster, else one sentence that says what is impossible.
 [[nodiscard]] std::optional<std::string> find_fault(const Cluster& cluster);
 
-// A pair of local ranks that no path joins, as (lower, higher): a mesh without a lane between them
-// and without host links. Fabric's constructor requires that there is none.
+// A pair of local ranks that no path joins, as (lower, higher): a mesh without lanes between them,
+// also over a neighbour, and without host links. Fabric's constructor requires that there is none.
 [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> unjoined_pair(
     const Cluster& cluster);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace paceline::topology {
@@ -177,8 +178,103 @@ std::vector<Cycle> both_directions(const std::vector<Cycle>& undirected) {
   return cycles;
 }
 
+bool goes_over_neighbours(const Cluster& cluster) {
+  return cluster.intra_node.kind == IntraNodeKind::nvlink_mesh &&
+         cluster.intra_node.over_neighbours && cluster.gpus_per_node > 2;
+}
+
+// By pairs of a node's GPUs: the one between them that lanes of both lead to.
+std::vector<std::vector<std::optional<std::uint32_t>>> neighbours_between(const Cluster& cluster) {
+  std::vector<std::vector<std::optional<std::uint32_t>>> between(cluster.gpus_per_node);
+  for (std::uint32_t i = 0; i < cluster.gpus_per_node; ++i) {
+    for (std::uint32_t j = 0; j < cluster.gpus_per_node; ++j) {
+      between[i].push_back(cluster.between(i, j));
+    }
+  }
+  return between;
+}
+
+// All cycles of a node in both directions whose hops are lanes, or lanes over a GPU between.
+std::vector<Cycle> cycles_over_neighbours(const Cluster& cluster) {
+  Lanes hops = cluster.intra_node.lanes;
+  const auto between = neighbours_between(cluster);
+  for (std::uint32_t i = 0; i < between.size(); ++i) {
+    for (std::uint32_t j = 0; j < between.size(); ++j) {
+      if (between[i][j]) hops[i][j] = 1;
+    }
+  }
+  return both_directions(CycleList(hops, cluster.gpus_per_node).take());
+}
+
+// Packs such cycles, each a ring of one direction, into lanes. A GPU at the end of a single lane is
+// reached over it and left over its other direction, so that directions do not come in pairs here.
+class RingsOverNeighbours {
+ public:
+  explicit RingsOverNeighbours(const Cluster& cluster)
+      : between_(neighbours_between(cluster)),
+        free_(cluster.intra_node.lanes),
+        cycles_(cycles_over_neighbours(cluster)) {
+    const std::uint32_t gpus = cluster.gpus_per_node;
+    bound_ = std::numeric_limits<std::size_t>::max();
+    for (std::uint32_t i = 0; i < gpus; ++i) {
+      const auto row = free_[i].begin();
+      bound_ = std::min<std::size_t>(bound_, std::accumulate(row, row + gpus, 0U));
+    }
+    pack(0);
+  }
+  [[nodiscard]] const std::vector<Cycle>& best() const { return best_; }
+
+ private:
+  void pack(std::size_t from) {
+    if (chosen_.size() > best_.size()) best_ = chosen_;
+    for (std::size_t i = from; i < cycles_.size() && best_.size() < bound_; ++i) {
+      if (++tries_ > tries_max) return;
+      if (use(cycles_[i])) {
+        chosen_.push_back(cycles_[i]);
+        pack(i);
+        chosen_.pop_back();
+      }
+      while (!used_.empty() && used_.size() > kept_.back()) give_back();
+      kept_.pop_back();
+    }
+  }
+
+  // Takes a lane for every leg of a cycle, as far as there are some.
+  bool use(const Cycle& cycle) {
+    kept_.push_back(used_.size());
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const std::uint32_t from = cycle[i], to = cycle[(i + 1) % cycle.size()];
+      const auto gpu = between_[from][to];
+      if (gpu ? !take(from, *gpu) || !take(*gpu, to) : !take(from, to)) return false;
+    }
+    return true;
+  }
+
+  bool take(std::uint32_t from, std::uint32_t to) {
+    if (free_[from][to] == 0) return false;
+    --free_[from][to];
+    used_.emplace_back(from, to);
+    return true;
+  }
+
+  void give_back() {
+    ++free_[used_.back().first][used_.back().second];
+    used_.pop_back();
+  }
+
+  static constexpr std::uint64_t tries_max = 100'000;  // a DGX-1's subsets need fewer
+
+  std::vector<std::vector<std::optional<std::uint32_t>>> between_;
+  Lanes free_;
+  std::size_t bound_;
+  std::uint64_t tries_ = 0;
+  std::vector<Cycle> cycles_, chosen_, best_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> used_;  // lanes, in the order of their use
+  std::vector<std::size_t> kept_;  // how many were used before each chosen cycle
+};
+
 // The way of each NIC's ring through a node: along lanes that no other ring uses, else along lanes,
-// else in rank order.
+// else along lanes over neighbours, else in rank order.
 std::vector<Cycle> ways_through(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   const std::uint32_t nics = cluster.network.nics_per_node;
@@ -187,6 +283,12 @@ std::vector<Cycle> ways_through(const Cluster& cluster) {
     const NicCycles apart(both_directions(CyclePacking(lanes, gpus).best()), true, gpus, nics);
     if (!apart.chosen().empty()) return apart.chosen();
     const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, gpus, nics);
+    if (!along.chosen().empty()) return along.chosen();
+  }
+  if (goes_over_neighbours(cluster)) {
+    const NicCycles apart(RingsOverNeighbours(cluster).best(), true, gpus, nics);
+    if (!apart.chosen().empty()) return apart.chosen();
+    const NicCycles along(cycles_over_neighbours(cluster), false, gpus, nics);
     if (!along.chosen().empty()) return along.chosen();
   }
   Cycle in_order(gpus);
@@ -202,6 +304,10 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
     const Lanes& lanes = cluster.intra_node.lanes;
     auto rings = gpus == 2 ? std::vector<Cycle>(lanes[0][1], Cycle{0, 1})
                            : both_directions(CyclePacking(lanes, gpus).best());
+    if (!rings.empty()) return rings;
+  }
+  if (goes_over_neighbours(cluster)) {
+    auto rings = RingsOverNeighbours(cluster).best();
     if (!rings.empty()) return rings;
   }
   Cycle in_order(gpus);
@@ -238,6 +344,23 @@ std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster) {
     for (const std::uint32_t r : ring) order.push_back(Rank(r));
   }
   return orders;
+}
+
+RingWay way_of(const std::vector<std::vector<Rank>>& rings, const Cluster& cluster) {
+  if (cluster.intra_node.kind == IntraNodeKind::pcie) return RingWay::hosts;
+  if (cluster.intra_node.kind != IntraNodeKind::nvlink_mesh) return RingWay::nvlink;
+  const std::uint32_t each = cluster.gpus_per_node;
+  RingWay worst = RingWay::nvlink;
+  for (const auto& ring : rings) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const std::uint32_t from = ring[i].value(), to = ring[(i + 1) % ring.size()].value();
+      if (from / each != to / each) continue;
+      if (cluster.intra_node.lanes[from % each][to % each] > 0) continue;
+      const bool has_lanes = cluster.between(from % each, to % each).has_value();
+      worst = std::max(worst, has_lanes ? RingWay::neighbours : RingWay::hosts);
+    }
+  }
+  return worst;
 }
 
 }  // namespace paceline::topology

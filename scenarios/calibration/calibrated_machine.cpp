@@ -27,8 +27,13 @@ cost::RingPart read_part(const Field& entry, std::uint64_t ranks) {
     name.fail(fmt::format("stands where {} has to", ranks),
               "list 1, 2, 3, ... ranks a node, in this order");
   }
-  const cost::RingPart part{reader.require("local", "0.5").number(least, most),
-                            reader.require("remote", "0.25").number(least, most)};
+  cost::RingPart part{reader.require("local", "0.5").number(least, most),
+                      reader.require("remote", "0.25").number(least, most)};
+  if (const auto way = reader.find("over")) {
+    const auto known = from_text<topology::RingWay>(way->text());
+    if (!known) way->fail("is no way of rings", "write nvlink, neighbours or hosts");
+    part.way = *known;
+  }
   reader.finish();
   return part;
 }
@@ -47,12 +52,15 @@ void write_machine(std::ostream& out, const std::optional<CalibratedMachine>& ma
   fmt::print(out, "machine:\n  cluster: {}\n", quoted(machine->cluster));
   fmt::print(out,
              "  # what rings of so many ranks carry in a node and between nodes, over what those "
-             "of all its GPUs do\n  rings:\n");
+             "of all its GPUs do;\n  # and what they cross in a node where it is not NVLink of "
+             "the two\n  rings:\n");
   const auto between_nodes = machine->rings.between_nodes();
   std::size_t ranks = 0;
   for (const cost::RingPart& part : machine->rings.by_ranks()) {
-    fmt::print(out, "    - {{ranks_per_node: {}, local: {}, remote: {}}}\n", ++ranks,
-               exact(part.local), exact(part.remote));
+    fmt::print(
+        out, "    - {{ranks_per_node: {}, local: {}, remote: {}{}}}\n", ++ranks, exact(part.local),
+        exact(part.remote),
+        part.way == topology::RingWay::nvlink ? "" : fmt::format(", over: {}", to_text(part.way)));
   }
   if (!between_nodes) return;
   fmt::print(out,

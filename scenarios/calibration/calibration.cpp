@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/collectives/nccl_tests.h"
 #include "models/cost/nccl_tuning.h"
 #include "scenarios/errors.h"
 
@@ -29,6 +30,73 @@ bool Calibration::is_fitted(Collective collective, std::uint32_t ranks_per_node)
   return fit != nullptr && std::ranges::any_of(fit->samples(), [&](const auto& sample) {
            return sample.shape.ranks_per_node == ranks_per_node;
          });
+}
+
+namespace {
+
+// Of a group's rows on one node: bytes/s on the bus (nccl-tests' meaning), by size.
+using BusBandwidths = std::map<Bytes, double>;
+
+// By ranks, of samples on one node.
+std::map<std::uint32_t, BusBandwidths> bus_bandwidths(const cost::CollectiveFit& fit) {
+  std::map<std::uint32_t, BusBandwidths> groups;
+  for (const cost::CollectiveSample& sample : fit.samples()) {
+    const cost::CollectiveShape& shape = sample.shape;
+    if (shape.nodes > 1 || shape.ranks_per_node < 2) continue;
+    const double factor = collectives::bus_factor(shape.collective, RankCount(shape.ranks()));
+    groups[shape.ranks()][sample.size] = factor * (sample.size / sample.time).value();
+  }
+  return groups;
+}
+
+// What the quickest group on a node has on the bus over what the slowest has, at the largest size
+// of both where that is 16 MiB or more: smaller ones say more of latencies. 1 of a single group.
+double spread_of_groups(const cost::CollectiveFit& fit) {
+  constexpr Bytes large(16 << 20);
+  double spread = 1;
+  const auto groups = bus_bandwidths(fit);
+  for (const auto& [ranks, one] : groups) {
+    for (const auto& [others, other] : groups) {
+      for (auto at = one.rbegin(); at != one.rend() && at->first >= large; ++at) {
+        const auto same = other.find(at->first);
+        if (same == other.end()) continue;
+        spread = std::max(spread, at->second / same->second);
+        break;
+      }
+    }
+  }
+  return spread;
+}
+
+// GPUs of this form are joined by lanes, four or eight a node (P100 and V100); NVSwitches came with
+// SXM3. (NVIDIA's DGX-1 and DGX-2 system architecture whitepapers.)
+bool is_of_mesh(const std::string& device) { return device.find("SXM2") != std::string::npos; }
+
+}  // namespace
+
+std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& shape) const {
+  const cost::CollectiveFit* fit = find(shape.collective);
+  if (machine || fit == nullptr || shape.ranks_per_node < 2) return std::nullopt;
+  if (is_fitted(shape.collective, shape.ranks_per_node)) return std::nullopt;
+  const bool has_lanes = std::ranges::any_of(sources, [&](const Source& source) {
+    return source.shape.collective == shape.collective &&
+           std::ranges::any_of(source.devices, is_of_mesh);
+  });
+  if (has_lanes) {
+    return fmt::format(
+        "no log has {} ranks a node, and lanes of SXM2 have other rings for each "
+        "number",
+        shape.ranks_per_node);
+  }
+  // Between the 1.16 of two to eight GPUs on NVSwitches (vTrain's A100) and the 1.5 of three rings
+  // for two (its V100, 7 and 8).
+  constexpr double of_one_bandwidth = 1.4;
+  const double spread = spread_of_groups(*fit);
+  if (spread <= of_one_bandwidth) return std::nullopt;
+  return fmt::format(
+      "no log has {} ranks a node, and what groups carry that have one differs {:.1f} "
+      "times, as in a mesh",
+      shape.ranks_per_node, spread);
 }
 
 namespace {

@@ -40,6 +40,10 @@ struct Calibration {
   // Whether samples of the collective with that many ranks a node were, on any number of nodes.
   [[nodiscard]] bool is_fitted(collectives::Collective collective,
                                std::uint32_t ranks_per_node) const;
+  // Why logs without a described machine do not tell what a group does that was not fitted, as a
+  // sentence's end; nullopt where they do, and where a machine is described. In a mesh each number
+  // of GPUs has rings of its own.
+  [[nodiscard]] std::optional<std::string> unknown(const cost::CollectiveShape& shape) const;
 };
 
 // Fits the tables, each collective by itself. All-to-alls and single GPUs are passed over

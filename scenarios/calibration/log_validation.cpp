@@ -52,6 +52,10 @@ std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
       throw InputError({table.file, 0, 0}, *fault,
                        "take a calibration of the machine that the log is of");
     }
+    if (const auto why = calibration.unknown(table.shape)) {
+      throw InputError({table.file, 0, 0}, "cannot be predicted: " + *why,
+                       "calibrate with --cluster NAME, such as dgx1-v100, or with such a log");
+    }
     ValidatedLog& log = validated.emplace_back();
     log.file = table.file;
     log.shape = table.shape;

@@ -30,7 +30,7 @@ struct ValidatedLog {
 };
 
 // Tables whose collective the calibration has. Throws InputError for one of more ranks a node than
-// its machine has.
+// its machine has, and of a group that it does not tell of (Calibration::unknown).
 [[nodiscard]] std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
                                                       const std::vector<LogTable>& tables);
 

@@ -50,6 +50,9 @@ constexpr settings::Needs of_parameter_server{
     "algorithm", {"parameter_server"}, "is for algorithm: parameter_server", "leave it out"};
 constexpr settings::Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
 
+// Of PATH_NVB (src/graph/topo.h); its switch NCCL_NVB_DISABLE is documented from 2.11 on.
+constexpr std::uint32_t first_with_nvb = 9;
+
 using cost::nccl::Channels;
 using cost::nccl::Release;
 
@@ -97,8 +100,9 @@ void read_nccl(Section& section, CollectiveSettings& collective) {
   if (algorithm == nccl_collnet_chain) collective.nccl.algorithm = Algorithm::collnet_chain;
   if (algorithm == pat) collective.nccl.algorithm = Algorithm::pat;
   collective.nccl.has_nvls = section.find<bool>("nvls").value_or(true);
-  collective.nccl.channels = read_channels(
-      section, Release::nearest(collective.nccl_minor.value_or(Release::unless_said)));
+  const std::uint32_t minor = collective.nccl_minor.value_or(Release::unless_said);
+  collective.has_nvb = section.find<bool>("nvb").value_or(true) && minor >= first_with_nvb;
+  collective.nccl.channels = read_channels(section, Release::nearest(minor));
 }
 
 // Where a key is given; nullopt where it is not, or auto.
@@ -128,7 +132,8 @@ std::span<const Key> collective_keys() {
           "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
           "and for memory"},
       Key{"version", settings::Text{"version"}, "2.28, assumed",
-          "2.18 to 2.30 are modelled, older ones as 2.18", "\"2.18\"", of_nccl},
+          "2.18 to 2.30 are modelled, older ones as 2.18, but without `nvb` below 2.9", "\"2.18\"",
+          of_nccl},
       Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},
       Key{"algorithm", OneOf{algorithms}, settings::automatic,
           "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
@@ -140,6 +145,10 @@ std::span<const Key> collective_keys() {
           "one GPU a node"},
       Key{"nvls", settings::Flag{}, true,
           "whether NCCL may reduce in NVSwitches (NCCL_NVLS_ENABLE), from Hopper on", "", of_nccl},
+      Key{"nvb", settings::Flag{}, true,
+          "whether NCCL's GPUs of an NVLink mesh without a lane between them use those to a GPU "
+          "between (off with NCCL_NVB_DISABLE=1); none older than 2.9 does",
+          "", of_nccl},
       Key{"channels", Count{1, 64}, settings::automatic,
           "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
           "it chooses by"},

@@ -106,6 +106,17 @@ void wait_as_the_library(Section& file, Scenario& scenario) {
   }
 }
 
+// Other libraries, Paceline's own plans and CUDA's copies go between GPUs without a lane through
+// the host. DataParallel copies inputs, outputs and their gradients so; what it calls NCCL for then
+// does, too, which matters only where GPUs have no rings along lanes.
+void use_lanes_as_the_library(Scenario& scenario) {
+  const CollectiveSettings& collective = scenario.collective;
+  scenario.cluster.intra_node.over_neighbours =
+      scenario.cluster.intra_node.kind == topology::IntraNodeKind::nvlink_mesh &&
+      collective.library == cost::Library::nccl && collective.has_nvb &&
+      (scenario.strategy == nullptr || scenario.strategy->name != "data_parallel");
+}
+
 // NCCL's sockets reach the wire of 10 Gb/s, but not that of 25 Gb/s and more: two connections each
 // way, a thread each. What a host then moves is that of the hosts of 100 Gb/s that
 // scenarios/library/hkbu-bert-large-100gbe.yaml was fitted to. (AWS p3.2xlarge at 10 Gb/s: 0.93 of
@@ -201,6 +212,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
                       file.map().has("real") ? library_of(scenario.real) : cost::Library::nccl);
   wait_as_the_library(file, scenario);
   const bool optimizer_modelled = load_training(training, scenario);
+  use_lanes_as_the_library(scenario);
   find_one_gpu_speed(workload, optimizer_modelled, scenario);
   load_ranks(file.below("ranks"), scenario);
   const Section other_jobs = file.below("other_jobs");

@@ -29,6 +29,7 @@ struct CollectiveSettings {
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
   cost::nccl::Chooser::Fixed nccl = {};
+  bool has_nvb = true;  // NCCL uses lanes over a GPU between two: from 2.9 on, unless switched off
   // Where options are given that some algorithms have, and the algorithm is no axis: a call by one
   // that has it is expected.
   std::optional<Location> channels_at = std::nullopt, chunk_size_at = std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -37,10 +38,11 @@ bool has_mesh(const topology::Cluster& nodes) {
   return nodes.intra_node.kind == topology::IntraNodeKind::nvlink_mesh;
 }
 
-// That a mesh is the one that was described.
-void require_same(const CalibratedMachine& machine, const topology::Cluster& nodes) {
+// The least number of ranks a node whose rings do not carry what was described.
+std::optional<std::size_t> first_difference(const CalibratedMachine& machine,
+                                            const topology::Cluster& nodes) {
   constexpr double rounding = 1e-6;
-  const auto as_described = machine.rings.by_ranks();
+  const auto& as_described = machine.rings.by_ranks();
   const cost::RingParts parts = cost::ring_parts_of(nodes);
   const auto& here = parts.by_ranks();
   const std::size_t most = std::min(here.size(), as_described.size());
@@ -48,13 +50,24 @@ void require_same(const CalibratedMachine& machine, const topology::Cluster& nod
     // Of the most that both have: a description may be of the whole node, a job of a part of it.
     const double local = here[i].local / here[most - 1].local;
     const double described = as_described[i].local / as_described[most - 1].local;
-    if (std::abs(local / described - 1) < rounding) continue;
-    throw InputError(calibration_key,
-                     fmt::format("is of {}, whose rings of {} ranks a node carry another part of "
-                                 "its links than this cluster's",
-                                 machine.cluster, i + 1),
-                     "calibrate again with --cluster of this machine");
+    if (std::abs(local / described - 1) >= rounding) return i + 1;
   }
+  return std::nullopt;
+}
+
+// That a mesh is the one that was described.
+void require_same(const CalibratedMachine& machine, const topology::Cluster& nodes) {
+  // Logs and their description say whether lanes over neighbours are used, not the scenario, whose
+  // library is another's version, or another.
+  topology::Cluster other = nodes;
+  other.intra_node.over_neighbours = !nodes.intra_node.over_neighbours;
+  const auto differing = first_difference(machine, nodes);
+  if (!differing || !first_difference(machine, other)) return;
+  throw InputError(calibration_key,
+                   fmt::format("is of {}, whose rings of {} ranks a node carry another part of "
+                               "its links than this cluster's",
+                               machine.cluster, *differing),
+                   "calibrate again with --cluster of this machine");
 }
 
 // A mesh has other rings for every number of ranks, which neither a log nor the fit's form tells.

@@ -78,7 +78,11 @@ std::string in_node(const Cluster& cluster) {
   const auto& node = cluster.intra_node;
   if (node.kind == IntraNodeKind::nvswitch) return "NVSwitch";
   if (node.kind == IntraNodeKind::nvlink_mesh) {
-    return node.host_bandwidth ? "NVLink mesh, other pairs through the hosts" : "NVLink mesh";
+    const std::string mesh = "NVLink mesh";
+    const bool relays = node.over_neighbours;
+    if (!node.host_bandwidth) return mesh + (relays ? ", other pairs over a GPU between" : "");
+    return mesh + (relays ? ", other pairs over a GPU between or through the hosts"
+                          : ", other pairs through the hosts");
   }
   if (!node.pcie_tree) return "PCIe, one crossbar";
   return fmt::format("PCIe switches of {} on {}, {} peer to peer",
@@ -149,6 +153,9 @@ bool crosses(const std::vector<Link>& links, LinkKind kind) {
 // What sets GPU 0 and a GPU of its node apart.
 std::string way_in_node(const Cluster& cluster, std::uint32_t to, const std::vector<Link>& links) {
   const auto& tree = cluster.intra_node.pcie_tree;
+  if (const auto gpu = cluster.between(0, to)) {
+    return fmt::format("same node, by NVLink over GPU {}", *gpu);
+  }
   if (crosses(links, LinkKind::lane)) return "same node, by NVLink";
   if (crosses(links, LinkKind::host)) return "same node, through the hosts";
   if (!tree) return "same node";

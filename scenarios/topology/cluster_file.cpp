@@ -76,13 +76,14 @@ class ClusterText {
         node_(file.topology),
         options_(options),
         sm_(sm_of()),
-        shape_(shape_of(file, sm_)) {}
+        shape_(shape_of(file, sm_, model())) {}
 
   [[nodiscard]] std::string text() && {
     const std::string name = std::filesystem::path(file_.path).filename().string();
     keys_.note(0, fmt::format("Written by paceline topology from {}: {}. A comment says where each "
                               "figure comes from.",
                               traces::shown(name), file_.format));
+    if (node_.run) add_run(*node_.run);
     keys_.add("schema: paceline.cluster/1");
     keys_.add("name: \"" + quotable(std::filesystem::path(file_.path).stem().string()) + "\"");
     if (has_shipped_device()) keys_.add("gpu: " + options_.device->name);
@@ -111,6 +112,39 @@ class ClusterText {
     return plain;
   }
 
+  // The GPU's name, of the file or the device; empty where neither tells.
+  [[nodiscard]] std::string model() const {
+    if (node_.run && !node_.run->model.empty()) return node_.run->model;
+    return options_.device ? options_.device->name : "";
+  }
+
+  // What the log tells beside the keys.
+  void add_run(const traces::RunFacts& run) {
+    const auto counted = [](std::size_t count, const char* of) {
+      return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
+    };
+    keys_.note(
+        0, fmt::format("The run: {} of {}{}{}{}.", counted(run.nodes, "node"),
+                       counted(node_.gpus.size(), "GPU"), run.model.empty() ? "" : ", " + run.model,
+                       run.version.empty() ? "" : "; NCCL " + run.version,
+                       run.network.empty() ? "" : "; network " + run.network));
+    if (!run.version.empty()) {
+      keys_.note(0,
+                 "A scenario takes the version as collective: {version: \"" + run.version + "\"}.");
+    }
+    if (run.channels > 0) {
+      keys_.note(0, fmt::format("{}{}.", counted(run.channels, "ring"),
+                                run.is_doubled ? ", half of them the others again" : ""));
+    }
+    const std::size_t inside = run.peer_to_peer + run.over_neighbours + run.through_host;
+    if (inside + run.gpu_direct + run.past_host == 0) return;
+    keys_.note(0, fmt::format("Connections in nodes: {} by peer-to-peer, {} over a GPU between, {} "
+                              "through host memory; between nodes: {} with GPUDirect RDMA, {} "
+                              "without.",
+                              run.peer_to_peer, run.over_neighbours, run.through_host,
+                              run.gpu_direct, run.past_host));
+  }
+
   // As the file says, or the device.
   [[nodiscard]] std::optional<std::uint32_t> sm_of() const {
     for (const NodeTopology::Gpu& gpu : node_.gpus) {
@@ -118,7 +152,7 @@ class ClusterText {
       throw InputError({file_.path, gpu.at.line, gpu.at.column},
                        "is another kind of GPU than the first", "all GPUs of a node are alike");
     }
-    const auto told = node_.gpus[0].sm;
+    const auto told = node_.run ? sm_of_model(node_.run->model) : node_.gpus[0].sm;
     if (!options_.device) return told;
     if (told && *told != options_.device->sm) {
       throw InputError(
@@ -132,8 +166,8 @@ class ClusterText {
 
   // What tells the kind of GPU.
   [[nodiscard]] std::string sm_source() const {
-    return options_.device ? "--device " + options_.device->name
-                           : fmt::format("sm {} in the file", *sm_);
+    if (options_.device) return "--device " + options_.device->name;
+    return node_.run ? node_.run->model + " in the file" : fmt::format("sm {} in the file", *sm_);
   }
 
   // A figure that all GPUs must have alike.
@@ -203,8 +237,10 @@ class ClusterText {
 
   void add_shape(const NvswitchShape& shape) {
     keys_.add(1, "kind", "nvswitch",
-              node_.links_of_pairs_only ? "any two GPUs have as many NVLinks as one GPU has in all"
-                                        : "all NVLinks lead into NVSwitches");
+              !shape.why.empty() ? shape.why
+              : node_.links_of_pairs_only
+                  ? "any two GPUs have as many NVLinks as one GPU has in all"
+                  : "all NVLinks lead into NVSwitches");
     const Sourced one = nvlink();
     add_bandwidth("bandwidth",
                   {one.bandwidth * shape.links, fmt::format("{} NVLinks of {}, {}", shape.links,
@@ -214,7 +250,8 @@ class ClusterText {
   }
 
   void add_shape(const MeshShape& shape) {
-    keys_.add(1, "kind", "nvlink_mesh", "NVLinks join pairs of GPUs");
+    keys_.add(1, "kind", "nvlink_mesh",
+              shape.why.empty() ? "NVLinks join pairs of GPUs" : shape.why);
     const Sourced one = nvlink();
     add_bandwidth("bandwidth", {one.bandwidth, "of one NVLink: " + one.source});
     add_latency(cost::nccl::Hop::nvlink);
@@ -225,8 +262,9 @@ class ClusterText {
 
   void add_shape(const PcieShape& shape) {
     keys_.add(1, "kind", "pcie",
-              node_.gpus.size() == 1 ? "one GPU: only network traffic crosses its link"
-                                     : "the file shows no NVLinks");
+              !shape.why.empty()       ? shape.why
+              : node_.gpus.size() == 1 ? "one GPU: only network traffic crosses its link"
+                                       : "the file shows no NVLinks");
     const Sourced figure = options_.link_bandwidth
                                ? Sourced{*options_.link_bandwidth, "--link-bandwidth"}
                                : port().value_or(port_unless_told());
@@ -246,6 +284,10 @@ class ClusterText {
                   uplink ? Sourced{*uplink, "as the file tells it and NCCL counts it"}
                          : Sourced{figure.bandwidth, "not told by the file: as a GPU's own link"});
     if (shape.sockets > 1) add_sockets();
+    if (shape.peer_to_peer) {
+      return keys_.add(1, "peer_to_peer", *shape.peer_to_peer ? "true" : "false",
+                       "as the log connects them");
+    }
     keys_.note(1,
                "Whether GPUs reach each other without the host is not told; consumer cards do not. "
                "Where nvidia-smi topo -p2p r has no OK, add peer_to_peer: false");

@@ -37,6 +37,25 @@ std::uint32_t nvlinks_most(std::uint32_t sm) {
   return generation == nullptr ? 0 : generation->links;
 }
 
+// NVIDIA's list of CUDA GPUs and their compute capability.
+std::optional<std::uint32_t> sm_of_model(std::string_view model) {
+  struct Model {
+    std::string_view part;
+    std::uint32_t sm;
+  };
+  constexpr std::array models{
+      Model{"P100", 60},     Model{"V100", 70}, Model{"T4", 75},     Model{"RTX 20", 75},
+      Model{"RTX 8000", 75}, Model{"A100", 80}, Model{"A800", 80},   Model{"A30", 80},
+      Model{"A40", 86},      Model{"A10", 86},  Model{"RTX 30", 86}, Model{"RTX A", 86},
+      Model{"L40", 89},      Model{"L4", 89},   Model{"RTX 40", 89}, Model{"H100", 90},
+      Model{"H800", 90},     Model{"H200", 90}, Model{"H20", 90},    Model{"GH200", 90},
+      Model{"B200", 100},    Model{"B300", 103}};
+  for (const Model& one : models) {
+    if (model.find(one.part) != std::string_view::npos) return one.sm;
+  }
+  return std::nullopt;
+}
+
 // NVIDIA's data sheets: PCIe 3.0 until Turing, 4.0 with Ampere and Ada, 5.0 from Hopper on. NCCL
 // counts 12 GB/s for 3.0 and twice that for each generation after it (src/graph/topo.cc).
 BytesPerSecond pcie_bandwidth(std::uint32_t sm) {

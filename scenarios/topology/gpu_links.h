@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "models/units/units.h"
 #include "traces/topology/node_topology.h"
@@ -15,6 +16,10 @@ namespace paceline {
 // How many NVLinks such a GPU has at most, and any GPU.
 [[nodiscard]] std::uint32_t nvlinks_most(std::uint32_t sm);
 inline constexpr std::uint32_t nvlinks_most_of_any = 18;
+
+// Ten times the compute capability of a GPU by the name that its driver gives it, such as NVIDIA
+// A100-SXM4-40GB; nullopt for names that are not known.
+[[nodiscard]] std::optional<std::uint32_t> sm_of_model(std::string_view model);
 
 // Of the PCIe link with 16 lanes that such a GPU has, one way.
 [[nodiscard]] BytesPerSecond pcie_bandwidth(std::uint32_t sm);

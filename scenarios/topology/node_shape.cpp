@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
 #include "scenarios/errors.h"
 #include "scenarios/topology/gpu_links.h"
+#include "traces/text/lines.h"
 
 namespace paceline {
 namespace {
@@ -139,11 +141,73 @@ NodeShape linked_shape(const TopologyFile& file, std::optional<std::uint32_t> sm
   return mesh;
 }
 
+bool is_any_of(std::string_view model, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return model.find(part) != std::string_view::npos; });
+}
+
+// By the name of the driver, or of a shipped device. H100, H200 and B200 that are no PCIe cards
+// have no SXM in the former.
+bool is_sxm(std::string_view model) {
+  if (is_any_of(model, {"SXM", "sxm"})) return true;
+  return is_any_of(model, {"HBM3", "H200", "h200", "B200", "b200", "B300"}) &&
+         !is_any_of(model, {"NVL", "PCIe"});
+}
+
+NodeShape lanes_of_rings(const TopologyFile& file, const std::string& why) {
+  const auto& links = file.topology.links;
+  const bool is_full = std::ranges::all_of(
+      links, [](const auto& row) { return std::count(row.begin(), row.end(), 0U) == 1; });
+  return MeshShape{is_full,
+                   why +
+                       "; its lanes are the rings that cross a pair, and may be more where "
+                       "no ring uses them"};
+}
+
+// What a log does not say is taken from the kind of GPU: SXM modules have NVSwitches from SXM3 on,
+// and lanes before (NVIDIA's DGX-1 and DGX-2 system architecture whitepapers); cards have PCIe.
+NodeShape run_shape(const TopologyFile& file, std::optional<std::uint32_t> sm,
+                    std::string_view model) {
+  const traces::RunFacts& run = *file.topology.run;
+  const std::size_t direct = run.peer_to_peer + run.over_neighbours;
+  const std::string named = model.empty() ? "" : traces::shown(model);
+  if (run.through_host > 0 && direct == 0 && !is_sxm(model)) {
+    return PcieShape{.why = "the log connects GPUs of a node through host memory (via SHM)",
+                     .peer_to_peer = false};
+  }
+  const bool is_old_sxm = is_any_of(model, {"SXM2", "sxm2"});
+  const bool is_switched = run.has_nvls || (is_sxm(model) && !is_old_sxm);
+  if (is_switched && !sm) {
+    refuse_gpu(file, 0, "has NVSwitches, and does not tell how many NVLinks such a GPU has",
+               "add --device, as h100-sxm5-80gb");
+  }
+  if (is_switched) {
+    return NvswitchShape{nvlinks_most(*sm), run.has_nvls
+                                                ? "the log says that its switches can reduce (NVLS)"
+                                                : "assumed, as " + named + " has NVSwitches"};
+  }
+  const bool shows_lanes = run.channels > 0 && (is_old_sxm || (run.rings_differ && run.nodes == 1));
+  if (is_old_sxm && shows_lanes) return lanes_of_rings(file, named + " has lanes");
+  if (!is_old_sxm && !model.empty()) {
+    return PcieShape{.why = "assumed, as " + named +
+                            " is a card; NVLink bridges would show in nvidia-smi topo -m"};
+  }
+  if (shows_lanes && direct > 0) {
+    return lanes_of_rings(file, "assumed, as rings through the node differ");
+  }
+  refuse_gpu(file, 0,
+             is_old_sxm ? "has no rings that would tell which GPUs have lanes"
+                        : "does not tell whether NVLink or PCIe joins its GPUs",
+             "add --device where that tells, or give what nvidia-smi topo -m prints");
+}
+
 }  // namespace
 
-NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm) {
+NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
+                   std::string_view model) {
   const NodeTopology& node = file.topology;
   if (node.gpus.size() == 1) return PcieShape{};
+  if (node.run) return run_shape(file, sm, model);
   const auto is_switched = [](const NodeTopology::Gpu& gpu) { return gpu.switch_links > 0; };
   if (std::any_of(node.gpus.begin(), node.gpus.end(), is_switched)) return told_switches(file);
   const auto is_linked = [](const auto& row) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,20 +14,25 @@ namespace paceline {
 // What joins the GPUs of a node, in the words of the cluster's schema.
 struct NvswitchShape {
   std::uint32_t links = 0;  // of each GPU
+  std::string why = {};     // it is taken for one; empty where the file shows it
 };
 struct MeshShape {
   bool is_full = false;  // any two are joined
+  std::string why = {};
 };
 struct PcieShape {
   std::uint32_t gpus_per_switch = 1;  // 1: none but the CPU's
   std::uint32_t sockets = 1;          // 1 or 2
   bool is_nested = false;             // switches below switches
+  std::string why = {};
+  std::optional<bool> peer_to_peer = std::nullopt;  // where the file tells
 };
 using NodeShape = std::variant<PcieShape, MeshShape, NvswitchShape>;
 
-// Throws InputError with the place of a GPU for what there are no words for. `sm` where it is
-// known.
-[[nodiscard]] NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm);
+// Throws InputError with the place of a GPU for what there are no words for, and for the log of a
+// run that leaves open what joins GPUs. `sm` where it is known; `model`: the GPU's name, or empty.
+[[nodiscard]] NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
+                                 std::string_view model);
 
 // The NICs that its transfers take: those below a switch that a GPU is below too; where there are
 // none, all.

@@ -6,7 +6,8 @@ predicts another: each group left out in turn, then those of up to n nodes fitte
 predicted. Each is done with and without a description of the machine (calibrate's --cluster).
 Printed: the geometric mean of max(predicted/measured, measured/predicted) - 1 over sizes of 1 KiB
 and more, and how much of what was measured lies in the 90 % interval; then, by how far beyond the
-fitted numbers of GPUs the predicted one is, the means over all such logs beside their bars.
+fitted numbers of GPUs the predicted one is, the means over all such logs beside their bars. Where nothing
+describes a mesh, `validate` refuses what no log has; such a group is told as refused, and in no mean.
 
 A number of GPUs between the least and the largest fitted is inside; else it is so many times beyond
 the nearer of these, above or below. Logs of fewer sizes than a fit takes are not looked at: those of
@@ -65,7 +66,7 @@ class Judged:
     def __init__(self, machine, how, fitted, left_out):
         self.machine, self.how, self.left_out = machine, how, left_out
         self.fitted = sorted(fitted)
-        self.errors = {}  # by whether the machine was described: log ratios, and whether covered
+        self.errors = {}  # by whether the machine was described: log ratios, and whether covered; None: refused
 
     def factor(self):
         gpus = [nodes * each for nodes, each in self.fitted]
@@ -118,7 +119,11 @@ def judge(paceline, logs, judged, described):
         subprocess.run(command + named, check=True, capture_output=True)
         command = [paceline, "validate", "--calibration", calibration, "--collective", "all_reduce", "--json", "-",
                    str(logs / of_machine[judged.left_out])]
-        told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if not described and ended.returncode == 2 and "cannot be predicted" in ended.stderr:
+            return None
+        ended.check_returncode()
+        told = json.loads(ended.stdout)
     assert not any(log["fitted"] for log in told["collectives"])
     return [(math.log(row["predicted_s"] / row["measured_s"]),
              row["predicted_s_low"] <= row["measured_s"] <= row["predicted_s_high"])
@@ -138,7 +143,8 @@ def print_table(all_judged):
     print("|---|---|---|---|---|---|---|---|")
     for judged in all_judged:
         shapes = ", ".join(f"{n}x{g}" for n, g in judged.fitted)
-        told = " | ".join(f"{error_percent(judged.errors[d]):.1f} % | {coverage_percent(judged.errors[d]):.0f} %"
+        told = " | ".join("refused | -" if judged.errors[d] is None else
+                          f"{error_percent(judged.errors[d]):.1f} % | {coverage_percent(judged.errors[d]):.0f} %"
                           for d in (False, True))
         print(f"| {judged.machine} | {shapes} | {judged.left_out[0]}x{judged.left_out[1]} | {judged.where()} | {told} |")
 
@@ -154,10 +160,14 @@ def print_bars(all_judged):
             continue
         within, means, coverages = [], [], []
         for described in (False, True):
-            errors = [error_percent(judged.errors[described]) for judged in of_place]
+            known = [judged.errors[described] for judged in of_place if judged.errors[described] is not None]
+            if not known:
+                within.append("-"), means.append("-"), coverages.append("-")
+                continue
+            errors = [error_percent(rows) for rows in known]
             within.append(str(sum(error <= BARS[place] for error in errors)) if place in BARS else "-")
             means.append(f"{100 * (math.exp(sum(math.log1p(e / 100) for e in errors) / len(errors)) - 1):.1f} %")
-            covered = [coverage_percent(judged.errors[described]) for judged in of_place]
+            covered = [coverage_percent(rows) for rows in known]
             coverages.append(f"{sum(covered) / len(covered):.0f} %")
         bar = f"{BARS[place]} %" if place in BARS else "-"
         print(f"| {place} | {bar} | {len(of_place)} | {' | '.join(within)} | {' | '.join(means)} | {' | '.join(coverages)} |")

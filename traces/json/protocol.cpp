@@ -38,7 +38,8 @@ constexpr auto fields<IntraNode> =
                field("latency_s", &IntraNode::latency),
                field("lanes", &IntraNode::lanes),
                field("host_bandwidth_bytes_per_s", &IntraNode::host_bandwidth),
-               field("pcie_tree", &IntraNode::pcie_tree)};
+               field("pcie_tree", &IntraNode::pcie_tree),
+               field<Key::unless_default>("over_neighbours", &IntraNode::over_neighbours)};
 
 template <>
 constexpr auto fields<Network> =

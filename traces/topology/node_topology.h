@@ -34,6 +34,21 @@ struct TextPlace {
   std::size_t line = 0, column = 0;
 };
 
+// What the log of a run tells beside the node: who talked to whom, and how.
+struct RunFacts {
+  std::string version;        // of NCCL, such as 2.18.3; may be empty
+  std::string model;          // of the GPUs, such as NVIDIA A100-SXM4-40GB; may be empty
+  std::uint32_t nodes = 0;    // with as many GPUs each; 0: not told
+  std::size_t channels = 0;   // rings; 0: none printed
+  bool rings_differ = false;  // ... in more than the direction
+  bool is_doubled = false;    // the second half of the rings is the first again, and left out
+  // Connections inside nodes: by peer-to-peer, over a GPU between, and through host memory.
+  std::size_t peer_to_peer = 0, over_neighbours = 0, through_host = 0;
+  std::size_t gpu_direct = 0, past_host = 0;  // between nodes: with GPUDirect RDMA, and without
+  bool has_nvls = false;                      // its switches can reduce
+  std::string network;                        // that it used, such as IB; may be empty
+};
+
 // What a file tells of the GPUs of one node and what joins them. What it does not tell is nullopt.
 struct NodeTopology {
   struct Gpu {
@@ -65,6 +80,8 @@ struct NodeTopology {
   // Between GPUs i and j, GPU i and NIC j. nullopt: itself, or a matrix shows their NVLinks.
   std::vector<std::vector<std::optional<PciePath>>> paths, nic_paths;
   std::optional<Processor> processor;
+  // Of a log: then `links` are the rings that cross a pair in one direction, whatever lies below.
+  std::optional<RunFacts> run = std::nullopt;
 };
 
 inline constexpr std::size_t topology_gpus_most = 1024, topology_nics_most = 1024;
@@ -78,7 +95,7 @@ struct NodeTopologyFormat {
 };
 
 // A row a format; the first that takes a text reads it.
-[[nodiscard]] const std::array<NodeTopologyFormat, 2>& node_topology_formats();
+[[nodiscard]] const std::array<NodeTopologyFormat, 3>& node_topology_formats();
 
 struct NamedTopology {
   std::string_view format;

@@ -36,11 +36,18 @@ struct Options {
     if (!between.empty()) all.between = word("--between", between, known);
     return all;
   }
-  // As `paceline collective` names clusters.
-  [[nodiscard]] std::optional<CalibratedMachine> machine() const {
+  // As `paceline collective` names clusters. Logs that tell NCCL's version say whether it uses
+  // lanes over neighbours.
+  [[nodiscard]] std::optional<CalibratedMachine> machine(
+      const std::vector<LogTable>& tables) const {
     if (cluster.empty()) return std::nullopt;
     ScenarioValues values = small_values();
     values.set_given({{"cluster.preset", cluster}});
+    for (const LogTable& table : tables) {
+      if (!cost::nccl::Release::minor_of(table.release)) continue;
+      values.set_given({{"collective.version", table.release}});
+      break;
+    }
     return CalibratedMachine{cluster, cost::ring_parts_of(scenario_of_options(values, {}).cluster)};
   }
 };
@@ -163,7 +170,7 @@ int run(Options& options) {
   files::expect_each_once(options.logs);
   const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
   const auto& tables = files.logs;
-  Calibration calibration = calibrate(tables, options.machine());
+  Calibration calibration = calibrate(tables, options.machine(tables));
   calibration.links = calibrate_links(files.links);
   if (!options.output.is_standard_output()) {
     write_sources(calibration);

@@ -49,8 +49,8 @@ Action attach_topology(CommandOptions& app) {
   using namespace topology_command;
   auto options = std::make_shared<Options>();
   app.add_option("file", options->file,
-                 "what nvidia-smi topo -m prints, or what NCCL writes into the file that "
-                 "NCCL_TOPO_DUMP_FILE names")
+                 "what nvidia-smi topo -m prints, what NCCL writes into the file that "
+                 "NCCL_TOPO_DUMP_FILE names, or a log with NCCL_DEBUG=INFO")
       .required();
   app.add_output("-o,--output", options->output,
                  "the cluster's file, YAML; standard output unless given");

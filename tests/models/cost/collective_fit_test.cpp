@@ -226,5 +226,29 @@ TEST(CollectiveFit, TakesLinksBetweenNodesFromADescriptionWhereNoLogHasThem) {
   EXPECT_EQ(predicted(both, 2.5e9).time, predicted(both, 10e9).time);
 }
 
+// Two and four ranks along lanes of their own, three over a GPU between, of which there is no log:
+// their interval has a factor of two more, either way.
+TEST(CollectiveFit, IsLessSureOfRingsThatCrossWhatNoSampleDoes) {
+  using topology::RingWay;
+  const auto fit_of = [](RingWay of_three) {
+    const RingParts parts({{}, {}, {1, 1, of_three}, {}});
+    std::vector<CollectiveSample> samples;
+    for (const std::uint32_t ranks : {2U, 4U}) {
+      for (auto& sample : log_of({Collective::all_reduce, 1, ranks}, 0.01))
+        samples.push_back(sample);
+    }
+    return fit_collectives(samples, parts);
+  };
+  const auto far = fit_of(RingWay::neighbours), near = fit_of(RingWay::nvlink);
+  for (const std::uint32_t ranks : {2U, 3U}) {
+    const auto wide = far.predict({Collective::all_reduce, 1, ranks}, Bytes(1 << 26));
+    const auto usual = near.predict({Collective::all_reduce, 1, ranks}, Bytes(1 << 26));
+    EXPECT_EQ(wide.time, usual.time);
+    const double more = ranks == 3 ? std::log(2.0) : 0;
+    EXPECT_NEAR(std::log(wide.high / wide.time),
+                std::hypot(std::log(usual.high / usual.time), more), 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace paceline::cost

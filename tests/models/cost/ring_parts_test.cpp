@@ -63,7 +63,24 @@ TEST(RingParts, CountTheNicsOfAGroup) {
 TEST(RingParts, AreOneBehindASwitchWithOneNic) {
   for (const auto kind : {IntraNodeKind::nvswitch, IntraNodeKind::pcie}) {
     const RingParts parts = ring_parts_of(nodes_of(4, 1, kind));
-    for (std::uint32_t ranks = 1; ranks <= 4; ++ranks) EXPECT_EQ(parts.of(ranks), RingPart{});
+    for (std::uint32_t ranks = 1; ranks <= 4; ++ranks) {
+      EXPECT_EQ(parts.of(ranks).local, 1);
+      EXPECT_EQ(parts.of(ranks).remote, 1);
+    }
+  }
+}
+
+// Of the first five GPUs 0 has the only lanes of 4. Without those over a GPU between, PCIe.
+TEST(RingParts, SayWhatRingsCross) {
+  using topology::RingWay;
+  Cluster mesh = dgx1();
+  EXPECT_EQ(ring_parts_of(mesh).of(5).way, RingWay::hosts);
+  mesh.intra_node.over_neighbours = true;
+  const RingParts parts = ring_parts_of(mesh);
+  EXPECT_EQ(parts.of(5).way, RingWay::neighbours);
+  EXPECT_DOUBLE_EQ(parts.of(5).local, 2.0 / 6);
+  for (const std::uint32_t ranks : {2U, 3U, 4U, 6U, 7U, 8U}) {
+    EXPECT_EQ(parts.of(ranks).way, RingWay::nvlink) << ranks;
   }
 }
 

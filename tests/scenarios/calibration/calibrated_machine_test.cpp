@@ -1,5 +1,6 @@
 #include "scenarios/calibration/calibrated_machine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -116,6 +117,73 @@ TEST(CalibratedMachine, RefusesLogsOfALargerOne) {
   text.erase(last, text.find('\n', last) + 1 - last);
   EXPECT_NE(refusal_of(text).find("has 3 ranks a node, and small 2"), std::string::npos)
       << refusal_of(text);
+}
+
+// Of that many ranks at that many GB/s on the bus, of 8 to 256 MiB.
+LogTable log_at(std::uint32_t ranks, double bus_gbyte_per_s) {
+  LogTable table;
+  table.file = fmt::format("{}.csv", ranks);
+  table.sha256 = "0a";
+  table.shape = {Collective::all_reduce, 1, ranks};
+  const double factor = 2.0 * (ranks - 1) / ranks;
+  for (double mib = 8; mib <= 256; mib *= 1.25) {
+    const Bytes size(static_cast<std::uint64_t>(mib) << 20);
+    const double seconds = static_cast<double>(size.value()) * factor / (bus_gbyte_per_s * 1e9);
+    table.samples.push_back({table.shape, size, Seconds(seconds), 0.01});
+  }
+  return table;
+}
+
+std::string why_unknown(const Calibration& calibration, std::uint32_t ranks) {
+  return calibration.unknown({Collective::all_reduce, 1, ranks}).value_or("");
+}
+
+// As vTrain's V100 have it: one ring of 22.5 GB/s for two GPUs, two for three, six for eight. What
+// five have no log tells.
+TEST(UndescribedMesh, IsNotAskedForNumbersOfGpusThatNoLogHas) {
+  const Calibration mesh = calibrate({log_at(2, 22.5), log_at(3, 45), log_at(8, 134)}, {});
+  EXPECT_EQ(why_unknown(mesh, 5),
+            "no log has 5 ranks a node, and what groups carry that have one differs 6.0 times, as "
+            "in a mesh");
+  EXPECT_EQ(why_unknown(mesh, 3), "");
+  EXPECT_EQ(why_unknown(mesh, 1), "");
+  try {
+    (void)validate_logs(mesh, {log_at(5, 45)});
+    FAIL() << "validated";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "5.csv: cannot be predicted: no log has 5 ranks a node, and what groups carry "
+                 "that have one differs 6.0 times, as in a mesh; calibrate with --cluster NAME, "
+                 "such as dgx1-v100, or with such a log");
+  }
+}
+
+// GPUs on NVSwitches: 197 GB/s of two and 229 of eight (vTrain's A100).
+TEST(UndescribedMesh, IsNoSwitch) {
+  const Calibration switches = calibrate({log_at(2, 197), log_at(8, 229)}, {});
+  EXPECT_EQ(why_unknown(switches, 5), "");
+  LogTable eight = log_at(8, 134);
+  eight.devices = {"Tesla V100-SXM3-32GB"};
+  EXPECT_EQ(why_unknown(calibrate({eight}, {}), 5), "");
+  eight.devices = {"Tesla V100-SXM2-16GB"};
+  EXPECT_EQ(why_unknown(calibrate({eight}, {}), 5),
+            "no log has 5 ranks a node, and lanes of SXM2 have other rings for each number");
+}
+
+// Groups of one, two and three GPUs, the last with rings over a GPU between.
+TEST(CalibratedMachine, SaysWhatRingsCross) {
+  const std::string text = yaml_of(calibrate(
+      {log_at(2, 22.5)},
+      CalibratedMachine{"row", cost::RingParts({{}, {}, {1, 1, topology::RingWay::neighbours}})}));
+  EXPECT_NE(text.find("{ranks_per_node: 2, local: 1, remote: 1}\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("{ranks_per_node: 3, local: 1, remote: 1, over: neighbours}\n"),
+            std::string::npos);
+  const test::Folder folder;
+  const Calibration again = read_calibration(folder.write("c.yaml", text));
+  EXPECT_EQ(again.machine->rings.of(3).way, topology::RingWay::neighbours);
+  const std::string head = "schema: paceline.calibration/1\nmachine:\n  cluster: small\n  rings:\n";
+  EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 1, remote: 1, over: sea}\n"),
+            "c.yaml:5:54: over \"sea\" is no way of rings; write nvlink, neighbours or hosts");
 }
 
 }  // namespace

@@ -54,10 +54,9 @@ TEST(Topology, EndsInOneLineWhereInputIsBad) {
       "paceline: broken.txt:2:8: differs from the entry of GPU1 for GPU0 (line 3); a link has "
       "the same two ends from either\n");
   folder.write("empty", "");
-  EXPECT_EQ(
-      said({"empty"}),
-      "paceline: empty: is no topology of a node; give what nvidia-smi topo -m prints, or what "
-      "NCCL_TOPO_DUMP_FILE names\n");
+  EXPECT_EQ(said({"empty"}),
+            "paceline: empty: is no topology of a node; give what nvidia-smi topo -m prints, what "
+            "NCCL_TOPO_DUMP_FILE names, or a log with NCCL_DEBUG=INFO\n");
   EXPECT_EQ(said({"nowhere"}).rfind("paceline: nowhere: ", 0), 0U);
   EXPECT_EQ(
       said({fixture("dgx_a100.txt")}).find(": does not tell the kind of GPU") == std::string::npos,

@@ -112,6 +112,9 @@ constexpr Trial trials[] = {
      "workload.device=h100-sxm5-80gb\n"
      "cluster.intra_node.bandwidth=450GBps\n"
      "cluster.gpus_per_node=8"},
+    {"collective.nvb", "false",
+     "cluster={nodes: 1, gpus_per_node: 3, intra_node: {kind: nvlink_mesh, bandwidth: 20GBps, "
+     "latency: 1us, host_bandwidth: 12GBps, lanes: [[0, 1, 0], [1, 0, 1], [0, 1, 0]]}}"},
     {"ranks.slowdown", "{1: 1.5}"},
     {"ranks.slowdown.1", "1.5"},
     {"other_jobs.start", "1ms", "other_jobs.count=1"},

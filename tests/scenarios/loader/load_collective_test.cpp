@@ -166,5 +166,22 @@ TEST(CollectiveSettings, MayNameSwitchesWhereLogsGiveTimes) {
   EXPECT_EQ(scenario_of_options(values, {}).collective.algorithm, "nvls");
 }
 
+// PATH_NVB came with 2.9.
+TEST(NcclSettings, UseLanesOverNeighboursFrom2_9On) {
+  const auto uses = [](const std::vector<std::pair<std::string, std::string>>& settings) {
+    ScenarioValues values = small_values();
+    values.by_path["cluster.preset"] = "dgx1-v100";
+    for (const auto& [path, value] : settings) values.by_path[path] = value;
+    return scenario_of_options(values, {}).cluster.intra_node.over_neighbours;
+  };
+  EXPECT_TRUE(uses({}));
+  EXPECT_TRUE(uses({{"collective.version", "2.9.6"}}));
+  EXPECT_FALSE(uses({{"collective.version", "2.8.4"}}));
+  EXPECT_FALSE(uses({{"collective.nvb", "false"}}));
+  EXPECT_FALSE(uses({{"collective.library", "mpi"}}));
+  EXPECT_FALSE(uses({{"cluster.preset", "dgx-a100"}}));
+  EXPECT_FALSE(uses({{"training.strategy", "data_parallel"}, {"cluster.nodes", "1"}}));
+}
+
 }  // namespace
 }  // namespace paceline

@@ -214,5 +214,52 @@ TEST(ClusterOfTopology, RefusesADeviceThatTheFileContradicts) {
       << said;
 }
 
+// Six rings show all lanes of eight GPUs; the rates of NVLink and NICs are not in such a log.
+TEST(ClusterOfLog, IsThePresetOfADgx1InWhatItTells) {
+  const Cluster made = cluster_of_topology(topology_fixture("dgx1_v100_info.txt"), {});
+  expect_told_alike(made, cluster_named("dgx1-v100"));
+  EXPECT_EQ(made.intra_node.bandwidth, BytesPerSecond(20e9));
+  EXPECT_EQ(made.intra_node.host_bandwidth, BytesPerSecond(12e9));
+  EXPECT_EQ(made.network.bandwidth, BytesPerSecond(12.5e9));
+}
+
+// A100-SXM4 have NVSwitches: twelve links of 20 GB/s.
+TEST(ClusterOfLog, TakesTheKindOfGpuForWhatJoinsThem) {
+  const Cluster made = cluster_of_topology(topology_fixture("two_a100_nodes_info.txt"),
+                                           with_device("a100-sxm4-40gb"));
+  EXPECT_EQ(made.gpus_per_node, 8U);
+  EXPECT_EQ(made.intra_node.kind, IntraNodeKind::nvswitch);
+  EXPECT_EQ(made.intra_node.bandwidth, BytesPerSecond(240e9));
+  EXPECT_EQ(made.network.nics_per_node, 8U);
+  EXPECT_EQ(made.network.bandwidth, BytesPerSecond(25e9));
+  EXPECT_EQ(made.network.transport, Transport::rdma);
+  EXPECT_NE(refusal_of([] {
+              (void)cluster_file_text(
+                  read_topology_file(topology_fixture("two_a100_nodes_info.txt")), {});
+            }).find("does not tell whether NVLink or PCIe joins its GPUs; add --device"),
+            std::string::npos);
+}
+
+TEST(ClusterOfLog, KnowsConnectionsThroughHostMemory) {
+  const Cluster made = cluster_of_topology(topology_fixture("pcie_shm_info.txt"), {});
+  EXPECT_EQ(made.intra_node.kind, IntraNodeKind::pcie);
+  ASSERT_TRUE(made.intra_node.pcie_tree);
+  EXPECT_FALSE(made.intra_node.pcie_tree->peer_to_peer);
+  EXPECT_EQ(made.network.transport, Transport::tcp);
+  EXPECT_EQ(made.network.nics_per_node, 1U);
+}
+
+TEST(ClusterOfLog, SaysInCommentsWhatTheRunWas) {
+  const std::string text =
+      cluster_file_text(read_topology_file(topology_fixture("dgx1_v100_info.txt")), {});
+  for (const char* said :
+       {"# The run: 1 node of 8 GPUs, Tesla V100-SXM2-16GB; NCCL 2.18.3; network IB.",
+        "collective: {version: \"2.18.3\"}", "# 12 rings, half of them the others again.",
+        "# Connections in nodes: 16 by peer-to-peer, 0 over a GPU between, 0 through host memory",
+        "# Tesla V100-SXM2-16GB has lanes; its lanes are the rings that cross a pair"}) {
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+  }
+}
+
 }  // namespace
 }  // namespace paceline

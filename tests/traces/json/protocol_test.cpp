@@ -43,6 +43,7 @@ ResolvedPoint full_point() {
   point.cluster.network.receives = topology::Receives::announced_ahead;
   point.cluster.reduction_bandwidth = BytesPerSecond(3e9);
   point.cluster.network.sharp = true;
+  point.cluster.intra_node.over_neighbours = true;
   point.cluster.network.fat_tree =
       topology::FatTree{16, 2.5, Seconds(4e-7), true, topology::Placement::spread};
   const auto compute = point.program.add_lane({"compute", LaneKind::compute});
@@ -122,6 +123,7 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.network.receives, topology::Receives::announced_ahead);
   EXPECT_EQ(got.cluster.reduction_bandwidth, BytesPerSecond(3e9));
   EXPECT_TRUE(got.cluster.network.sharp);
+  EXPECT_TRUE(got.cluster.intra_node.over_neighbours);
   EXPECT_EQ(got.cluster.network.fat_tree, sent.cluster.network.fat_tree);
   ASSERT_EQ(got.program.lanes.size(), 2U);
   EXPECT_EQ(got.program.lanes[1].name, "nccl");

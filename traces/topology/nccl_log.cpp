@@ -1,0 +1,379 @@
+#include "traces/topology/nccl_log.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "traces/text/format_error.h"
+#include "traces/text/lines.h"
+
+namespace paceline::traces {
+namespace {
+
+constexpr std::string_view mark = "NCCL INFO ";
+constexpr std::size_t log_ranks_most = std::size_t{1} << 20, channels_most = 64;
+
+bool starts(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+// What follows `after` in a text; nullopt where that is not in it.
+std::optional<std::string_view> behind(std::string_view text, std::string_view after) {
+  const std::size_t at = text.find(after);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + after.size());
+}
+
+// The digits that a text begins with, after blanks.
+template <class Number = std::uint32_t>
+std::optional<Number> leading(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return number_of<Number>(text.substr(0, text.find_first_not_of("0123456789")));
+}
+
+std::optional<std::uint32_t> number_behind(std::string_view text, std::string_view key) {
+  const auto rest = behind(text, key);
+  return rest ? leading(*rest) : std::nullopt;
+}
+
+struct LogHost {
+  std::string_view name;  // empty where there is none
+  // At a line's start or behind the mark of a launcher; else another line may run into it.
+  bool is_whole = false;
+};
+
+// The host in "...node-a:1001:1011 [0] " before a message, of any prefix.
+LogHost host_before(std::string_view before) {
+  const std::size_t bracket = before.rfind('[');
+  if (bracket == std::string_view::npos) return {};
+  before = before.substr(0, bracket);
+  while (!before.empty() && before.back() == ' ') before.remove_suffix(1);
+  for (int part = 0; part < 2; ++part) {  // thread and process
+    const std::size_t colon = before.rfind(':');
+    if (colon == std::string_view::npos || !is_whole_number(before.substr(colon + 1))) return {};
+    before = before.substr(0, colon);
+  }
+  const auto is_of_host = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
+  };
+  std::size_t start = before.size();
+  while (start > 0 && is_of_host(before[start - 1])) --start;
+  const std::size_t last = before.substr(0, start).find_last_not_of(" \t");
+  const bool is_whole = last == std::string_view::npos || before[last] == ':' ||
+                        before[last] == ']' || before[last] == '>';
+  return {before.substr(start), is_whole};
+}
+
+struct LogRank {
+  std::string host;
+  TextPlace at;
+};
+
+struct LogNic {
+  std::string name;
+  TextPlace at;
+  std::optional<BytesPerSecond> bandwidth;
+};
+
+// What ranks of one number of ranks in all say: of communicators as large, so of one.
+struct Communicator {
+  std::map<std::uint32_t, LogRank> ranks;
+  std::uint32_t nodes = 0, ranks_per_node = 0;  // where it says so; else 0
+  TextPlace at;
+};
+
+class LogReader {
+ public:
+  void take(std::size_t number, std::string_view line) {
+    take_listed(number, line);
+    take_version(line);
+    std::size_t at = line.find(mark);
+    std::string_view before = line.substr(0, at);
+    while (at != std::string_view::npos) {
+      const std::size_t start = at + mark.size(), next = line.find(mark, start);
+      const std::string_view message = line.substr(start, next - start);
+      const LogHost host = host_before(before);
+      if (host.is_whole) whole_hosts_.emplace(host.name);
+      take_message({number, at + 1}, host.name, message);
+      before = message;
+      at = next;
+    }
+  }
+
+  [[nodiscard]] NodeTopology finish() &&;
+
+ private:
+  // "Rank  0 Group  0 Pid   1001 on node-a device  0 [0x17] NVIDIA A100-SXM4-40GB", as nccl-tests.
+  void take_listed(std::size_t number, std::string_view line) {
+    const auto rest = behind(line, " Rank ");
+    if (!rest || rest->find(" Pid ") == std::string_view::npos) return;
+    const auto rank = leading(*rest);
+    const auto host = behind(*rest, " on ");
+    if (!rank || *rank >= log_ranks_most || !host) return;
+    const auto words = words_of(*host);
+    if (words.size() < 3 || words[1] != "device") return;
+    listed_[*rank] = {std::string(words[0]), {number, 1}};
+    whole_hosts_.emplace(words[0]);
+    if (const auto model = behind(*host, "] "); model && model_.empty()) model_ = shown(*model);
+  }
+
+  void take_version(std::string_view line) {
+    const auto version = behind(line, "NCCL version ");
+    if (!version || !run_.version.empty()) return;
+    std::string_view digits = version->substr(0, version->find_first_not_of("0123456789."));
+    while (!digits.empty() && digits.back() == '.') digits.remove_suffix(1);
+    run_.version = std::string(digits.substr(0, 16));
+  }
+
+  void take_message(TextPlace at, std::string_view host, std::string_view message) {
+    if (starts(message, "comm ")) {
+      take_communicator(at, host, message);
+    } else if (starts(message, "Channel ") && message.find("->") == std::string_view::npos) {
+      take_ring(message);
+    } else if (starts(message, "Channel ")) {
+      take_connection(message);
+    } else if (starts(message, "Using network ")) {
+      const auto words = words_of(message);
+      run_.network = shown(message.substr(message.find(words[2])));
+    } else if (starts(message, "NET/IB")) {
+      take_nics(at, host, message, "NET/IB", nics_of_ib_);
+    } else if (starts(message, "NET/Socket")) {
+      take_nics(at, host, message, "NET/Socket", nics_of_sockets_);
+    }
+    if (message.find("NVLS multicast support is available") != std::string_view::npos) {
+      run_.has_nvls = true;
+    }
+  }
+
+  // "comm 0x55d0 rank 0 nranks 2 cudaDev 0 busId 1b000 - Init COMPLETE", or, from 2.19 on,
+  // "comm 0x55d0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0".
+  void take_communicator(TextPlace at, std::string_view host, std::string_view message) {
+    const auto rank = number_behind(message, " rank ");
+    auto ranks = number_behind(message, " nranks ");
+    if (!ranks) ranks = number_behind(message, " nRanks ");
+    if (!rank || !ranks || *ranks == 0 || *ranks > log_ranks_most || *rank >= *ranks) return;
+    Communicator& known = communicators_[*ranks];
+    if (known.at.line == 0) known.at = at;
+    if (!host.empty()) known.ranks.try_emplace(*rank, LogRank{std::string(host), at});
+    const auto nodes = number_behind(message, " nNodes ");
+    const auto local = number_behind(message, " localRanks ");
+    if (nodes && local && *nodes > 0 && std::uint64_t{*nodes} * *local == *ranks) {
+      known.nodes = *nodes;
+      known.ranks_per_node = *local;
+    }
+  }
+
+  // "Channel 00/04 :    0   1   2   3"; before 2.5 "Channel 00 :    0   1   2   3".
+  void take_ring(std::string_view message) {
+    const auto channel = leading(message.substr(std::string_view("Channel ").size()));
+    auto rest = behind(message, ":");
+    if (!channel || *channel >= channels_most || !rest) return;
+    std::vector<std::uint32_t> ring;
+    while (const auto rank = leading(*rest)) {
+      if (*rank >= log_ranks_most || ring.size() == log_ranks_most) return;
+      ring.push_back(*rank);
+      rest->remove_prefix(std::min(rest->find_first_not_of(" \t"), rest->size()));
+      rest->remove_prefix(std::min(rest->find_first_not_of("0123456789"), rest->size()));
+    }
+    auto sorted = ring;
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (sorted[i] != i) return;  // cut off, or another line inside
+    }
+    if (ring.size() > 1) rings_[ring.size()].try_emplace(*channel, std::move(ring));
+  }
+
+  // "Channel 00/0 : 0[1b000] -> 1[1c000] via P2P/IPC", "... [send] via NET/IB/0/GDRDMA".
+  void take_connection(std::string_view message) {
+    const auto way = behind(message, " via ");
+    if (!way) return;
+    if (starts(*way, "P2P/indirect")) {
+      ++run_.over_neighbours;
+    } else if (starts(*way, "P2P")) {
+      ++run_.peer_to_peer;
+    } else if (starts(*way, "SHM") || starts(*way, "direct shared memory")) {
+      ++run_.through_host;
+    } else if (starts(*way, "NET/")) {
+      const bool is_direct = way->find("GDRDMA") != std::string_view::npos;
+      ++(is_direct ? run_.gpu_direct : run_.past_host);
+      const auto device = behind(way->substr(4), "/");
+      if (const auto used = device ? leading(*device) : std::nullopt) used_nics_.insert(*used);
+    }
+  }
+
+  // "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>", and of one
+  // "NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=200000 ...", in Mb/s.
+  void take_nics(TextPlace at, std::string_view host, std::string_view message,
+                 std::string_view kind, std::map<std::uint32_t, LogNic>& nics) {
+    if (nic_host_.empty()) nic_host_ = std::string(host);
+    if (host != nic_host_) return;  // nodes are alike
+    std::string_view rest = message.substr(kind.size());
+    const auto speed = number_behind(rest, "speed=");
+    rest = rest.substr(0, rest.find(';'));
+    while (const auto device = behind(rest, "[")) {
+      rest = *device;
+      const auto index = leading(rest);
+      const auto name = behind(rest, "]");
+      if (!index || *index >= topology_nics_most || !name) continue;
+      const auto words = words_of(*name);
+      if (words.empty()) continue;
+      LogNic& nic = nics[*index];
+      if (nic.name.empty()) nic = {shown(words[0].substr(0, words[0].find(':'))), at, {}};
+      if (speed && *speed > 0) nic.bandwidth = BytesPerSecond(*speed * 1e6 / 8);
+    }
+  }
+
+  void take_hosts();
+  void take_rings();
+  void take_nics();
+
+  RunFacts run_;
+  std::string model_, nic_host_;
+  std::map<std::uint32_t, LogRank> listed_;              // by rank
+  std::map<std::uint32_t, Communicator> communicators_;  // by number of ranks
+  // By number of ranks and channel.
+  std::map<std::size_t, std::map<std::uint32_t, std::vector<std::uint32_t>>> rings_;
+  std::map<std::uint32_t, LogNic> nics_of_ib_, nics_of_sockets_;  // by number
+  std::set<std::uint32_t> used_nics_;
+  std::set<std::string, std::less<>> whole_hosts_;
+  std::vector<std::uint32_t> first_node_;  // its ranks, in their order
+  std::vector<TextPlace> places_;          // of these
+  NodeTopology node_;
+};
+
+// "200.node-a" is node-a whose line began inside another, where node-a is known.
+std::string whole_of(const std::string& host, const std::set<std::string, std::less<>>& whole) {
+  if (whole.contains(host)) return host;
+  for (const std::string& other : whole) {
+    if (!other.empty() && host.ends_with(other)) return other;
+  }
+  return host;
+}
+
+constexpr auto log_hint =
+    "give the log of all ranks, with the lines of NCCL_DEBUG=INFO, or what nvidia-smi topo -m "
+    "prints";
+
+void LogReader::take_hosts() {
+  const bool has_list = !listed_.empty() && listed_.rbegin()->first + 1 == listed_.size();
+  Communicator largest;
+  if (!communicators_.empty()) largest = communicators_.rbegin()->second;
+  const std::size_t said = communicators_.empty() ? 0 : communicators_.rbegin()->first;
+  if (has_list && listed_.size() >= said) largest.ranks = listed_;
+  const std::size_t all = std::max(said, has_list ? listed_.size() : 0);
+  if (largest.ranks.size() < all && largest.nodes > 0) {
+    run_.nodes = largest.nodes;
+    for (std::uint32_t r = 0; r < largest.ranks_per_node; ++r) first_node_.push_back(r);
+    places_.assign(first_node_.size(), largest.at);
+    return;
+  }
+  if (all == 0) throw FormatError(0, "does not tell what ranks there are", log_hint);
+  if (largest.ranks.size() < all) {
+    throw FormatError(largest.at.line, 0,
+                      "tells the hosts of " + std::to_string(largest.ranks.size()) + " of " +
+                          std::to_string(all) + " ranks",
+                      log_hint);
+  }
+  std::map<std::string, std::vector<std::uint32_t>> by_host;
+  for (const auto& [rank, of_rank] : largest.ranks) {
+    by_host[whole_of(of_rank.host, whole_hosts_)].push_back(rank);
+  }
+  const std::string first = whole_of(largest.ranks.begin()->second.host, whole_hosts_);
+  first_node_ = by_host[first];
+  for (const auto& [host, ranks] : by_host) {
+    if (ranks.size() == first_node_.size()) continue;
+    throw FormatError(largest.ranks.at(ranks[0]).at.line, 0,
+                      shown(host) + " has " + std::to_string(ranks.size()) + " ranks, and " +
+                          shown(first) + " " + std::to_string(first_node_.size()),
+                      "all nodes of a cluster are alike; write the section by hand");
+  }
+  run_.nodes = static_cast<std::uint32_t>(by_host.size());
+  for (const std::uint32_t rank : first_node_) places_.push_back(largest.ranks.at(rank).at);
+}
+
+using Ring = std::vector<std::uint32_t>;
+
+// NCCL prints its rings twice where it doubles its channels (src/graph/connect.cc,
+// ncclTopoPostset).
+bool is_twice_the_same(const std::vector<Ring>& rings) {
+  const auto half = rings.begin() + std::ssize(rings) / 2;
+  return rings.size() % 2 == 0 && std::equal(rings.begin(), half, half, rings.end());
+}
+
+// How many rings cross a pair of the first node's GPUs in one direction.
+void LogReader::take_rings() {
+  const std::size_t gpus = node_.gpus.size();
+  const auto found = rings_.find(gpus * run_.nodes);
+  if (found == rings_.end()) return;
+  std::vector<Ring> rings;
+  for (auto& [channel, ring] : found->second) rings.push_back(ring);
+  run_.channels = rings.size();
+  run_.is_doubled = is_twice_the_same(rings);
+  if (run_.is_doubled) rings.resize(rings.size() / 2);
+  std::vector hops(gpus, std::vector<std::uint32_t>(gpus));
+  std::map<std::uint32_t, std::size_t> local;
+  for (std::size_t i = 0; i < gpus; ++i) local[first_node_[i]] = i;
+  using Pairs = std::set<std::pair<std::size_t, std::size_t>>;
+  std::set<Pairs> ways;  // of rings through the node
+  for (const Ring& ring : rings) {
+    Pairs pairs;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const auto from = local.find(ring[i]), to = local.find(ring[(i + 1) % ring.size()]);
+      if (from == local.end() || to == local.end()) continue;
+      ++hops[from->second][to->second];
+      pairs.insert(std::minmax({from->second, to->second}));
+    }
+    ways.insert(std::move(pairs));
+  }
+  run_.rings_differ = ways.size() > 1;
+  for (std::size_t i = 0; i < gpus; ++i) {
+    for (std::size_t j = 0; j < gpus; ++j) node_.links[i][j] = std::max(hops[i][j], hops[j][i]);
+  }
+}
+
+// Those that connections name, where any do.
+void LogReader::take_nics() {
+  const bool is_ib = !nics_of_ib_.empty() && run_.network != "Socket";
+  const auto& nics = is_ib ? nics_of_ib_ : nics_of_sockets_;
+  const bool names_some =
+      std::ranges::any_of(used_nics_, [&](std::uint32_t used) { return nics.contains(used); });
+  for (const auto& [number, nic] : nics) {
+    if (names_some && !used_nics_.contains(number)) continue;
+    node_.nics.push_back({nic.name, nic.at, nic.bandwidth, !is_ib});
+  }
+}
+
+NodeTopology LogReader::finish() && {
+  take_hosts();
+  if (first_node_.size() > topology_gpus_most) {
+    throw FormatError(places_[0].line, 0, "has more than 1024 GPUs on a host", log_hint);
+  }
+  for (std::size_t i = 0; i < first_node_.size(); ++i) {
+    node_.gpus.push_back({std::to_string(i), places_[i], {}, 0, {}, {}});
+  }
+  const std::size_t gpus = node_.gpus.size();
+  node_.links.assign(gpus, std::vector<std::uint32_t>(gpus));
+  node_.paths.assign(gpus, std::vector<std::optional<PciePath>>(gpus));
+  take_rings();
+  take_nics();
+  node_.nic_paths.assign(gpus, std::vector<std::optional<PciePath>>(node_.nics.size()));
+  run_.model = model_;
+  node_.run = std::move(run_);
+  return std::move(node_);
+}
+
+}  // namespace
+
+bool is_nccl_log(std::string_view text) { return text.find(mark) != std::string_view::npos; }
+
+NodeTopology read_nccl_log(std::string_view text) {
+  LogReader reader;
+  for_each_line(text,
+                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
+  return std::move(reader).finish();
+}
+
+}  // namespace paceline::traces
