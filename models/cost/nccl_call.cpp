@@ -59,6 +59,21 @@ std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_
   return static_cast<std::uint32_t>(std::clamp(std::floor(all.value() / channel_speed), 2.0, most));
 }
 
+// What NCCL finds on the worst way between neighbours of a ring: also PCIe where bridges join pairs
+// alone and rings go from one to the next through the host.
+LocalLink link_of(const Cluster& cluster) {
+  const topology::IntraNode& node = cluster.intra_node;
+  const bool is_pcie =
+      node.kind == IntraNodeKind::pcie || (node.pcie_tree && topology::rings_cross_host(cluster));
+  return is_pcie ? LocalLink::pci : LocalLink::nvlink;
+}
+
+// Of a class of boxes: no narrower than they differ.
+RatioRange spread_over(RatioRange range, const Cluster& cluster) {
+  const double spread = topology::spread_of_boxes(cluster);
+  return {std::min(range.low, 1 / spread), std::max(range.high, spread)};
+}
+
 Hop local_hop(const Group& group) {
   return group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
 }
@@ -99,7 +114,7 @@ bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capa
   constexpr std::array of_21{7.0, 8.0, 9.0};
   const bool gpu = release.minor == 21 ? std::ranges::find(of_21, compute_capability) != of_21.end()
                                        : compute_capability >= 7;
-  const bool nvlink = cluster.gpus_per_node == 1 || cluster.intra_node.kind != IntraNodeKind::pcie;
+  const bool nvlink = cluster.gpus_per_node == 1 || link_of(cluster) == LocalLink::nvlink;
   const bool past_kernel =
       cluster.nodes == 1 || cluster.network.transport != topology::Transport::tcp;
   return gpu && nvlink && past_kernel;
@@ -129,10 +144,10 @@ BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
 AbovePlan above_plan(const Cluster& cluster) {
   using topology::Transport;
   const bool has_network = cluster.nodes > 1;
-  const bool is_pcie = cluster.gpus_per_node > 1 && cluster.intra_node.kind == IntraNodeKind::pcie;
+  const bool is_pcie = cluster.gpus_per_node > 1 && link_of(cluster) == LocalLink::pci;
   constexpr RatioRange of_links{0.70, 1.40};  // 0.72 to 1.39 of 15 machines, each by the others
-  if (!has_network)
-    return is_pcie ? AbovePlan{Seconds(0), {0.68, 1.30}} : AbovePlan{usual_ramp, of_links};
+  if (!has_network && is_pcie) return {Seconds(0), spread_over({0.68, 1.30}, cluster)};
+  if (!has_network) return {usual_ramp, of_links};
   if (cluster.network.transport == Transport::efa) {
     return {Seconds(440e-6), {0.34, 3.5}};  // of two kinds of machines, each by the other
   }
@@ -157,7 +172,7 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   group.ranks = cluster.ranks();
   group.nodes = cluster.nodes;
   group.gpu = architecture_of(compute_capability);
-  group.link = cluster.intra_node.kind == IntraNodeKind::pcie ? LocalLink::pci : LocalLink::nvlink;
+  group.link = link_of(cluster);
   group.ring = group.tree = {count, all / count, all / count};
   group.nvls = nvls_of(cluster, release, group.gpu, channels.most);
   const bool is_switched = cluster.intra_node.kind == IntraNodeKind::nvswitch;

@@ -240,4 +240,26 @@ std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster) {
   return orders;
 }
 
+bool rings_cross_host(const Cluster& cluster) {
+  const std::uint32_t gpus = cluster.gpus_per_node;
+  if (cluster.intra_node.kind != IntraNodeKind::nvlink_mesh || gpus == 1) return false;
+  const auto lacks_lane = [&](Rank from, Rank to) {
+    return from.value() / gpus == to.value() / gpus &&
+           cluster.intra_node.lanes[from.value() % gpus][to.value() % gpus] == 0;
+  };
+  for (const std::vector<Rank>& ring : ring_orders(cluster)) {
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      if (lacks_lane(ring[i], ring[(i + 1) % ring.size()])) return true;
+    }
+  }
+  return false;
+}
+
+double spread_of_boxes(const Cluster& cluster) {
+  const IntraNode& node = cluster.intra_node;
+  if (!node.box_spread || cluster.gpus_per_node == 1) return 1;
+  if (node.kind == IntraNodeKind::nvlink_mesh && !rings_cross_host(cluster)) return 1;
+  return *node.box_spread;
+}
+
 }  // namespace paceline::topology

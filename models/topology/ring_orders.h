@@ -18,4 +18,12 @@ namespace paceline::topology {
 // after the other.
 [[nodiscard]] std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster);
 
+// Whether two neighbours of these rings in one node of a mesh have no lane between them, so that
+// rings are no faster than the way through the host. Elsewhere false.
+[[nodiscard]] bool rings_cross_host(const Cluster& cluster);
+
+// The factor by which calls in a node may be slower or faster: of a class of boxes box_spread,
+// where its GPUs are several and not joined by NVLink all around; else 1.
+[[nodiscard]] double spread_of_boxes(const Cluster& cluster);
+
 }  // namespace paceline::topology
