@@ -58,27 +58,6 @@ TEST(NcclGroup, HasTheChannelsThatLogsShow) {
   EXPECT_EQ(three.ranks, RankCount(24));
 }
 
-// Four GPUs in two bridged pairs: rings cross the host between them, which is what NCCL finds.
-TEST(NcclGroup, IsOfPcieWhereBridgesJoinPairsAlone) {
-  Cluster pairs = switched(1);
-  pairs.gpus_per_node = pairs.network.nics_per_node = 4;
-  topology::IntraNode& node = pairs.intra_node;
-  node.kind = IntraNodeKind::nvlink_mesh;
-  node.bandwidth = BytesPerSecond(45e9);
-  node.host_bandwidth = BytesPerSecond(3e9);
-  node.lanes = {{0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};
-  node.pcie_tree =
-      topology::PcieTree{1, BytesPerSecond(12e9), 4, std::nullopt, false, BytesPerSecond(4e9)};
-  const Group four = group_of(pairs, release, 7.5);
-  EXPECT_EQ(four.link, LocalLink::pci);
-  EXPECT_FALSE(four.has_ll128);
-  // Two hops of the ring are staged, of 4 GB/s together.
-  EXPECT_DOUBLE_EQ(four.ring.local.value() * four.ring.channels, 2e9);
-  const Group two = group_of(*pairs.with_gpus(2), release, 7.5);
-  EXPECT_EQ(two.link, LocalLink::nvlink);
-  EXPECT_TRUE(two.has_ll128);
-}
-
 // What is scarcer on the way around: the node's links or its NICs.
 TEST(NcclGroup, IsLimitedByTheScarcerLinks) {
   Cluster slow_inside = switched(2);
@@ -211,17 +190,6 @@ TEST(NcclCall, TakesWhatItsMediumHasAboveThePlan) {
     return call_on(switched(2), size, simple).wire.start.value() - 8.4e-6;
   };
   EXPECT_NEAR(above(Bytes(8 << 20)) / above(Bytes(1 << 20)), 2, 1e-9);
-}
-
-TEST(NcclCall, IsNoSurerThanTheClassOfItsBox) {
-  Cluster box = switched(1);
-  box.intra_node.kind = IntraNodeKind::pcie;
-  const RatioRange known = above_plan(box).range;
-  box.intra_node.box_spread = 2;
-  EXPECT_DOUBLE_EQ(above_plan(box).range.low, 0.5);
-  EXPECT_DOUBLE_EQ(above_plan(box).range.high, 2);
-  box.intra_node.box_spread = 1.1;
-  EXPECT_DOUBLE_EQ(above_plan(box).range.low, known.low);
 }
 
 TEST(NcclCall, IsATreeForSmallBuffersOfManyAndARingForLargeOnes) {
