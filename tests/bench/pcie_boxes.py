@@ -463,6 +463,8 @@ def judge_class(paceline, kind, boxes, show_rows):
     print(f"\n{kind}: {len(fitted.boxes)} boxes; of all a card has {port:.2f} GB/s"
           + (f", the memory of a node {memory:.1f} GB/s" if kind == "staged" else "")
           + f", boxes differ by {spread:.2f}\n")
+    own = lambda fits: 100 * statistics.mean(min(fits.off[box.name]) for box in fits.boxes if not box.log)
+    print(f"by its own numbers a box is {own(fitted):.1f} % off in the mean, without overlap {own(serial):.1f}\n")
     print("| left out | rows | numbers of the others | error %, mean (from, to) | inside 90 % | high / low | "
           "no overlap | perfect scaling |\n|---|---|---|---|---|---|---|---|")
     of_boxes, logs = [], []
