@@ -60,6 +60,12 @@ std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_
   return static_cast<std::uint32_t>(std::clamp(std::floor(all.value() / channel_speed), 2.0, most));
 }
 
+// Of a class of boxes: no narrower than they differ.
+RatioRange spread_over(RatioRange range, const Cluster& cluster) {
+  const double spread = topology::spread_of_boxes(cluster);
+  return {std::min(range.low, 1 / spread), std::max(range.high, spread)};
+}
+
 Hop local_hop(const Group& group) {
   return group.link == LocalLink::nvlink ? Hop::nvlink : Hop::pci;
 }
@@ -112,7 +118,7 @@ bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
 }  // namespace
 
 bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capability) {
-  const RingWay way = topology::way_of(topology::ring_orders(cluster), cluster);
+  const RingWay way = topology::way_of_rings(cluster);
   return is_safe_ll128(cluster, way, release, compute_capability);
 }
 
@@ -140,10 +146,11 @@ BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
 AbovePlan above_plan(const Cluster& cluster) {
   using topology::Transport;
   const bool has_network = cluster.nodes > 1;
-  const bool is_pcie = cluster.gpus_per_node > 1 && cluster.intra_node.kind == IntraNodeKind::pcie;
+  const bool is_pcie =
+      cluster.gpus_per_node > 1 && topology::way_of_rings(cluster) == RingWay::hosts;
   constexpr RatioRange of_links{0.70, 1.40};  // 0.72 to 1.39 of 15 machines, each by the others
-  if (!has_network)
-    return is_pcie ? AbovePlan{Seconds(0), {0.68, 1.30}} : AbovePlan{usual_ramp, of_links};
+  if (!has_network && is_pcie) return {Seconds(0), spread_over({0.68, 1.30}, cluster)};
+  if (!has_network) return {usual_ramp, of_links};
   if (cluster.network.transport == Transport::efa) {
     return {Seconds(440e-6), {0.34, 3.5}};  // of two kinds of machines, each by the other
   }

@@ -20,6 +20,20 @@ double payload_part(Framing framing, Bytes mtu) {
 }
 }  // namespace
 
+BytesPerSecond slot_bandwidth(std::uint32_t generation, std::uint32_t lanes) {
+  PACELINE_EXPECTS(generation >= 1 && generation <= slot_generation_max);
+  PACELINE_EXPECTS(lanes >= 1 && lanes <= slot_lanes_max);
+  return BytesPerSecond(15e6 / 0.08) * (1.0 * (1U << (generation - 1)) * lanes);
+}
+
+BytesPerSecond IntraNode::host_link(std::uint32_t local_rank) const {
+  PACELINE_EXPECTS(kind == IntraNodeKind::pcie || host_bandwidth);
+  const BytesPerSecond of_all = kind == IntraNodeKind::pcie ? bandwidth : *host_bandwidth;
+  if (slot_lanes.empty()) return of_all;
+  PACELINE_EXPECTS(local_rank < slot_lanes.size());
+  return std::min(of_all, slot_bandwidth(slot_generation, slot_lanes[local_rank]));
+}
+
 BytesPerSecond Network::usable_bandwidth() const {
   return bandwidth * (efficiency * payload_part(framing, mtu));
 }

@@ -17,7 +17,7 @@ enum class IntraNodeKind {
   // Each GPU has one port of `bandwidth` into a crossbar without limits of its own.
   nvswitch,
   // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go over a GPU
-  // between them or through the host links.
+  // between them, or through the host links and a PcieTree behind these.
   nvlink_mesh,
   // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; network traffic
   // crosses it too.
@@ -33,7 +33,7 @@ constexpr auto words_of(IntraNodeKind) {
 // GPU that uses it: traffic to the network crosses the GPU's switch, and the link between the
 // sockets where the NIC is on the other one.
 //
-// Not modelled: NICs below a switch; the bandwidth of host memory.
+// Not modelled: NICs below a switch; what network traffic takes of host memory.
 struct PcieTree {
   std::uint32_t gpus_per_switch = 1;
   BytesPerSecond switch_bandwidth;  // of a switch's link to its CPU, one way; above 0
@@ -44,6 +44,10 @@ struct PcieTree {
   // in host memory, so that it crosses its sender's switch towards the CPU and its receiver's away
   // from it; the two copies are pipelined and cost no time of their own.
   bool peer_to_peer = true;
+  // What the GPUs of one socket can stage in its memory, all together: bytes of messages a second,
+  // each of which is written once and read once. A ring of n cards of one socket stages n streams.
+  // nullopt: only the links to the memory limit it. Without peer to peer only.
+  std::optional<BytesPerSecond> staging_bandwidth = std::nullopt;
 
   friend bool operator==(const PcieTree&, const PcieTree&) = default;
 };
@@ -59,11 +63,30 @@ struct IntraNode {
   // network traffic. nullopt: the host never limits network traffic, and a pair without a lane is
   // an error.
   std::optional<BytesPerSecond> host_bandwidth;
-  std::optional<PcieTree> pcie_tree = std::nullopt;  // pcie only
+  // pcie, and nvlink_mesh with a host_bandwidth: then pairs without a lane and network traffic
+  // cross it behind the GPUs' links to the host.
+  std::optional<PcieTree> pcie_tree = std::nullopt;
   // nvlink_mesh: whether two GPUs without a lane use those that both have to a third (its path NVB,
   // which NCCL has from 2.9 on), where there is one: Cluster::between.
   bool over_neighbours = false;
+  // The slots of the GPUs, one each or more: PCIe's generation, 1 to 6, of all, and how many lanes
+  // (1 to 32) each has. Empty: not told, and the bandwidths above are all that is known.
+  std::uint32_t slot_generation = 3;
+  std::vector<std::uint32_t> slot_lanes = {};
+  // A class of boxes, of which one is not known: calls in nine tenths of those measured take
+  // between 1 / box_spread and box_spread times what the bandwidths say. Above 1; nullopt: the
+  // bandwidths are those of the box.
+  std::optional<double> box_spread = std::nullopt;
+
+  // Of a GPU's link to PCIe, one way: what is said of all, or of its slot where that is less.
+  // Precondition: a PCIe kind, or a host_bandwidth; a slot for it where there are any.
+  [[nodiscard]] BytesPerSecond host_link(std::uint32_t local_rank) const;
 };
+
+// What NCCL counts for a PCIe slot, one way: lanes times 15, 30, 60, 120, 240 and 480 MB/s over
+// 0.08 by generation, so 12 GB/s for sixteen of the third. (src/graph/topo.cc, kvDictPciGen.)
+[[nodiscard]] BytesPerSecond slot_bandwidth(std::uint32_t generation, std::uint32_t lanes);
+inline constexpr std::uint32_t slot_generation_max = 6, slot_lanes_max = 32;
 
 // efa: AWS's Elastic Fabric Adapter. Messages are as with rdma; NCCL's calls are slower to reach
 // its bandwidth (cost/nccl_call.h).

@@ -21,13 +21,33 @@ bool is_possible(BytesPerSecond bandwidth) {
 using paceline::is_possible;  // a latency
 
 std::string fault_of(const PcieTree& tree, const Cluster& cluster) {
-  if (cluster.intra_node.kind != IntraNodeKind::pcie) return "has PCIe switches without PCIe";
+  const IntraNode& node = cluster.intra_node;
+  const bool is_behind_mesh = node.kind == IntraNodeKind::nvlink_mesh && node.host_bandwidth;
+  if (node.kind != IntraNodeKind::pcie && !is_behind_mesh) return "has PCIe switches without PCIe";
   if (tree.gpus_per_switch == 0 || tree.switches_per_socket == 0) return "has empty PCIe switches";
   if (!is_possible(tree.switch_bandwidth)) return "has no possible PCIe switch bandwidth";
+  if (tree.staging_bandwidth && tree.peer_to_peer)
+    return "stages in memory and reaches peers past it";
+  if (tree.staging_bandwidth && !is_possible(*tree.staging_bandwidth)) {
+    return "has no possible staging bandwidth";
+  }
   if (!tree.socket_bandwidth) return {};
   if (!is_possible(*tree.socket_bandwidth)) return "has no possible bandwidth between sockets";
   const std::uint32_t last_switch = (cluster.gpus_per_node - 1) / tree.gpus_per_switch;
   return last_switch / tree.switches_per_socket < 2 ? "" : "has more than two sockets";
+}
+
+std::string slot_fault(const Cluster& cluster) {
+  const IntraNode& node = cluster.intra_node;
+  if (node.box_spread && !(*node.box_spread > 1 && *node.box_spread <= 1e3)) {
+    return "has no possible spread of boxes";
+  }
+  if (node.slot_lanes.empty()) return {};
+  const auto is_slot = [](std::uint32_t lanes) { return lanes >= 1 && lanes <= slot_lanes_max; };
+  const bool has_all = node.slot_lanes.size() >= cluster.gpus_per_node &&
+                       std::ranges::all_of(node.slot_lanes, is_slot);
+  const bool is_known = node.slot_generation >= 1 && node.slot_generation <= slot_generation_max;
+  return has_all && is_known ? "" : "has no possible PCIe slots";
 }
 
 bool has_lanes(const Cluster& cluster) {
@@ -51,6 +71,7 @@ std::string node_fault(const Cluster& cluster) {
     if (!has_lanes(cluster)) return "lacks lanes of its mesh";
     if (unjoined_pair(cluster)) return "has GPUs that no path joins";
   }
+  if (const std::string fault = slot_fault(cluster); !fault.empty()) return fault;
   return node.pcie_tree ? fault_of(*node.pcie_tree, cluster) : "";
 }
 
@@ -231,11 +252,12 @@ void Fabric::add_gpu_links() {
   const IntraNode& node = cluster_.intra_node;
   const bool alone = cluster_.gpus_per_node == 1;
   for (std::uint32_t r = 0; r < cluster_.ranks().value(); ++r) {
+    const std::uint32_t local = r % cluster_.gpus_per_node;
     if (node.kind == IntraNodeKind::pcie) {
       if (alone && node.bandwidth == BytesPerSecond(0)) continue;
-      host_links_.push_back(add_links(LinkKind::gpu_port, node.bandwidth));
+      host_links_.push_back(add_links(LinkKind::gpu_port, node.host_link(local)));
     } else if (node.host_bandwidth) {
-      host_links_.push_back(add_links(LinkKind::host, *node.host_bandwidth));
+      host_links_.push_back(add_links(LinkKind::host, node.host_link(local)));
     }
     if (alone) continue;
     if (node.kind == IntraNodeKind::nvswitch) {
@@ -297,8 +319,9 @@ std::uint32_t Fabric::socket_of(std::uint32_t rank) const {
 
 void Fabric::add_pcie_tree() {
   const PcieTree& tree = *cluster_.intra_node.pcie_tree;
-  PACELINE_EXPECTS(cluster_.intra_node.kind == IntraNodeKind::pcie);
+  PACELINE_EXPECTS(cluster_.intra_node.kind != IntraNodeKind::nvswitch);
   PACELINE_EXPECTS(tree.gpus_per_switch > 0 && tree.switches_per_socket > 0);
+  PACELINE_EXPECTS(!tree.staging_bandwidth || !tree.peer_to_peer);
   PACELINE_EXPECTS(!host_links_.empty());  // a bandwidth, also with a single GPU
   const std::uint32_t ranks = cluster_.ranks().value();
   PACELINE_EXPECTS(!tree.socket_bandwidth || socket_of(cluster_.gpus_per_node - 1) < 2);
@@ -310,13 +333,22 @@ void Fabric::add_pcie_tree() {
     socket_links_.push_back(links);
     socket_links_.push_back({links.in, links.out});  // what leaves one socket enters the other
   }
-  for (std::uint32_t r = 0; r < ranks; ++r) {
-    const Links past_switch = switch_links_[pcie_switch_of(r)];
-    switch_ports_.push_back(add_ports({host_links_[r], past_switch}));
-    if (!tree.socket_bandwidth) continue;
-    const LinkId past_socket = socket_links_[socket_of(r)].out;
-    socket_out_.push_back(add_port(out_ports_, {host_links_[r].out, past_switch.out, past_socket}));
+  for (std::uint32_t s = 0; tree.staging_bandwidth && s <= socket_of(ranks - 1); ++s) {
+    memories_.push_back(add_link(LinkKind::host_memory, *tree.staging_bandwidth));
   }
+  for (std::uint32_t r = 0; r < ranks; ++r) add_switch_ports(r);
+}
+
+// A message is staged in the memory of its sender's socket.
+void Fabric::add_switch_ports(std::uint32_t rank) {
+  const Links past_switch = switch_links_[pcie_switch_of(rank)];
+  std::vector<LinkId> out{host_links_[rank].out, past_switch.out};
+  if (!memories_.empty()) out.push_back(memories_[socket_of(rank)]);
+  const PortId in = add_port(in_ports_, {host_links_[rank].in, past_switch.in});
+  switch_ports_.push_back({add_port(out_ports_, out), in});
+  if (!cluster_.intra_node.pcie_tree->socket_bandwidth) return;
+  out.push_back(socket_links_[socket_of(rank)].out);
+  socket_out_.push_back(add_port(out_ports_, out));
 }
 
 // The links between a GPU and the NIC that it uses.

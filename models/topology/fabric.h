@@ -19,6 +19,7 @@ enum class LinkKind {
   lane,           // all NVLink lanes of a pair, one way
   host,           // a GPU's link to its host beside NVLink
   pcie_switch,    // between a PCIe switch and its CPU
+  host_memory,    // of a socket, for what its GPUs stage there
   socket,         // between the two CPUs of a node
   nic,            // of a node or a server
   leaf_uplink,    // from a leaf switch to the core
@@ -33,8 +34,9 @@ struct Link {
 
 // Where flows leave an endpoint or arrive at one: the links they cross on that side, in both
 // directions listed from the endpoint outwards. At most a GPU's port, its PCIe switch, the link
-// between sockets, a NIC and a leaf's link. A path is one way out and one way in, so ports are few
-// where pairs are many.
+// between sockets, a NIC and a leaf's link; in a node the memory that it stages in stands before
+// the link between sockets. A path is one way out and one way in, so ports are few where pairs are
+// many.
 struct Port {
   std::array<LinkId, 5> links;
   std::uint32_t link_count;
@@ -96,6 +98,7 @@ class Fabric {
   Ports add_ports(const std::vector<Links>& way);
   void add_gpu_links();
   void add_pcie_tree();
+  void add_switch_ports(std::uint32_t rank);
   void add_mesh();
   void add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uint32_t to);
   void add_network();
@@ -123,6 +126,7 @@ class Fabric {
   // PCIe trees. By switch and by socket over all nodes: the links. By rank: the ports that lead
   // past its switch, and past its socket.
   std::vector<Links> switch_links_, socket_links_;
+  std::vector<LinkId> memories_;  // by socket over all nodes; empty where nothing limits them
   std::vector<Ports> switch_ports_;
   std::vector<PortId> socket_out_;
   // Mesh: [rank][peer's local rank]; no_port without a lane, and without two over a neighbour.

@@ -363,4 +363,16 @@ RingWay way_of(const std::vector<std::vector<Rank>>& rings, const Cluster& clust
   return worst;
 }
 
+RingWay way_of_rings(const Cluster& cluster) {
+  const bool is_mesh = cluster.intra_node.kind == IntraNodeKind::nvlink_mesh;
+  return way_of(is_mesh ? ring_orders(cluster) : std::vector<std::vector<Rank>>(), cluster);
+}
+
+double spread_of_boxes(const Cluster& cluster) {
+  const IntraNode& node = cluster.intra_node;
+  if (!node.box_spread || cluster.gpus_per_node == 1) return 1;
+  if (node.kind == IntraNodeKind::nvlink_mesh && way_of_rings(cluster) != RingWay::hosts) return 1;
+  return *node.box_spread;
+}
+
 }  // namespace paceline::topology

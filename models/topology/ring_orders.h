@@ -32,5 +32,11 @@ constexpr auto words_of(RingWay) {
 }
 
 [[nodiscard]] RingWay way_of(const std::vector<std::vector<Rank>>& rings, const Cluster& cluster);
+// Of the rings that ring_orders gives.
+[[nodiscard]] RingWay way_of_rings(const Cluster& cluster);
+
+// The factor by which calls in a node may be slower or faster: of a class of boxes box_spread,
+// where its GPUs are several and not joined by NVLink all around; else 1.
+[[nodiscard]] double spread_of_boxes(const Cluster& cluster);
 
 }  // namespace paceline::topology

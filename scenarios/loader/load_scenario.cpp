@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/collectives/registry.h"
+#include "models/topology/ring_orders.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/data_files/data_files.h"
@@ -163,6 +164,9 @@ void check_links(Section& file, Scenario& scenario) {
   }
   if (cluster.gpus_per_node > 1 && cluster.intra_node.latency == Seconds(0)) {
     scenario.assumptions.add({no_latency, "intra_node"});
+  }
+  if (const double spread = topology::spread_of_boxes(cluster); spread > 1) {
+    scenario.assumptions.add({class_of_boxes, "intra_node", {fmt::format("{:.3g}", spread)}});
   }
   if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
     throw InputError(file.map().map("cluster").location(), "cluster.network.bandwidth is missing",

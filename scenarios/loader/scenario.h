@@ -88,6 +88,11 @@ using paceline::to_text;
 
 // Of a link, by its section, whose latency is not given.
 inline constexpr AssumptionKind no_latency{"{}: no latency"};
+// What joins the GPUs of a node; a factor.
+inline constexpr AssumptionKind class_of_boxes{
+    "{}: of a class of boxes whose calls differ by a factor of {} either way; all_reduce_perf of "
+    "this one (`cluster.calibration`), or intra_node.bandwidth and staging_bandwidth, would say "
+    "which"};
 
 // Of a network whose speed on the device no measurement gives: compute is modelled.
 inline constexpr AssumptionKind unmeasured_speed{

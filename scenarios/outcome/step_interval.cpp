@@ -8,12 +8,13 @@ StepEnds ends_of(const IntervalParts& parts, const IntervalWidths& widths) {
   const auto rest = [&](double always, double by_share) {
     return parts.is_alone ? 0 : always + by_share * parts.share;
   };
-  return {parts.compute_low,
-          parts.compute_high,
-          widths.calls * parts.calls_low,
-          widths.calls * parts.calls_high,
-          -std::hypot(rest(widths.faster, widths.faster_by_share), parts.waits_low),
-          std::hypot(rest(widths.slower, widths.slower_by_share), parts.waits_high)};
+  return {
+      parts.compute_low,
+      parts.compute_high,
+      widths.calls * parts.calls_low,
+      widths.calls * parts.calls_high,
+      -std::hypot(rest(widths.faster, widths.faster_by_share), parts.waits_low, parts.boxes_low),
+      std::hypot(rest(widths.slower, widths.slower_by_share), parts.waits_high, parts.boxes_high)};
 }
 
 double StepEnds::low() const { return -std::hypot(compute_low, calls_low, rest_low); }

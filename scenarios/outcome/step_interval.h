@@ -16,6 +16,9 @@ struct IntervalParts {
   double waits_low = 0, waits_high = 0;
   double share = 0;       // of communication, of it and one GPU's step together; 0 to 1
   bool is_alone = false;  // on one GPU: there is no wrapper, and nothing is waited for
+  // With all calls as in the slowest and the quickest boxes of a class of which this is one. All of
+  // it counts: the calls of a step cross the same links.
+  double boxes_low = 0, boxes_high = 0;
 };
 
 // Logarithms: what may be left of a step as a whole, more the larger communication is; and what of

@@ -242,7 +242,7 @@ std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
   for (const StepScale& scale : scales) {
     Factors& one = factors.emplace_back(scale.compute, scale.waits);
     for (const Kind& kind : kinds_) {
-      one.calls.push_back(at_end(kind.call.range, scale.calls));
+      one.calls.push_back(scale.boxes * at_end(kind.call.range, scale.calls));
       one.leads.push_back(1);
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/cost/composed_step.h"
+#include "models/topology/ring_orders.h"
 
 namespace paceline {
 namespace {
@@ -36,6 +37,19 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
   return totals_of(cost::trace_of(point)).step;
 }
 
+// Logarithms of the step in the quickest and the slowest box of a class over the one predicted.
+struct BoxEnds {
+  double low = 0, high = 0;
+};
+
+BoxEnds box_ends(const topology::Cluster& cluster, Seconds step, const ScaledSteps& steps_of) {
+  const double spread = cluster.nodes > 1 ? 1 : topology::spread_of_boxes(cluster);
+  if (spread == 1) return {};
+  const std::vector<StepScale> ends{{.boxes = 1 / spread}, {.boxes = spread}};
+  const std::vector<Seconds> steps = steps_of(ends);
+  return {std::log(steps[0] / step), std::log(steps[1] / step)};
+}
+
 }  // namespace
 
 double at_end(const RatioRange& range, CallEnds end) {
@@ -57,6 +71,8 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
   const std::vector<Seconds> steps = steps_of(scales);
   if (steps[0] == Seconds(0)) return {};
   const auto apart = [&](std::size_t scale) { return std::log(steps[scale] / steps[0]); };
+  const topology::Cluster cluster = job_cluster(prepared.point);
+  const BoxEnds boxes = box_ends(cluster, steps[0], steps_of);
   return {apart(1),
           apart(2),
           apart(3),
@@ -64,14 +80,17 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
           has_waits ? apart(5) : 0.0,
           has_waits ? apart(6) : 0.0,
           communication_share(prepared, communication),
-          job_cluster(prepared.point).ranks() == RankCount(1)};
+          cluster.ranks() == RankCount(1),
+          boxes.low,
+          boxes.high};
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = cost::composed_step(prepared.point, predicted);
   const auto step_of = [&](const StepScale& scale) {
     return scaled(point, scale.compute, scale.waits, [&](training::OperationId id) {
-      return at_end(call_of(prepared.point.program.operations[id])->range, scale.calls);
+      return scale.boxes *
+             at_end(call_of(prepared.point.program.operations[id])->range, scale.calls);
     });
   };
   return parts_of(prepared, predicted.totals.communication, [&](std::span<const StepScale> scales) {

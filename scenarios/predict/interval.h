@@ -17,7 +17,9 @@ namespace paceline {
 //   their network was fitted (scenarios/measure/loop.h);
 // - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
 // The step is composed again with all compute, and then all calls, at the ends of their intervals
-// (calls err alike: they share a network), and the three are taken as independent.
+// (calls err alike: they share a network), and the three are taken as independent. So is what
+// boxes of a class differ by, where a node's is only known by that (IntraNode::box_spread); between
+// nodes it is left out, where networks are mostly slower.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
 
 // Which end of their intervals calls are at.
@@ -30,8 +32,9 @@ enum class CallEnds { as_predicted, low, high };
 struct StepScale {
   double compute = 1, waits = 1;
   CallEnds calls = CallEnds::as_predicted;
+  double boxes = 1;  // and all calls
 };
-// What the step takes with each; at most 8 of them.
+// What the step takes with each; at most cost::UniformStep::width of them.
 using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
 
 // The same from a step that is composed so; `communication` is of the step as predicted.

@@ -36,6 +36,7 @@ std::string_view name_of(LinkKind kind) {
     case LinkKind::lane: return "NVLink lanes";
     case LinkKind::host: return "host link";
     case LinkKind::pcie_switch: return "PCIe switch";
+    case LinkKind::host_memory: return "host memory";
     case LinkKind::socket: return "socket link";
     case LinkKind::nic: return "NIC";
     case LinkKind::leaf_uplink: return "leaf uplink";
@@ -60,6 +61,8 @@ std::string sharers_of(LinkKind kind, const Cluster& cluster) {
       const std::uint32_t below = cluster.intra_node.pcie_tree->gpus_per_switch;
       return counted(std::min(below, cluster.gpus_per_node), "GPU");
     }
+    case LinkKind::host_memory:
+      return cluster.intra_node.pcie_tree->socket_bandwidth ? "a socket" : "a node";
     case LinkKind::socket: return "a node";
     case LinkKind::nic:
       return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");

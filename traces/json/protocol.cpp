@@ -17,12 +17,13 @@ using topology::Network;
 using topology::PcieTree;
 
 template <>
-constexpr auto fields<PcieTree> =
-    std::tuple{field("gpus_per_switch", &PcieTree::gpus_per_switch),
-               field("switch_bandwidth_bytes_per_s", &PcieTree::switch_bandwidth),
-               field("switches_per_socket", &PcieTree::switches_per_socket),
-               field("peer_to_peer", &PcieTree::peer_to_peer),
-               field("socket_bandwidth_bytes_per_s", &PcieTree::socket_bandwidth)};
+constexpr auto fields<PcieTree> = std::tuple{
+    field("gpus_per_switch", &PcieTree::gpus_per_switch),
+    field("switch_bandwidth_bytes_per_s", &PcieTree::switch_bandwidth),
+    field("switches_per_socket", &PcieTree::switches_per_socket),
+    field("peer_to_peer", &PcieTree::peer_to_peer),
+    field("socket_bandwidth_bytes_per_s", &PcieTree::socket_bandwidth),
+    field<Key::unless_default>("staging_bandwidth_bytes_per_s", &PcieTree::staging_bandwidth)};
 
 template <>
 constexpr auto fields<FatTree> =
@@ -39,7 +40,10 @@ constexpr auto fields<IntraNode> =
                field("lanes", &IntraNode::lanes),
                field("host_bandwidth_bytes_per_s", &IntraNode::host_bandwidth),
                field("pcie_tree", &IntraNode::pcie_tree),
-               field<Key::unless_default>("over_neighbours", &IntraNode::over_neighbours)};
+               field<Key::unless_default>("over_neighbours", &IntraNode::over_neighbours),
+               field<Key::may_lack>("slot_generation", &IntraNode::slot_generation),
+               field<Key::unless_default>("slot_lanes", &IntraNode::slot_lanes),
+               field<Key::unless_default>("box_spread", &IntraNode::box_spread)};
 
 template <>
 constexpr auto fields<Network> =

@@ -41,8 +41,8 @@ constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
 
-constexpr Needs of_pcie{"kind", {"pcie"}}, of_switches{"gpus_per_switch"},
-    of_sockets{"sockets", {"2"}};
+constexpr Needs of_pcie{"kind", {"pcie", "nvlink_mesh"}}, of_switches{"gpus_per_switch"},
+    of_sockets{"sockets", {"2"}}, of_staging{"peer_to_peer", {"false"}};
 
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
@@ -66,8 +66,29 @@ constexpr std::array intra_node_table{
     Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
         "10GBps", of_sockets},
     Key{"peer_to_peer", Flag{}, PcieTree{}.peer_to_peer,
-        "false: all transfers are staged in host memory", "", of_switches},
+        "false: all transfers but those over NVLink are staged in host memory", "", of_switches},
+    Key{"staging_bandwidth", Bandwidth{}, "unlimited",
+        "what the GPUs of one socket can stage in its memory, all together; each byte is written "
+        "and read once",
+        "12GBps", of_staging},
+    Key{"slot_generation",
+        Count{1, topology::slot_generation_max},
+        std::uint64_t{IntraNode{}.slot_generation},
+        "of PCIe",
+        "",
+        {"slot_lanes"}},
+    Key{"slot_lanes", settings::Structure{"a list of counts"}, "not told",
+        "of the PCIe slot of each GPU; a link to the host has no more than its slot: 12 GB/s for "
+        "16 lanes of PCIe 3.0 (NCCL's count)",
+        "[16, 4]"},
+    Key{"box_spread", settings::Number{1.001, 1000}, "none: the bandwidths are those of the box",
+        "the bandwidths are those of a class of boxes: calls in nine tenths of those measured take "
+        "between 1/spread and spread times as long. A preset's does not count where the scenario "
+        "gives a bandwidth itself"},
 };
+
+constexpr std::array box_bandwidths{"bandwidth", "host_bandwidth", "switch_bandwidth",
+                                    "socket_bandwidth", "staging_bandwidth"};
 
 constexpr Network network_defaults;
 constexpr FatTree fat_tree_defaults;
@@ -197,6 +218,7 @@ std::optional<PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus) {
     tree.socket_bandwidth = node.get<BytesPerSecond>("socket_bandwidth");
   }
   tree.peer_to_peer = node.get<bool>("peer_to_peer");
+  tree.staging_bandwidth = node.find<BytesPerSecond>("staging_bandwidth");
   return tree;
 }
 
@@ -208,6 +230,29 @@ std::vector<std::vector<std::uint32_t>> lanes_of(Section& node, std::uint32_t gp
   return lanes;
 }
 
+std::vector<std::uint32_t> read_slots(Section& node, std::uint32_t gpus) {
+  const auto field = node.field("slot_lanes");
+  if (!field) return {};
+  std::vector<std::uint32_t> slots;
+  for (const Field& lanes : field->list()) {
+    slots.push_back(static_cast<std::uint32_t>(lanes.count(1, topology::slot_lanes_max)));
+  }
+  if (slots.size() < gpus) {
+    field->fail(fmt::format("has fewer than {} slots", gpus), "write the lanes of each GPU's slot");
+  }
+  return slots;
+}
+
+// Of a class of boxes, unless what lies over it says what this box has.
+std::optional<double> read_box_spread(Section& node) {
+  const auto layer = node.map().layer_of("box_spread");
+  for (const char* bandwidth : box_bandwidths) {
+    const auto over = node.map().layer_of(bandwidth);
+    if (layer && over && *over < *layer) return std::nullopt;
+  }
+  return node.find<double>("box_spread");
+}
+
 IntraNode read_intra_node(Section section, std::uint32_t gpus) {
   section.finish();
   if (gpus > 1) (void)section.map().require("bandwidth", "150GBps");
@@ -217,7 +262,13 @@ IntraNode read_intra_node(Section section, std::uint32_t gpus) {
                  .lanes = {},
                  .host_bandwidth = section.find<BytesPerSecond>("host_bandwidth")};
   if (node.kind == IntraNodeKind::nvlink_mesh) node.lanes = lanes_of(section, gpus);
-  if (node.kind == IntraNodeKind::pcie) node.pcie_tree = read_pcie_tree(section, gpus);
+  if (node.kind != IntraNodeKind::nvswitch) node.pcie_tree = read_pcie_tree(section, gpus);
+  if (node.kind == IntraNodeKind::nvlink_mesh && node.pcie_tree) {
+    (void)section.map().require("host_bandwidth", "12GBps");
+  }
+  node.slot_generation = section.get<std::uint32_t>("slot_generation");
+  node.slot_lanes = read_slots(section, gpus);
+  node.box_spread = read_box_spread(section);
   return node;
 }
 

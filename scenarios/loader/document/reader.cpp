@@ -209,6 +209,15 @@ std::optional<Field> Reader::find(const std::string& key) {
   return std::nullopt;
 }
 
+std::optional<std::size_t> Reader::layer_of(const std::string& key) const {
+  if (is_set(key)) return 0;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const YAML::Node node = find_key(layers_[i].map, key);
+    if (node.IsDefined() && !node.IsNull()) return i + 1;
+  }
+  return std::nullopt;
+}
+
 std::optional<Field> Reader::find_list(const std::string& key) {
   open_.insert(key);
   return find(key);

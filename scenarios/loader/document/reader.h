@@ -93,6 +93,9 @@ class Reader {
   // The map under a key; empty when there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
+  // Which of what lies over one another gives it: 0 for an override, then this map, then those that
+  // it was laid over. nullopt: none.
+  [[nodiscard]] std::optional<std::size_t> layer_of(const std::string& key) const;
   // Whether an override gives it.
   [[nodiscard]] bool is_set(const std::string& key) const {
     return overrides_->contains(below(key));

@@ -114,6 +114,68 @@ TEST(PcieTree, HasOneSocketUnlessALinkJoinsTwo) {
   EXPECT_EQ(path_kinds(fabric, 0, 7), (Kinds{gpu_port, pcie_switch, gpu_port, pcie_switch}));
 }
 
+TEST(PcieTree, StagesInTheOneMemoryOfTheSendersSocket) {
+  Cluster cluster = trees();
+  cluster.intra_node.pcie_tree->peer_to_peer = false;
+  cluster.intra_node.pcie_tree->staging_bandwidth = BytesPerSecond(8e9);
+  const Fabric fabric(cluster);
+  EXPECT_EQ(path_kinds(fabric, 0, 1),
+            (Kinds{gpu_port, pcie_switch, host_memory, gpu_port, pcie_switch}));
+  EXPECT_EQ(path_kinds(fabric, 3, 4),
+            (Kinds{gpu_port, pcie_switch, host_memory, socket, gpu_port, pcie_switch}));
+  const auto memory = [&](std::uint32_t from, std::uint32_t to) {
+    return out_links(fabric, from, to)[2];
+  };
+  EXPECT_EQ(fabric.links()[memory(0, 1)].bandwidth, BytesPerSecond(8e9));
+  EXPECT_EQ(memory(0, 1), memory(3, 2));  // both ways, and of all switches
+  EXPECT_EQ(memory(0, 1), memory(0, 4));
+  EXPECT_NE(memory(0, 1), memory(4, 0));  // another socket's
+  EXPECT_NE(memory(0, 1), memory(8, 9));  // another node's
+  EXPECT_EQ(kinds(fabric, out_links(fabric, 0, 8)), (Kinds{gpu_port, pcie_switch, nic}));
+}
+
+TEST(PcieTree, IsWhatPairsWithoutABridgeCross) {
+  Cluster cluster = trees();
+  cluster.intra_node.kind = IntraNodeKind::nvlink_mesh;
+  cluster.intra_node.bandwidth = BytesPerSecond(45e9);
+  cluster.intra_node.host_bandwidth = BytesPerSecond(3e9);
+  cluster.intra_node.lanes.assign(8, std::vector<std::uint32_t>(8, 0));
+  for (std::uint32_t i = 0; i < 8; ++i) cluster.intra_node.lanes[i][i ^ 1U] = 1;
+  cluster.intra_node.pcie_tree->peer_to_peer = false;
+  cluster.intra_node.pcie_tree->staging_bandwidth = BytesPerSecond(8e9);
+  EXPECT_EQ(find_fault(cluster), std::nullopt);
+  const Fabric fabric(cluster);
+  EXPECT_EQ(path_kinds(fabric, 0, 1), (Kinds{lane}));
+  EXPECT_EQ(path_kinds(fabric, 1, 2), (Kinds{host, pcie_switch, host_memory, host, pcie_switch}));
+  EXPECT_EQ(path_kinds(fabric, 0, 8), (Kinds{host, pcie_switch, nic, host, pcie_switch, nic}));
+}
+
+// Sixteen lanes of PCIe 3.0 are 12 GB/s as NCCL counts, four 3; of 4.0 twice as much.
+TEST(PcieSlots, LimitTheLinkOfTheirGpu) {
+  EXPECT_DOUBLE_EQ(slot_bandwidth(3, 16).value(), 12e9);
+  EXPECT_DOUBLE_EQ(slot_bandwidth(4, 4).value(), 6e9);
+  Cluster cluster;
+  cluster.gpus_per_node = 2;
+  cluster.intra_node.kind = IntraNodeKind::pcie;
+  cluster.intra_node.bandwidth = BytesPerSecond(11e9);
+  cluster.intra_node.slot_lanes = {16, 4};
+  const Fabric fabric(cluster);
+  EXPECT_EQ(bandwidths(fabric, all_links(fabric, 0, 1)),
+            list({BytesPerSecond(11e9), BytesPerSecond(3e9)}));
+  cluster.intra_node.slot_lanes = {16};
+  EXPECT_NE(find_fault(cluster), std::nullopt);
+}
+
+TEST(PcieTree, IsImpossibleWithStagingPastWhichPeersReachEachOther) {
+  Cluster cluster = trees();
+  cluster.intra_node.pcie_tree->staging_bandwidth = BytesPerSecond(8e9);
+  EXPECT_NE(find_fault(cluster), std::nullopt);
+  cluster.intra_node.pcie_tree->peer_to_peer = false;
+  EXPECT_EQ(find_fault(cluster), std::nullopt);
+  cluster.intra_node.pcie_tree->staging_bandwidth = BytesPerSecond(0);
+  EXPECT_NE(find_fault(cluster), std::nullopt);
+}
+
 TEST(PcieTreeDeathTest, IsOfPcieWithABandwidthAndAtMostTwoSockets) {
   Cluster cluster = trees();
   cluster.intra_node.kind = IntraNodeKind::nvswitch;

@@ -298,6 +298,22 @@ TEST(RingOrders, KeepToTheirRails) {
   EXPECT_EQ(hops_by_rail(on_rails(switched(3, 8, 8))), (Hops{{true, 16}, {false, 8}}));
 }
 
+// Bridges of pairs make no ring: it goes over a bridge, through the host, over the next bridge.
+TEST(RingOrders, GoFromBridgeToBridgeThroughTheHost) {
+  Cluster cluster = switched(1, 4, 1);
+  cluster.intra_node.kind = IntraNodeKind::nvlink_mesh;
+  cluster.intra_node.host_bandwidth = BytesPerSecond(3e9);
+  cluster.intra_node.lanes = {{0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};
+  EXPECT_EQ(ring_orders(cluster), (Orders{{Rank(0), Rank(1), Rank(2), Rank(3)}}));
+  EXPECT_EQ(way_of_rings(cluster), RingWay::hosts);
+  EXPECT_EQ(way_of_rings(*cluster.with_gpus(2)), RingWay::nvlink);
+  EXPECT_EQ(way_of_rings(switched(1, 4, 1)), RingWay::nvlink);
+  // Two of one bridge do not depend on the box.
+  cluster.intra_node.box_spread = 3;
+  EXPECT_EQ(spread_of_boxes(cluster), 3);
+  EXPECT_EQ(spread_of_boxes(*cluster.with_gpus(2)), 1);
+}
+
 // Of eight GPUs in four switches, a ring crosses each switch's link once out and once in.
 TEST(RingOrders, FillOneSwitchOfAPcieTreeAfterTheOther) {
   Cluster cluster = switched(1, 8, 1);

@@ -92,6 +92,15 @@ constexpr Trial trials[] = {
      "cluster.intra_node.kind=pcie\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps"},
+    {"cluster.intra_node.staging_bandwidth", "500MBps",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.gpus_per_switch=2\n"
+     "cluster.intra_node.switch_bandwidth=12GBps\n"
+     "cluster.intra_node.peer_to_peer=false"},
+    {"cluster.intra_node.slot_lanes", "[1, 1, 1, 1]", "cluster.intra_node.kind=pcie"},
+    {"cluster.intra_node.slot_generation", "1",
+     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.slot_lanes=[1, 1, 1, 1]"},
     {"cluster.network.nodes_per_leaf", "2",
      "cluster.network.fabric=fat_tree\n"
      "cluster.network.nodes_per_leaf=1"},

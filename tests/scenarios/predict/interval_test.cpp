@@ -45,6 +45,26 @@ PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
 const std::string calibration =
     std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/calibrations/abci-v100.yaml";
 
+// Of a class of boxes all of the calls may be so many times as long, or as short, on top of what
+// else is not known; what is of several nodes, or of one GPU each, is not in it.
+TEST(Interval, IsAsWideAsTheClassOfItsBox) {
+  const std::vector<ScenarioFile::Setting> box{{"gpus", "4"},
+                                               {"ranks.spread", "0"},
+                                               {"cluster.intra_node.kind", "pcie"},
+                                               {"cluster.intra_node.bandwidth", "1GBps"}};
+  auto of_class = box;
+  of_class.push_back({"cluster.intra_node.box_spread", "2"});
+  const PointOutcome known = outcome_of(box), unknown = outcome_of(of_class);
+  const double step = known.predicted->totals.step.value();
+  const double call = known.predicted->totals.communication.value();
+  EXPECT_DOUBLE_EQ(unknown.predicted->totals.step.value(), step);
+  EXPECT_NEAR(unknown.predicted->parts.boxes_high, std::log1p(call / step), 1e-6);
+  EXPECT_NEAR(unknown.predicted->parts.boxes_low, std::log1p(-0.5 * call / step), 1e-6);
+  EXPECT_EQ(known.predicted->parts.boxes_high, 0);
+  EXPECT_GT(unknown.predicted->interval.high, known.predicted->interval.high);
+  EXPECT_EQ(outcome_of({{"cluster.intra_node.box_spread", "2"}}).predicted->parts.boxes_high, 0);
+}
+
 // The three parts of interval.h: compute, calls, the whole.
 TEST(Interval, IsComposedOfItsParts) {
   const PointOutcome one = outcome_of({{"ranks.spread", "0"}}, {.call_uncertainty = 0.1});

@@ -67,6 +67,27 @@ TEST_P(FabricTimes, OfTwoSocketsAreThoseOfTheirLink) {
   EXPECT_NEAR(pcie_tree(", sockets: 2, socket_bandwidth: 5GBps"), 12e-3, 1e-9);
 }
 
+// Four streams of the ring are staged in one memory of 5 GB/s: 6 rounds of 10 MB at 1.25.
+TEST_P(FabricTimes, OfStagedRingsShareTheMemory) {
+  EXPECT_NEAR(pcie_tree(", peer_to_peer: false, staging_bandwidth: 5GBps"), 48e-3, 1e-9);
+}
+
+// Bridges have half of the hops, the memory two of them: 6 rounds of 10 MB at 2.5 GB/s. A slot of
+// four lanes of PCIe 2.0, 1.5 GB/s, is slower.
+TEST_P(FabricTimes, OfBridgedPairsAreThoseOfTheHostBetweenThem) {
+  const auto pairs = [](const std::string& keys) {
+    return seconds_of(
+        "gpus_per_node: 4\nintra_node: {kind: nvlink_mesh, bandwidth: 40GBps, "
+        "lanes: [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], host_bandwidth: 10GBps, "
+        "gpus_per_switch: 1, switch_bandwidth: 10GBps, peer_to_peer: false, "
+        "staging_bandwidth: 5GBps" +
+            keys + "}\n",
+        GetParam(), "40MB");
+  };
+  EXPECT_NEAR(pairs(""), 24e-3, 1e-9);
+  EXPECT_NEAR(pairs(", slot_generation: 2, slot_lanes: [16, 4, 16, 16]"), 40e-3, 1e-9);
+}
+
 std::string fidelity_of(const testing::TestParamInfo<const char*>& info) { return info.param; }
 
 INSTANTIATE_TEST_SUITE_P(Fidelities, FabricTimes, testing::Values("closed", "flow"), fidelity_of);

@@ -30,8 +30,11 @@ ResolvedPoint full_point() {
   point.cluster.intra_node.latency = Seconds(1.9e-6);
   point.cluster.intra_node.lanes = {{0, 5}, {5, 0}};
   point.cluster.intra_node.host_bandwidth = BytesPerSecond(12e9);
-  point.cluster.intra_node.pcie_tree =
-      topology::PcieTree{5, BytesPerSecond(11e9), 6, BytesPerSecond(9e9), false};
+  point.cluster.intra_node.pcie_tree = topology::PcieTree{
+      5, BytesPerSecond(11e9), 6, BytesPerSecond(9e9), false, BytesPerSecond(8e9)};
+  point.cluster.intra_node.slot_generation = 4;
+  point.cluster.intra_node.slot_lanes = {16, 8};
+  point.cluster.intra_node.box_spread = 2.5;
   point.cluster.network.bandwidth = BytesPerSecond(12.5e9);
   point.cluster.network.latency = Seconds(3e-6);
   point.cluster.network.nics_per_node = 2;
@@ -112,6 +115,9 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(got.cluster.intra_node.lanes, sent.cluster.intra_node.lanes);
   EXPECT_EQ(got.cluster.intra_node.host_bandwidth, BytesPerSecond(12e9));
   EXPECT_EQ(got.cluster.intra_node.pcie_tree, sent.cluster.intra_node.pcie_tree);
+  EXPECT_EQ(got.cluster.intra_node.slot_generation, 4U);
+  EXPECT_EQ(got.cluster.intra_node.slot_lanes, sent.cluster.intra_node.slot_lanes);
+  EXPECT_EQ(got.cluster.intra_node.box_spread, 2.5);
   EXPECT_EQ(got.cluster.network.bandwidth, BytesPerSecond(12.5e9));
   EXPECT_EQ(got.cluster.network.latency, Seconds(3e-6));
   EXPECT_EQ(got.cluster.network.nics_per_node, 2U);

@@ -51,5 +51,55 @@ TEST(LoadCluster, ReadsPcieTrees) {
             (PcieTree{2, BytesPerSecond(11e9), 2, BytesPerSecond(10e9), false}));
 }
 
+constexpr const char* staged =
+    "gpus_per_node: 4, intra_node: {kind: pcie, bandwidth: 3GBps, gpus_per_switch: 1, "
+    "switch_bandwidth: 12GBps, peer_to_peer: false, ";
+
+TEST(LoadCluster, ReadsWhatBoxesStageAndTheirSlots) {
+  const auto node = cluster_of(std::string(staged) +
+                               "staging_bandwidth: 15GBps, slot_generation: 4, "
+                               "slot_lanes: [16, 8, 8, 4], box_spread: 2}")
+                        .intra_node;
+  EXPECT_EQ(node.pcie_tree,
+            (PcieTree{1, BytesPerSecond(12e9), 4, std::nullopt, false, BytesPerSecond(15e9)}));
+  EXPECT_EQ(node.slot_generation, 4U);
+  EXPECT_EQ(node.slot_lanes, (std::vector<std::uint32_t>{16, 8, 8, 4}));
+  EXPECT_EQ(node.box_spread, 2.0);
+}
+
+TEST(LoadCluster, RefusesSlotsThatAreNoneAndStagingBesidePeerToPeer) {
+  EXPECT_THROW(cluster_of(std::string(staged) + "slot_lanes: [16, 8]}"), InputError);
+  EXPECT_THROW(cluster_of(std::string(staged) + "slot_lanes: [16, 8, 8, 64]}"), InputError);
+  EXPECT_THROW(cluster_of(std::string(staged) + "slot_generation: 4}"), InputError);
+  EXPECT_THROW(cluster_of(std::string(staged) + "box_spread: 1}"), InputError);
+  EXPECT_THROW(
+      cluster_of("gpus_per_node: 2, intra_node: {kind: pcie, bandwidth: 3GBps, "
+                 "gpus_per_switch: 1, switch_bandwidth: 12GBps, staging_bandwidth: 9GBps}"),
+      InputError);
+}
+
+// Who gives a bandwidth knows the box, so a preset's spread is not about it.
+TEST(LoadCluster, DropsAPresetsSpreadWhereABandwidthIsGiven) {
+  const std::string preset = "preset: geforce-pcie-8";
+  EXPECT_TRUE(cluster_of(preset).intra_node.box_spread);
+  EXPECT_TRUE(cluster_of(preset + ", intra_node: {latency: 3us}").intra_node.box_spread);
+  EXPECT_FALSE(cluster_of(preset + ", intra_node: {bandwidth: 3GBps}").intra_node.box_spread);
+  EXPECT_FALSE(
+      cluster_of(preset + ", intra_node: {staging_bandwidth: 9GBps}").intra_node.box_spread);
+  EXPECT_EQ(
+      cluster_of(preset + ", intra_node: {bandwidth: 3GBps, box_spread: 3}").intra_node.box_spread,
+      3.0);
+}
+
+// A mesh of bridges has the host's switches behind it, and needs links to them.
+TEST(LoadCluster, ReadsATreeBehindBridges) {
+  const std::string bridges =
+      "gpus_per_node: 2, intra_node: {kind: nvlink_mesh, bandwidth: 45GBps, lanes: [[0, 0], [0, "
+      "0]], "
+      "gpus_per_switch: 1, switch_bandwidth: 12GBps";
+  EXPECT_TRUE(cluster_of(bridges + ", host_bandwidth: 3GBps}").intra_node.pcie_tree);
+  EXPECT_THROW(cluster_of(bridges + "}"), InputError);
+}
+
 }  // namespace
 }  // namespace paceline
