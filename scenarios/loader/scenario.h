@@ -10,6 +10,7 @@
 #include "models/assumption.h"
 #include "models/cost/library_choice.h"
 #include "models/cost/nccl_call.h"
+#include "models/cost/tcp_hosts.h"
 #include "models/run/resolved_point.h"
 #include "models/topology/cluster.h"
 #include "models/training/strategy.h"
@@ -99,6 +100,10 @@ struct Scenario {
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
   bool batch_is_measured = true;    // false: its compute is taken over from other batches
   topology::Cluster cluster;        // sized to the point's GPUs
+  cost::TcpHosts tcp_hosts;         // its nodes
+  // What a node's NICs move where the cluster's efficiency follows from that; else the wires are
+  // taken for what was said.
+  std::optional<cost::TcpRate> tcp_rate = std::nullopt;
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
   settings::Settings strategy_settings;          // of its keys

@@ -12,12 +12,18 @@ StepEnds ends_of(const IntervalParts& parts, const IntervalWidths& widths) {
           parts.compute_high,
           widths.calls * parts.calls_low,
           widths.calls * parts.calls_high,
+          parts.hosts_low,
+          parts.hosts_high,
           -std::hypot(rest(widths.faster, widths.faster_by_share), parts.waits_low),
           std::hypot(rest(widths.slower, widths.slower_by_share), parts.waits_high)};
 }
 
-double StepEnds::low() const { return -std::hypot(compute_low, calls_low, rest_low); }
-double StepEnds::high() const { return std::hypot(compute_high, calls_high, rest_high); }
+double StepEnds::low() const {
+  return -std::hypot(std::hypot(compute_low, calls_low), hosts_low, rest_low);
+}
+double StepEnds::high() const {
+  return std::hypot(std::hypot(compute_high, calls_high), hosts_high, rest_high);
+}
 
 StepInterval to_interval(Seconds step, const StepEnds& ends) {
   return {step * std::exp(ends.low()), step * std::exp(ends.high())};

@@ -38,11 +38,18 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
   return totals_of(cost::trace_of(point)).step;
 }
 
-}  // namespace
-
 double at_end(const RatioRange& range, CallEnds end) {
   if (end == CallEnds::as_predicted) return 1;
   return end == CallEnds::low ? range.low : range.high;
+}
+
+}  // namespace
+
+double call_factor(const PreparedPoint& prepared, const CollectiveCall& call,
+                   const StepScale& scale) {
+  const bool crosses = call.group != training::Group::node;
+  return at_end(call.range, scale.calls) *
+         (crosses ? at_end(prepared.between_nodes, scale.hosts) : 1.0);
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
@@ -53,7 +60,14 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
                                 {.compute = 1 + compute},
                                 {.calls = CallEnds::low},
                                 {.calls = CallEnds::high}};
+  const RatioRange& hosts = prepared.between_nodes;
+  const std::size_t first_of_hosts = scales.size();
+  const bool has_hosts = hosts.low < 1 || hosts.high > 1;
+  if (has_hosts) {
+    scales.insert(scales.end(), {{.hosts = CallEnds::low}, {.hosts = CallEnds::high}});
+  }
   // An engine's wake comes at once, or as late again as on average.
+  const std::size_t first_of_waits = scales.size();
   const bool has_waits = std::ranges::any_of(prepared.point.program.operations, waits);
   if (has_waits) scales.insert(scales.end(), {{.waits = 0}, {.waits = 2}});
   const std::vector<Seconds> steps = steps_of(scales);
@@ -63,8 +77,10 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
           apart(2),
           apart(3),
           apart(4),
-          has_waits ? apart(5) : 0.0,
-          has_waits ? apart(6) : 0.0,
+          has_hosts ? apart(first_of_hosts) : 0.0,
+          has_hosts ? apart(first_of_hosts + 1) : 0.0,
+          has_waits ? apart(first_of_waits) : 0.0,
+          has_waits ? apart(first_of_waits + 1) : 0.0,
           communication_share(prepared, communication),
           job_cluster(prepared.point).ranks() == RankCount(1)};
 }
@@ -73,7 +89,7 @@ IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = cost::composed_step(prepared.point, predicted);
   const auto step_of = [&](const StepScale& scale) {
     return scaled(point, scale.compute, scale.waits, [&](training::OperationId id) {
-      return at_end(call_of(prepared.point.program.operations[id])->range, scale.calls);
+      return call_factor(prepared, *call_of(prepared.point.program.operations[id]), scale);
     });
   };
   return parts_of(prepared, predicted.totals.communication, [&](std::span<const StepScale> scales) {

@@ -14,23 +14,26 @@ namespace paceline {
 // - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
 //   (scenarios/prepare/library_calls.cpp), others a factor of 1.3 either way; what was left where
 //   their network was fitted (scenarios/measure/loop.h);
+// - what hosts move through TCP (models/cost/tcp_hosts.h), where calls between nodes are limited by it;
 // - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
-// The step is composed again with all compute, and then all calls, at the ends of their intervals
-// (calls err alike: they share a network), and the three are taken as independent.
+// The step is composed again with all compute, all calls, and then all hosts, at the ends of their
+// intervals (calls err alike: they share a network), and the four are taken as independent.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
 
-// Which end of their intervals calls are at.
+// Which end of their intervals calls, and what hosts move, are at.
 enum class CallEnds { as_predicted, low, high };
-
-// Where a call's time is at that end, as a part of what is predicted.
-[[nodiscard]] double at_end(const RatioRange& range, CallEnds end);
 
 // A step with all compute and all waits so many times as long.
 struct StepScale {
   double compute = 1, waits = 1;
-  CallEnds calls = CallEnds::as_predicted;
+  CallEnds calls = CallEnds::as_predicted, hosts = CallEnds::as_predicted;
 };
-// What the step takes with each; at most 8 of them.
+
+// Where a call's time is then, as a part of what is predicted.
+[[nodiscard]] double call_factor(const PreparedPoint& prepared, const training::CollectiveCall& call,
+                                 const StepScale& scale);
+
+// What the step takes with each; at most 8 of them, 9 of a step with waits.
 using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
 
 // The same from a step that is composed so; `communication` is of the step as predicted.

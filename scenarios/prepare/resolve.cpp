@@ -114,6 +114,19 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+// Where sockets move more than was taken, links inside nodes are the next limit: of a ring they carry
+// what its NICs do.
+RatioRange between_nodes(const Scenario& scenario) {
+  if (!scenario.tcp_rate) return {};
+  const cost::TcpRate& rate = *scenario.tcp_rate;
+  const topology::Cluster& cluster = scenario.cluster;
+  BytesPerSecond most = rate.high;
+  if (cluster.gpus_per_node > 1) {
+    most = std::min(most, cluster.intra_node.bandwidth * cluster.network.nics_per_node);
+  }
+  return {rate.likely / std::max(most, rate.likely), rate.likely / rate.low};
+}
+
 }  // namespace
 
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
@@ -172,6 +185,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   }
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
+  prepared.between_nodes = between_nodes(scenario);
   prepared.contention = contention_of(scenario);
   prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;

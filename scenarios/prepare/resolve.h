@@ -20,6 +20,8 @@ struct PreparedPoint {
   double samples_per_step;  // of all ranks
   Assumptions assumptions;
   bool compute_is_measured = false;  // or given, not modelled
+  // Of the time of calls between nodes, for what their hosts move through TCP (Scenario::tcp_rate).
+  RatioRange between_nodes = {};
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;

@@ -63,6 +63,30 @@ TEST(Interval, IsComposedOfItsParts) {
   EXPECT_NEAR(std::log(one.predicted->interval.low.value() / step), -down, 1e-6);
 }
 
+// Virtual hosts of 25 Gb/s move 0.58 GB/s, from 1 / 1.6 of it to 1.6 times: nothing else of the call is
+// as slow, so that is what the call takes more and less. The factor's part counts whole.
+TEST(Interval, HoldsWhatHostsMayMoveThroughTcp) {
+  const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
+                                                 {"cluster.network.transport", "tcp"},
+                                                 {"cluster.network.provider", "azure"}};
+  const PointOutcome one = outcome_of(hosts);
+  const IntervalParts& parts = one.predicted->parts;
+  const double step = one.predicted->totals.step.value();
+  const double call = one.predicted->totals.communication.value();
+  EXPECT_NEAR(parts.hosts_high, std::log1p(call * 0.6 / step), 1e-6);
+  EXPECT_NEAR(parts.hosts_low, std::log1p(call * (1 / 1.6 - 1) / step), 1e-6);
+  const StepEnds ends = ends_of(parts, interval_widths);
+  EXPECT_EQ(ends.hosts_high, parts.hosts_high);
+  EXPECT_GT(ends.high(), ends.hosts_high);
+
+  auto measured = hosts;
+  measured.emplace_back("cluster.network.stream_bandwidth", "0.58GBps");
+  const PointOutcome known = outcome_of(measured);
+  EXPECT_NEAR(known.predicted->totals.step.value(), step, 1e-9);
+  EXPECT_EQ(known.predicted->parts.hosts_high, 0);
+  EXPECT_LT(known.predicted->interval.high, one.predicted->interval.high);
+}
+
 TEST(Interval, OfOneGpuIsThatOfItsCompute) {
   const PointOutcome one = outcome_of({{"gpus", "1"}});
   const double step = one.predicted->totals.step.value();
