@@ -86,12 +86,12 @@ void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
   if (auto& tree = network.fat_tree) {
     tree->oversubscription = std::max(1.0, tree->oversubscription * network.efficiency);
   }
-  scenario.assumptions.add({of_sockets,
-                            "network",
-                            {mover_of(scenario), text_of(rate.likely), text_of(rate.low), text_of(rate.high),
-                             text_of(wires),
-                             text_of(rate.sockets), owner_of(scenario.tcp_hosts),
-                             std::string(narrowed_by(scenario.tcp_hosts))}});
+  scenario.assumptions.add(
+      {of_sockets,
+       "network",
+       {mover_of(scenario), text_of(rate.likely), text_of(rate.low), text_of(rate.high),
+        text_of(wires), text_of(rate.sockets), owner_of(scenario.tcp_hosts),
+        std::string(narrowed_by(scenario.tcp_hosts))}});
 }
 
 }  // namespace paceline::loader

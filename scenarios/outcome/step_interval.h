@@ -10,7 +10,8 @@ struct StepInterval {
 
 // What an interval is made of before it is said how wide that is: how far a predicted step moves,
 // as logarithms of the step over the one predicted, with all compute, all calls, what hosts move
-// through TCP, and an engine's waits at the ends of what they may be; and how large communication is.
+// through TCP, and an engine's waits at the ends of what they may be; and how large communication
+// is.
 struct IntervalParts {
   double compute_low = 0, compute_high = 0, calls_low = 0, calls_high = 0;
   double hosts_low = 0, hosts_high = 0;
@@ -29,9 +30,9 @@ struct IntervalWidths {
 inline constexpr IntervalWidths interval_widths{
     .faster = 0.02, .faster_by_share = 0.5, .slower = 0.04, .slower_by_share = 0.3, .calls = 0.1};
 
-// How far each part may move a predicted step, likewise: all compute, all calls, and then what hosts
-// move, at the ends of their intervals; and the step as a whole, at both ends. Scenarios that are
-// compared share what compute, calls and hosts are off by.
+// How far each part may move a predicted step, likewise: all compute, all calls, and then what
+// hosts move, at the ends of their intervals; and the step as a whole, at both ends. Scenarios that
+// are compared share what compute, calls and hosts are off by.
 struct StepEnds {
   double compute_low = 0, compute_high = 0, calls_low = 0, calls_high = 0;
   double hosts_low = 0, hosts_high = 0;

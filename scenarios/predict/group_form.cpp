@@ -87,9 +87,9 @@ bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
   // What sockets leave of the wires is another part of each bandwidth.
   const bool follows_sockets =
       scenario.tcp_rate && scenario.set_paths.contains("cluster.network.bandwidth");
-  return !follows_sockets && scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
-         !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
-         are_alike(point.slowdown) && !prepared.contention.measured &&
+  return !follows_sockets && scenario.fidelity == Fidelity::closed &&
+         scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
+         point.cluster.servers == 0 && are_alike(point.slowdown) && !prepared.contention.measured &&
          UniformStep::fits(point.program) && is_formed(point.program);
 }
 

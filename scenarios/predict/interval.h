@@ -14,7 +14,8 @@ namespace paceline {
 // - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
 //   (scenarios/prepare/library_calls.cpp), others a factor of 1.3 either way; what was left where
 //   their network was fitted (scenarios/measure/loop.h);
-// - what hosts move through TCP (models/cost/tcp_hosts.h), where calls between nodes are limited by it;
+// - what hosts move through TCP (models/cost/tcp_hosts.h), where calls between nodes are limited by
+// it;
 // - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
 // The step is composed again with all compute, all calls, and then all hosts, at the ends of their
 // intervals (calls err alike: they share a network), and the four are taken as independent.
@@ -30,8 +31,8 @@ struct StepScale {
 };
 
 // Where a call's time is then, as a part of what is predicted.
-[[nodiscard]] double call_factor(const PreparedPoint& prepared, const training::CollectiveCall& call,
-                                 const StepScale& scale);
+[[nodiscard]] double call_factor(const PreparedPoint& prepared,
+                                 const training::CollectiveCall& call, const StepScale& scale);
 
 // What the step takes with each; at most 8 of them, 9 of a step with waits.
 using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;

@@ -114,8 +114,8 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
-// Where sockets move more than was taken, links inside nodes are the next limit: of a ring they carry
-// what its NICs do.
+// Where sockets move more than was taken, links inside nodes are the next limit: of a ring they
+// carry what its NICs do.
 RatioRange between_nodes(const Scenario& scenario) {
   if (!scenario.tcp_rate) return {};
   const cost::TcpRate& rate = *scenario.tcp_rate;

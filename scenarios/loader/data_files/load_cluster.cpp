@@ -90,16 +90,19 @@ constexpr std::array network_table{
     Key{"nics_per_node", Count{1, gpus_per_node_max, "gpus_per_node"},
         network_defaults.nics_per_node, "that its GPUs share"},
     Key{"efficiency", settings::Fraction{0.001, 1}, network_defaults.efficiency,
-        "what of the bandwidth transfers can reach. Unless it is given, over tcp what the library's "
+        "what of the bandwidth transfers can reach. Unless it is given, over tcp what the "
+        "library's "
         "sockets move: `provider`, `nic`, `sockets`"},
     Key{"transport", OneOf{texts_of<Transport>}, value_of(network_defaults.transport),
         "tcp: a sender is done when its bytes have left; rdma: when they have arrived"},
     Key{"provider", OneOf{texts_of<Provider>}, value_of(TcpHosts{}.provider),
-        "whose hosts they are; it counts over tcp. own: no virtual machines, a thread moves 2 GB/s; "
+        "whose hosts they are; it counts over tcp. own: no virtual machines, a thread moves 2 "
+        "GB/s; "
         "other: of another cloud; of clouds' it moves 0.6 GB/s; unknown: between the two, and the "
         "interval holds both"},
     Key{"nic", OneOf{texts_of<NicVendor>}, "by provider",
-        "the NIC by which NCCL opens its sockets: ena (aws) two threads with eight each, gvnic (gcp) "
+        "the NIC by which NCCL opens its sockets: ena (aws) two threads with eight each, gvnic "
+        "(gcp) "
         "four with one, other one socket a connection. Also other in containers whose interface is "
         "virtual, as those of Kubernetes without hostNetwork",
         "other", over_tcp},
@@ -109,8 +112,8 @@ constexpr std::array network_table{
     Key{"socket_threads", Count{1, cost::threads_max}, "by NIC",
         "that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp},
     Key{"stream_bandwidth", Bandwidth{}, "by provider",
-        "what one stream carries, one way, as `iperf3 -P 1` between two hosts measures it", "1.2GBps",
-        over_tcp},
+        "what one stream carries, one way, as `iperf3 -P 1` between two hosts measures it",
+        "1.2GBps", over_tcp},
     Key{"framing", OneOf{texts_of<Framing>}, value_of(network_defaults.framing),
         "what packets add: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
         "(ip-tcp), are payload: 1448/1514 with ethernet-tcp by default"},

@@ -40,8 +40,7 @@ double usable(const Scenario& scenario) {
 
 bool says_sockets(const Scenario& scenario) {
   const auto said = scenario.assumptions.sentences();
-  return std::ranges::any_of(
-      said, [](const std::string& one) {
+  return std::ranges::any_of(said, [](const std::string& one) {
     return one.find(" a host over TCP (") != std::string::npos;
   });
 }
@@ -54,12 +53,13 @@ TEST(TcpSockets, MoveLessThanTheWireOf25Gigabits) {
   EXPECT_NEAR(limited.cluster.network.efficiency, unknown_gb_s / 3.125, 1e-12);
   EXPECT_NEAR(usable(limited), unknown_gb_s * 1e9, 1);
   const auto said = limited.assumptions.sentences();
-  EXPECT_EQ(std::ranges::count(
-                said,
-                "network: nccl moves 1.07GBps a host over TCP (410MBps to 2.77GBps) of 3.13GBps, by "
-                "one socket a connection, on hosts that are perhaps virtual; network.provider, or "
-                "network.stream_bandwidth (`iperf3 -P 1`), would settle it"),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(
+          said,
+          "network: nccl moves 1.07GBps a host over TCP (410MBps to 2.77GBps) of 3.13GBps, by "
+          "one socket a connection, on hosts that are perhaps virtual; network.provider, or "
+          "network.stream_bandwidth (`iperf3 -P 1`), would settle it"),
+      1);
 }
 
 TEST(TcpSockets, MoveWhatTheProvidersHostsDo) {
@@ -128,7 +128,8 @@ TEST(TcpSockets, AreThoseOfTheScenarioWhereItKnowsThem) {
   expect_the_wire({{"cluster.calibration", "measured.json"}}, 3.125);
 }
 
-// 12.5 GB/s a NIC: uplinks a twentieth of that each keep it; those of a fourth have more than hosts.
+// 12.5 GB/s a NIC: uplinks a twentieth of that each keep it; those of a fourth have more than
+// hosts.
 TEST(TcpSockets, LeaveUplinksOfSwitchesAsTheyAre) {
   const auto tree_over = [](const char* oversubscription) {
     const Scenario limited =

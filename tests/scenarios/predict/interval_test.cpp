@@ -63,8 +63,8 @@ TEST(Interval, IsComposedOfItsParts) {
   EXPECT_NEAR(std::log(one.predicted->interval.low.value() / step), -down, 1e-6);
 }
 
-// Virtual hosts of 25 Gb/s move 0.58 GB/s, from 1 / 1.6 of it to 1.6 times: nothing else of the call is
-// as slow, so that is what the call takes more and less. The factor's part counts whole.
+// Virtual hosts of 25 Gb/s move 0.58 GB/s, from 1 / 1.6 of it to 1.6 times: nothing else of the
+// call is as slow, so that is what the call takes more and less. The factor's part counts whole.
 TEST(Interval, HoldsWhatHostsMayMoveThroughTcp) {
   const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
                                                  {"cluster.network.transport", "tcp"},
