@@ -108,13 +108,10 @@ constexpr Trial trials[] = {
      "cluster.network.fabric=fat_tree\n"
      "cluster.network.nodes_per_leaf=1"},
     {"cluster.network.provider", "azure", "cluster.network.transport=tcp"},
-    {"cluster.network.nic", "ena", "cluster.network.transport=tcp"},
-    {"cluster.network.sockets", "4", "cluster.network.transport=tcp"},
     {"cluster.network.socket_threads", "2",
      "cluster.network.transport=tcp\n"
      "cluster.network.bandwidth=100Gbps\n"
      "cluster.network.sockets=4"},
-    {"cluster.network.stream_bandwidth", "0.5GBps", "cluster.network.transport=tcp"},
     {"collective.version", "\"2.18\""},
     {"collective.nvls", "false",
      "workload.device=h100-sxm5-80gb\n"
