@@ -59,12 +59,21 @@ class Joined {
   std::vector<std::map<std::uint32_t, Seconds>> last_;  // by operation, by place of its group
 };
 
-// When any collective moves data of a rank.
-Busy communicating(const std::vector<Span>& spans, Rank rank, const Joined& joined) {
+// Pushes to servers and pulls from them: hosts carry them, by no kernel of a GPU. (BytePS,
+// byteps/common/core_loops.cc: PUSH and PULL are ps-lite's, of buffers in host memory.)
+bool is_carried_by_hosts(const training::CollectiveCall& call) {
+  const bool may_be = call.collective == collectives::Collective::reduce ||
+                      call.collective == collectives::Collective::broadcast;
+  return may_be && training::algorithm_of(call) == "direct";
+}
+
+// When any collective moves data of a rank by a kernel.
+Busy communicating(const training::StepProgram& program, const std::vector<Span>& spans, Rank rank,
+                   const Joined& joined) {
   std::vector<Busy::Interval> calls;
   for (std::size_t id = 0; id < spans.size(); ++id) {
-    const auto* call = spans[id].call();
-    if (call == nullptr) continue;
+    const auto* call = call_of(program.operations[id]);
+    if (call == nullptr || is_carried_by_hosts(*call)) continue;
     calls.push_back({std::max(spans[id].start(), joined.by(*call, id, rank)), spans[id].end()});
   }
   return Busy(std::move(calls));
@@ -127,7 +136,7 @@ void hold_calls(const training::StepProgram& program, const RankClass& members, 
                 std::vector<Seconds>& held) {
   for (std::size_t id = 0; id < held.size(); ++id) {
     const auto* call = call_of(program.operations[id]);
-    if (call == nullptr) continue;
+    if (call == nullptr || is_carried_by_hosts(*call)) continue;
     const Seconds start = joined.by(*call, id, members.ranks.front());
     held[id] = std::max(held[id], held_up(compute, start, alone[id], slowdown));
   }
@@ -175,8 +184,8 @@ ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
   std::vector<ByLength> means(alone.size());
   for (const RankClass& members : trace.classes) {
     const std::vector<Span> spans = spans_of(trace, members);
-    add_times(point, members, communicating(spans, members.ranks.front(), joined), slowdown.compute,
-              step.is_mean, means);
+    const Busy calls = communicating(point.program, spans, members.ranks.front(), joined);
+    add_times(point, members, calls, slowdown.compute, step.is_mean, means);
     hold_calls(point.program, members, computing(point.program, spans), joined, alone,
                slowdown.calls, step.held);
   }

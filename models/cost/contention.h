@@ -39,6 +39,8 @@ struct ContendedStep {
 // the longest counts. (Measured: 1.2 to 2 beside matrix products on V100s and others, nccl issues
 // 205, 1433, coconet issue 6.)
 //
+// Pushes to servers and pulls from them do neither: hosts' processors carry them.
+//
 // Preconditions: `trace` is of the point's program, on all of its ranks; a time of each call.
 [[nodiscard]] ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
                                            const std::vector<Seconds>& alone, SideBySide slowdown);

@@ -136,6 +136,7 @@ Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_anot
   };
   add_wider(was.compute_low - is.compute_low, was.compute_high - is.compute_high);
   add_wider(was.calls_low - is.calls_low, was.calls_high - is.calls_high);
+  add_wider(was.links_low - is.links_low, was.links_high - is.links_high);
   if (is_another_strategy) {
     add(std::hypot(was.rest_high, is.rest_low));
     add(-std::hypot(was.rest_low, is.rest_high));

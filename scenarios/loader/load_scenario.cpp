@@ -13,6 +13,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/limit_by_sockets.h"
 #include "scenarios/loader/load_collective.h"
 #include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/load_training.h"
@@ -78,10 +79,6 @@ constexpr std::array scenario_table{
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
 
-constexpr AssumptionKind sockets_of_host{
-    "{}: NCCL moves {} a host over TCP, as hosts of 100 Gb/s were fitted, of {}; efficiency: 1 for "
-    "the wire"};
-
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
 // how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
 // does not ask the receiver first; peers that were none in the round before they ask themselves,
@@ -116,28 +113,6 @@ void use_lanes_as_the_library(Scenario& scenario) {
       scenario.cluster.intra_node.kind == topology::IntraNodeKind::nvlink_mesh &&
       collective.library == cost::Library::nccl && collective.has_nvb &&
       (scenario.strategy == nullptr || scenario.strategy->name != "data_parallel");
-}
-
-// NCCL's sockets reach the wire of 10 Gb/s, but not that of 25 Gb/s and more: two connections each
-// way, a thread each. What a host then moves is that of the hosts of 100 Gb/s that
-// scenarios/library/hkbu-bert-large-100gbe.yaml was fitted to. (AWS p3.2xlarge at 10 Gb/s: 0.93 of
-// it; reference mechanisms, over TCP.) `efficiency` says otherwise.
-void limit_by_sockets(Section& file, Scenario& scenario) {
-  constexpr BytesPerSecond of_host{2.4e9};
-  topology::Network& network = scenario.cluster.network;
-  if (scenario.collective.library != cost::Library::nccl || scenario.cluster.nodes < 2) return;
-  if (network.transport != topology::Transport::tcp || network.efficiency != 1) return;
-  if (!scenario.calibration.empty()) return;
-  if (file.map().map("cluster").map("network").has("efficiency")) return;
-  const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
-  if (wires <= of_host) return;
-  network.efficiency = of_host / wires;
-  // Uplinks of leaf switches are no hosts: as fast as before, or as all hosts below them.
-  if (auto& tree = network.fat_tree) {
-    tree->oversubscription = std::max(1.0, tree->oversubscription * network.efficiency);
-  }
-  scenario.assumptions.add(
-      {sockets_of_host, "network", {paceline::to_text(of_host), paceline::to_text(wires)}});
 }
 
 // Beside the scenario's own file.
@@ -204,7 +179,9 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   Section workload = file.below("workload"), training = file.below("training");
   Section cluster = file.below("cluster");
   scenario.calibration = calibration_of(cluster);
-  const topology::Cluster described = load_cluster(std::move(cluster));
+  const DescribedCluster described_cluster = load_described_cluster(std::move(cluster));
+  const topology::Cluster& described = described_cluster.cluster;
+  scenario.tcp_hosts = described_cluster.tcp;
   scenario.cluster = sized(file, described);
   scenario.training.checkpoints = checkpoints_of(training);
   const auto batch =
@@ -231,7 +208,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   load_simulation(file.below("simulation"), scenario);
   check_links(file, scenario);
   check_switches(file, scenario);
-  limit_by_sockets(file, scenario);
+  limit_by_sockets(file.map().map("cluster").map("network").has("efficiency"), scenario);
   check_strategy(training, scenario);
   check_other_jobs(other_jobs, scenario);
   check_traced_ranks(workload, scenario);

@@ -11,6 +11,7 @@
 #include "models/assumption.h"
 #include "models/cost/library_choice.h"
 #include "models/cost/nccl_call.h"
+#include "models/cost/tcp_hosts.h"
 #include "models/run/resolved_point.h"
 #include "models/topology/cluster.h"
 #include "models/training/strategy.h"
@@ -117,6 +118,10 @@ struct Scenario {
   // Where compute is modelled and the host bounds it: what launching a step's kernels takes.
   std::optional<Seconds> launches = std::nullopt;
   topology::Cluster cluster;        // sized to the point's GPUs
+  cost::TcpHosts tcp_hosts;         // its nodes
+  // What a node's NICs move where the cluster's efficiency follows from that; else the wires are
+  // taken for what was said.
+  std::optional<cost::TcpRate> tcp_rate = std::nullopt;
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry
   settings::Settings strategy_settings;          // of its keys

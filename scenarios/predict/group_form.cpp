@@ -84,9 +84,12 @@ GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, Po
 
 bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
   const ResolvedPoint& point = prepared.point;
-  return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
-         !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
-         are_alike(point.slowdown) && !prepared.contention.measured &&
+  // What sockets leave of the wires is another part of each bandwidth.
+  const bool follows_sockets =
+      scenario.tcp_rate && scenario.set_paths.contains("cluster.network.bandwidth");
+  return !follows_sockets && scenario.fidelity == Fidelity::closed &&
+         scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
+         point.cluster.servers == 0 && are_alike(point.slowdown) && !prepared.contention.measured &&
          UniformStep::fits(point.program) && is_formed(point.program);
 }
 
@@ -242,7 +245,7 @@ std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
   for (const StepScale& scale : scales) {
     Factors& one = factors.emplace_back(scale.compute, scale.waits);
     for (const Kind& kind : kinds_) {
-      one.calls.push_back(scale.boxes * at_end(kind.call.range, scale.calls));
+      one.calls.push_back(call_factor(prepared_, kind.call, scale));
       one.leads.push_back(1);
     }
   }

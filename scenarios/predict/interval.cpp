@@ -37,24 +37,19 @@ Seconds scaled(ResolvedPoint point, double compute, double wait, const CallFacto
   return totals_of(cost::trace_of(point)).step;
 }
 
-// Logarithms of the step in the quickest and the slowest box of a class over the one predicted.
-struct BoxEnds {
-  double low = 0, high = 0;
-};
-
-BoxEnds box_ends(const topology::Cluster& cluster, Seconds step, const ScaledSteps& steps_of) {
-  const double spread = cluster.nodes > 1 ? 1 : topology::spread_of_boxes(cluster);
-  if (spread == 1) return {};
-  const std::vector<StepScale> ends{{.boxes = 1 / spread}, {.boxes = spread}};
-  const std::vector<Seconds> steps = steps_of(ends);
-  return {std::log(steps[0] / step), std::log(steps[1] / step)};
+double at_end(const RatioRange& range, CallEnds end) {
+  if (end == CallEnds::as_predicted) return 1;
+  return end == CallEnds::low ? range.low : range.high;
 }
 
 }  // namespace
 
-double at_end(const RatioRange& range, CallEnds end) {
-  if (end == CallEnds::as_predicted) return 1;
-  return end == CallEnds::low ? range.low : range.high;
+double call_factor(const PreparedPoint& prepared, const CollectiveCall& call,
+                   const StepScale& scale) {
+  const bool crosses =
+      job_cluster(prepared.point).nodes == 1 || call.group != training::Group::node;
+  return at_end(call.range, scale.calls) *
+         (crosses ? at_end(prepared.class_of_links, scale.links) : 1.0);
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
@@ -65,32 +60,36 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
                                 {.compute = compute},
                                 {.calls = CallEnds::low},
                                 {.calls = CallEnds::high}};
+  const RatioRange& links = prepared.class_of_links;
+  const std::size_t first_of_links = scales.size();
+  const bool has_links = links.low < 1 || links.high > 1;
+  if (has_links) {
+    scales.insert(scales.end(), {{.links = CallEnds::low}, {.links = CallEnds::high}});
+  }
   // An engine's wake comes at once, or as late again as on average.
+  const std::size_t first_of_waits = scales.size();
   const bool has_waits = std::ranges::any_of(prepared.point.program.operations, waits);
   if (has_waits) scales.insert(scales.end(), {{.waits = 0}, {.waits = 2}});
   const std::vector<Seconds> steps = steps_of(scales);
   if (steps[0] == Seconds(0)) return {};
   const auto apart = [&](std::size_t scale) { return std::log(steps[scale] / steps[0]); };
-  const topology::Cluster cluster = job_cluster(prepared.point);
-  const BoxEnds boxes = box_ends(cluster, steps[0], steps_of);
   return {apart(1),
           apart(2),
           apart(3),
           apart(4),
-          has_waits ? apart(5) : 0.0,
-          has_waits ? apart(6) : 0.0,
+          has_links ? apart(first_of_links) : 0.0,
+          has_links ? apart(first_of_links + 1) : 0.0,
+          has_waits ? apart(first_of_waits) : 0.0,
+          has_waits ? apart(first_of_waits + 1) : 0.0,
           communication_share(prepared, communication),
-          cluster.ranks() == RankCount(1),
-          boxes.low,
-          boxes.high};
+          job_cluster(prepared.point).ranks() == RankCount(1)};
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted) {
   const ResolvedPoint point = cost::composed_step(prepared.point, predicted);
   const auto step_of = [&](const StepScale& scale) {
     return scaled(point, scale.compute, scale.waits, [&](training::OperationId id) {
-      return scale.boxes *
-             at_end(call_of(prepared.point.program.operations[id])->range, scale.calls);
+      return call_factor(prepared, *call_of(prepared.point.program.operations[id]), scale);
     });
   };
   return parts_of(prepared, predicted.totals.communication, [&](std::span<const StepScale> scales) {

@@ -15,26 +15,27 @@ namespace paceline {
 // - calls: their calibration's interval; simulated ones that NCCL chose what 112 measured ones took
 //   (scenarios/prepare/library_calls.cpp), others a factor of 1.3 either way; what was left where
 //   their network was fitted (scenarios/measure/loop.h);
+// - links of which only a class is known: what hosts move through TCP (models/cost/tcp_hosts.h), or
+//   in one node the box (IntraNode::box_spread);
 // - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
-// The step is composed again with all compute, and then all calls, at the ends of their intervals
-// (calls err alike: they share a network), and the three are taken as independent. So is what
-// boxes of a class differ by, where a node's is only known by that (IntraNode::box_spread); between
-// nodes it is left out, where networks are mostly slower.
+// The step is composed again with all compute, all calls, and then all links of a class, at the ends
+// of their intervals (calls err alike: they share a network), and the four are taken as independent.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
 
-// Which end of their intervals calls are at.
+// Which end of their intervals calls, and links of a class, are at.
 enum class CallEnds { as_predicted, low, high };
-
-// Where a call's time is at that end, as a part of what is predicted.
-[[nodiscard]] double at_end(const RatioRange& range, CallEnds end);
 
 // A step with all compute and all waits so many times as long.
 struct StepScale {
   double compute = 1, waits = 1;
-  CallEnds calls = CallEnds::as_predicted;
-  double boxes = 1;  // and all calls
+  CallEnds calls = CallEnds::as_predicted, links = CallEnds::as_predicted;
 };
-// What the step takes with each; at most cost::UniformStep::width of them.
+
+// Where a call's time is then, as a part of what is predicted.
+[[nodiscard]] double call_factor(const PreparedPoint& prepared,
+                                 const training::CollectiveCall& call, const StepScale& scale);
+
+// What the step takes with each; at most 8 of them, 9 of a step with waits.
 using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
 
 // The same from a step that is composed so; `communication` is of the step as predicted.

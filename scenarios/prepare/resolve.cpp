@@ -8,6 +8,7 @@
 #include "models/cost/auto_choice.h"
 #include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
+#include "models/topology/ring_orders.h"
 #include "models/training/call_plan.h"
 #include "scenarios/prepare/calibrated_calls.h"
 #include "scenarios/prepare/library_calls.h"
@@ -114,6 +115,23 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+// Between nodes boxes are left out: networks are mostly slower. Where sockets move more than was
+// taken, links inside nodes are the next limit: of a ring they carry what its NICs do.
+RatioRange class_of_links(const Scenario& scenario) {
+  if (scenario.cluster.nodes == 1) {
+    const double spread = topology::spread_of_boxes(scenario.cluster);
+    return {1 / spread, spread};
+  }
+  if (!scenario.tcp_rate) return {};
+  const cost::TcpRate& rate = *scenario.tcp_rate;
+  const topology::Cluster& cluster = scenario.cluster;
+  BytesPerSecond most = rate.high;
+  if (cluster.gpus_per_node > 1) {
+    most = std::min(most, cluster.intra_node.bandwidth * cluster.network.nics_per_node);
+  }
+  return {rate.likely / std::max(most, rate.likely), rate.likely / rate.low};
+}
+
 }  // namespace
 
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
@@ -172,6 +190,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   }
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
+  prepared.class_of_links = class_of_links(scenario);
   prepared.contention = contention_of(scenario);
   prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;

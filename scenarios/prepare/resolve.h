@@ -21,6 +21,9 @@ struct PreparedPoint {
   Assumptions assumptions;
   double compute_ratio = measured_compute;  // scenario.h
   std::optional<Seconds> launches;          // of one GPU's step, where they bound it
+  // Of the time of calls over links of which only the class is known: of boxes in one node, of what
+  // hosts move through TCP (Scenario::tcp_rate) between several.
+  RatioRange class_of_links = {};
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;

@@ -23,7 +23,7 @@ NAMES = {"allreduce": "all_reduce"}
 
 def predicted(paceline, library, collective, nodes, size, delay_ms, gbps):
     network = {"bandwidth": f"{gbps}Gbps", "latency": f"{25 + 1000 * delay_ms:g}us", "transport": "tcp",
-               "framing": "ethernet-tcp", "mtu": "9001"}
+               "framing": "ethernet-tcp", "mtu": "9001", "provider": "aws"}
     command = [paceline, "collective", "flat", "--gpus", nodes, "--min", f"{size}B", "--max", f"{size}B",
                "--device", "v100-sxm2-16gb", "--collective", NAMES.get(collective, collective), "--library", library,
                "--quiet", "--json", "-"]

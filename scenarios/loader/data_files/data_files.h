@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "models/cost/tcp_hosts.h"
 #include "models/topology/cluster.h"
 #include "models/workload/workload.h"
 #include "scenarios/loader/document/section.h"
@@ -25,5 +26,12 @@ struct NetworkOptions {
 // The `cluster` section, which may name a preset that gives what the section lacks. One node unless
 // it says more; a network bandwidth of 0 when none is given.
 [[nodiscard]] topology::Cluster load_cluster(Section cluster);
+
+// What the same section says of its hosts' TCP beside that.
+struct DescribedCluster {
+  topology::Cluster cluster;
+  cost::TcpHosts tcp;
+};
+[[nodiscard]] DescribedCluster load_described_cluster(Section cluster);
 
 }  // namespace paceline::loader

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
@@ -10,6 +11,10 @@
 
 namespace paceline::loader {
 namespace {
+
+using cost::NicVendor;
+using cost::Provider;
+using cost::TcpHosts;
 
 using topology::Cluster;
 using topology::FatTree;
@@ -98,6 +103,7 @@ constexpr Needs of_packets{"framing",
                            "belongs to packets of TCP",
                            "add framing: ethernet-tcp, or ip-tcp"};
 constexpr Needs of_fat_tree{"fabric", {"fat_tree"}};
+constexpr Needs over_tcp{"transport", {to_text(Transport::tcp)}};
 
 constexpr std::array network_table{
     Key{"bandwidth", Bandwidth{}, "required above one node", "of one NIC, one way"},
@@ -105,10 +111,30 @@ constexpr std::array network_table{
     Key{"nics_per_node", Count{1, gpus_per_node_max, "gpus_per_node"},
         network_defaults.nics_per_node, "that its GPUs share"},
     Key{"efficiency", settings::Fraction{0.001, 1}, network_defaults.efficiency,
-        "what of the bandwidth transfers can reach; unless it is given, those of NCCL over tcp "
-        "reach 2.4GBps a host at most"},
+        "what of the bandwidth transfers can reach. Unless it is given, over tcp what the "
+        "library's "
+        "sockets move: `provider`, `nic`, `sockets`"},
     Key{"transport", OneOf{texts_of<Transport>}, value_of(network_defaults.transport),
         "tcp: a sender is done when its bytes have left; rdma: when they have arrived"},
+    Key{"provider", OneOf{texts_of<Provider>}, value_of(TcpHosts{}.provider),
+        "whose hosts they are; it counts over tcp. own: no virtual machines, a thread moves 2 "
+        "GB/s; "
+        "other: of another cloud; of clouds' it moves 0.6 GB/s; unknown: between the two, and the "
+        "interval holds both"},
+    Key{"nic", OneOf{texts_of<NicVendor>}, "by provider",
+        "the NIC by which NCCL opens its sockets: ena (aws) two threads with eight each, gvnic "
+        "(gcp) "
+        "four with one, other one socket a connection. Also other in containers whose interface is "
+        "virtual, as those of Kubernetes without hostNetwork",
+        "other", over_tcp},
+    Key{"sockets", Count{1, cost::sockets_max}, "by NIC",
+        "of each connection of NCCL's: NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD", "16",
+        over_tcp},
+    Key{"socket_threads", Count{1, cost::threads_max}, "by NIC",
+        "that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp},
+    Key{"stream_bandwidth", Bandwidth{}, "by provider",
+        "what one stream carries, one way, as `iperf3 -P 1` between two hosts measures it",
+        "1.2GBps", over_tcp},
     Key{"framing", OneOf{texts_of<Framing>}, value_of(network_defaults.framing),
         "what packets add: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
         "(ip-tcp), are payload: 1448/1514 with ethernet-tcp by default"},
@@ -304,11 +330,23 @@ Network read_network(Section section) {
           .sharp = read_sharp(section)};
 }
 
+TcpHosts read_tcp_hosts(Section network) {
+  return {.provider = network.get<Provider>("provider"),
+          .nic = network.find<NicVendor>("nic"),
+          .sockets = network.find<std::uint32_t>("sockets"),
+          .threads = network.find<std::uint32_t>("socket_threads"),
+          .stream = network.find<BytesPerSecond>("stream_bandwidth")};
+}
+
 }  // namespace
 
 std::span<const Key> cluster_keys() { return cluster_table; }
 
 topology::Cluster load_cluster(Section section) {
+  return load_described_cluster(std::move(section)).cluster;
+}
+
+DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
   if (const auto preset = section.field("preset")) {
     const DocumentPtr document =
@@ -332,6 +370,7 @@ topology::Cluster load_cluster(Section section) {
   }
   cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node);
   cluster.network = read_network(section.below("network"));
+  const TcpHosts tcp = read_tcp_hosts(section.below("network"));
   cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
   section.finish();
   if (const auto pair = topology::unjoined_pair(cluster)) {
@@ -340,7 +379,7 @@ topology::Cluster load_cluster(Section section) {
         fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
         "give intra_node.host_bandwidth, or lanes between them");
   }
-  return cluster;
+  return {std::move(cluster), tcp};
 }
 
 }  // namespace paceline::loader

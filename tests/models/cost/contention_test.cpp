@@ -74,6 +74,21 @@ TEST(Contention, IsOfGpusOnly) {
   }
 }
 
+// What servers get is in host memory, and hosts send it.
+TEST(Contention, IsNoneOfPushesAndPulls) {
+  for (const auto way : {collectives::Collective::reduce, collectives::Collective::broadcast}) {
+    Beside beside;
+    auto* call = call_of(beside.program.operations[1]);
+    call->collective = way;
+    call->how = training::SimulatedCall{"direct"};
+    beside.trace.program = beside.program;
+    EXPECT_EQ(times_of(beside, 0, 2), 1);
+    const auto step = contended_step(point_of(beside, 2), beside.trace,
+                                     {Seconds(0), Seconds(60 * ms), Seconds(0)}, {.calls = 2});
+    EXPECT_EQ(step.held.at(1), Seconds(0));
+  }
+}
+
 // Ranks 2 and 3 are at 50 ms where the first two are at 60, and their call is over sooner. The
 // first compute has 40 ms beside the call on ranks 0 and 1, and on the others as well, since it
 // begins when all have joined; the second has 20 and 10.

@@ -116,6 +116,11 @@ constexpr Trial trials[] = {
     {"cluster.network.placement", "spread",
      "cluster.network.fabric=fat_tree\n"
      "cluster.network.nodes_per_leaf=1"},
+    {"cluster.network.provider", "azure", "cluster.network.transport=tcp"},
+    {"cluster.network.socket_threads", "2",
+     "cluster.network.transport=tcp\n"
+     "cluster.network.bandwidth=100Gbps\n"
+     "cluster.network.sockets=4"},
     {"collective.version", "\"2.18\""},
     {"collective.nvls", "false",
      "workload.device=h100-sxm5-80gb\n"

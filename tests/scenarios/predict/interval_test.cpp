@@ -58,11 +58,11 @@ TEST(Interval, IsAsWideAsTheClassOfItsBox) {
   const double step = known.predicted->totals.step.value();
   const double call = known.predicted->totals.communication.value();
   EXPECT_DOUBLE_EQ(unknown.predicted->totals.step.value(), step);
-  EXPECT_NEAR(unknown.predicted->parts.boxes_high, std::log1p(call / step), 1e-6);
-  EXPECT_NEAR(unknown.predicted->parts.boxes_low, std::log1p(-0.5 * call / step), 1e-6);
-  EXPECT_EQ(known.predicted->parts.boxes_high, 0);
+  EXPECT_NEAR(unknown.predicted->parts.links_high, std::log1p(call / step), 1e-6);
+  EXPECT_NEAR(unknown.predicted->parts.links_low, std::log1p(-0.5 * call / step), 1e-6);
+  EXPECT_EQ(known.predicted->parts.links_high, 0);
   EXPECT_GT(unknown.predicted->interval.high, known.predicted->interval.high);
-  EXPECT_EQ(outcome_of({{"cluster.intra_node.box_spread", "2"}}).predicted->parts.boxes_high, 0);
+  EXPECT_EQ(outcome_of({{"cluster.intra_node.box_spread", "2"}}).predicted->parts.links_high, 0);
 }
 
 // The three parts of interval.h: compute, calls, the whole.
@@ -81,6 +81,30 @@ TEST(Interval, IsComposedOfItsParts) {
       std::hypot(part(compute * (1 / 1.03 - 1)), w.calls * part(call * (1 / 1.1 - 1)),
                  w.faster + w.faster_by_share * share);
   EXPECT_NEAR(std::log(one.predicted->interval.low.value() / step), -down, 1e-6);
+}
+
+// Virtual hosts of 25 Gb/s move 0.58 GB/s, from 1 / 1.6 of it to 1.6 times: nothing else of the
+// call is as slow, so that is what the call takes more and less. The factor's part counts whole.
+TEST(Interval, HoldsWhatHostsMayMoveThroughTcp) {
+  const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
+                                                 {"cluster.network.transport", "tcp"},
+                                                 {"cluster.network.provider", "azure"}};
+  const PointOutcome one = outcome_of(hosts);
+  const IntervalParts& parts = one.predicted->parts;
+  const double step = one.predicted->totals.step.value();
+  const double call = one.predicted->totals.communication.value();
+  EXPECT_NEAR(parts.links_high, std::log1p(call * 0.6 / step), 1e-6);
+  EXPECT_NEAR(parts.links_low, std::log1p(call * (1 / 1.6 - 1) / step), 1e-6);
+  const StepEnds ends = ends_of(parts, interval_widths);
+  EXPECT_EQ(ends.links_high, parts.links_high);
+  EXPECT_GT(ends.high(), ends.links_high);
+
+  auto measured = hosts;
+  measured.emplace_back("cluster.network.stream_bandwidth", "0.58GBps");
+  const PointOutcome known = outcome_of(measured);
+  EXPECT_NEAR(known.predicted->totals.step.value(), step, 1e-9);
+  EXPECT_EQ(known.predicted->parts.links_high, 0);
+  EXPECT_LT(known.predicted->interval.high, one.predicted->interval.high);
 }
 
 TEST(Interval, OfOneGpuIsThatOfItsCompute) {

@@ -1,0 +1,97 @@
+#include "scenarios/loader/limit_by_sockets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "models/units/parse.h"
+
+namespace paceline::loader {
+namespace {
+
+constexpr AssumptionKind of_sockets{
+    "{}: {} moves {} a host over TCP ({} to {}) of {}, by {} a connection, on hosts {}; {}"};
+constexpr std::string_view narrowed_by_provider{
+    "network.provider, or network.stream_bandwidth (`iperf3 -P 1`), would settle it"};
+constexpr std::string_view narrowed_by_stream{
+    "network.stream_bandwidth (`iperf3 -P 1`) would settle it"};
+constexpr std::string_view overridden{"network.efficiency overrides it"};
+
+bool is_limited(bool has_efficiency, const Scenario& scenario) {
+  const topology::Network& network = scenario.cluster.network;
+  return scenario.cluster.nodes > 1 && network.transport == topology::Transport::tcp &&
+         scenario.collective.library != cost::Library::plan && !has_efficiency &&
+         network.efficiency == 1 && scenario.calibration.empty();
+}
+
+// To 10 MB/s: no rate here is known better.
+std::string text_of(BytesPerSecond rate) {
+  constexpr double step = 1e7;
+  return paceline::to_text(BytesPerSecond(std::round(rate.value() / step) * step));
+}
+
+std::string text_of(const cost::Sockets& sockets) {
+  if (sockets.sockets == 1) return "one socket";
+  return std::to_string(sockets.sockets) + " sockets";
+}
+
+std::string owner_of(const cost::TcpHosts& hosts) {
+  if (hosts.stream) return "of a measured stream";
+  switch (hosts.provider) {
+    case cost::Provider::unknown: return "that are perhaps virtual";
+    case cost::Provider::own: return "of one's own";
+    default: return "that are virtual";
+  }
+}
+
+std::string_view narrowed_by(const cost::TcpHosts& hosts) {
+  if (hosts.stream) return overridden;
+  return hosts.provider == cost::Provider::unknown ? narrowed_by_provider : narrowed_by_stream;
+}
+
+// Between nodes: servers have a transport of their own, whatever reduces inside.
+bool has_servers(const Scenario& scenario) { return scenario.strategy->name == "parameter_server"; }
+
+std::string mover_of(const Scenario& scenario) {
+  return has_servers(scenario) ? "ps-lite" : std::string(to_text(scenario.collective.library));
+}
+
+// NCCL has two channels for each NIC that crosses between nodes (cost::nccl::group_of), unless a
+// scenario says how many.
+std::uint32_t connections_of(const Scenario& scenario) {
+  if (scenario.collective.library != cost::Library::nccl || has_servers(scenario)) return 1;
+  const cost::nccl::Channels& channels = scenario.collective.nccl.channels;
+  constexpr std::uint32_t of_nic = 2;
+  return channels.exactly > 0 ? channels.exactly : channels.within(of_nic);
+}
+
+}  // namespace
+
+void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
+  if (!is_limited(has_efficiency, scenario)) return;
+  topology::Network& network = scenario.cluster.network;
+  const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
+  // ps-lite has one connection a pair, as Gloo.
+  const cost::TcpRate rate = cost::tcp_rate(
+      scenario.tcp_hosts,
+      {.library = has_servers(scenario) ? cost::Library::gloo : scenario.collective.library,
+       .nccl_minor = scenario.collective.nccl_minor.value_or(cost::nccl::Release::unless_said),
+       .nics = network.nics_per_node,
+       .connections = connections_of(scenario),
+       .wires = wires});
+  if (rate.low >= wires) return;
+  scenario.tcp_rate = rate;
+  network.efficiency = rate.likely / wires;
+  // Uplinks of leaf switches are no hosts: as fast as before, or as all hosts below them.
+  if (auto& tree = network.fat_tree) {
+    tree->oversubscription = std::max(1.0, tree->oversubscription * network.efficiency);
+  }
+  scenario.assumptions.add(
+      {of_sockets,
+       "network",
+       {mover_of(scenario), text_of(rate.likely), text_of(rate.low), text_of(rate.high),
+        text_of(wires), text_of(rate.sockets), owner_of(scenario.tcp_hosts),
+        std::string(narrowed_by(scenario.tcp_hosts))}});
+}
+
+}  // namespace paceline::loader
