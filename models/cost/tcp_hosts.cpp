@@ -34,7 +34,9 @@ ThreadRate within(BytesPerSecond likely, double factor) {
 Sockets sockets_of(const TcpHosts& hosts, Library library, std::uint32_t nccl_minor) {
   if (library != Library::nccl || nccl_minor < first_minor_with_threads) return {1, 1};
   const Sockets automatic = by_default(vendor_of(hosts));
-  const std::uint32_t sockets = hosts.sockets.value_or(automatic.sockets);
+  const std::uint32_t each = automatic.sockets / automatic.threads;
+  const std::uint32_t sockets =
+      hosts.sockets.value_or(hosts.threads.value_or(automatic.threads) * each);
   return {sockets, std::min(sockets, hosts.threads.value_or(automatic.threads))};
 }
 
@@ -50,9 +52,8 @@ TcpRate tcp_rate(const TcpHosts& hosts, const TcpTraffic& traffic) {
   PACELINE_EXPECTS(traffic.wires > BytesPerSecond(0));
   const Sockets sockets = sockets_of(hosts, traffic.library, traffic.nccl_minor);
   const bool has_helpers = sockets.sockets > 1;
-  const double threads =
-      static_cast<double>(traffic.nics) *
-      (has_helpers ? static_cast<double>(traffic.connections) * sockets.threads : 1.0);
+  const double threads = has_helpers ? static_cast<double>(traffic.connections) * sockets.threads
+                                     : static_cast<double>(traffic.nics);
   const ThreadRate thread = hosts.stream ? within(*hosts.stream, 1) : thread_rate(hosts.provider);
   const auto carried = [&](BytesPerSecond rate) { return std::min(traffic.wires, rate * threads); };
   return {carried(thread.likely), carried(thread.low), carried(thread.high), sockets};

@@ -59,8 +59,8 @@ struct Sockets {
 struct TcpTraffic {
   Library library = Library::nccl;
   std::uint32_t nccl_minor = 28;
-  std::uint32_t nics = 1;         // each with connections of its own; at least 1
-  std::uint32_t connections = 2;  // of a NIC, one way: channels that cross; at least 1
+  std::uint32_t nics = 1;         // each with a thread of its own; at least 1
+  std::uint32_t connections = 2;  // of all NICs, one way: channels that cross; at least 1
   BytesPerSecond wires;           // of all NICs together, for payload; above 0
 };
 
@@ -94,7 +94,9 @@ struct ThreadRate {
 // The least of the wires and of what the threads move: those of a connection where it has several
 // sockets, else one a NIC, which serves all of its connections. A measured stream stands in for a
 // thread. Not modelled: what a host's memory or kernel lets through with many threads, of which no
-// row is at hand beyond 1.1 GB/s; and a provider's limits of a flow above what a thread moves.
+// row is at hand beyond 1.1 GB/s; a provider's limits of a flow above what a thread moves; and
+// several ranks of a node that cross at once, each by threads of its own (hybrid FSDP, hierarchical
+// MPI), which would move more.
 [[nodiscard]] TcpRate tcp_rate(const TcpHosts& hosts, const TcpTraffic& traffic);
 
 }  // namespace paceline::cost

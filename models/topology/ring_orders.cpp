@@ -371,7 +371,7 @@ RingWay way_of_rings(const Cluster& cluster) {
 double spread_of_boxes(const Cluster& cluster) {
   const IntraNode& node = cluster.intra_node;
   if (!node.box_spread || cluster.gpus_per_node == 1) return 1;
-  if (node.kind == IntraNodeKind::nvlink_mesh && way_of_rings(cluster) != RingWay::hosts) return 1;
+  if (way_of_rings(cluster) != RingWay::hosts) return 1;
   return *node.box_spread;
 }
 

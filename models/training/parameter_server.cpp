@@ -156,8 +156,9 @@ class ParameterServerStep {
     built.assumptions.add({host_copies_free, "parameter_server"});
     built.assumptions.add({prompt_servers, "parameter_server"});
     if (by_forecast()) built.assumptions.add({order_by_forecast, "parameter_server"});
-    if (hosts_ == ServerHosts::own) {
-      built.assumptions.add({unmeasured_strategy, "parameter_server, server_hosts: own"});
+    if (hosts_ != ServerHosts::own) {
+      built.assumptions.add(
+          {unmeasured_strategy, "parameter_server, server_hosts: beside_workers"});
     }
     return built;
   }
@@ -229,7 +230,7 @@ class ParameterServerStep {
     const topology::Network& network = request_.cluster.network;
     if (network.bandwidth == BytesPerSecond(0)) return Seconds(0);
     const double incast = std::max(1.0, static_cast<double>(pushers_) / servers_);
-    return partition.count * element_of(partition.tensor) / network.bandwidth * incast;
+    return partition.count * element_of(partition.tensor) / network.usable_bandwidth() * incast;
   }
 
   // Operations are listed about as they run: pushes to all servers before the first pull.

@@ -43,9 +43,9 @@ class HookKernels {
     const Seconds traffic = moves(ElementCount(whole + factors), 1);
     if (device_.speed(precision()).peak <= FlopsPerSecond(0)) return traffic;
     const Flops operations(2.0 * static_cast<double>(whole) * static_cast<double>(matrix.rank));
-    return std::max(traffic, workload::arithmetic_time(operations, workload::Work::product,
-                                                       precision(), device_,
-                                                       workload::known_attained()));
+    return std::max(traffic,
+                    workload::arithmetic_time(operations, workload::Work::product, precision(),
+                                              device_, workload::known_attained()));
   }
 
   [[nodiscard]] Seconds products(const CompressedBucket& bucket) const {

@@ -9,8 +9,8 @@ namespace paceline::workload {
 namespace {
 
 // Before: a third to twice of what fp32 units carry out a clock (64 to 128 lanes, two operations);
-// unfused attention half as fast as other products; weight decay, clipping and zeroing a third of an
-// unfused Adam; some ten kernels a layer and step of 10 to 20 us of a Python host each.
+// unfused attention half as fast as other products; weight decay, clipping and zeroing a third of
+// an unfused Adam; some ten kernels a layer and step of 10 to 20 us of a Python host each.
 constexpr std::array<KnownQuantity, quantities> table{{
     {"convolution, fp32", 400, 0.7, 332, 0.18},
     {"convolution, tf32", 200, 0.7, 269, 0.23},
@@ -19,6 +19,7 @@ constexpr std::array<KnownQuantity, quantities> table{{
     {"product, tf32", 300, 0.7, 276, 0.20},
     {"product, 16 bits", 600, 0.7, 648, 0.25},
     {"attention, of products", 0.5, 0.5, 0.283, 0.39},
+    {"fused attention, of products", 1, 0.5, 1, 0.5},
     {"grouped convolution, of convolutions", 0.7, 0.4, 0.665, 0.39},
     {"optimizer, of its operations alone", 1.3, 0.3, 2.25, 0.19},
     {"launches of a layer, s", 150e-6, 0.6, 218e-6, 0.10},
@@ -66,8 +67,8 @@ Seconds pass_time(const PassCost& cost, Work work, std::uint32_t batch, Precisio
       (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
   const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
   if (work == Work::traffic) return traffic;
-  return std::max(traffic, arithmetic_time(cost.flops_per_sample * batch, work, precision, device,
-                                           attained));
+  return std::max(
+      traffic, arithmetic_time(cost.flops_per_sample * batch, work, precision, device, attained));
 }
 
 double longer_of(double kernels, double launches) {
@@ -92,12 +93,12 @@ Seconds arithmetic_time(Flops flops, Work work, Precision precision, const Devic
   const Device::Speed& speed = device.speed(precision);
   PACELINE_EXPECTS(speed.peak > FlopsPerSecond(0));
   if (speed.attained) return flops / (speed.peak * *speed.attained);
-  const auto first =
-      is_convolution(work) ? Quantity::convolution_fp32 : Quantity::product_fp32;
+  const auto first = is_convolution(work) ? Quantity::convolution_fp32 : Quantity::product_fp32;
   const double per_clock = attained[static_cast<std::size_t>(first) + unit_of(precision)];
   const FlopsPerSecond fed = device.fp32.peak * (per_clock / (2 * device.fp32_lanes));
   const Seconds time = flops / speed.peak + flops / fed;
   if (work == Work::grouped_convolution) return time / of(attained, Quantity::grouped_convolution);
+  if (work == Work::fused_attention) return time / of(attained, Quantity::fused_attention);
   if (work == Work::attention) return time / of(attained, Quantity::attention);
   return time;
 }
@@ -139,9 +140,7 @@ Seconds launch_time(const Network& network, std::uint32_t passes, const Attained
   return Seconds(of(attained, Quantity::launches)) * static_cast<double>(launches) * passes;
 }
 
-Seconds OneGpuStep::step() const {
-  return Seconds(longer_of(kernels.value(), launches.value()));
-}
+Seconds OneGpuStep::step() const { return Seconds(longer_of(kernels.value(), launches.value())); }
 
 OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained) {
   OneGpuStep step;

@@ -27,15 +27,16 @@ enum class Quantity : std::uint8_t {
   product_fp32,
   product_tf32,
   product_16bit,
-  // Of what products attain.
+  // Of what products attain. fused: no row of it was at hand.
   attention,
+  fused_attention,
   grouped_convolution,  // of convolutions
   // Memory traffic of an optimizer that is not fused, over that of its operations, a kernel each.
   optimizer,
   // Seconds of the host a layer: its forward, its backward and its part of the optimizer.
   launches,
 };
-inline constexpr std::size_t quantities = 10;
+inline constexpr std::size_t quantities = 11;
 
 using Attained = std::array<double, quantities>;
 

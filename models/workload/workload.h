@@ -33,7 +33,7 @@ struct BufferTensor {
 
 // What a pass's arithmetic is, which devices carry out at rates of their own (attained.h); of
 // others, memory traffic alone.
-enum class Work { traffic, convolution, grouped_convolution, product, attention };
+enum class Work { traffic, convolution, grouped_convolution, product, attention, fused_attention };
 
 // What one pass of a layer costs: arithmetic and memory traffic. LAYERS.md has the rule per kind.
 struct PassCost {
@@ -81,6 +81,7 @@ struct Layer {
 struct Network {
   std::string name;
   std::vector<Layer> layers;
+  std::uint64_t sequence = 0;  // tokens of a sample; 0: it has none
 };
 
 [[nodiscard]] ElementCount parameter_count(const Network& network);
@@ -97,7 +98,7 @@ constexpr auto words_of(Precision) {
 struct Device {
   std::string name;
   double compute_capability = 8.0;  // as NVIDIA numbers it
-  double fp32_lanes = 64;  // of a multiprocessor: products and sums of two numbers a clock
+  double fp32_lanes = 64;           // of a multiprocessor: products and sums of two numbers a clock
   BytesPerSecond memory_bandwidth;
   // The part of it that training kernels attain. ReLU, additions and batch normalisation of
   // ResNet-50 on a V100: 0.86 (trace of HolisticTraceAnalysis, 23.19 GB in 30.07 ms by LAYERS.md).

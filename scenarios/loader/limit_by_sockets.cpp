@@ -17,13 +17,6 @@ constexpr std::string_view narrowed_by_stream{
     "network.stream_bandwidth (`iperf3 -P 1`) would settle it"};
 constexpr std::string_view overridden{"network.efficiency overrides it"};
 
-bool is_limited(bool has_efficiency, const Scenario& scenario) {
-  const topology::Network& network = scenario.cluster.network;
-  return scenario.cluster.nodes > 1 && network.transport == topology::Transport::tcp &&
-         scenario.collective.library != cost::Library::plan && !has_efficiency &&
-         network.efficiency == 1 && scenario.calibration.empty();
-}
-
 // To 10 MB/s: no rate here is known better.
 std::string text_of(BytesPerSecond rate) {
   constexpr double step = 1e7;
@@ -52,6 +45,21 @@ std::string_view narrowed_by(const cost::TcpHosts& hosts) {
 // Between nodes: servers have a transport of their own, whatever reduces inside.
 bool has_servers(const Scenario& scenario) { return scenario.strategy->name == "parameter_server"; }
 
+// Whether anything crosses to other hosts: in one node what goes to servers, which have theirs.
+bool crosses_hosts(const Scenario& scenario) {
+  if (scenario.cluster.nodes > 1) return true;
+  return has_servers(scenario) && (scenario.cluster.gpus_per_node == 1 ||
+                                   !scenario.strategy_settings.get<bool>("hierarchical"));
+}
+
+bool is_judged(bool has_efficiency, const Scenario& scenario) {
+  const topology::Network& network = scenario.cluster.network;
+  const bool is_plan = scenario.collective.library == cost::Library::plan && !has_servers(scenario);
+  return crosses_hosts(scenario) && network.transport == topology::Transport::tcp && !is_plan &&
+         !has_efficiency && network.efficiency == 1 && scenario.calibration.empty() &&
+         network.bandwidth > BytesPerSecond(0);
+}
+
 std::string mover_of(const Scenario& scenario) {
   return has_servers(scenario) ? "ps-lite" : std::string(to_text(scenario.collective.library));
 }
@@ -61,14 +69,14 @@ std::string mover_of(const Scenario& scenario) {
 std::uint32_t connections_of(const Scenario& scenario) {
   if (scenario.collective.library != cost::Library::nccl || has_servers(scenario)) return 1;
   const cost::nccl::Channels& channels = scenario.collective.nccl.channels;
-  constexpr std::uint32_t of_nic = 2;
-  return channels.exactly > 0 ? channels.exactly : channels.within(of_nic);
+  const std::uint32_t found = 2 * scenario.cluster.network.nics_per_node;
+  return channels.exactly > 0 ? channels.exactly : channels.within(found);
 }
 
 }  // namespace
 
 void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
-  if (!is_limited(has_efficiency, scenario)) return;
+  if (!is_judged(has_efficiency, scenario)) return;
   topology::Network& network = scenario.cluster.network;
   const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
   // ps-lite has one connection a pair, as Gloo.
@@ -79,8 +87,8 @@ void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
        .nics = network.nics_per_node,
        .connections = connections_of(scenario),
        .wires = wires});
-  if (rate.low >= wires) return;
   scenario.tcp_rate = rate;
+  if (rate.low >= wires) return;
   network.efficiency = rate.likely / wires;
   // Uplinks of leaf switches are no hosts: as fast as before, or as all hosts below them.
   if (auto& tree = network.fat_tree) {

@@ -70,11 +70,11 @@ Measured measured_of(Section& section, const Field& field, const Scenario& scena
   return {{timed_batch(section, "single_gpu_batch"), field}};
 }
 
-std::vector<MeasuredStep> steps_of(const Measured& measured, std::uint32_t passes) {
+std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& scenario) {
   std::vector<MeasuredStep> steps;
   for (const auto& [batch, field] : measured) {
-    const double samples = static_cast<double>(batch) * passes;
-    steps.push_back({batch, Seconds(samples / field.throughput().value())});
+    const double samples = static_cast<double>(batch) * scenario.training.gradient_accumulation;
+    steps.push_back({batch, Seconds(samples / throughput_of(field, scenario).value())});
   }
   return steps;
 }
@@ -82,9 +82,9 @@ std::vector<MeasuredStep> steps_of(const Measured& measured, std::uint32_t passe
 // The workload with the batch of its only measurement.
 Workload timed_workload(const Measured& measured, Scenario& scenario) {
   const auto& [batch, field] = *measured.begin();
-  const std::string how = scenario.network ? fmt::format("as the roofline of {} goes",
-                                                               scenario.workload.device.name)
-                                                 : "in proportion";
+  const std::string how =
+      scenario.network ? fmt::format("as the roofline of {} goes", scenario.workload.device.name)
+                       : "in proportion";
   scenario.assumptions.add({of_other_batch, "compute", {field.text(), std::to_string(batch), how}});
   scenario.compute_ratio = compute_of_other_batch;
   return with_batch(batch, scenario);
@@ -112,44 +112,67 @@ void assume_timed_layers(Section& section, Scenario& scenario) {
   scenario.compute_ratio = compute_of_other_batch;
 }
 
-// Of a network whose step was not measured. What a scenario says of its host (training.host) stands
-// in place of what hosts take to launch kernels.
-void model_one_gpu(bool optimizer_modelled, Scenario& scenario) {
-  Workload& workload = scenario.workload;
+// Where launching a network's kernels takes longer than they run, a step takes their time. What a
+// scenario says of its host (training.host) stands in place of what hosts take.
+workload::OneGpuStep wait_for_launches(bool optimizer_modelled, const Scenario& scenario,
+                                       Workload& workload) {
   const std::uint32_t passes = scenario.training.gradient_accumulation;
-  const workload::OneGpu run{*scenario.network,  workload.batch_per_gpu, passes,
-                             scenario.precision, workload.device,        workload.optimizer_states};
+  workload::OneGpuStep step{workload.one_gpu_step(passes) - workload.input, Seconds(0)};
+  if (!scenario.network || scenario.traced || scenario.training.host.any()) return step;
+  step.launches = launch_time(*scenario.network, passes, workload::known_attained());
+  const auto factor = factor_to(workload, passes, workload.input + step.step(), optimizer_modelled);
+  if (factor) scale(workload, *factor, optimizer_modelled);
+  return step;
+}
+
+void say_what_bounds(const workload::OneGpuStep& step, Scenario& scenario) {
+  // From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
+  constexpr double counts = 0.83;
+  if (step.launches < step.kernels * counts) return;
+  scenario.launches = step.launches;
+  scenario.assumptions.add(
+      {bound_by_launches, "host", {to_text(step.launches), to_text(step.kernels)}});
+}
+
+// Of a network whose step was not measured.
+void assume_modelled(const workload::OneGpuStep& step, Scenario& scenario) {
+  const Workload& workload = scenario.workload;
+  const workload::OneGpu run{
+      *scenario.network,  workload.batch_per_gpu, scenario.training.gradient_accumulation,
+      scenario.precision, workload.device,        workload.optimizer_states};
   const double ratio = std::exp(stats::normal_90 * one_gpu_spread(run));
   scenario.compute_ratio = ratio;
   scenario.assumptions.add({unmeasured_speed,
                             workload.name,
                             {workload.device.name, fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
                              fmt::format("{:.0f}", 100 * (ratio - 1))}});
-  if (scenario.training.host.any()) return;
-  const workload::OneGpuStep step{
-      workload.one_gpu_step(passes) - workload.input,
-      launch_time(*scenario.network, passes, workload::known_attained())};
-  const auto factor =
-      factor_to(workload, passes, workload.input + step.step(), optimizer_modelled);
-  if (factor) scale(workload, *factor, optimizer_modelled);
-  // From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
-  constexpr double counts = 0.83;
-  if (step.launches < step.kernels * counts) return;
-  scenario.launches = step.launches;
-  scenario.assumptions.add(
-      {bound_by_launches,
-       "host",
-       {to_text(step.launches), to_text(step.kernels)}});
+  say_what_bounds(step, scenario);
 }
 
 }  // namespace
 
+SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
+  constexpr std::string_view unit = "tokens/s";
+  const std::string text = field.text();
+  if (!text.ends_with(unit)) return field.throughput();
+  if (!scenario.network || scenario.network->sequence == 0) {
+    field.fail("is in tokens, and the scenario does not say how many a sample has",
+               "write samples/s, or take a model with a sequence");
+  }
+  const auto parsed = parse_throughput(text.substr(0, text.size() - unit.size()) + "samples/s");
+  const auto* tokens = std::get_if<SamplesPerSecond>(&parsed);
+  if (tokens == nullptr || tokens->value() <= 0) {
+    field.fail("is no throughput", "write 52000 tokens/s");
+  }
+  return SamplesPerSecond(tokens->value() / static_cast<double>(scenario.network->sequence));
+}
+
 void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
   const auto field = section.field("single_gpu_throughput");
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
-  if (!field && scenario.network && !scenario.traced) {
-    return model_one_gpu(optimizer_modelled, scenario);
-  }
+  const Seconds optimizer = scenario.workload.optimizer;  // its kernels
+  const auto modelled = wait_for_launches(optimizer_modelled, scenario, scenario.workload);
+  if (!field && scenario.network && !scenario.traced) return assume_modelled(modelled, scenario);
   if (!field) return assume_timed_layers(section, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
@@ -157,11 +180,14 @@ void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& sce
   }
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const auto measured = measured_of(section, *field, scenario);
-  const auto steps = steps_of(measured, passes);
+  const auto steps = steps_of(measured, scenario);
   Workload timed = scenario.workload;
   Seconds target = steps.front().step;
   if (steps.size() == 1 && steps.front().batch != timed.batch_per_gpu) {
     timed = timed_workload(measured, scenario);
+    timed.optimizer = optimizer;
+    wait_for_launches(optimizer_modelled, scenario, timed);
+    say_what_bounds(modelled, scenario);
   } else {
     if (steps.size() > 1) target = step_at(steps, timed.batch_per_gpu);
     assume_measured(measured, scenario);

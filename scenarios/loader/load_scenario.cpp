@@ -140,7 +140,8 @@ void check_links(Section& file, Scenario& scenario) {
   if (cluster.gpus_per_node > 1 && cluster.intra_node.latency == Seconds(0)) {
     scenario.assumptions.add({no_latency, "intra_node"});
   }
-  if (const double spread = topology::spread_of_boxes(cluster); spread > 1) {
+  const double spread = topology::spread_of_boxes(cluster);
+  if (spread > 1 && scenario.calibration.empty()) {
     scenario.assumptions.add({class_of_boxes, "intra_node", {fmt::format("{:.3g}", spread)}});
   }
   if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {

@@ -101,9 +101,8 @@ void take_gradients(const workload::Network& network, traces::TracedCompute& com
   const Seconds traced = workload.one_gpu_step(1);
   workload.layers.clear();
   for (const workload::Layer& layer : network.layers) {
-    workload.layers.push_back(
-        time_layer(layer, workload.batch_per_gpu, workload::Precision::fp32, device,
-                   workload::known_attained()));
+    workload.layers.push_back(time_layer(layer, workload.batch_per_gpu, workload::Precision::fp32,
+                                         device, workload::known_attained()));
   }
   workload.optimizer = optimizer_time({}, workload.layers, device, workload::known_attained());
   if (const auto factor = factor_to(workload, 1, traced, true)) scale(workload, *factor, true);

@@ -68,8 +68,14 @@ constexpr std::array workload_table{
     Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens a sample", "", of_model},
     Key{"pretraining_heads", settings::Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads",
         "", of_model},
+    Key{"fused_attention", settings::Flag{}, NetworkOptions{}.fused_attention,
+        "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
+        "to "
+        "memory",
+        "", of_model},
     Key{"single_gpu_throughput", Structure{"a throughput, or a list of maps"}, "none",
-        "scales the modelled compute to this measurement; or to several with other batches, "
+        "scales the modelled compute to this measurement, in samples/s or, of a network with a "
+        "sequence, tokens/s; or to several with other batches, "
         "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
         "sample",
         "119.6 samples/s"},
@@ -209,9 +215,10 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
 void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
-  scenario.network = std::make_shared<const workload::Network>(load_network(
-      model, {.sequence = section.find<std::uint64_t>("sequence"),
-              .pretraining_heads = section.get<bool>("pretraining_heads")}));
+  scenario.network = std::make_shared<const workload::Network>(
+      load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
+                           .pretraining_heads = section.get<bool>("pretraining_heads"),
+                           .fused_attention = section.get<bool>("fused_attention")}));
   workload.name = scenario.network->name;
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);

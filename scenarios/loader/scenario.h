@@ -110,17 +110,17 @@ inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;
 // One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
 struct Scenario {
   std::string name;
-  workload::Workload workload;  // timed for its batch, precision and device
+  workload::Workload workload;                       // timed for its batch, precision and device
   std::shared_ptr<const workload::Network> network;  // whose layers these are; of a model only
   workload::Precision precision = workload::Precision::fp32;  // of its compute
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
   double compute_ratio = measured_compute;
   // Where compute is modelled and the host bounds it: what launching a step's kernels takes.
   std::optional<Seconds> launches = std::nullopt;
-  topology::Cluster cluster;        // sized to the point's GPUs
-  cost::TcpHosts tcp_hosts;         // its nodes
-  // What a node's NICs move where the cluster's efficiency follows from that; else the wires are
-  // taken for what was said.
+  topology::Cluster cluster;  // sized to the point's GPUs
+  cost::TcpHosts tcp_hosts;   // its nodes
+  // What a node's NICs move over TCP, where that was looked at; the cluster's efficiency follows
+  // from it. nullopt: the wires are taken for what was said.
   std::optional<cost::TcpRate> tcp_rate = std::nullopt;
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry

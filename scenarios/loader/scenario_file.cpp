@@ -11,6 +11,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/document/sha256.h"
 #include "scenarios/loader/load_scenario.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline {
 
@@ -107,7 +108,7 @@ void erase_below(const std::string& path, std::map<std::string, ScenarioFile::Va
 struct RawMeasured {
   Location where;
   std::vector<AxisValue> axes;
-  std::optional<SamplesPerSecond> throughput;
+  std::optional<Field> throughput;
   std::optional<Seconds> step;
   bool fitted = false;
 };
@@ -266,7 +267,10 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
   if (const auto fitted = reader.find("fitted")) raw.fitted = fitted->boolean();
   if (!raw.step) (void)reader.has("throughput");
   reader.finish();  // before a missing throughput, a misspelt one
-  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s").throughput();
+  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s");
+  if (raw.throughput && !raw.throughput->text().ends_with("tokens/s")) {
+    (void)raw.throughput->throughput();
+  }
   return raw;
 }
 
@@ -301,7 +305,9 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
                                         at.training.gradient_accumulation *
                                         at.cluster.ranks().value() / raw.step->value());
   } else {
-    found.throughput = *raw.throughput;
+    const bool is_of_tokens = raw.throughput->text().ends_with("tokens/s");
+    found.throughput = is_of_tokens ? loader::throughput_of(*raw.throughput, scenario(point))
+                                    : raw.throughput->throughput();
   }
   if (!measured.emplace(point, std::move(found)).second) {
     throw InputError(raw.where, "a second measured point for the same point of the grid",

@@ -38,6 +38,9 @@ void load_workload(Section& workload, const Overrides& overrides,
 // device's roofline, listed ones in proportion. Precondition: it has no trace, and its training.
 [[nodiscard]] workload::Workload with_batch(std::uint32_t batch, const Scenario& scenario);
 
+// Samples a second, or tokens of samples of the scenario's model. Throws InputError.
+[[nodiscard]] SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario);
+
 // `single_gpu_throughput` is what was measured on one GPU; the modelled times keep their
 // proportions. Without it a model's step takes as long as its launches do, where these are longer.
 // Says how sure compute is. Precondition: the scenario has its training.

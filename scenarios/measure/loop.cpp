@@ -178,8 +178,11 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
 }  // namespace
 
 std::vector<ScenarioFile::Setting> NetworkFit::settings() const {
-  return {{section + ".latency", fmt::format("{:.9g}us", latency.value() * 1e6)},
-          {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
+  Settings fitted{{section + ".latency", fmt::format("{:.9g}us", latency.value() * 1e6)},
+                  {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
+  // What hosts move through TCP is in the bandwidth that was fitted.
+  if (section == "cluster.network") fitted.push_back({section + ".efficiency", "1"});
+  return fitted;
 }
 
 NetworkFit fit_network(Preparer& points, const RunOptions& options,

@@ -44,6 +44,7 @@ struct PointOutcome {
   Seconds one_gpu_step;
   std::optional<Seconds> launches;  // by the host, of that step, where they bound it
   double samples_per_step = 0;
+  std::uint64_t tokens_per_sample = 0;  // 0: none
   std::vector<std::string> assumptions;
   // At most one of the two; neither of a point that is to be measured alone.
   std::optional<Prediction> predicted;

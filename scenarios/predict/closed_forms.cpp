@@ -46,6 +46,15 @@ Anchors anchors_of(const ScenarioFile& file, const std::vector<bool>& is_of_link
   return anchors;
 }
 
+bool is_alike(const std::optional<cost::TcpRate>& one, const std::optional<cost::TcpRate>& other) {
+  if (!one || !other) return !one && !other;
+  return one->low == other->low && one->likely == other->likely && one->high == other->high;
+}
+
+bool is_alike(const RatioRange& one, const RatioRange& other) {
+  return one.low == other.low && one.high == other.high;
+}
+
 }  // namespace
 
 ClosedForms::ClosedForms(ScenarioFile file, bool force, double part, double links_drawn)
@@ -200,6 +209,10 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
     prepared = preparer_.prediction(first);
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {
+      // What hosts move through TCP is a part of its own of each bandwidth.
+      const Scenario& end = *preparer_.scenario(one);
+      if (!is_alike(end.tcp_rate, scenario->tcp_rate)) return nullptr;
+      if (!is_alike(class_of_links(end), class_of_links(*scenario))) return nullptr;
       const LinkNumbers numbers = LinkNumbers::of(preparer_.scenario(one)->cluster);
       for (std::size_t n = 0; n < LinkNumbers::count; ++n) {
         least.values[n] = std::min(least.values[n], numbers.values[n]);

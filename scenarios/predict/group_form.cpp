@@ -84,12 +84,9 @@ GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, Po
 
 bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
   const ResolvedPoint& point = prepared.point;
-  // What sockets leave of the wires is another part of each bandwidth.
-  const bool follows_sockets =
-      scenario.tcp_rate && scenario.set_paths.contains("cluster.network.bandwidth");
-  return !follows_sockets && scenario.fidelity == Fidelity::closed &&
-         scenario.calibration.empty() && !prepared.decided_by && point.jobs.empty() &&
-         point.cluster.servers == 0 && are_alike(point.slowdown) && !prepared.contention.measured &&
+  return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
+         !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
+         are_alike(point.slowdown) && !prepared.contention.measured &&
          UniformStep::fits(point.program) && is_formed(point.program);
 }
 

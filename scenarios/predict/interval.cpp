@@ -49,7 +49,7 @@ double call_factor(const PreparedPoint& prepared, const CollectiveCall& call,
   const bool crosses =
       job_cluster(prepared.point).nodes == 1 || call.group != training::Group::node;
   return at_end(call.range, scale.calls) *
-         (crosses ? at_end(prepared.class_of_links, scale.links) : 1.0);
+         (crosses ? at_end(prepared.link_range, scale.links) : 1.0);
 }
 
 IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
@@ -60,7 +60,7 @@ IntervalParts parts_of(const PreparedPoint& prepared, Seconds communication,
                                 {.compute = compute},
                                 {.calls = CallEnds::low},
                                 {.calls = CallEnds::high}};
-  const RatioRange& links = prepared.class_of_links;
+  const RatioRange& links = prepared.link_range;
   const std::size_t first_of_links = scales.size();
   const bool has_links = links.low < 1 || links.high > 1;
   if (has_links) {

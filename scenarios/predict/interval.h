@@ -18,8 +18,9 @@ namespace paceline {
 // - links of which only a class is known: what hosts move through TCP (models/cost/tcp_hosts.h), or
 //   in one node the box (IntraNode::box_spread);
 // - the step as a whole, for what no part of the model has, on several GPUs: interval_widths.
-// The step is composed again with all compute, all calls, and then all links of a class, at the ends
-// of their intervals (calls err alike: they share a network), and the four are taken as independent.
+// The step is composed again with all compute, all calls, and then all links of a class, at the
+// ends of their intervals (calls err alike: they share a network), and the four are taken as
+// independent.
 [[nodiscard]] IntervalParts parts_of(const PreparedPoint& prepared, const Result& predicted);
 
 // Which end of their intervals calls, and links of a class, are at.

@@ -17,6 +17,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.launches = prepared.launches;
+  outcome.tokens_per_sample = prepared.tokens_per_sample;
   outcome.samples_per_step = prepared.samples_per_step;
   outcome.memory = prepared.memory;
   outcome.device_memory = prepared.device.memory;

@@ -45,8 +45,9 @@ double channels_of(const Scenario& scenario) {
       scenario.workload.device.compute_capability, {.exactly = channels.exactly});
   // NCCL doubles what its search found (facts B9); group_of leaves that out in a node. What the
   // user fixed it takes as it is.
-  const bool is_doubled =
-      cluster.nodes == 1 && group.link == cost::nccl::LocalLink::nvlink && channels.exactly == 0;
+  const bool is_doubled = cluster.nodes == 1 &&
+                          cluster.intra_node.kind != topology::IntraNodeKind::pcie &&
+                          channels.exactly == 0;
   const std::uint32_t found =
       std::min(group.ring.channels * (is_doubled ? 2 : 1), group.release.channels_max());
   return channels.within(found);

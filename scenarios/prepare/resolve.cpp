@@ -6,6 +6,7 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
+#include "models/cost/nccl_call.h"
 #include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
 #include "models/topology/ring_orders.h"
@@ -115,10 +116,13 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+}  // namespace
+
 // Between nodes boxes are left out: networks are mostly slower. Where sockets move more than was
-// taken, links inside nodes are the next limit: of a ring they carry what its NICs do.
+// taken, what rings in a node carry is the next limit.
 RatioRange class_of_links(const Scenario& scenario) {
-  if (scenario.cluster.nodes == 1) {
+  if (scenario.cluster.nodes == 1 && !scenario.tcp_rate) {
+    if (!scenario.calibration.empty()) return {};
     const double spread = topology::spread_of_boxes(scenario.cluster);
     return {1 / spread, spread};
   }
@@ -131,8 +135,6 @@ RatioRange class_of_links(const Scenario& scenario) {
   }
   return {rate.likely / std::max(most, rate.likely), rate.likely / rate.low};
 }
-
-}  // namespace
 
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
   LibraryCalls library(scenario);
@@ -190,7 +192,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   }
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
-  prepared.class_of_links = class_of_links(scenario);
+  prepared.link_range = class_of_links(scenario);
   prepared.contention = contention_of(scenario);
   prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;
@@ -198,6 +200,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.real = scenario.real;
   prepared.compute_ratio = scenario.compute_ratio;
   prepared.launches = scenario.launches;
+  if (scenario.network) prepared.tokens_per_sample = scenario.network->sequence;
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);
     if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
@@ -214,7 +217,8 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
   if (scenario.cluster.network.transport == topology::Transport::tcp &&
-      scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1) {
+      scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1 &&
+      !scenario.tcp_rate) {
     prepared.assumptions.add({no_tcp_limits, "network"});
   }
   return prepared;

@@ -16,14 +16,13 @@ namespace paceline {
 // A point ready for an executor, and what is asked of it beside: by reports, and those who measure.
 struct PreparedPoint {
   ResolvedPoint point;
-  Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
-  double samples_per_step;  // of all ranks
+  Seconds one_gpu_step;                 // the plain model on one GPU, without a wrapper
+  double samples_per_step;              // of all ranks
+  std::uint64_t tokens_per_sample = 0;  // 0: none
   Assumptions assumptions;
   double compute_ratio = measured_compute;  // scenario.h
   std::optional<Seconds> launches;          // of one GPU's step, where they bound it
-  // Of the time of calls over links of which only the class is known: of boxes in one node, of what
-  // hosts move through TCP (Scenario::tcp_rate) between several.
-  RatioRange class_of_links = {};
+  RatioRange link_range = {};               // class_of_links
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;
@@ -33,6 +32,10 @@ struct PreparedPoint {
   // were predicted. Empty of others. Any thread may call it.
   std::function<PreparedPoint(const StepTrace& predicted)> decided_by = nullptr;
 };
+
+// Of the time of calls over links of which only the class is known: of boxes in one node, of what
+// hosts move through TCP between several. 1 to 1: they are known.
+[[nodiscard]] RatioRange class_of_links(const Scenario& scenario);
 
 // What a step is resolved for, as its strategy is told (models/training/strategy.h).
 struct Occasion {

@@ -62,6 +62,10 @@ double efficiency(const PointOutcome& outcome) {
 double measured_step(const PointOutcome& outcome) {
   return outcome.samples_per_step / outcome.measured->throughput.value();
 }
+std::optional<double> tokens(const PointOutcome& outcome) {
+  if (outcome.tokens_per_sample == 0) return std::nullopt;
+  return outcome.predicted_throughput().value() * static_cast<double>(outcome.tokens_per_sample);
+}
 std::optional<Bytes> device_memory(const PointOutcome& outcome) {
   return outcome.memory ? outcome.device_memory : std::nullopt;
 }
@@ -100,6 +104,8 @@ constexpr std::array rows{
         step<&StepTotals::exposed_communication>},
     Row{"predicted.throughput_per_s", 7, "predicted_throughput_per_s", "samples a second",
         predicted<&Of::predicted_throughput>},
+    Row{"predicted.tokens_per_s", 0, "", "likewise tokens, of a network with a sequence",
+        predicted<tokens>, absent},
     Row{"predicted.speedup", 8, "predicted_speedup", "over one GPU",
         predicted<&Of::predicted_speedup>},
     Row{"predicted.efficiency", 0, "", "speedup over the number of GPUs", predicted<efficiency>},
@@ -117,8 +123,8 @@ constexpr std::array rows{
     Row{"predicted.compute_spread_s", 0, "", "between ranks; absent where calls are",
         of<&Of::predicted, &Prediction::compute_spread>},
     Row{"predicted.launches_s", 0, "",
-        "of the host for the kernels of one GPU's step, where that bounds it",
-        of<&Of::launches>, absent},
+        "of the host for the kernels of one GPU's step, where that bounds it", of<&Of::launches>,
+        absent},
     Row{"measured.step_s", 0, "", "by the file, or the median of those on hardware",
         given<&Of::measured, measured_step>},
     Row{"", 16, "measured_step_s", "the median of those on hardware", median<&StepTotals::step>},

@@ -229,8 +229,8 @@ void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   if (bound == 0) return;
   const std::string takes =
       least == most ? to_text(most) : fmt::format("{} to {}", to_text(least), to_text(most));
-  std::string text = fmt::format(
-      "bound by the host: it takes {} to launch the kernels of one GPU's step", takes);
+  std::string text =
+      fmt::format("bound by the host: it takes {} to launch the kernels of one GPU's step", takes);
   if (bound < outcomes.size()) text += fmt::format(" (at {} of {} points)", bound, outcomes.size());
   write_line(out, text);
   out << '\n';

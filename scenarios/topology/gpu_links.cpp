@@ -44,12 +44,12 @@ std::optional<std::uint32_t> sm_of_model(std::string_view model) {
     std::uint32_t sm;
   };
   constexpr std::array models{
-      Model{"P100", 60},     Model{"V100", 70}, Model{"T4", 75},     Model{"RTX 20", 75},
-      Model{"RTX 8000", 75}, Model{"A100", 80}, Model{"A800", 80},   Model{"A30", 80},
-      Model{"A40", 86},      Model{"A10", 86},  Model{"RTX 30", 86}, Model{"RTX A", 86},
-      Model{"L40", 89},      Model{"L4", 89},   Model{"RTX 40", 89}, Model{"H100", 90},
-      Model{"H800", 90},     Model{"H200", 90}, Model{"H20", 90},    Model{"GH200", 90},
-      Model{"B200", 100},    Model{"B300", 103}};
+      Model{"P100", 60},       Model{"V100", 70},  Model{"T4", 75},     Model{"RTX 20", 75},
+      Model{"Quadro RTX", 75}, Model{"RTX A", 86}, Model{"A100", 80},   Model{"A800", 80},
+      Model{"A30", 80},        Model{"A40", 86},   Model{"A10", 86},    Model{"RTX 30", 86},
+      Model{"L40", 89},        Model{"L4", 89},    Model{"RTX 40", 89}, Model{"H100", 90},
+      Model{"H800", 90},       Model{"H200", 90},  Model{"H20", 90},    Model{"GH200", 90},
+      Model{"B200", 100},      Model{"B300", 103}};
   for (const Model& one : models) {
     if (model.find(one.part) != std::string_view::npos) return one.sm;
   }

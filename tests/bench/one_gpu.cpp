@@ -53,9 +53,7 @@ struct Row {
     if (has_optimizer) one.optimizer = scenario.workload.optimizer_states;
     return one;
   }
-  [[nodiscard]] Group group() const {
-    return {source, network, device().name, scenario.precision};
-  }
+  [[nodiscard]] Group group() const { return {source, network, device().name, scenario.precision}; }
   [[nodiscard]] bool is_of_products() const {
     return std::ranges::any_of(scenario.network->layers, [](const workload::Layer& layer) {
       const auto* cost = std::get_if<workload::ModelledCost>(&layer.cost);
@@ -74,8 +72,9 @@ Scenario scenario_of(const std::vector<std::string>& cells) {
       is_file ? shipped : network, cells[5], cells[6], cells[7]);
   if (!sequence.empty()) text += "  sequence: " + sequence + "\n";
   if (!heads.empty()) text += "  pretraining_heads: true\n";
-  text += fmt::format("cluster: {{preset: flat}}\ntraining: {{strategy: ddp, optimizer: {{kind: {}}}}}\n",
-                      cells[8] == "none" ? "sgd" : cells[8]);
+  text += fmt::format(
+      "cluster: {{preset: flat}}\ntraining: {{strategy: ddp, optimizer: {{kind: {}}}}}\n",
+      cells[8] == "none" ? "sgd" : cells[8]);
   return loader::load_scenario(loader::parse_document("row", text), {});
 }
 
@@ -228,8 +227,8 @@ class Posterior {
 
 struct Judged {
   const Row* row = nullptr;
-  double apart = 0;   // logarithm of measured over predicted
-  double spread = 0;  // predicted standard deviation of it
+  double apart = 0;      // logarithm of measured over predicted
+  double spread = 0;     // predicted standard deviation of it
   bool has_kin = false;  // rows of other sources on that device with layers of that kind
 
   [[nodiscard]] bool is_inside() const { return std::abs(apart) <= stats::normal_90 * spread; }
@@ -270,11 +269,10 @@ std::vector<Judged> judge(const std::vector<Row>& rows, const std::set<std::size
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (rows[r].source != source) continue;
       const auto at = static_cast<Eigen::Index>(r);
-      judged.push_back({&rows[r], rows[r].log_step - all.log_steps[at],
-                        spread_of(all.by_quantity.row(at).transpose(), made),
-                        std::ranges::any_of(others, [&](const Row& other) {
-                          return are_kin(rows[r], other);
-                        })});
+      judged.push_back(
+          {&rows[r], rows[r].log_step - all.log_steps[at],
+           spread_of(all.by_quantity.row(at).transpose(), made),
+           std::ranges::any_of(others, [&](const Row& other) { return are_kin(rows[r], other); })});
     }
   }
   return judged;
@@ -313,26 +311,27 @@ void print_sum(const std::string& of, const std::vector<Judged>& judged,
   }
   double mean = 0;
   for (const double error : errors) mean += error;
-  fmt::print("{:36} {:4} rows: median {:4.1f} %, mean {:4.1f} %, inside {:3.0f} %, width {:.2f}; {:3} "
-             "groups: median {:4.1f} %, inside {:3.0f} %\n",
-             of, errors.size(), 100 * median(errors),
-             100 * mean / static_cast<double>(errors.size()),
-             100 * inside / static_cast<double>(errors.size()), median(widths), groups.size(),
-             100 * median(group_errors), 100 * of_groups / static_cast<double>(groups.size()));
+  fmt::print(
+      "{:36} {:4} rows: median {:4.1f} %, mean {:4.1f} %, inside {:3.0f} %, width {:.2f}; {:3} "
+      "groups: median {:4.1f} %, inside {:3.0f} %\n",
+      of, errors.size(), 100 * median(errors), 100 * mean / static_cast<double>(errors.size()),
+      100 * inside / static_cast<double>(errors.size()), median(widths), groups.size(),
+      100 * median(group_errors), 100 * of_groups / static_cast<double>(groups.size()));
 }
 
 void print_rows(std::vector<Judged> judged) {
   for (const Judged& one : judged) {
     const Row& row = *one.row;
     const double step = 1e3 * std::exp(row.log_step);
-    fmt::print("{:14} {:22} {:18} {:16} {:4} {:5} {:8.1f} ms, predicted {:8.1f} ({:+4.0f} %), 90 % "
-               "{:.1f} to {:.1f}{}{}\n",
-               row.source, row.framework.substr(0, 22), row.network, row.device().name,
-               to_text(row.scenario.precision), row.scenario.workload.batch_per_gpu, step,
-               step * std::exp(-one.apart), 100 * (std::exp(-one.apart) - 1),
-               step * std::exp(-one.apart - stats::normal_90 * one.spread),
-               step * std::exp(-one.apart + stats::normal_90 * one.spread),
-               one.is_inside() ? "" : "  outside", one.has_kin ? "" : "  no kin");
+    fmt::print(
+        "{:14} {:22} {:18} {:16} {:4} {:5} {:8.1f} ms, predicted {:8.1f} ({:+4.0f} %), 90 % "
+        "{:.1f} to {:.1f}{}{}\n",
+        row.source, row.framework.substr(0, 22), row.network, row.device().name,
+        to_text(row.scenario.precision), row.scenario.workload.batch_per_gpu, step,
+        step * std::exp(-one.apart), 100 * (std::exp(-one.apart) - 1),
+        step * std::exp(-one.apart - stats::normal_90 * one.spread),
+        step * std::exp(-one.apart + stats::normal_90 * one.spread),
+        one.is_inside() ? "" : "  outside", one.has_kin ? "" : "  no kin");
   }
 }
 
@@ -364,8 +363,8 @@ void print_fit(const std::vector<Row>& rows) {
     const auto at = static_cast<Eigen::Index>(q);
     const auto& known = workload::known_quantities()[q];
     fmt::print("{:2} {:38} {:9.3g}, {:.2f}   in use {:9.3g}, {:.2f}   before {:9.3g}, {:.2f}\n", q,
-               known.name, std::exp(made.logs[at]), std::sqrt(made.covariance(at, at)),
-               known.value, known.spread, known.before, known.before_spread);
+               known.name, std::exp(made.logs[at]), std::sqrt(made.covariance(at, at)), known.value,
+               known.spread, known.before, known.before_spread);
   }
 }
 

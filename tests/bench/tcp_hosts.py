@@ -38,8 +38,8 @@ VIRTUAL = {"hkbu": False, "horovod-2017": False, "sia": False, "azure p100": Tru
 # K80 rows over TCP are noisy (data/training/more2-SOURCES.md), and of the same cloud as the P100's.
 NOT_IN_CLASSES = {"azure k80"}
 # Two-sided 90 % and 80 % points of Student's distribution by degrees of freedom.
-T95 = {2: 2.920, 3: 2.353, 4: 2.132, 5: 2.015}
-T90 = {2: 1.886, 3: 1.638, 4: 1.533, 5: 1.476}
+T95 = {1: 6.314, 2: 2.920, 3: 2.353, 4: 2.132, 5: 2.015}
+T90 = {1: 3.078, 2: 1.886, 3: 1.638, 4: 1.533, 5: 1.476}
 
 
 def azure(data, gpu):

@@ -81,6 +81,7 @@ struct LogNic {
 // What ranks of one number of ranks in all say: of communicators as large, so of one.
 struct Communicator {
   std::map<std::uint32_t, LogRank> ranks;
+  std::map<std::uint32_t, std::string> others;  // another host that a rank is said to be on
   std::uint32_t nodes = 0, ranks_per_node = 0;  // where it says so; else 0
   TextPlace at;
 };
@@ -136,8 +137,7 @@ class LogReader {
     } else if (starts(message, "Channel ")) {
       take_connection(message);
     } else if (starts(message, "Using network ")) {
-      const auto words = words_of(message);
-      run_.network = shown(message.substr(message.find(words[2])));
+      run_.network = shown(message.substr(std::string_view("Using network ").size()));
     } else if (starts(message, "NET/IB")) {
       take_nics(at, host, message, "NET/IB", nics_of_ib_);
     } else if (starts(message, "NET/Socket")) {
@@ -157,7 +157,11 @@ class LogReader {
     if (!rank || !ranks || *ranks == 0 || *ranks > log_ranks_most || *rank >= *ranks) return;
     Communicator& known = communicators_[*ranks];
     if (known.at.line == 0) known.at = at;
-    if (!host.empty()) known.ranks.try_emplace(*rank, LogRank{std::string(host), at});
+    if (!host.empty()) {
+      const auto [one, is_new] = known.ranks.try_emplace(*rank, LogRank{std::string(host), at});
+      if (!is_new && one->second.host != host)
+        known.others.insert_or_assign(*rank, std::string(host));
+    }
     const auto nodes = number_behind(message, " nNodes ");
     const auto local = number_behind(message, " localRanks ");
     if (nodes && local && *nodes > 0 && std::uint64_t{*nodes} * *local == *ranks) {
@@ -192,6 +196,7 @@ class LogReader {
     if (!way) return;
     if (starts(*way, "P2P/indirect")) {
       ++run_.over_neighbours;
+      take_indirect(message);
     } else if (starts(*way, "P2P")) {
       ++run_.peer_to_peer;
     } else if (starts(*way, "SHM") || starts(*way, "direct shared memory")) {
@@ -201,6 +206,16 @@ class LogReader {
       ++(is_direct ? run_.gpu_direct : run_.past_host);
       const auto device = behind(way->substr(4), "/");
       if (const auto used = device ? leading(*device) : std::nullopt) used_nics_.insert(*used);
+    }
+  }
+
+  // "Channel 00/0 : 4[4] -> 3[3] via P2P/indirect/0[0]": no lane of these two.
+  void take_indirect(std::string_view message) {
+    const auto from = behind(message, ": "), to = behind(message, "-> ");
+    const auto sender = from ? leading(*from) : std::nullopt;
+    const auto receiver = to ? leading(*to) : std::nullopt;
+    if (sender && receiver && indirect_.size() < log_ranks_most) {
+      indirect_.insert(std::minmax(*sender, *receiver));
     }
   }
 
@@ -215,8 +230,9 @@ class LogReader {
     rest = rest.substr(0, rest.find(';'));
     while (const auto device = behind(rest, "[")) {
       rest = *device;
-      const auto index = leading(rest);
-      const auto name = behind(rest, "]");
+      const std::string_view one = rest.substr(0, rest.find('['));
+      const auto index = leading(one);
+      const auto name = behind(one, "]");
       if (!index || *index >= topology_nics_most || !name) continue;
       const auto words = words_of(*name);
       if (words.empty()) continue;
@@ -238,6 +254,7 @@ class LogReader {
   std::map<std::size_t, std::map<std::uint32_t, std::vector<std::uint32_t>>> rings_;
   std::map<std::uint32_t, LogNic> nics_of_ib_, nics_of_sockets_;  // by number
   std::set<std::uint32_t> used_nics_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> indirect_;  // ranks, the lower first
   std::set<std::string, std::less<>> whole_hosts_;
   std::vector<std::uint32_t> first_node_;  // its ranks, in their order
   std::vector<TextPlace> places_;          // of these
@@ -246,9 +263,8 @@ class LogReader {
 
 // "200.node-a" is node-a whose line began inside another, where node-a is known.
 std::string whole_of(const std::string& host, const std::set<std::string, std::less<>>& whole) {
-  if (whole.contains(host)) return host;
-  for (const std::string& other : whole) {
-    if (!other.empty() && host.ends_with(other)) return other;
+  for (std::string_view end = host; !end.empty(); end.remove_prefix(1)) {
+    if (whole.contains(end)) return std::string(end);
   }
   return host;
 }
@@ -276,6 +292,16 @@ void LogReader::take_hosts() {
                       "tells the hosts of " + std::to_string(largest.ranks.size()) + " of " +
                           std::to_string(all) + " ranks",
                       log_hint);
+  }
+  // Communicators of as many ranks beside one another, as of tensor parallelism, are no job.
+  for (const auto& [rank, other] : largest.others) {
+    const LogRank& known = largest.ranks.at(rank);
+    const std::string one = whole_of(known.host, whole_hosts_), two = whole_of(other, whole_hosts_);
+    if (one == two) continue;
+    throw FormatError(
+        known.at.line, 0,
+        "has rank " + std::to_string(rank) + " on " + shown(one) + " and on " + shown(two),
+        "give the lines of one communicator of all ranks");
   }
   std::map<std::string, std::vector<std::uint32_t>> by_host;
   for (const auto& [rank, of_rank] : largest.ranks) {
@@ -323,6 +349,7 @@ void LogReader::take_rings() {
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const auto from = local.find(ring[i]), to = local.find(ring[(i + 1) % ring.size()]);
       if (from == local.end() || to == local.end()) continue;
+      if (indirect_.contains(std::minmax(from->first, to->first))) continue;
       ++hops[from->second][to->second];
       pairs.insert(std::minmax({from->second, to->second}));
     }

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <memory>
 
-#include "models/units/parse.h"
 #include "models/stats/normal.h"
+#include "models/units/parse.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"

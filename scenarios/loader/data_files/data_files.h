@@ -12,6 +12,7 @@ namespace paceline::loader {
 struct NetworkOptions {
   std::optional<std::uint64_t> sequence;  // empty: the file's own
   bool pretraining_heads = false;
+  bool fused_attention = false;  // its scores are never written to memory
 };
 
 // A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of

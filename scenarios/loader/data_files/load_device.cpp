@@ -11,9 +11,16 @@ namespace paceline::loader {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> device_keys{
-    "schema",          "name",       "compute_capability", "memory_bandwidth", "small_kernel_time",
-    "multiprocessors", "fp32_lanes", "peak",               "attained",         "memory"};
+constexpr std::array<std::string_view, 10> device_keys{"schema",
+                                                       "name",
+                                                       "compute_capability",
+                                                       "memory_bandwidth",
+                                                       "small_kernel_time",
+                                                       "multiprocessors",
+                                                       "fp32_lanes",
+                                                       "peak",
+                                                       "attained",
+                                                       "memory"};
 constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
 constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
 
@@ -40,8 +47,7 @@ workload::Device load_device(const Field& name) {
     device.compute_capability = capability->number(1, 100);
   }
   const auto lanes = file.find("fp32_lanes");
-  device.fp32_lanes =
-      lanes ? lanes->number(1, 1024) : fp32_lanes_of(device.compute_capability);
+  device.fp32_lanes = lanes ? lanes->number(1, 1024) : fp32_lanes_of(device.compute_capability);
   device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
   device.small_kernel_time = file.require("small_kernel_time", "5us").seconds();
   if (const auto multiprocessors = file.find("multiprocessors")) {

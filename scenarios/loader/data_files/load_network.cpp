@@ -33,8 +33,12 @@ constexpr auto words_of(Keeps) {
 // names (w, a, n, f) the code keeps.
 class LayerReader {
  public:
-  LayerReader(Reader layer, std::string name, std::uint64_t sequence, bool first)
-      : layer_(std::move(layer)), name_(std::move(name)), sequence_(sequence), first_(first) {}
+  LayerReader(Reader layer, std::string name, std::uint64_t sequence, bool fused, bool first)
+      : layer_(std::move(layer)),
+        name_(std::move(name)),
+        sequence_(sequence),
+        fused_(fused),
+        first_(first) {}
 
   Layer conv() {
     const double in = size("in"), out = size("out"), kernel = size("kernel");
@@ -61,7 +65,8 @@ class LayerReader {
   Layer linear() {
     const double in = size("in"), out = size("out"), rows = rows_or("rows", 1);
     const double w = in * out;
-    Layer layer{name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
+    Layer layer{
+        name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
     layer.kept = {rows * in, rows * out, true};
     layer.kept.cast_weights = w;
     const bool bias = flag("bias", true);
@@ -125,12 +130,20 @@ class LayerReader {
     const auto s = static_cast<double>(sequence_);
     const double n = 4 * s * h + 4 * heads * s * s;
     const double f = 4 * s * s * h;
-    Layer layer{name_,
-                {},
-                {},
-                ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
+    Layer layer{
+        name_,
+        {},
+        {},
+        ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
     layer.kept = {3 * s * h, s * h, true};
-    layer.kept.scores = heads * s * s;
+    if (fused_) {
+      // Five products in the backward, as the scores are computed again.
+      const double moved = 4 * s * h;
+      layer.cost = ModelledCost{
+          {Flops(f), moved, 0}, {Flops(2.5 * f), 2 * moved, 0}, workload::Work::fused_attention};
+    } else {
+      layer.kept.scores = heads * s * s;
+    }
     return layer;
   }
 
@@ -192,6 +205,7 @@ class LayerReader {
   Reader layer_;
   std::string name_;
   std::uint64_t sequence_;
+  bool fused_;
   bool first_;
 };
 
@@ -227,7 +241,7 @@ const Overrides no_overrides;
 
 class NetworkReader {
  public:
-  explicit NetworkReader(std::uint64_t sequence) : sequence_(sequence) {}
+  NetworkReader(std::uint64_t sequence, bool fused) : sequence_(sequence), fused_(fused) {}
 
   void read_list(const Field& list) {
     for (const Field& entry : list.list()) {
@@ -268,7 +282,7 @@ class NetworkReader {
     for (const LayerKind& kind : layer_kinds) {
       const auto name = layer.find(std::string(kind.key));
       if (!name) continue;
-      LayerReader reader(layer, counted(name->text()), sequence_, layers_.empty());
+      LayerReader reader(layer, counted(name->text()), sequence_, fused_, layers_.empty());
       Layer read = (reader.*kind.read)();
       reader.finish();
       if (repeating_) read.block = blocks_;
@@ -287,6 +301,7 @@ class NetworkReader {
   }
 
   std::uint64_t sequence_;
+  bool fused_;
   bool repeating_ = false;
   std::string counter_;
   std::uint32_t blocks_ = 0;  // that were read
@@ -300,7 +315,8 @@ workload::Network load_network(const Field& name, const NetworkOptions& options)
       named_document(name, shipped_networks(), {"paceline.network/1", network_file_keys});
   Reader file(document, document->root, "", no_overrides);
   (void)file.find("schema");
-  workload::Network network{file.require("name", "my-network").text(), {}};
+  workload::Network network;
+  network.name = file.require("name", "my-network").text();
   Reader sample = file.map("sample");
   const auto default_sequence = sample.find("sequence");
   if (sample.has("image_size")) (void)sample.find("image_size");
@@ -310,7 +326,8 @@ workload::Network load_network(const Field& name, const NetworkOptions& options)
   }
   const std::uint64_t sequence =
       options.sequence.value_or(default_sequence ? default_sequence->count(1, 1'000'000) : 1);
-  NetworkReader reader(sequence);
+  if (default_sequence) network.sequence = sequence;
+  NetworkReader reader(sequence, options.fused_attention);
   reader.read_list(file.require("layers", "[...]"));
   const auto heads = file.find("heads");
   file.finish();
@@ -319,6 +336,12 @@ workload::Network load_network(const Field& name, const NetworkOptions& options)
     reader.read_list(*heads);
   }
   network.layers = reader.take();
+  const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
+    return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
+  });
+  if (options.fused_attention && !has_attention) {
+    name.fail("has no attention", "leave out fused_attention");
+  }
   return network;
 }
 

@@ -20,12 +20,14 @@ Device device() {
 }
 
 // 128 FLOPs a clock in fp32, so as many as the peak has; 256 at 16 bits: 2 TFLOPS.
-Attained attained() { return {128, 128, 128, 128, 128, 256, 0.5, 0.25, 2, 1e-3}; }
+Attained attained() { return {128, 128, 128, 128, 128, 256, 0.5, 1, 0.25, 2, 1e-3}; }
 
 Layer layer_of_products(double flops, double elements) {
-  return {"product", {}, {}, ModelledCost{{Flops(flops), elements, 0},
-                                          {Flops(2 * flops), 2 * elements, 0},
-                                          Work::product}};
+  return {"product",
+          {},
+          {},
+          ModelledCost{
+              {Flops(flops), elements, 0}, {Flops(2 * flops), 2 * elements, 0}, Work::product}};
 }
 
 // 1e9 / 1e12 at the peak, and as long again for what feeds it.
@@ -50,16 +52,19 @@ TEST(Attained, AttentionAndGroupedConvolutionsAttainAPart) {
 TEST(Attained, ADevicesOwnPartReplacesIt) {
   Device own = device();
   own.fp32.attained = 0.5;
-  EXPECT_NEAR(arithmetic_time(Flops(1e9), Work::attention, Precision::fp32, own, attained()).value(),
-              2e-3, 1e-12);
+  EXPECT_NEAR(
+      arithmetic_time(Flops(1e9), Work::attention, Precision::fp32, own, attained()).value(), 2e-3,
+      1e-12);
 }
 
 // 1e6 elements of 4 bytes: 4 ms a sample forward, 8 ms backward, longer than 2 and 4 of arithmetic.
 TEST(Attained, ALayerTakesItsMemoryWhereThatIsLonger) {
-  const TimedLayer slow = time_layer(layer_of_products(1e9, 1e6), 2, Precision::fp32, device(), attained());
+  const TimedLayer slow =
+      time_layer(layer_of_products(1e9, 1e6), 2, Precision::fp32, device(), attained());
   EXPECT_NEAR(slow.forward.value(), 8e-3, 1e-12);
   EXPECT_NEAR(slow.backward.value(), 16e-3, 1e-12);
-  const TimedLayer fast = time_layer(layer_of_products(1e9, 1), 2, Precision::fp32, device(), attained());
+  const TimedLayer fast =
+      time_layer(layer_of_products(1e9, 1), 2, Precision::fp32, device(), attained());
   EXPECT_NEAR(fast.forward.value(), 4e-3, 1e-12);
 }
 

@@ -75,7 +75,7 @@ TEST_F(CalibrateMachine, TellsAGroupThatNoLogHas) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_NE(
       made.out.find("square.yaml: rings of 1, 2, ... ranks a node carry, in a node and between "
-                    "nodes, of what all do: 1 and 1, 0.5 and 1, 0.125 and 1, 1 and 1\n"),
+                    "nodes, of what all do: 1 and 1, 0.5 and 1, 0.5 and 1, 1 and 1\n"),
       std::string::npos)
       << made.out;
   EXPECT_LT(two_gpus().at("geometric_mean_percent"), 15);

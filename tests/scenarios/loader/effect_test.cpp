@@ -63,6 +63,7 @@ constexpr Trial trials[] = {
     {"workload.precision", "fp16"},
     {"workload.sequence", "256", "workload.model=bert-base"},
     {"workload.pretraining_heads", "true", "workload.model=bert-base"},
+    {"workload.fused_attention", "true", "workload.model=bert-base"},
     {"workload.layers_batch", "4", PACELINE_LAYERED},
     {"workload.single_gpu_throughput", "100 samples/s"},
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},
@@ -117,10 +118,6 @@ constexpr Trial trials[] = {
      "cluster.network.fabric=fat_tree\n"
      "cluster.network.nodes_per_leaf=1"},
     {"cluster.network.provider", "azure", "cluster.network.transport=tcp"},
-    {"cluster.network.socket_threads", "2",
-     "cluster.network.transport=tcp\n"
-     "cluster.network.bandwidth=100Gbps\n"
-     "cluster.network.sockets=4"},
     {"collective.version", "\"2.18\""},
     {"collective.nvls", "false",
      "workload.device=h100-sxm5-80gb\n"
@@ -172,7 +169,6 @@ constexpr Trial trials[] = {
     {"training.output_size", "1MiB",
      "training.strategy=data_parallel\n"
      "cluster.nodes=1"},
-    {"training.merge_startup", "5us", "training.strategy=merged_gradient"},
     {"training.merge_bandwidth", "100GBps",
      "training.strategy=merged_gradient\ntraining.merge_startup=5us"},
     {"training.optimizer.fp32_master", "true", "workload.precision=fp16"},
@@ -207,13 +203,12 @@ Settings settings_of(const Trial& trial) {
 
 std::string fingerprint(const PreparedPoint& made) {
   const auto& contention = made.contention;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
-                  made.one_gpu_step.value(), made.samples_per_step, made.compute_ratio,
-                  contention.automatic, contention.assumed, contention.more, contention.measured,
-                  contention.slowdown, contention.calls.value_or(0), made.channels,
-                  made.device.name, made.device.multiprocessors,
-                  made.device.memory_bandwidth.value(), made.decided_by != nullptr);
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
+      made.one_gpu_step.value(), made.samples_per_step, made.compute_ratio, contention.automatic,
+      contention.assumed, contention.more, contention.measured, contention.slowdown,
+      contention.calls.value_or(0), made.channels, made.device.name, made.device.multiprocessors,
+      made.device.memory_bandwidth.value(), made.decided_by != nullptr);
   if (made.memory) {
     const auto& model = made.memory->model;
     for (const Bytes part : {model.parameters, model.gradients, model.optimizer, model.buckets,

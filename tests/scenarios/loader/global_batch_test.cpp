@@ -192,6 +192,39 @@ TEST(OneGpuThroughput, IsOfAStepThatRunsBlocksAgain) {
   EXPECT_NEAR(step("4", true) / step("4", false), factor, 1e-12 * factor);
 }
 
+// BERT-Base has 128 tokens a sequence: 12,800 of them a second are 100 sequences.
+TEST(OneGpuThroughput, MayBeOfTokens) {
+  const auto step = [](const char* throughput) {
+    return network_scenario({{"workload.model", "bert-base"},
+                             {"workload.batch_per_gpu", "32"},
+                             {"workload.sequence", "128"},
+                             {"workload.single_gpu_throughput", throughput}})
+        .workload.one_gpu_step(1)
+        .value();
+  };
+  EXPECT_NEAR(step("12800 tokens/s"), step("100 samples/s"), 1e-12);
+  EXPECT_THROW((void)network_scenario({{"workload.batch_per_gpu", "32"},
+                                       {"workload.single_gpu_throughput", "12800 tokens/s"}}),
+               InputError);
+}
+
+// ResNet-50 on an H100 with 2 images a pass: the host needs longer to launch its kernels than they
+// run; with 256 it does not.
+TEST(OneGpuSpeed, IsTheHostsWhereItsLaunchesTakeLonger) {
+  const auto scenario = [](const char* batch) {
+    return network_scenario({{"workload.device", "h100-sxm5-80gb"},
+                             {"workload.precision", "amp"},
+                             {"workload.batch_per_gpu", batch}});
+  };
+  const Scenario small = scenario("2"), twice = scenario("4"), large = scenario("256");
+  ASSERT_TRUE(small.launches);
+  EXPECT_TRUE(says(small, "host: launching a step's kernels takes "));
+  EXPECT_NEAR(small.workload.one_gpu_step(1) / *small.launches, 1, 0.01);
+  EXPECT_NEAR(twice.workload.one_gpu_step(1) / small.workload.one_gpu_step(1), 1, 0.01);
+  EXPECT_FALSE(large.launches);
+  EXPECT_GT(small.compute_ratio, large.compute_ratio);
+}
+
 // 32 / 128 = 0.25 s and 64 / 142.22 = 0.45 s: 50 ms and 6.25 ms a sample.
 TEST(OneGpuThroughput, OfSeveralBatchesGivesThoseBetweenAndBeyond) {
   const auto with = [](const char* global_batch) {
