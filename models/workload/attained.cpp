@@ -8,21 +8,23 @@
 namespace paceline::workload {
 namespace {
 
-// Before: a third to twice of what fp32 units carry out a clock (64 to 128 lanes, two operations);
-// unfused attention half as fast as other products; weight decay, clipping and zeroing a third of
-// an unfused Adam; some ten kernels a layer and step of 10 to 20 us of a Python host each.
+// Before: convolutions are fed a third to twice of what fp32 units carry out a clock (64 to 128
+// lanes, two operations); products attain two thirds of the peak; attention passes over its scores
+// ten times, not four; FlashAttention attains 0.7 of what products do; weight decay, clipping and
+// zeroing are a third of an unfused Adam; a layer and step has some ten kernels of 10 to 20 us of a
+// Python host each.
 constexpr std::array<KnownQuantity, quantities> table{{
-    {"convolution, fp32", 400, 0.7, 332, 0.18},
-    {"convolution, tf32", 200, 0.7, 269, 0.23},
-    {"convolution, 16 bits", 400, 0.7, 339, 0.14},
-    {"product, fp32", 600, 0.7, 359, 0.33},
-    {"product, tf32", 300, 0.7, 276, 0.20},
-    {"product, 16 bits", 600, 0.7, 648, 0.25},
-    {"attention, of products", 0.5, 0.5, 0.283, 0.39},
-    {"fused attention, of products", 1, 0.5, 1, 0.5},
-    {"grouped convolution, of convolutions", 0.7, 0.4, 0.665, 0.39},
-    {"optimizer, of its operations alone", 1.3, 0.3, 2.25, 0.19},
-    {"launches of a layer, s", 150e-6, 0.6, 218e-6, 0.10},
+    {"convolution, fp32", 400, 0.7, 327, 0.18},
+    {"convolution, tf32", 200, 0.7, 261, 0.22},
+    {"convolution, 16 bits", 400, 0.7, 332, 0.14},
+    {"product, fp32", 0.65, 0.2, 0.713, 0.09},
+    {"product, tf32", 0.65, 0.2, 0.628, 0.15},
+    {"product, 16 bits", 0.65, 0.2, 0.589, 0.18},
+    {"attention's traffic, of LAYERS.md", 2.5, 0.4, 2.54, 0.25},
+    {"fused attention, of products", 0.7, 0.4, 0.7, 0.4},
+    {"grouped convolution, of convolutions", 0.7, 0.4, 0.666, 0.39},
+    {"optimizer, of its operations alone", 1.3, 0.3, 2.66, 0.17},
+    {"launches of a layer, s", 150e-6, 0.6, 226e-6, 0.10},
 }};
 
 double of(const Attained& attained, Quantity quantity) {
@@ -67,8 +69,12 @@ Seconds pass_time(const PassCost& cost, Work work, std::uint32_t batch, Precisio
       (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
   const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
   if (work == Work::traffic) return traffic;
-  return std::max(
-      traffic, arithmetic_time(cost.flops_per_sample * batch, work, precision, device, attained));
+  const Seconds arithmetic =
+      arithmetic_time(cost.flops_per_sample * batch, work, precision, device, attained);
+  if (work == Work::attention) {
+    return arithmetic + traffic * of(attained, Quantity::attention_traffic);
+  }
+  return std::max(traffic, arithmetic);
 }
 
 double longer_of(double kernels, double launches) {
@@ -93,14 +99,17 @@ Seconds arithmetic_time(Flops flops, Work work, Precision precision, const Devic
   const Device::Speed& speed = device.speed(precision);
   PACELINE_EXPECTS(speed.peak > FlopsPerSecond(0));
   if (speed.attained) return flops / (speed.peak * *speed.attained);
-  const auto first = is_convolution(work) ? Quantity::convolution_fp32 : Quantity::product_fp32;
-  const double per_clock = attained[static_cast<std::size_t>(first) + unit_of(precision)];
+  const std::size_t unit = unit_of(precision);
+  if (!is_convolution(work)) {
+    double part = attained[static_cast<std::size_t>(Quantity::product_fp32) + unit];
+    if (work == Work::fused_attention) part *= of(attained, Quantity::fused_attention);
+    return flops / (speed.peak * part);
+  }
+  const double per_clock = attained[static_cast<std::size_t>(Quantity::convolution_fp32) + unit];
   const FlopsPerSecond fed = device.fp32.peak * (per_clock / (2 * device.fp32_lanes));
   const Seconds time = flops / speed.peak + flops / fed;
-  if (work == Work::grouped_convolution) return time / of(attained, Quantity::grouped_convolution);
-  if (work == Work::fused_attention) return time / of(attained, Quantity::fused_attention);
-  if (work == Work::attention) return time / of(attained, Quantity::attention);
-  return time;
+  if (work == Work::convolution) return time;
+  return time / of(attained, Quantity::grouped_convolution);
 }
 
 TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,

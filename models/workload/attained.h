@@ -13,23 +13,25 @@ namespace paceline::workload {
 // What training attains of a device: one table of quantities with what is known of each, learnt
 // from measured steps of one GPU (tests/bench/one_gpu_rows.csv by tests/bench/one_gpu.cpp).
 //
-// Arithmetic takes flops / peak, and on top of that flops / (quantity x multiprocessors x clock):
-// what feeds the units (registers, shared memory, caches) goes by the clock, and not by the peak,
-// which grew tenfold. Multiprocessors x clock is the fp32 peak over twice the fp32 lanes. A layer
-// takes that or its memory traffic, whichever is longer. A step takes its kernels or their
-// launches, whichever is longer: p-norm of both, p = 4, as neither hides all of the other when
-// they are alike.
+// Products of matrices attain a part of the peak. Convolutions take flops / peak, and on top of
+// that flops / (quantity x multiprocessors x clock): what feeds the units (registers, shared
+// memory, caches) goes by the clock, and not by the peak of tensor cores. Multiprocessors x clock
+// is the fp32 peak over twice the fp32 lanes. A layer takes that or its memory traffic, whichever
+// is longer; attention its products and then its traffic, kernels of their own. A step takes its
+// kernels or their launches, whichever is longer: p-norm of both, p = 4, as neither hides all of
+// the other when they are alike.
 enum class Quantity : std::uint8_t {
   // FLOPs a multiprocessor and clock.
   convolution_fp32,
   convolution_tf32,
   convolution_16bit,
+  // Parts of the peak.
   product_fp32,
   product_tf32,
   product_16bit,
-  // Of what products attain. fused: no row of it was at hand.
-  attention,
-  fused_attention,
+  // Memory traffic over that of LAYERS.md: masks, scales and dropout in kernels of their own.
+  attention_traffic,
+  fused_attention,      // of what products attain; no row of it was at hand
   grouped_convolution,  // of convolutions
   // Memory traffic of an optimizer that is not fused, over that of its operations, a kernel each.
   optimizer,
