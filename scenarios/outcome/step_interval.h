@@ -29,7 +29,7 @@ struct IntervalWidths {
 
 // Chosen on all sources of scenarios/library (scenarios/judge/left_out_intervals.h).
 inline constexpr IntervalWidths interval_widths{
-    .faster = 0.02, .faster_by_share = 0.5, .slower = 0.04, .slower_by_share = 0.3, .calls = 0.1};
+    .faster = 0.02, .faster_by_share = 0.3, .slower = 0.08, .slower_by_share = 0.1, .calls = 0.1};
 
 // How far each part may move a predicted step, likewise: all compute, all calls, and then
 // all links, at the ends of their intervals; and the step as a whole, at both ends. Scenarios that
