@@ -169,8 +169,6 @@ constexpr Trial trials[] = {
     {"training.output_size", "1MiB",
      "training.strategy=data_parallel\n"
      "cluster.nodes=1"},
-    {"training.merge_bandwidth", "100GBps",
-     "training.strategy=merged_gradient\ntraining.merge_startup=5us"},
     {"training.optimizer.fp32_master", "true", "workload.precision=fp16"},
     {"training.host.computes", "true", "training.host.per_call=10us"},
 };
