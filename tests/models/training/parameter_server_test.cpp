@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tests/models/training/two_layers.h"
@@ -25,6 +26,27 @@ std::vector<TensorPartition> partitions_of(std::uint64_t bytes, std::uint32_t se
 
 TensorPartition part(std::size_t tensor, std::uint64_t count, std::uint32_t server) {
   return {tensor, ElementCount(count), server};
+}
+
+// 320 tensors of one partition each: 160 or 40 a server where they are dealt by size. A hash gives
+// the fullest of eight more of its share than the fuller of two, so that steps grow with the
+// servers.
+TEST(TensorPartitions, FillTheFullestServerByHashAlone) {
+  const std::vector<ParameterTensor> tensors(320, {"t", ElementCount(4), DataType::float32});
+  const std::vector<ElementSize> elements(tensors.size(), ElementSize(4));
+  const auto fullest = [&](ServerAssignment assignment, std::uint32_t servers) {
+    std::vector<int> held(servers);
+    for (const TensorPartition& one :
+         tensor_partitions(tensors, elements, {Bytes(16), servers, assignment})) {
+      ++held[one.server];
+    }
+    return *std::ranges::max_element(held);
+  };
+  EXPECT_EQ(fullest(ServerAssignment::size, 2), 160);
+  EXPECT_EQ(fullest(ServerAssignment::size, 8), 40);
+  const double of_two = fullest(ServerAssignment::hash, 2) / 160.0;
+  EXPECT_GE(of_two, 1);
+  EXPECT_GT(fullest(ServerAssignment::hash, 8) / 40.0, of_two);
 }
 
 // 19 bytes hold four floats.
