@@ -104,6 +104,10 @@ Architecture architecture_of(double compute_capability) {
 
 namespace {
 
+// Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, also over a GPU
+// between two (src/graph/tuning.cc: typeIntra up to PATH_NVB), Volta or newer
+// (2.21: V100, A100, H100 only). Between nodes it asks that NICs are near their GPUs; here, for
+// RDMA.
 bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
                    double compute_capability) {
   constexpr std::array of_21{7.0, 8.0, 9.0};
@@ -116,11 +120,6 @@ bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
 }
 
 }  // namespace
-
-bool has_safe_ll128(const Cluster& cluster, Release release, double compute_capability) {
-  const RingWay way = topology::way_of_rings(cluster);
-  return is_safe_ll128(cluster, way, release, compute_capability);
-}
 
 BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
   const topology::Fabric fabric(cluster);
@@ -146,10 +145,12 @@ BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
 AbovePlan above_plan(const Cluster& cluster) {
   using topology::Transport;
   const bool has_network = cluster.nodes > 1;
-  const bool is_pcie =
-      cluster.gpus_per_node > 1 && topology::way_of_rings(cluster) == RingWay::hosts;
+  const RingWay way = cluster.gpus_per_node > 1 ? topology::way_of_rings(cluster) : RingWay::nvlink;
+  const bool is_pcie = way == RingWay::hosts;
   constexpr RatioRange of_links{0.70, 1.40};  // 0.72 to 1.39 of 15 machines, each by the others
   if (!has_network && is_pcie) return {Seconds(0), spread_over({0.68, 1.30}, cluster)};
+  // Over a GPU between: no log of such rings is at hand.
+  if (!has_network && way == RingWay::neighbours) return {usual_ramp, {0.5, 2.0}};
   if (!has_network) return {usual_ramp, of_links};
   if (cluster.network.transport == Transport::efa) {
     return {Seconds(440e-6), {0.34, 3.5}};  // of two kinds of machines, each by the other

@@ -21,13 +21,6 @@ namespace paceline::cost::nccl {
 // Of a GPU's compute capability, such as 8.6, as NCCL groups them.
 [[nodiscard]] Architecture architecture_of(double compute_capability);
 
-// Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, also over a GPU
-// between two (src/graph/tuning.cc: typeIntra up to PATH_NVB), Volta or newer
-// (2.21: V100, A100, H100 only). Between nodes it asks that NICs are near their GPUs; here, for
-// RDMA.
-[[nodiscard]] bool has_safe_ll128(const topology::Cluster& cluster, Release release,
-                                  double compute_capability);
-
 // What rings over a cluster's ranks carry together on its links, all at a time: each its scarcest
 // hop, where all of them share links. Precondition: two ranks or more in each.
 [[nodiscard]] BytesPerSecond carried_by(const std::vector<std::vector<Rank>>& rings,

@@ -45,10 +45,16 @@ ElementCount padded_to(const topology::Cluster& cluster) {
   return ElementCount(atomic_unit * cluster.gpus_per_node);
 }
 
-// Between a GPU and its host's memory, one way; nullopt: the cluster does not tell.
-std::optional<BytesPerSecond> host_bandwidth(const topology::IntraNode& node) {
-  if (node.host_bandwidth || node.kind != topology::IntraNodeKind::pcie) return node.host_bandwidth;
-  return node.bandwidth;
+// Between a GPU and its host's memory, one way, of the slowest in a node; nullopt: the cluster does
+// not tell.
+std::optional<BytesPerSecond> host_bandwidth(const topology::Cluster& cluster) {
+  const topology::IntraNode& node = cluster.intra_node;
+  if (node.kind != topology::IntraNodeKind::pcie && !node.host_bandwidth) return std::nullopt;
+  BytesPerSecond least = node.host_link(0);
+  for (std::uint32_t r = 1; r < cluster.gpus_per_node; ++r) {
+    least = std::min(least, node.host_link(r));
+  }
+  return least;
 }
 
 EngineRule rule_of(const StrategyRequest& request) {
@@ -230,7 +236,7 @@ class HorovodStep {
       call.group = Group::node;
       made.parts.push_back({name, call});
     };
-    const Seconds copied = (each + rest) * size / *host_bandwidth(request_.cluster.intra_node);
+    const Seconds copied = (each + rest) * size / *host_bandwidth(request_.cluster);
     CollectiveCall across = call_of(each + rest, size);
     across.group = Group::across_nodes;
     in_node(" reduce-scatter", Collective::reduce_scatter, ElementCount(each.value() * gpus));
@@ -401,7 +407,7 @@ std::optional<Refusal> refuse_horovod(const StrategyRequest& request) {
     return Refusal{"reduces within nodes and across them, and nodes have one GPU",
                    "leave out hierarchical_allreduce"};
   }
-  if (host_bandwidth(request.cluster.intra_node)) return std::nullopt;
+  if (host_bandwidth(request.cluster)) return std::nullopt;
   return Refusal{"copies to the host and back, and the cluster does not tell how fast",
                  "write cluster.intra_node: {host_bandwidth: 12GBps}"};
 }

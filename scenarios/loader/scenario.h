@@ -101,8 +101,8 @@ inline constexpr AssumptionKind unmeasured_speed{
     "workload.single_gpu_throughput, would settle it"};
 // Likewise, where launching kernels takes about as long as they run, or longer.
 inline constexpr AssumptionKind bound_by_launches{
-    "{}: launching a step's kernels takes {} of the host, running them {}: smaller batches are no "
-    "faster, and faster GPUs little; how fast hosts are differs by more than 2 either way"};
+    "{}: launching a step's kernels takes {} on the CPU, running them {} on the GPU, so smaller "
+    "batches and faster GPUs gain little; CPUs differ by a factor of 2.3 either way"};
 
 // How sure a scenario's compute is: its 90 % interval is from 1 / ratio to ratio of it.
 inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;

@@ -137,17 +137,20 @@ TEST(NcclGroup, HasChannelsThatAloneCarryWhatOneCan) {
 }
 
 TEST(NcclGroup, TakesLl128ForSafeOnNvlinkAndRdma) {
-  EXPECT_TRUE(has_safe_ll128(switched(2), release, 7.0));
-  EXPECT_FALSE(has_safe_ll128(switched(2), release, 6.1));
+  const auto is_safe = [](const Cluster& cluster, Release of, double capability) {
+    return group_of(cluster, of, capability).has_ll128;
+  };
+  EXPECT_TRUE(is_safe(switched(2), release, 7.0));
+  EXPECT_FALSE(is_safe(switched(2), release, 6.1));
   Cluster other = switched(2);
   other.network.transport = topology::Transport::tcp;
-  EXPECT_FALSE(has_safe_ll128(other, release, 8.0));
+  EXPECT_FALSE(is_safe(other, release, 8.0));
   other = switched(1);
   other.intra_node.kind = IntraNodeKind::pcie;
-  EXPECT_FALSE(has_safe_ll128(other, release, 8.0));
-  EXPECT_TRUE(has_safe_ll128(lone(2), release, 8.0));
-  EXPECT_TRUE(has_safe_ll128(switched(2), release, 8.6));
-  EXPECT_FALSE(has_safe_ll128(switched(2), {21}, 8.6));
+  EXPECT_FALSE(is_safe(other, release, 8.0));
+  EXPECT_TRUE(is_safe(lone(2), release, 8.0));
+  EXPECT_TRUE(is_safe(switched(2), release, 8.6));
+  EXPECT_FALSE(is_safe(switched(2), {21}, 8.6));
 }
 
 TEST(NcclGroup, KnowsGpusByTheirComputeCapability) {

@@ -68,6 +68,18 @@ TEST(TcpHosts, ThreadsOfManySocketsAddUp) {
   expect_rate(over({.provider = Provider::gcp}, 12.5), 2.9, 4.64, 7.424);
 }
 
+// Connections are of all NICs: two NICs with four of them have eight threads, not sixteen.
+TEST(TcpHosts, ConnectionsAreOfAllNics) {
+  const TcpRate rate = tcp_rate({.provider = Provider::aws},
+                                {.nics = 2, .connections = 4, .wires = BytesPerSecond(25e9)});
+  EXPECT_DOUBLE_EQ(rate.likely.value(), 8 * 0.58e9);
+}
+
+// NCCL_SOCKET_NTHREADS alone: as many sockets, one a thread.
+TEST(TcpHosts, ThreadsAloneHaveASocketEach) {
+  EXPECT_EQ(sockets_of({.threads = 4}, Library::nccl, 28), (Sockets{4, 4}));
+}
+
 // The thread that drives a rank's connections moves the bytes of all of them.
 TEST(TcpHosts, ConnectionsOfOneSocketShareAThread) {
   const TcpHosts hosts{.provider = Provider::own};

@@ -62,6 +62,9 @@ TEST(Interval, IsAsWideAsTheClassOfItsBox) {
   EXPECT_NEAR(unknown.predicted->parts.links_low, std::log1p(-0.5 * call / step), 1e-6);
   EXPECT_EQ(known.predicted->parts.links_high, 0);
   EXPECT_GT(unknown.predicted->interval.high, known.predicted->interval.high);
+  // Measured calls are the box's own.
+  of_class.push_back({"cluster.calibration", calibration});
+  EXPECT_EQ(outcome_of(of_class).predicted->parts.links_high, 0);
   EXPECT_EQ(outcome_of({{"cluster.intra_node.box_spread", "2"}}).predicted->parts.links_high, 0);
 }
 

@@ -97,6 +97,19 @@ TEST(NcclLog, CountsWhatGoesOverAGpuBetween) {
   EXPECT_EQ(node.run->peer_to_peer, 0U);
 }
 
+// GPUs 0 and 2 have no lane: their connection says so.
+TEST(NcclLog, TakesNoLaneFromAHopOverAGpuBetween) {
+  const NodeTopology node =
+      read_node_topology(
+          "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 3 nNodes 1 localRanks 3 localRank 0 MNNVL 0\n"
+          "a:1:2 [0] NCCL INFO Channel 00/01 :    0   1   2\n"
+          "a:1:2 [2] NCCL INFO Channel 00/0 : 2[2] -> 0[0] via P2P/indirect/1[1]\n")
+          .topology;
+  EXPECT_EQ(node.links[0][1], 1U);
+  EXPECT_EQ(node.links[1][2], 1U);
+  EXPECT_EQ(node.links[0][2], 0U);
+}
+
 TEST(NcclLog, SaysWhatItLacks) {
   EXPECT_EQ(log_refusal("a:1:2 [0] NCCL INFO Using network IB\n"),
             "0: does not tell what ranks there are");
@@ -106,6 +119,11 @@ TEST(NcclLog, SaysWhatItLacks) {
                         "a:1:3 [1] NCCL INFO comm 0x1 rank 1 nranks 3 cudaDev 1 busId 2000\n"
                         "b:1:2 [0] NCCL INFO comm 0x1 rank 2 nranks 3 cudaDev 0 busId 1000\n"),
             "3: b has 1 ranks, and a 2");
+  // Communicators of two ranks on each of two hosts.
+  EXPECT_EQ(log_refusal("a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000\n"
+                        "a:1:3 [1] NCCL INFO comm 0x1 rank 1 nranks 2 cudaDev 1 busId 2000\n"
+                        "b:1:2 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 busId 1000\n"),
+            "1: has rank 0 on a and on b");
 }
 
 // A ring that is cut off is none.
@@ -116,6 +134,7 @@ TEST(NcclLog, PassesOverBrokenLines) {
           "a:1:2 [0] NCCL INFO Channel 00/02 :    0   1   3\n"
           "a:1:2 [0] NCCL INFO Channel 01/02 :    0   1   2   3\n"
           "a:1:2 [0] NCCL INFO comm 0x1 rank 9 nranks 4\n"
+          "a:1:2 [0] NCCL INFO Using network \n"
           "a:1:2 [0] NCCL INFO NET/IB : Using [999999]mlx5_0:1/IB [\n"
           "a:1:2 [0] NCCL INFO \n")
           .topology;
