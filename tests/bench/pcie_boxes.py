@@ -58,10 +58,10 @@ DEVICES = {
 
 
 class Row:
-    """A measured step of a number of cards."""
+    """A measured step of a number of cards, and the published row, where it is at hand."""
 
-    def __init__(self, gpus, step):
-        self.gpus, self.step = gpus, step
+    def __init__(self, gpus, step, published=None):
+        self.gpus, self.step, self.published = gpus, step, published
 
 
 class Work:
@@ -172,7 +172,7 @@ def lambda_boxes(data, tokens):
         as_days = lambda day: day[0] * 372 + day[1] * 31 + day[2]
         one = min(days, key=lambda d: abs(as_days(d[0]) - as_days(rows[0][0])))[1]
         model, batch, precision = what
-        measured = [Row(int(row["gpus"]), int(batch) * int(row["gpus"]) / samples_per_s(row, tokens))
+        measured = [Row(int(row["gpus"]), int(batch) * int(row["gpus"]) / samples_per_s(row, tokens), row)
                     for _, row in rows]
         half = "fp16" in precision
         ampere = re.search(r"30[789]0|4090|A[46]000", name) is not None

@@ -42,20 +42,26 @@ T95 = {1: 6.314, 2: 2.920, 3: 2.353, 4: 2.132, 5: 2.015}
 T90 = {1: 3.078, 2: 1.886, 3: 1.638, 4: 1.533, 5: 1.476}
 
 
-def azure(data, gpu):
-    """Horovod 0.13 and NCCL 2.3 over eth0; hosts of 24 Gb/s; PCIe 3.0 as NCCL counts it."""
+AZURE_MODELS = {"ResNet-50": "resnet50", "ResNet-101": "resnet101"}
+
+
+def azure(data, gpu, models=None):
+    """Horovod 0.13 and NCCL 2.3 over eth0; hosts of 24 Gb/s; PCIe 3.0 as NCCL counts it. `models`: networks by
+    the names of the rows."""
     devices = {"k80": ("K80", "k80"), "p100": ("P100-PCIE-16GB", "p100-pcie-16gb")}
     name, device = devices[gpu]
     rows = [r for r in csv.DictReader((data / "training/more2.csv").open())
             if "BatchAI" in r["source"] and r["gpu"] == name]
-    for model in ("ResNet-50", "ResNet-101"):
+    for model, network in (models or AZURE_MODELS).items():
         of = [r for r in rows if r["model"] == model]
+        if not of:
+            continue
         one = next(r for r in of if r["strategy"].startswith("single GPU"))
         points = [{"gpus": int(r["gpus"]), "throughput": f"{r['throughput']} samples/s"} for r in of
                   if "eth0" in r["network"] and int(r["nodes"]) > 1]
         yield {
             "name": f"{model} {gpu}",
-            "workload": {"model": model.lower().replace("-", ""), "batch_per_gpu": 64, "precision": "fp32",
+            "workload": {"model": network, "batch_per_gpu": 64, "precision": "fp32",
                          "device": device, "single_gpu_throughput": f"{one['throughput']} samples/s"},
             "cluster": {"gpus_per_node": 4, "intra_node": {"kind": "pcie", "bandwidth": "12GBps", "latency": "2us"},
                         "network": {"bandwidth": "24Gbps", "latency": "25us", "transport": "tcp", "provider": "azure",
