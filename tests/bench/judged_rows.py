@@ -3,8 +3,9 @@
 
 A file has one source, machine, workload and strategy (or several as an axis). Written are rows on more than one GPU whose
 one-GPU row is of the same machine and batch, on a network that is told; which rows are not, and why, is LEFT_OUT.
-How each machine is described, and why so, is in judged_sources.py; networks are in judged_networks.py. Descriptions were written
-before any row was predicted. Rows of the library and these together are all that is at hand.
+How each machine is described, and why so, is in judged_sources.py; networks are in judged_networks.py. What is new in the
+descriptions was written before any row was predicted; classes of boxes and hosts over TCP are pcie_boxes.py's and tcp_hosts.py's.
+Rows of the library and these together are all that is at hand.
 
 With --paceline, all are predicted, and a table says by source and by slowest link of a row how far off they are: node nvlink,
 node pcie, network rdma, network tcp. Ends with how many rows are written, shipped, and left out, by reason.
@@ -55,8 +56,7 @@ LEFT_OUT = [
     ("ml-benchmarks", "DeepSpeed", NO_STRATEGY),
     ("ml-benchmarks", "run_clm", LOGGING),
     ("ml-benchmarks", "", SHIPPED),
-    ("osdi21", "YOLOv3", INPUT),
-    ("osdi21", "NCF|DeepSpeech2", NO_MODEL),
+    ("osdi21", "NCF|DeepSpeech2|YOLOv3", NO_MODEL),  # YOLOv3 is bound by its loader as well, on several GPUs of a node
     ("osdi21", "", SHIPPED),
     ("FleetX", "", NO_BASE),
     ("distributed-tensorflow-benchmarks", "", SERVERS),
@@ -115,9 +115,7 @@ def link(scenario, point):
     """The slowest of what a row's ranks are joined by: across nodes the network, within one what joins its GPUs. A row's
     point has the last parts of its axes' paths."""
     axes = dict(re.findall(r"([\w.]+)=([\w.]+)", point))
-    per_node = re.search(r"gpus_per_node: (\d+)", scenario.text)
-    in_node = int(per_node.group(1)) if per_node else 4 if "v100-pcie-4" in scenario.text else 8
-    nodes = int(axes.get("nodes", 0)) or -(-int(axes["gpus"]) // in_node)
+    nodes = int(axes.get("nodes", 0)) or -(-int(axes["gpus"]) // scenario.gpus_per_node)
     if nodes > 1:
         return "network " + axes.get("transport", scenario.network)
     bridged = "nvlink-pair" in scenario.text and axes.get("gpus") == "2"

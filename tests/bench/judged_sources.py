@@ -50,6 +50,8 @@ class Scenario:
         cluster = re.search(r"^cluster: .*$", sections, re.M).group(0)
         found = re.search(r"transport: (\w+)", cluster)
         self.network = found.group(1) if found else "rdma"
+        found = re.search(r"{gpus_per_node: (\d+)", cluster)
+        self.gpus_per_node = int(found.group(1)) if found else 4 if "v100-pcie-4" in cluster else 8  # as presets have it
         lines = [f"# {line}" for line in head.splitlines()]
         lines += ["schema: paceline/1", f"name: {name}", sections.rstrip(), "sweep:"]
         lines += [f"  {path}: {flow(values)}" for path, values in sweep.items()]
