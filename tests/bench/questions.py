@@ -4,10 +4,10 @@
     questions.py [PACELINE]          the table; PACELINE is build/release/bin/paceline unless given
     questions.py PACELINE --runs     only that every scenario runs and every other one is refused (a test)
 
-The scenarios are those of tests/fixtures/questions, written from what the askers give and before anything was predicted; what they
-do not give is said there as assumed. Rows of one GPU are inputs, and not counted. A measured row is inside where it lies in the
-90 % interval of the throughput. In refused/ are the questions that cannot be put: the program's own line says what it needs first, and
-the file what else is missing.
+The scenarios are those of tests/fixtures/questions, written from what the askers say and not changed after their predictions
+were seen. What they do not say is listed there as assumed. Rows of one GPU are inputs and are not counted. A measured row is inside
+if it lies in the 90 % interval of the predicted throughput. refused/ holds the questions that cannot be written as a scenario: the
+program's error says what it misses first, and the file what else is missing.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "fixtures" / "questions"
 
-# Not judged like the others: the figure is decided by what the asker does not say, or it was seen.
+# Marked in the table and counted apart: what decides the figure was not said, or the figure was seen before.
 NETWORK_ASSUMED = {"Q10", "Q12"}  # between nodes: a preset's
 SEEN = {"Q23"}  # among the boxes that its preset was fitted to (pcie_boxes.py)
 
@@ -49,12 +49,15 @@ def note_of(question, point):
     return "seen" if question in SEEN else ""
 
 
+def short(value):
+    return pathlib.PurePath(value).stem if isinstance(value, str) else f"{value:g}"
+
+
 def rows_of(scenario, text):
     for point in json.loads(text)["points"]:
         if not point.get("measured") or point["gpus"] == 1:
             continue
-        axes = ", ".join(f"{axis['path'].split('.')[-1]} {axis['value']:g}" if axis["unit"] else
-                         f"{axis['path'].split('.')[-1]} {axis['value']}" for axis in point["axes"])
+        axes = ", ".join(f"{axis['path'].split('.')[-1]} {short(axis['value'])}" for axis in point["axes"])
         predicted = point["predicted"]
         work = predicted["throughput_per_s"] * predicted["step_s"]
         question = question_of(scenario)
@@ -67,10 +70,10 @@ def is_inside(row):
 
 
 def print_table(rows):
-    print(f"{'question':40} {'point':32} {'measured':>9} {'predicted':>9} {'error':>8} {'low':>9} {'high':>9}  inside")
+    print(f"{'question':40} {'point':42} {'measured':>9} {'predicted':>9} {'error':>8} {'low':>9} {'high':>9}  inside")
     for row in rows:
         error = 100 * (row.predicted / row.measured - 1)
-        print(f"{row.name:40} {row.axes:32} {row.measured:9.4g} {row.predicted:9.4g} {error:+7.1f}% {row.low:9.4g} "
+        print(f"{row.name:40} {row.axes:42} {row.measured:9.4g} {row.predicted:9.4g} {error:+7.1f}% {row.low:9.4g} "
               f"{row.high:9.4g}  {'yes' if is_inside(row) else 'no':3}  {row.note}".rstrip())
 
 
@@ -89,7 +92,7 @@ def print_counts(rows):
 
 
 def print_refused(program, scenarios):
-    print("\nnot to be written:")
+    print("\nnot writable:")
     for scenario, ended in zip(scenarios, in_parallel(program, scenarios)):
         said = ended.stderr.strip().replace(f"{FOLDER}/", "")
         missing = re.search(r"^# Missing: ((?:.*\n)(?:#   .*\n)*)", scenario.read_text(encoding="utf-8"), re.MULTILINE)
