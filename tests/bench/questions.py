@@ -24,6 +24,7 @@ FOLDER = ROOT / "tests" / "fixtures" / "questions"
 
 # Marked in the table and counted apart: what decides the figure was not said, or the figure was seen before.
 NETWORK_ASSUMED = {"Q10", "Q12"}  # between nodes: a preset's
+MANY_ROWS = {"Q19", "Q20"}  # of one source, half of all rows
 SEEN = {"Q23"}  # among the boxes that its preset was fitted to (pcie_boxes.py)
 
 Row = collections.namedtuple("Row", "question name axes measured predicted low high note")
@@ -89,6 +90,7 @@ def print_counts(rows):
     print("throughput in samples/s")
     count("all", rows)
     count("without those noted", [row for row in rows if not row.note])
+    count(f"without {' and '.join(sorted(MANY_ROWS))}", [row for row in rows if row.question not in MANY_ROWS])
 
 
 def print_refused(program, scenarios):
