@@ -110,8 +110,16 @@ struct RawMeasured {
   std::vector<AxisValue> axes;
   std::optional<Field> throughput;
   std::optional<Seconds> step;
-  bool fitted = false;
+  bool known = false;
 };
+
+// `fitted` is the older spelling of `known`.
+bool is_known(Reader& point) {
+  const auto known = point.find("known"), fitted = point.find("fitted");
+  if (known && fitted) fitted->fail("is the older spelling of known", "leave it out");
+  if (known) return known->boolean();
+  return fitted && fitted->boolean();
+}
 
 }  // namespace
 
@@ -127,7 +135,7 @@ struct ScenarioFile::State {
   std::string measured_source, measured_by;
   std::optional<NetworkKnowledge> network_given;
   bool has_calibration = false;  // the first point
-  bool has_fitted = false;       // a measured point
+  bool has_known = false;        // a measured point
   std::map<std::size_t, MeasuredPoint> measured;
   std::vector<Location> unmatched;
   bool changes_the_measured = false;  // by a setting
@@ -264,7 +272,7 @@ RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
     }
   }
   if (const auto step = reader.find("step")) raw.step = step->positive_seconds();
-  if (const auto fitted = reader.find("fitted")) raw.fitted = fitted->boolean();
+  raw.known = is_known(reader);
   if (!raw.step) (void)reader.has("throughput");
   reader.finish();  // before a missing throughput, a misspelt one
   if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s");
@@ -297,8 +305,8 @@ void ScenarioFile::State::match(const RawMeasured& raw) {
                      missing.empty() ? "an axis has a value twice"
                                      : fmt::format("name its {}", fmt::join(missing, ", ")));
   }
-  has_fitted |= raw.fitted;
-  MeasuredPoint found{raw.where, {}, raw.fitted};
+  has_known |= raw.known;
+  MeasuredPoint found{raw.where, {}, raw.known};
   if (raw.step) {
     const Scenario at = scenario(point);
     found.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
@@ -422,14 +430,22 @@ const std::string& ScenarioFile::measured_by() const { return state_->measured_b
 
 NetworkKnowledge ScenarioFile::network() const {
   if (state_->network_given) return *state_->network_given;
-  return state_->has_calibration || state_->has_fitted ? NetworkKnowledge::measured
-                                                       : NetworkKnowledge::described;
+  return state_->has_calibration || state_->has_known ? NetworkKnowledge::measured
+                                                      : NetworkKnowledge::described;
 }
 
 std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   const auto found = state_->measured.find(point);
   if (found == state_->measured.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<std::size_t> ScenarioFile::known_points() const {
+  std::vector<std::size_t> points;
+  for (const auto& [point, measured] : state_->measured) {
+    if (measured.known) points.push_back(point);
+  }
+  return points;
 }
 
 std::string in_words(const std::vector<ScenarioFile::Setting>& settings) {

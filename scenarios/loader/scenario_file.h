@@ -79,9 +79,11 @@ class ScenarioFile {
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
   [[nodiscard]] const std::string& measured_by() const;  // may be empty
-  // As the file says; unless it does, measured where it has a calibration or a fitted point.
+  // As the file says; unless it does, measured where it has a calibration or a known point.
   [[nodiscard]] NetworkKnowledge network() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
+  // The numbers of the grid's points whose measured one is known, ascending.
+  [[nodiscard]] std::vector<std::size_t> known_points() const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
   // what was measured (any but simulation.*, contention, call_contention and
   // ranks.spread).
