@@ -24,16 +24,17 @@ std::string quoted(const std::string& word) {
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
   std::string command = "paceline run " + quoted(path);
   for (const Settings* settings : {&point, &changes}) {
-    for (const auto& [where, value, is_of_several] : *settings)
-      command += " --set " + quoted(where + "=" + value);
+    for (const ScenarioFile::Setting& one : *settings)
+      command += " --set " + quoted(one.path + "=" + one.value);
   }
   return command;
 }
 
-// The settings, and one value of each axis of the sweep.
+// The settings, and one value of each axis of the sweep. What is known of other points is none of
+// it.
 Settings point_of(const std::string& path, const Settings& settings,
                   std::optional<std::uint32_t> gpus) {
-  Settings point = settings;
+  Settings point = without_known(settings);
   if (gpus) point.push_back({"gpus", std::to_string(*gpus)});
   const ScenarioFile file = ScenarioFile::read(path, point);
   if (file.point_count() == 1) return point;
@@ -149,6 +150,7 @@ Advice advise(const std::string& path, const Settings& settings, std::optional<s
   const ProgressEnd end(options.progress);
   Advice advice;
   advice.path = path;
+  (void)ScenarioFile::read(path, settings);  // throws for what is known of no point
   advice.point = point_of(path, settings, gpus);
   const auto read = [&] { return ScenarioFile::read(path, advice.point); };
   RunOptions with_trace = options;

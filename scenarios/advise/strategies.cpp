@@ -14,7 +14,7 @@ constexpr std::string_view strategy_path = "training.strategy";
 Attempt with_strategy(const std::string& path, const Settings& settings,
                       const std::vector<AxisValue>& axes, std::string_view strategy,
                       const RunOptions& options) {
-  Settings all = settings;
+  Settings all = without_known(settings);
   for (const AxisValue& axis : axes) all.push_back({axis.path, axis.text});
   all.push_back({std::string(strategy_path), std::string(strategy)});
   return attempt([&] { return ScenarioFile::read(path, all); }, options);
@@ -35,7 +35,8 @@ std::vector<const training::Strategy*> strategies_to_try() {
 }
 
 void add_points(const std::string& path, const Settings& settings, std::vector<Compared>& points) {
-  const ScenarioFile file = ScenarioFile::read(path, settings);
+  (void)ScenarioFile::read(path, settings);  // throws for what is known of no point
+  const ScenarioFile file = ScenarioFile::read(path, without_known(settings));
   const std::size_t others = points.size();
   for (std::size_t point = 0; point < file.point_count(); ++point) {
     std::vector<AxisValue> axes = file.axes_of(point);

@@ -84,7 +84,7 @@ void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
 
 ordered_json json_of_settings(const Settings& settings) {
   ordered_json list = ordered_json::array();
-  for (const auto& [path, value, is_of_several] : settings) list.push_back(path + "=" + value);
+  for (const ScenarioFile::Setting& one : settings) list.push_back(one.path + "=" + one.value);
   return list;
 }
 

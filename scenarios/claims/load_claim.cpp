@@ -94,8 +94,8 @@ void read_scenario(Reader& reader, const DocumentPtr& document, Claim& claim) {
     return;
   }
   if (!reader.has("base")) (void)reader.require("base", "{workload.model: resnet50, ...}");
-  for (const auto& [path, text, is_of_several] : read_settings_of(reader.map("base"))) {
-    claim.base.by_path.insert_or_assign(path, text);
+  for (const ScenarioFile::Setting& one : read_settings_of(reader.map("base"))) {
+    claim.base.by_path.insert_or_assign(one.path, one.value);
   }
   claim.base.by_path.insert_or_assign("name", claim.name);
 }

@@ -116,7 +116,9 @@ class ClaimRun {
 const Attempt& Predictions::of(const Claim& claim, const Settings& settings) {
   std::map<std::string, std::string> by_path = claim.base.by_path;
   by_path.erase("name");  // of the claim
-  for (const auto& [path, value, is_of_several] : settings) by_path.insert_or_assign(path, value);
+  for (const ScenarioFile::Setting& one : settings) {
+    by_path.insert_or_assign(one.path, one.value);
+  }
   std::string key = claim.scenario;
   for (const auto& [path, value] : by_path) key += "\n" + path + "=" + value;
   const auto known = known_.find(key);

@@ -46,6 +46,25 @@ void SharedOptions::add_to(CommandOptions& app) {
   app.add_flag("--quiet", quiet, "no progress");
 }
 
+void SharedOptions::add_known_to(CommandOptions& app) {
+  app.add_option("--known", known,
+                 "\"gpus=2,throughput=350 samples/s\" or step=0.2s: what was measured of the "
+                 "scenario as it is set; with path=value of further axes")
+      .repeatable();
+}
+
+void SharedOptions::refuse_known(const std::string& why) const {
+  if (known.empty()) return;
+  throw InputError({"--known " + known.front(), 0, 0}, "is without effect: " + why, "leave it out");
+}
+
+void SharedOptions::expect_known_of_one(std::size_t scenarios) const {
+  if (known.empty() || scenarios == 1) return;
+  throw InputError({"--known " + known.front(), 0, 0},
+                   fmt::format("is of one scenario, and there are {}", scenarios),
+                   "give one, or mark points of each file's measured.points known: true");
+}
+
 std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
     const std::vector<ScenarioFile::Setting>& more) const {
   std::vector<ScenarioFile::Setting> parsed;
@@ -60,6 +79,9 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
   if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
   parsed.insert(parsed.end(), more.begin(), more.end());
   refuse_same(parsed);
+  for (const std::string& row : known) {
+    parsed.push_back({.path = ScenarioFile::known_path, .value = row, .is_known = true});
+  }
   return parsed;
 }
 

@@ -15,6 +15,7 @@ namespace paceline::cli {
 // Options that all commands which run scenarios share.
 struct SharedOptions {
   std::vector<std::string> settings;  // path=value
+  std::vector<std::string> known;     // path=value,path=value
   int jobs = 0;                       // 0: one a core
   bool quiet = false;
   bool force = false;
@@ -23,8 +24,14 @@ struct SharedOptions {
   void add_to(CommandOptions& app);
   // Those of them that count where nothing is run: --set, --seed and --force.
   void add_settings_to(CommandOptions& app);
-  // Throws InputError for a setting without "=", and for a path that is set twice, also by one of
-  // `more`, which come behind.
+  // --known, of commands that predict what a file describes.
+  void add_known_to(CommandOptions& app);
+  // Throws InputError where --known is given, as it would do nothing.
+  void refuse_known(const std::string& why) const;
+  // Likewise for several scenarios: it is of one.
+  void expect_known_of_one(std::size_t scenarios) const;
+  // Those of --known come last. Throws InputError for a setting without "=", and for a path that is
+  // set twice, also by one of `more`, which come behind.
   [[nodiscard]] std::vector<ScenarioFile::Setting> parsed_settings(
       const std::vector<ScenarioFile::Setting>& more = {}) const;
   // With a progress line on standard error when that is a terminal.

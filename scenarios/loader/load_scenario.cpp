@@ -34,13 +34,14 @@ constexpr std::array measured_table{
         "what they measured apart",
         "hkbu"},
     Key{"network", settings::OneOf{settings::texts_of<NetworkKnowledge>},
-        "measured with `cluster.calibration` or a fitted point, else described",
+        "measured with `cluster.calibration` or a known point, else described",
         "what is known of the links. described: figures of their parts, or of machines alike; "
-        "measured: a log of them, or rows of theirs that inputs were fitted to, in this file or in "
-        "another"},
+        "measured: a log of them, or rows of theirs that are known, in this file or in another"},
     Key{"points", settings::Structure{"a list of maps"}, required,
         "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
-        "`fitted: true` for a row that an input was fitted to",
+        "`known: true` for a row that is evidence: predictions of all points are conditioned by "
+        "it, "
+        "and it is never counted as predicted (`fitted: true` is the older spelling)",
         "[{gpus: 8, throughput: ...}]"},
 };
 
@@ -61,7 +62,7 @@ constexpr std::array scenario_table{
         "else off; assumed: by the multiprocessors that NCCL's "
         "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
         "a factor that was fitted or measured; measured: a factor that is fitted to the points "
-        "marked `fitted: true`",
+        "marked `known: true`",
         "1.3"},
     Key{"call_contention", settings::Number{1, 100}, settings::automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "

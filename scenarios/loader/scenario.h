@@ -69,7 +69,7 @@ struct Contention {
   bool automatic = true;  // as measured runs suggest, where they do (scenarios/prepare/overheads.h)
   bool assumed = false;   // by their channels and memory traffic
   double more = 0;        // than that assumes
-  bool measured = false;  // fitted to measured points that are marked for it
+  bool measured = false;  // fitted to measured points that are known
   double slowdown = 1;    // of compute; 1: it does not, or what is assumed or fitted
   // Of collectives. nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
   std::optional<double> calls = std::nullopt;
@@ -159,7 +159,9 @@ struct AxisValue {
 struct MeasuredPoint {
   Location where;
   SamplesPerSecond throughput;
-  bool fitted = false;  // the scenario was fitted to it: shown, never counted as predicted
+  // Evidence, by which the predictions of all points of the file are conditioned, or to which an
+  // input was fitted: shown, never counted as predicted.
+  bool known = false;
 };
 
 }  // namespace paceline

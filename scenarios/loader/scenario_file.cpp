@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "models/text/number.h"
-#include "models/units/parse.h"
+#include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/document/sha256.h"
+#include "scenarios/loader/known_row.h"
 #include "scenarios/loader/load_scenario.h"
+#include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline {
@@ -18,6 +20,8 @@ namespace paceline {
 using loader::Document;
 using loader::DocumentPtr;
 using loader::Field;
+using loader::Matched;
+using loader::MeasuredRow;
 using loader::Overrides;
 using loader::Reader;
 using loader::Section;
@@ -29,36 +33,6 @@ struct RawAxis {
   std::string path;
   std::vector<Field> values;
 };
-
-AxisValue axis_value(const std::string& path, const Field& field) {
-  const std::string text = field.text();
-  if (const auto number = number_of<double>(text)) return {path, text, "1", *number};
-  const auto try_unit = [&]<class T>(const Parsed<T>& parsed, const char* unit) {
-    const auto* value = std::get_if<T>(&parsed);
-    return value ? std::optional(AxisValue{path, text, unit, static_cast<double>(value->value())})
-                 : std::nullopt;
-  };
-  if (auto value = try_unit(parse_seconds(text), "s")) return *value;
-  if (auto value = try_unit(parse_bytes(text), "B")) return *value;
-  if (auto value = try_unit(parse_bandwidth(text), "B/s")) return *value;
-  if (auto value = try_unit(parse_throughput(text), "1/s")) return *value;
-  return {path, text, "", text};
-}
-
-// 100us and 0.1ms are the same, though their last bits differ.
-bool same(const AxisValue& a, const AxisValue& b) {
-  const auto* x = std::get_if<double>(&a.value);
-  const auto* y = std::get_if<double>(&b.value);
-  if (x == nullptr || y == nullptr || a.unit != b.unit)
-    return a.unit == b.unit && a.value == b.value;
-  return std::abs(*x - *y) <= 1e-12 * std::max(std::abs(*x), std::abs(*y));
-}
-
-// Whether an axis with both has a value twice. Plain numbers may be versions (2.1 and 2.10) or
-// seeds, of which the last digit counts.
-bool is_twice(const AxisValue& a, const AxisValue& b) {
-  return a.unit == "1" && b.unit == "1" ? a.text == b.text : same(a, b);
-}
 
 // Every part between dots is a key or a number of a list.
 void check_path(const Location& where, const std::string& path) {
@@ -104,14 +78,15 @@ void erase_below(const std::string& path, std::map<std::string, ScenarioFile::Va
   values.erase(values.lower_bound(path + "."), values.lower_bound(path + "/"));  // '.' + 1 is '/'
 }
 
-// What a point of `measured.points` says, before it is matched with the grid.
-struct RawMeasured {
-  Location where;
-  std::vector<AxisValue> axes;
-  std::optional<Field> throughput;
-  std::optional<Seconds> step;
-  bool fitted = false;
-};
+// By their numbers; behind the others where it is greater than all.
+void insert_in_order(const Field& gpus, std::vector<Field>& values) {
+  const auto number = [](const Field& field) {
+    return field.node().IsScalar() ? number_of<double>(field.node().Scalar()) : std::nullopt;
+  };
+  values.insert(std::ranges::find_if(
+                    values, [&](const Field& other) { return number(other) > number(gpus); }),
+                gpus);
+}
 
 }  // namespace
 
@@ -121,13 +96,15 @@ struct ScenarioFile::State {
   std::uint64_t seed = 1;
   std::vector<Setting> given_settings;
   Overrides settings;
+  std::vector<Field> known_rows;  // of settings
   std::vector<RawAxis> raw_axes;
+  // The GPUs of measured points that name none, where the axis is a known row's.
+  std::optional<AxisValue> gpus_unless_named;
   std::vector<Axis> axes;
   std::size_t point_count = 1;
   std::string measured_source, measured_by;
   std::optional<NetworkKnowledge> network_given;
   bool has_calibration = false;  // the first point
-  bool has_fitted = false;       // a measured point
   std::map<std::size_t, MeasuredPoint> measured;
   std::vector<Location> unmatched;
   bool changes_the_measured = false;  // by a setting
@@ -136,10 +113,13 @@ struct ScenarioFile::State {
   void read_sweep();
   void refuse_values_twice() const;
   void refuse_nodes_beside_gpus() const;
+  void add_gpus_of(const Field& known_row);
+  [[nodiscard]] Field gpus_as_they_are(const Field& asked) const;
   void make_grid(std::size_t most);
   void read_measured();
-  void match(const RawMeasured& raw);
-  [[nodiscard]] RawMeasured read_point(const Field& entry) const;
+  void match(const MeasuredRow& row);
+  void take_known_rows();
+  [[nodiscard]] MeasuredPoint measured_at(std::size_t point, const MeasuredRow& row) const;
   [[nodiscard]] std::vector<std::size_t> indices_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
 };
@@ -159,6 +139,10 @@ void ScenarioFile::State::read_sweep() {
 void ScenarioFile::State::apply(const std::vector<Setting>& list) {
   constexpr std::string_view sweep_prefix = "sweep.";
   for (const Setting& setting : list) {
+    if (setting.is_known) {
+      known_rows.push_back(loader::known_row(setting.value));
+      continue;
+    }
     Field field = setting_field(setting);
     check_path(field.location(), setting.path);
     if (setting.path == "sweep" || setting.path == "measured" ||
@@ -190,14 +174,15 @@ void ScenarioFile::State::refuse_values_twice() const {
   for (const RawAxis& axis : raw_axes) {
     std::vector<std::pair<AxisValue, const Field*>> values;
     for (const Field& field : axis.values) {
-      if (field.node().IsScalar()) values.emplace_back(axis_value(axis.path, field), &field);
+      if (field.node().IsScalar())
+        values.emplace_back(loader::axis_value(axis.path, field), &field);
     }
     // Beside each other those that are the same, in their order.
     std::ranges::stable_sort(values, {}, [](const auto& one) {
       return std::tie(one.first.unit, one.first.value, one.first.text);
     });
     for (std::size_t i = 1; i < values.size(); ++i) {
-      if (!is_twice(values[i - 1].first, values[i].first)) continue;
+      if (!loader::is_twice(values[i - 1].first, values[i].first)) continue;
       values[i].second->fail("is twice in its axis", "leave one of them out");
     }
   }
@@ -214,6 +199,49 @@ void ScenarioFile::State::refuse_nodes_beside_gpus() const {
                         "leave one of the two out");
 }
 
+// Where no axis says them: those of the scenario.
+Field ScenarioFile::State::gpus_as_they_are(const Field& asked) const {
+  Overrides first = settings;
+  for (const RawAxis& axis : raw_axes) {
+    const bool resizes = axis.path == "cluster" || axis.path == "cluster.preset" ||
+                         axis.path == "cluster.nodes" || axis.path == "cluster.gpus_per_node";
+    if (resizes && axis.values.size() > 1) {
+      asked.fail(
+          fmt::format("is no value of this sweep, in which {} says how many there are", axis.path),
+          fmt::format("name its {} instead", axis.path));
+    }
+    const Field& value = axis.values.front();
+    first.insert_or_assign(axis.path, axis.values.size() > 1 ? value.of_several() : value);
+  }
+  const auto ranks = loader::load_scenario(document, first).cluster.ranks();
+  return setting_field({"gpus", std::to_string(ranks.value())});
+}
+
+// So that the grid has a point of as many GPUs.
+void ScenarioFile::State::add_gpus_of(const Field& known_row) {
+  Overrides none;
+  Reader row(known_row, none);
+  const auto gpus = row.find("gpus");
+  if (!gpus) return;
+  const std::uint64_t count = gpus->count(1, 1'000'000);
+  if (count == 1) loader::refuse_one_gpu(known_row.location(), row.find("throughput"));
+  auto axis = std::ranges::find(raw_axes, "gpus", &RawAxis::path);
+  if (axis == raw_axes.end()) {
+    const Field as_they_are = gpus_as_they_are(*gpus);
+    if (as_they_are.text() == std::to_string(count)) return;
+    settings.erase("gpus");
+    axis = raw_axes.insert(raw_axes.end(), {"gpus", {as_they_are}});
+  }
+  const AxisValue asked = loader::axis_value("gpus", *gpus);
+  const bool is_there = std::ranges::any_of(axis->values, [&](const Field& value) {
+    return value.node().IsScalar() && loader::same(loader::axis_value("gpus", value), asked);
+  });
+  if (is_there) return;
+  if (axis->values.size() == 1)
+    gpus_unless_named = loader::axis_value("gpus", axis->values.front());
+  insert_in_order(*gpus, axis->values);
+}
+
 void ScenarioFile::State::make_grid(std::size_t most) {
   for (const RawAxis& axis : raw_axes) {
     if (axis.values.size() > most / point_count) {
@@ -228,7 +256,8 @@ void ScenarioFile::State::make_grid(std::size_t most) {
     }
     point_count *= axis.values.size();
     Axis typed{axis.path, {}, axis.values.front().document()->folder};
-    for (const Field& field : axis.values) typed.values.push_back(axis_value(axis.path, field));
+    for (const Field& field : axis.values)
+      typed.values.push_back(loader::axis_value(axis.path, field));
     axes.push_back(std::move(typed));
   }
 }
@@ -253,66 +282,53 @@ Scenario ScenarioFile::State::scenario(std::size_t point) const {
   return loader::load_scenario(document, overrides);
 }
 
-RawMeasured ScenarioFile::State::read_point(const Field& entry) const {
-  Overrides none;
-  Reader reader(entry.document(), entry.node(), "measured.points", none);
-  RawMeasured raw;
-  raw.where = entry.location();
-  for (const Axis& axis : axes) {
-    if (const auto value = reader.find(axis.path)) {
-      raw.axes.push_back(axis_value(axis.path, *value));
-    }
-  }
-  if (const auto step = reader.find("step")) raw.step = step->positive_seconds();
-  if (const auto fitted = reader.find("fitted")) raw.fitted = fitted->boolean();
-  if (!raw.step) (void)reader.has("throughput");
-  reader.finish();  // before a missing throughput, a misspelt one
-  if (!raw.step) raw.throughput = reader.require("throughput", "921.3 samples/s");
-  if (raw.throughput && !raw.throughput->text().ends_with("tokens/s")) {
-    (void)raw.throughput->throughput();
-  }
-  return raw;
-}
-
-void ScenarioFile::State::match(const RawMeasured& raw) {
-  std::size_t matching = 1, point = 0;
-  std::vector<std::string> missing;
-  for (const Axis& axis : axes) {
-    const auto named = std::ranges::find(raw.axes, axis.path, &AxisValue::path);
-    const auto fits = [&](const AxisValue& value) {
-      return named == raw.axes.end() || same(value, *named);
-    };
-    const auto first = std::ranges::find_if(axis.values, fits);
-    point = point * axis.values.size() + static_cast<std::size_t>(first - axis.values.begin());
-    matching *= static_cast<std::size_t>(std::ranges::count_if(axis.values, fits));
-    if (named == raw.axes.end() && axis.values.size() > 1) missing.push_back(axis.path);
-  }
-  if (matching == 0 || changes_the_measured) {
-    unmatched.push_back(raw.where);
-    return;
-  }
-  if (matching > 1) {
-    throw InputError(raw.where,
-                     fmt::format("measured point matches {} points of the grid", matching),
-                     missing.empty() ? "an axis has a value twice"
-                                     : fmt::format("name its {}", fmt::join(missing, ", ")));
-  }
-  has_fitted |= raw.fitted;
-  MeasuredPoint found{raw.where, {}, raw.fitted};
-  if (raw.step) {
+MeasuredPoint ScenarioFile::State::measured_at(std::size_t point, const MeasuredRow& row) const {
+  MeasuredPoint found{row.where, {}, row.known};
+  if (row.step) {
     const Scenario at = scenario(point);
     found.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *
                                         at.training.gradient_accumulation *
-                                        at.cluster.ranks().value() / raw.step->value());
+                                        at.cluster.ranks().value() / row.step->value());
   } else {
-    const bool is_of_tokens = raw.throughput->text().ends_with("tokens/s");
-    found.throughput = is_of_tokens ? loader::throughput_of(*raw.throughput, scenario(point))
-                                    : raw.throughput->throughput();
+    const bool is_of_tokens = row.throughput->text().ends_with("tokens/s");
+    found.throughput = is_of_tokens ? loader::throughput_of(*row.throughput, scenario(point))
+                                    : row.throughput->throughput();
   }
-  if (!measured.emplace(point, std::move(found)).second) {
-    throw InputError(raw.where, "a second measured point for the same point of the grid",
+  return found;
+}
+
+void ScenarioFile::State::match(const MeasuredRow& row) {
+  const Matched found = loader::matched(row, axes, gpus_unless_named);
+  if (found.count == 0 || changes_the_measured) {
+    unmatched.push_back(row.where);
+    return;
+  }
+  found.expect_one(row.where);
+  if (!measured.emplace(found.first, measured_at(found.first, row)).second) {
+    throw InputError(row.where, "a second measured point for the same point of the grid",
                      "keep one of them");
   }
+}
+
+// In place of what the file says was measured there.
+void ScenarioFile::State::take_known_rows() {
+  std::set<std::size_t> taken;
+  for (const Field& known_row : known_rows) {
+    const MeasuredRow row = loader::row_of_command_line(known_row, axes);
+    loader::expect_values(row, axes);
+    const Matched found = loader::matched(row, axes, gpus_unless_named);
+    found.expect_one(row.where);
+    if (scenario(found.first).cluster.ranks().value() == 1) {
+      loader::refuse_one_gpu(row.where, row.throughput);
+    }
+    if (!taken.insert(found.first).second) {
+      throw InputError(row.where, "is of the same point as another --known", "keep one of them");
+    }
+    measured.insert_or_assign(found.first, measured_at(found.first, row));
+  }
+  if (known_rows.empty()) return;
+  const bool is_alone = measured.size() == taken.size();
+  measured_source = is_alone ? "--known" : measured_source + "; --known";
 }
 
 void ScenarioFile::State::read_measured() {
@@ -323,7 +339,8 @@ void ScenarioFile::State::read_measured() {
   measured_source = section.require("source").text();
   if (const auto by = section.field("by")) measured_by = by->text();
   network_given = section.find<NetworkKnowledge>("network");
-  for (const Field& entry : section.require("points").list()) match(read_point(entry));
+  for (const Field& entry : section.require("points").list())
+    match(loader::row_of_file(entry, axes));
   section.finish();
 }
 
@@ -371,12 +388,14 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   state->apply(settings);
   state->refuse_values_twice();
   state->refuse_nodes_beside_gpus();
+  for (const Field& row : state->known_rows) state->add_gpus_of(row);
   state->make_grid(most);
   const Scenario first = state->scenario(0);
   state->name = first.name;
   state->seed = first.seed;
   state->has_calibration = !first.calibration.empty();
   state->read_measured();
+  state->take_known_rows();
   return ScenarioFile(std::move(state));
 }
 
@@ -422,8 +441,8 @@ const std::string& ScenarioFile::measured_by() const { return state_->measured_b
 
 NetworkKnowledge ScenarioFile::network() const {
   if (state_->network_given) return *state_->network_given;
-  return state_->has_calibration || state_->has_fitted ? NetworkKnowledge::measured
-                                                       : NetworkKnowledge::described;
+  return state_->has_calibration || !known_points().empty() ? NetworkKnowledge::measured
+                                                            : NetworkKnowledge::described;
 }
 
 std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
@@ -432,10 +451,24 @@ std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {
   return found->second;
 }
 
+std::vector<std::size_t> ScenarioFile::known_points() const {
+  std::vector<std::size_t> points;
+  for (const auto& [point, measured] : state_->measured) {
+    if (measured.known) points.push_back(point);
+  }
+  return points;
+}
+
+std::vector<ScenarioFile::Setting> without_known(std::vector<ScenarioFile::Setting> settings) {
+  std::erase_if(settings, [](const ScenarioFile::Setting& one) { return one.is_known; });
+  return settings;
+}
+
 std::string in_words(const std::vector<ScenarioFile::Setting>& settings) {
   std::vector<std::string> words;
-  for (const auto& [path, value, is_of_several] : settings) {
-    words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), value));
+  for (const ScenarioFile::Setting& setting : settings) {
+    const std::string& path = setting.path;
+    words.push_back(fmt::format("{}={}", path.substr(path.rfind('.') + 1), setting.value));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -22,7 +22,11 @@ class ScenarioFile {
     std::string path;
     std::string value;           // YAML
     bool is_of_several = false;  // one of several that are compared, as an axis's values are
+    // No setting, but a measured point that is known, of the system that all settings describe:
+    // "gpus=2,throughput=350 samples/s", with path known_path.
+    bool is_known = false;
   };
+  static constexpr const char* known_path = "known";
 
   // An axis of the sweep, all of whose values one text has: relative paths among them start at its
   // folder.
@@ -43,7 +47,9 @@ class ScenarioFile {
   static constexpr std::size_t points_max_one_by_one = 1'000'000'000'000'000;
 
   // `settings` stand in for values of the file; a setting of `sweep.gpus` or of a path that is an
-  // axis replaces that axis. A grid of more than points_max points is refused, or of `most`.
+  // axis replaces that axis. A known point takes the place of the file's; where the grid has none
+  // of its gpus, these are added to that axis, which there is then. A grid of more than points_max
+  // points is refused, or of `most`.
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings,
                            std::size_t most);
@@ -79,9 +85,11 @@ class ScenarioFile {
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
   [[nodiscard]] const std::string& measured_by() const;  // may be empty
-  // As the file says; unless it does, measured where it has a calibration or a fitted point.
+  // As the file says; unless it does, measured where it has a calibration or a known point.
   [[nodiscard]] NetworkKnowledge network() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
+  // The numbers of the grid's points whose measured one is known, ascending.
+  [[nodiscard]] std::vector<std::size_t> known_points() const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
   // what was measured (any but simulation.*, contention, call_contention and
   // ranks.spread).
@@ -94,6 +102,10 @@ class ScenarioFile {
                                std::size_t most);
   std::unique_ptr<State> state_;
 };
+
+// Without the known points among them.
+[[nodiscard]] std::vector<ScenarioFile::Setting> without_known(
+    std::vector<ScenarioFile::Setting> settings);
 
 // "gpus=8 bucket_cap=25MiB": settings by the ends of their paths.
 [[nodiscard]] std::string in_words(const std::vector<ScenarioFile::Setting>& settings);

@@ -238,7 +238,7 @@ class Loop {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       const PointOutcome& measured = result_.outcomes[i];
       outcomes[i].measured = measured.measured;
-      outcomes[i].measured->fitted = true;
+      outcomes[i].measured->known = true;
       outcomes[i].measurement = measured.measurement;
       outcomes[i].calls_measured = measured.calls_measured;
       outcomes[i].compute_spread_measured = measured.compute_spread_measured;

@@ -191,7 +191,7 @@ class Measurer {
 WorkerRanksPtr join_launched_ranks(Preparer& points) {
   const ScenarioFile& file = points.file();
   Task task{{"scenario", "sha256:" + file.sha256()}};
-  for (const auto& [path, value, is_of_several] : file.settings()) task.emplace_back(path, value);
+  for (const ScenarioFile::Setting& one : file.settings()) task.emplace_back(one.path, one.value);
   return join_launcher([&](std::uint32_t ranks) { return first_group(points, ranks); }, task);
 }
 

@@ -111,8 +111,8 @@ std::string to_text(const sweep::Job& job, std::size_t jobs) {
   json files = json::array();
   for (const auto& [path, settings, sha256, part] : job.files) {
     json all = json::array();
-    for (const auto& [where, value, is_of_several] : settings) {
-      all.push_back({where, value, is_of_several});
+    for (const ScenarioFile::Setting& one : settings) {
+      all.push_back({one.path, one.value, one.is_of_several, one.is_known});
     }
     files.push_back({path, std::move(all), sha256, part});
   }
@@ -127,8 +127,8 @@ JobOfRank job_from(const std::string& text) {
     sweep::SweptFile swept{
         file.at(0).get<std::string>(), {}, file.at(2).get<std::string>(), file.at(3).get<double>()};
     for (const json& one : file.at(1)) {
-      swept.settings.push_back(
-          {one.at(0).get<std::string>(), one.at(1).get<std::string>(), one.at(2).get<bool>()});
+      swept.settings.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
+                                one.at(2).get<bool>(), one.at(3).get<bool>()});
     }
     made.job.files.push_back(std::move(swept));
   }

@@ -72,6 +72,6 @@ std::optional<double> PointOutcome::error_percent() const {
   return 100 * (predicted_throughput() - measured->throughput) / measured->throughput;
 }
 
-bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->fitted; }
+bool PointOutcome::counts() const { return predicted && measured && gpus > 1 && !measured->known; }
 
 }  // namespace paceline

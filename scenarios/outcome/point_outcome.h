@@ -72,7 +72,7 @@ struct PointOutcome {
   // 100 x (predicted - measured) / measured of throughput.
   [[nodiscard]] std::optional<double> error_percent() const;
   // Whether the error says something of the model: predicted and measured, on more than one GPU,
-  // and not a point that the scenario was fitted to.
+  // and not a point that is known.
   [[nodiscard]] bool counts() const;
 };
 

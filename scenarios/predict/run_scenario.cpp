@@ -127,7 +127,7 @@ class Run {
     Points marked;
     for (const std::size_t point : unfitted_) {
       const PointOutcome& outcome = outcomes_[point];
-      if (outcome.gpus > 1 && outcome.measured && outcome.measured->fitted) marked.push_back(point);
+      if (outcome.gpus > 1 && outcome.measured && outcome.measured->known) marked.push_back(point);
     }
     if (marked.empty()) {
       throw InputError(points_.prediction(unfitted_.front())->contention.where,

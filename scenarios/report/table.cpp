@@ -22,7 +22,7 @@ std::string error_text(const PointOutcome& outcome) {
   const auto error = outcome.error_percent();
   if (!error) return "";
   if (outcome.gpus == 1) return "input";
-  return fmt::format("{:+.1f}%{}", *error, outcome.measured->fitted ? " fitted" : "");
+  return fmt::format("{:+.1f}%{}", *error, outcome.measured->known ? " known" : "");
 }
 
 // Which columns a table has beside those that all have.
@@ -155,9 +155,8 @@ void write_network(std::ostream& out, const ScenarioFile& file,
   const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
   if (std::ranges::none_of(outcomes, crosses_it)) return;
   const bool is_measured = file.network() == NetworkKnowledge::measured;
-  write_line(out, is_measured
-                      ? "network: measured: by logs of it, or by rows that inputs were fitted to"
-                      : "network: described: nothing of it was measured");
+  write_line(out, is_measured ? "network: measured: by logs of it, or by rows that are known"
+                              : "network: described: nothing of it was measured");
 }
 
 std::string gibibytes(Bytes size) {

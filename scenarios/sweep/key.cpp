@@ -77,14 +77,26 @@ PointKeys::PointKeys(const ScenarioFile& file) : file_(file), common_(key_of(mod
       axes_.back().push_back(key_of(axis.path, {value.text, axis.folder}));
     }
   }
+  // Evidence conditions all points.
+  PointKey evidence;
+  for (const std::size_t point : file.known_points()) {
+    const double measured = file.measured(point)->throughput.value();
+    combine(key_of(fmt::format("known {} {}", measured, described(point).view())), evidence);
+  }
+  combine(evidence, common_);
 }
 
 PointKey PointKeys::of(std::size_t point) const {
-  PointKey key = common_;
+  PointKey key = described(point);
   if (const auto measured = file_.measured(point)) {
-    combine(key_of(fmt::format("measured {} {}", measured->throughput.value(), measured->fitted)),
+    combine(key_of(fmt::format("measured {} {}", measured->throughput.value(), measured->known)),
             key);
   }
+  return key;
+}
+
+PointKey PointKeys::described(std::size_t point) const {
+  PointKey key = common_;
   for (std::size_t i = axes_.size(); i-- > 0;) {
     combine(axes_[i][point % axes_[i].size()], key);
     point /= axes_[i].size();

@@ -26,10 +26,11 @@ struct PointKey {
 
 // The keys of a file's points: SHA-256, of which the first bytes count, of each value that the
 // point depends on, with its path, and of what a file that the value names holds; of what was
-// measured of the point; and of the model's version. All of them are combined by exclusive or
-// (Zobrist, A New Hashing Method, 1970), so that neither the order of axes counts nor whether a
-// value is an axis's, a setting's or the file's, and a point costs an operation an axis. A value
-// counts as it is spelled: 100us and 0.1ms are two.
+// measured of the point; of the measured points that are known, on which all rest; and of the
+// model's version. All of them are combined by exclusive or (Zobrist, A New Hashing Method, 1970),
+// so that neither the order of axes counts nor whether a value is an axis's, a setting's or the
+// file's, and a point costs an operation an axis. A value counts as it is spelled: 100us and 0.1ms
+// are two.
 class PointKeys {
  public:
   // Throws InputError where a file that is named cannot be read.
@@ -38,6 +39,9 @@ class PointKeys {
   [[nodiscard]] PointKey of(std::size_t point) const;
 
  private:
+  // Without what was measured of it.
+  [[nodiscard]] PointKey described(std::size_t point) const;
+
   const ScenarioFile& file_;
   PointKey common_;
   std::vector<std::vector<PointKey>> axes_;  // by axis and value

@@ -155,8 +155,8 @@ std::uint64_t Store::points() const {
 
 std::int64_t Store::add(const ScenarioFile& file) {
   nlohmann::json settings = nlohmann::json::array();
-  for (const auto& [path, value, is_of_several] : file.settings()) {
-    settings.push_back(path + "=" + value);
+  for (const ScenarioFile::Setting& one : file.settings()) {
+    settings.push_back(one.path + "=" + one.value);
   }
   const std::string words = settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::int64_t id = id_of(file.path() + '\0' + words + '\0' + file.text());

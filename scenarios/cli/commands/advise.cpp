@@ -39,6 +39,7 @@ Action attach_advise(CommandOptions& app) {
   app.add_option("--gpus", options->gpus, "on so many; default: the last of its sweep")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }

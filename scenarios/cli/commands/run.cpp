@@ -88,6 +88,7 @@ Action attach_run(CommandOptions& app) {
       .needs(measure);
   explain.excludes(measure);
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

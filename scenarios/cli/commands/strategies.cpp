@@ -21,6 +21,7 @@ struct Options {
 
 int run(Options& options) {
   files::expect_each_once(options.scenarios);
+  options.shared.expect_known_of_one(options.scenarios.size());
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());
@@ -39,6 +40,7 @@ Action attach_strategies(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }

@@ -63,6 +63,8 @@ void check_options(const Options& options) {
            options.merged.empty() ? "is missing" : "joins stores, and runs no scenario",
            "give scenario files, or stores to --merge");
   }
+  if (!options.merged.empty()) options.shared.refuse_known("--merge runs no scenario");
+  options.shared.expect_known_of_one(options.scenarios.size());
   if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked())) {
     refuse("--merge", "writes the store alone", "sweep the scenarios into it for a CSV or a JSON");
   }
@@ -224,6 +226,7 @@ Action attach_sweep(CommandOptions& app) {
   app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
   app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

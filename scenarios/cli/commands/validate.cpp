@@ -400,6 +400,12 @@ int run(Options& options) {
   }
   files::expect_each_once(options.inputs);
   if (std::ranges::all_of(options.inputs, is_scenario)) options.log.refuse("no log is given");
+  if (!options.loop.empty()) options.shared.refuse_known("--loop measures what it knows");
+  if (!options.leave_out.empty()) {
+    options.shared.refuse_known("--leave-out judges what the files' points say");
+  }
+  options.shared.expect_known_of_one(
+      static_cast<std::size_t>(std::ranges::count_if(options.inputs, is_scenario)));
   if (!options.loop.empty()) return run_loop(options);
   if (!options.leave_out.empty()) return run_left_out(options);
   if (options.inputs.empty()) {
@@ -459,6 +465,7 @@ Action attach_validate(CommandOptions& app) {
   app.add_output("--json", options->json, "write the table as JSON; - is standard output");
   options->log.add_to(app);
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

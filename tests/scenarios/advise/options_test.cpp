@@ -50,11 +50,11 @@ TEST(Options, HaveEveryOtherStrategyOfTheRegistry) {
 TEST(Options, HaveTheFusionKeysOfTheirStrategies) {
   const SearchAxis axis = options(std::string(small_scenario)).at(0);
   for (const Candidate& candidate : axis) {
-    for (const auto& [path, value, is_of_several] : candidate.settings) {
+    for (const ScenarioFile::Setting& setting : candidate.settings) {
       const std::string& strategy = candidate.settings.front().value;
-      if (path == "training.bucket_cap") {
+      if (setting.path == "training.bucket_cap") {
         EXPECT_EQ(strategy, "ddp");
-      } else if (path == "training.message_size") {
+      } else if (setting.path == "training.message_size") {
         EXPECT_EQ(strategy, "apex_ddp");
       }
     }

@@ -230,7 +230,7 @@ TEST(Validate, RefusesALimitThatNothingIsAbove) {
 
 TEST(Validate, LeavesOutFittedPoints) {
   const Folder folder;
-  folder.write("scenario.yaml", measured("    - {gpus: 2, throughput: 10 samples/s, fitted: true}\n"
+  folder.write("scenario.yaml", measured("    - {gpus: 2, throughput: 10 samples/s, known: true}\n"
                                          "    - {gpus: 4, throughput: 4000 samples/s}\n"));
   const Ended ended = paceline({"validate", "scenario.yaml", "--json", "-"}, folder.path());
   const json table = json::parse(ended.out);

@@ -40,7 +40,7 @@ TEST(Loop, FitsTheTwoLeastNumbersOfRanksAndPredictsTheOthers) {
   ASSERT_EQ(points.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(points[i].at("gpus"), i + 2);
-    EXPECT_EQ(points[i].at("measured").at("fitted"), i < 2);
+    EXPECT_EQ(points[i].at("measured").at("known"), i < 2);
     EXPECT_EQ(points[i].at("measured").at("samples").size(), 3U);
     EXPECT_LT(points[i].at("predicted").at("step_s_low"), points[i].at("predicted").at("step_s"));
   }

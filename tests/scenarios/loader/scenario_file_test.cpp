@@ -197,13 +197,35 @@ std::string measured(const std::string& points) {
 
 TEST(MeasuredPoints, BelongToThePointOfTheGridThatTheyName) {
   const auto file = with_end("sweep: {gpus: [2, 4]}\n" +
-                             measured("{gpus: 4, throughput: 100 samples/s, fitted: true}"));
+                             measured("{gpus: 4, throughput: 100 samples/s, known: true}"));
   EXPECT_FALSE(file.measured(0));
   ASSERT_TRUE(file.measured(1));
   EXPECT_EQ(file.measured(1)->throughput, SamplesPerSecond(100));
-  EXPECT_TRUE(file.measured(1)->fitted);
+  EXPECT_TRUE(file.measured(1)->known);
   EXPECT_EQ(file.measured_source(), "a test");
   EXPECT_TRUE(file.unmatched().empty());
+}
+
+TEST(KnownPoints, AreNumberedInTheOrderOfTheGrid) {
+  const auto file = with_end("sweep: {gpus: [1, 2, 4]}\n" +
+                             measured("{gpus: 4, step: 1s, known: true}, {gpus: 1, step: 1s}, "
+                                      "{gpus: 2, step: 1s, known: true}"));
+  EXPECT_EQ(file.known_points(), (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(file.network(), NetworkKnowledge::measured);
+}
+
+TEST(KnownPoints, AreThoseOfNoOtherSystem) {
+  const auto file =
+      with_end("sweep: {gpus: [2, 4]}\n" + measured("{gpus: 4, step: 1s, known: true}"),
+               {{"training.gradient_accumulation", "3"}});
+  EXPECT_TRUE(file.known_points().empty());
+}
+
+TEST(KnownPoints, HaveAnOlderSpelling) {
+  const std::string sweep = "sweep: {gpus: [2, 4]}\n";
+  const auto file = with_end(sweep + measured("{gpus: 2, step: 1s, fitted: true}, "
+                                              "{gpus: 4, step: 1s, fitted: false}"));
+  EXPECT_EQ(file.known_points(), (std::vector<std::size_t>{0}));
 }
 
 // The same value in another spelling is the same value: the units decide, not the text.

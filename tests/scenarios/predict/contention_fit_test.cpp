@@ -135,7 +135,7 @@ class Measured : public ::testing::Test {
     for (const PointOutcome& outcome : truth) {
       const bool is_fitted = std::find(fitted.begin(), fitted.end(), outcome.gpus) != fitted.end();
       points += fmt::format(
-          "    - {{gpus: {}, throughput: {:.12g} samples/s, fitted: {}}}\n", outcome.gpus,
+          "    - {{gpus: {}, throughput: {:.12g} samples/s, known: {}}}\n", outcome.gpus,
           outcome.predicted_throughput().value() * (is_fitted ? faster : 1), is_fitted);
     }
     return "measured:\n  source: a prediction\n  points:\n" + points;
@@ -219,7 +219,7 @@ TEST_F(Measured, MayBeOneOfASweepOverContention) {
   const auto truth = outcomes(write(""), {}, "1.3");
   const std::string of_two = fmt::format(
       "{{gpus: 2, contention: measured, throughput: {:.12g} "
-      "samples/s, fitted: true}}",
+      "samples/s, known: true}}",
       truth[1].predicted_throughput().value());
   const auto path = folder_.write(
       "sweep.yaml", std::string(hidden) +

@@ -158,7 +158,7 @@ TEST_F(EveryPass, OfAFit) {
                                "contention: measured\n"
                                "measured:\n"
                                "  source: a test\n"
-                               "  points: [{gpus: 2, throughput: 110 samples/s, fitted: true}]\n";
+                               "  points: [{gpus: 2, throughput: 110 samples/s, known: true}]\n";
   expect_right_or_failed(scenario, 6, {1, 2, 3, 5});
 }
 

@@ -221,11 +221,11 @@ constexpr const char* two_measured =
     "  source: a test\n"
     "  points:\n"
     "    - {gpus: 1, throughput: 1000 samples/s}\n"
-    "    - {gpus: 2, throughput: 2000 samples/s, fitted: true}\n"
+    "    - {gpus: 2, throughput: 2000 samples/s, known: true}\n"
     "    - {gpus: 4, throughput: 4000 samples/s}\n";
 
-// One-GPU rows are inputs and fitted rows were fitted to: one row is left, that of four GPUs.
-TEST(FittedPoints, AreShownButCountInNoMean) {
+// One-GPU rows are inputs and known rows are evidence: one row is left, that of four GPUs.
+TEST(KnownPoints, AreShownButCountInNoMean) {
   const auto text = changed(small_scenario, "", two_measured);
   const auto outcomes = outcomes_of(text, {});
   ASSERT_EQ(outcomes.size(), 3U);
@@ -241,7 +241,7 @@ TEST(FittedPoints, AreShownButCountInNoMean) {
   write_table(table, read(text, {}), outcomes);
   EXPECT_NE(table.str().find("error of throughput over 1 predicted point: mean"), std::string::npos)
       << table.str();
-  EXPECT_NE(table.str().find("% fitted"), std::string::npos) << table.str();
+  EXPECT_NE(table.str().find("% known"), std::string::npos) << table.str();
 }
 
 // 100 x (predicted - measured) / measured of throughput.

@@ -121,7 +121,7 @@ TEST(Csv, KeepsItsColumnsWhereTheyAre) {
                     "predicted_speedup",
                     "measured_throughput_per_s",
                     "measured_speedup",
-                    "fitted",
+                    "known",
                     "error_percent",
                     "transfers",
                     "simgrid_solves",

@@ -21,7 +21,7 @@ constexpr const char* swept =
     "  source: a test\n"
     "  points:\n"
     "    - {gpus: 1, throughput: 1000 samples/s}\n"
-    "    - {gpus: 4, throughput: 2500 samples/s, fitted: true}\n";
+    "    - {gpus: 4, throughput: 2500 samples/s, known: true}\n";
 
 class ResultJson : public testing::Test {
  protected:

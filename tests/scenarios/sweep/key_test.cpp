@@ -69,6 +69,20 @@ TEST_F(Key, ChangesWithWhatWasMeasured) {
   EXPECT_NE(measured("100"), key(std::string(small_scenario)));
 }
 
+// All points rest on what is known of one; what is only measured changes its own.
+TEST_F(Key, ChangesWithWhatIsKnownOfAnotherPoint) {
+  const auto of_four = [&](const std::string& of_two) {
+    return key(changed(small_scenario, "",
+                       "sweep: {gpus: [2, 4]}\nmeasured: {source: s, points: [{gpus: 2, " + of_two +
+                           "}]}\n"),
+               {}, 1);
+  };
+  EXPECT_EQ(of_four("throughput: 100 samples/s"), of_four("throughput: 101 samples/s"));
+  const PointKey known = of_four("throughput: 100 samples/s, known: true");
+  EXPECT_NE(known, of_four("throughput: 100 samples/s"));
+  EXPECT_NE(known, of_four("throughput: 101 samples/s, known: true"));
+}
+
 TEST_F(Key, ChangesWithTheContentsOfFilesThatAreNamed) {
   const auto with_device = [&](const std::string& speed) {
     std::string device = test::text_of(std::string(PACELINE_SOURCE_DIR) +

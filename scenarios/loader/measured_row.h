@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/document/reader.h"
+#include "scenarios/loader/scenario_file.h"
+
+namespace paceline::loader {
+
+// What a point of `measured.points` says, or one of --known, before it is matched with the grid.
+struct MeasuredRow {
+  Location where;
+  std::vector<AxisValue> axes;
+  std::optional<Field> throughput;  // this or the step
+  std::optional<Seconds> step;
+  bool known = false;
+};
+
+using Axes = std::span<const ScenarioFile::Axis>;
+
+// All throw InputError.
+[[nodiscard]] MeasuredRow row_of_file(const Field& entry, Axes axes);
+// Of loader::known_row. May name gpus where no axis does.
+[[nodiscard]] MeasuredRow row_of_command_line(const Field& row, Axes axes);
+
+// The points of a grid that a row may be of.
+struct Matched {
+  std::size_t count = 1, first = 0;
+  std::vector<std::string> not_named;  // axes of several values
+
+  // Throws InputError for several; none is one, too.
+  void expect_one(const Location& where) const;
+};
+
+// `gpus`: of a row that names none, where they are given.
+[[nodiscard]] Matched matched(const MeasuredRow& row, Axes axes,
+                              const std::optional<AxisValue>& gpus);
+
+// Throws InputError for an axis that has no such value.
+void expect_values(const MeasuredRow& row, Axes axes);
+
+// That speed is an input of its own.
+[[noreturn]] void refuse_one_gpu(const Location& where, const std::optional<Field>& throughput);
+
+}  // namespace paceline::loader
