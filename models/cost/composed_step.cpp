@@ -67,4 +67,15 @@ StepTrace trace_of(const ResolvedPoint& composed) {
   return {composed.program, classes_of(std::move(intervals))};
 }
 
+void give_ranks(StepTrace& composed, const StepTrace& predicted) {
+  for (RankClass& members : composed.classes) {
+    std::vector<Rank> ranks;
+    for (const Rank rank : members.ranks) {
+      const std::vector<Rank>& more = predicted.classes[rank.value()].ranks;
+      ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    members.ranks = std::move(ranks);
+  }
+}
+
 }  // namespace paceline::cost

@@ -12,4 +12,7 @@ namespace paceline::cost {
 // The step of a point whose calls all take known times, from when all ranks have joined them.
 [[nodiscard]] StepTrace trace_of(const ResolvedPoint& composed);
 
+// Gives the classes of a composed step's trace all the ranks that they stand for.
+void give_ranks(StepTrace& composed, const StepTrace& predicted);
+
 }  // namespace paceline::cost

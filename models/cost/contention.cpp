@@ -92,16 +92,6 @@ struct Mean {
 };
 using ByLength = std::map<double, Mean>;  // by how many times the program's time a rank takes
 
-// The ranks of all the classes that a composed step's ranks stand for.
-std::vector<Rank> members_of(const RankClass& composed, const StepTrace& predicted) {
-  std::vector<Rank> ranks;
-  for (const Rank rank : composed.ranks) {
-    const std::vector<Rank>& more = predicted.classes[rank.value()].ranks;
-    ranks.insert(ranks.end(), more.begin(), more.end());
-  }
-  return ranks;
-}
-
 // More numbers are not sent to an executor: some seconds of writing and reading them.
 constexpr double lengths_max = 2e6;
 
@@ -228,7 +218,7 @@ ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
     ResolvedPoint point = composed;
     step.apply_to(point);
     StepTrace trace = trace_of(point);
-    for (RankClass& members : trace.classes) members.ranks = members_of(members, predicted.trace);
+    give_ranks(trace, predicted.trace);
     step = contended_step(alone, trace, calls, slowdown);
   }
   return step;

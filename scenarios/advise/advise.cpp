@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
@@ -126,18 +127,17 @@ class Adviser {
 
 Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_another_strategy) {
   const double ratio = after.predicted_throughput() / before.predicted_throughput();
-  const StepEnds was = ends_of(before.predicted->parts, interval_widths);
-  const StepEnds is = ends_of(after.predicted->parts, interval_widths);
+  const uncertain::Believed& was = before.predicted->believed;
+  const uncertain::Believed& is = after.predicted->believed;
   double up = 0, down = 0;  // squares of logarithms
   const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
-  // The step before grows by one, the one after by the other; either end of each part.
-  const auto add_wider = [&](double low, double high) {
+  // The step before grows by one, the one after by the other; either end of each quantity, as the
+  // machine is the same.
+  for (std::size_t q = 0; q < uncertain::quantities; ++q) {
+    const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
     add(std::max({low, high, 0.0}));
     add(std::min({low, high, 0.0}));
-  };
-  add_wider(was.compute_low - is.compute_low, was.compute_high - is.compute_high);
-  add_wider(was.calls_low - is.calls_low, was.calls_high - is.calls_high);
-  add_wider(was.links_low - is.links_low, was.links_high - is.links_high);
+  }
   if (is_another_strategy) {
     add(std::hypot(was.rest_high, is.rest_low));
     add(-std::hypot(was.rest_low, is.rest_high));
@@ -150,10 +150,11 @@ Advice advise(const std::string& path, const Settings& settings, std::optional<s
   const ProgressEnd end(options.progress);
   Advice advice;
   advice.path = path;
-  (void)ScenarioFile::read(path, settings);  // throws for what is known of no point
+  RunOptions with_belief = options;
+  with_belief.belief = belief_of(ScenarioFile::read(path, settings), options);
   advice.point = point_of(path, settings, gpus);
   const auto read = [&] { return ScenarioFile::read(path, advice.point); };
-  RunOptions with_trace = options;
+  RunOptions with_trace = with_belief;
   with_trace.keep_traces = true;
   const ScenarioFile file = read();
   advice.name = file.name();
@@ -161,7 +162,7 @@ Advice advise(const std::string& path, const Settings& settings, std::optional<s
   if (!base.outcome) throw InputError({path, 0, 0}, "the strategy " + base.refusal, "");
   advice.outcome = *base.outcome;
   advice.limits = limits_of(advice.outcome);
-  Variants variants(path, advice.point, options_of(file.scenario(0)), options);
+  Variants variants(path, advice.point, options_of(file.scenario(0)), with_belief);
   try {
     Adviser(variants).advise(advice);
     advice.is_complete = true;

@@ -1,8 +1,10 @@
 #include "scenarios/advise/strategies.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "models/training/strategy.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
@@ -23,6 +25,7 @@ Attempt with_strategy(const std::string& path, const Settings& settings,
 // A point of a file, before any strategy is tried.
 struct Compared {
   std::string path;
+  std::shared_ptr<const uncertain::Belief> belief;  // of the file's machine
   StrategyComparison comparison;
 };
 
@@ -34,8 +37,9 @@ std::vector<const training::Strategy*> strategies_to_try() {
   return tried;
 }
 
-void add_points(const std::string& path, const Settings& settings, std::vector<Compared>& points) {
-  (void)ScenarioFile::read(path, settings);  // throws for what is known of no point
+void add_points(const std::string& path, const Settings& settings, const RunOptions& options,
+                std::vector<Compared>& points) {
+  const auto belief = belief_of(ScenarioFile::read(path, settings), options);
   const ScenarioFile file = ScenarioFile::read(path, without_known(settings));
   const std::size_t others = points.size();
   for (std::size_t point = 0; point < file.point_count(); ++point) {
@@ -47,7 +51,7 @@ void add_points(const std::string& path, const Settings& settings, std::vector<C
                       return std::ranges::equal(one.comparison.axes, axes, {}, &AxisValue::text,
                                                 &AxisValue::text);
                     });
-    if (!is_known) points.push_back({path, {file.name(), std::move(axes), {}}});
+    if (!is_known) points.push_back({path, belief, {file.name(), std::move(axes), {}}});
   }
 }
 
@@ -57,12 +61,14 @@ std::vector<StrategyComparison> compare_strategies(const std::vector<std::string
                                                    const Settings& settings,
                                                    const RunOptions& options) {
   std::vector<Compared> points;
-  for (const std::string& path : paths) add_points(path, settings, points);
+  for (const std::string& path : paths) add_points(path, settings, options, points);
   const auto tried = strategies_to_try();
   const ProgressEnd end(options.progress);
   std::vector<StrategyComparison> comparisons;
   try {
-    for (auto& [path, comparison] : points) {
+    for (auto& [path, belief, comparison] : points) {
+      RunOptions with_belief = options;
+      with_belief.belief = belief;
       StrategyComparison& made = comparisons.emplace_back(std::move(comparison));
       for (const training::Strategy* strategy : tried) {
         if (options.progress) {
@@ -70,8 +76,8 @@ std::vector<StrategyComparison> compare_strategies(const std::vector<std::string
           options.progress(
               {done, points.size() * tried.size(), "steps", std::string(strategy->name)});
         }
-        made.rows.push_back(
-            {strategy->name, with_strategy(path, settings, made.axes, strategy->name, options)});
+        made.rows.push_back({strategy->name, with_strategy(path, settings, made.axes,
+                                                           strategy->name, with_belief)});
       }
       made.is_complete = true;
     }

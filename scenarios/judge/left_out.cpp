@@ -128,7 +128,8 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
   PACELINE_EXPECTS(!candidates.empty() && candidates.front().size() > 1);
   LeftOut judged;
   judged.chosen_by_all = choice(candidates, nullptr);
-  judged.widths_by_all = choose_widths(candidates[judged.chosen_by_all]);
+  judged.priors_by_all =
+      uncertain::learnt(evidence_of(candidates[judged.chosen_by_all]), uncertain::priors_before());
   for (const auto& [source, any_rows] : candidates.front()) {
     LeftOutSource& left = judged.sources.emplace_back();
     left.source = source;
@@ -148,8 +149,10 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
       return error_percent(left.others_overlap, row);
     };
     left.constant_overlap = summary_of(rows, constant_error);
-    left.intervals = judge_intervals(rows, choose_widths(others));
-    left.constant_intervals = judge_intervals(rows, choose_constant(others));
+    left.priors = uncertain::learnt(evidence_of(others), uncertain::priors_before());
+    for (std::size_t known = 0; known < left.rows.size(); ++known) {
+      left.rows[known] = judge_rows(rows, left.priors, known);
+    }
     const auto hard = decisive(rows);
     left.decisive = summary_of(hard, predicted_error);
     left.decisive_no_overlap = summary_of(hard, no_overlap_error);

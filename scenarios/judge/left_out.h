@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "models/stats/errors.h"
-#include "scenarios/judge/left_out_intervals.h"
+#include "scenarios/judge/known_rows.h"
 #include "scenarios/judge/validation.h"
 
 namespace paceline {
@@ -28,15 +29,19 @@ struct ConstantOverlap {
 // The pair with the least mean |error| over the sources, on a grid of 0.005 and 0.02.
 [[nodiscard]] ConstantOverlap fit_constant_overlap(const RowsBySource& sources);
 
-// One source, judged with what all others choose.
+// How many rows of a scenario somebody has who has few.
+inline constexpr std::size_t known_rows_most = 2;
+
+// One source, judged with what all others choose and say.
 struct LeftOutSource {
   std::string source;
   std::size_t chosen = 0;  // of the candidates, by the others
   // Of its rows; nullopt: some of either.
   std::optional<NetworkKnowledge> network = std::nullopt;
   stats::ErrorSummary predicted;
-  IntervalFigures intervals;           // as wide as the others choose
-  IntervalFigures constant_intervals;  // of one width, that the others choose
+  uncertain::Priors priors;  // that the others say
+  // With no, one and two rows of each scenario known; the rows beside them.
+  std::array<std::vector<JudgedRow>, known_rows_most + 1> rows;
   stats::ErrorSummary perfect_scaling, no_overlap;
   ConstantOverlap others_overlap;  // as the others fit it
   stats::ErrorSummary constant_overlap;
@@ -51,7 +56,7 @@ struct LeftOutSource {
 struct LeftOut {
   std::vector<LeftOutSource> sources;
   std::size_t chosen_by_all = 0;
-  IntervalWidths widths_by_all;  // what all sources choose
+  uncertain::Priors priors_by_all;  // what all sources say
   // The mean of the sources' mean |error|, and its middle 90 % when as many sources are drawn again
   // with repetitions.
   double mean_percent = 0, mean_low_percent = 0, mean_high_percent = 0;

@@ -43,7 +43,7 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario, const st
     row.communication = outcome.predicted->communication_alone;
     row.low = outcome.predicted->interval.low;
     row.high = outcome.predicted->interval.high;
-    row.parts = outcome.predicted->parts;
+    row.response = outcome.predicted->response;
     row.is_covered = row.measured_step >= row.low && row.measured_step <= row.high;
     row.in_headline = row.measured_per_s <= headline_below * perfect;
     rows.push_back(row);

@@ -16,9 +16,9 @@ struct ValidationRow {
   std::string source;  // the group of people who measured it; may be empty
   NetworkKnowledge network = NetworkKnowledge::described;
   Seconds measured_step{}, predicted_step{}, one_gpu_step{};
-  Seconds communication{};  // predicted, as if nothing hid it
-  Seconds low{}, high{};    // of the prediction's 90 % interval; 0 without one
-  IntervalParts parts{};    // that it is made of
+  Seconds communication{};         // predicted, as if nothing hid it
+  Seconds low{}, high{};           // of the prediction's 90 % interval; 0 without one
+  uncertain::Response response{};  // to what its description leaves open
   double measured_per_s = 0, predicted_per_s = 0;
   double error_percent = 0;
   // n times the throughput of one GPU.

@@ -32,10 +32,10 @@ Contention load_contention(Section& file) {
   contention.automatic = false;
   contention.where = field->location();
   if (field->text() == "off") return contention;
-  contention.assumed = field->text() == "assumed";
-  if (field->text().starts_with("assumed+")) return assumed_and_more(*field);
   contention.measured = field->text() == "measured";
-  if (!contention.assumed && !contention.measured) {
+  contention.assumed = field->text() == "assumed" || contention.measured;
+  if (field->text().starts_with("assumed+")) return assumed_and_more(*field);
+  if (!contention.assumed) {
     try {
       contention.slowdown = field->number(1, 100);
     } catch (const InputError&) {

@@ -69,8 +69,8 @@ struct Contention {
   bool automatic = true;  // as measured runs suggest, where they do (scenarios/prepare/overheads.h)
   bool assumed = false;   // by their channels and memory traffic
   double more = 0;        // than that assumes
-  bool measured = false;  // fitted to measured points that are known
-  double slowdown = 1;    // of compute; 1: it does not, or what is assumed or fitted
+  bool measured = false;  // and known rows say the rest (an older spelling of such rows)
+  double slowdown = 1;    // of compute; 1: it does not, or what is assumed
   // Of collectives. nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
   std::optional<double> calls = std::nullopt;
   Location where = {};  // the file says so
@@ -115,6 +115,7 @@ struct Scenario {
   workload::Precision precision = workload::Precision::fp32;  // of its compute
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
   double compute_ratio = measured_compute;
+  bool network_is_measured = false;  // the file says that its figures are of this network
   // Where compute is modelled and the host bounds it: what launching a step's kernels takes.
   std::optional<Seconds> launches = std::nullopt;
   topology::Cluster cluster;  // sized to the point's GPUs

@@ -122,6 +122,7 @@ struct ScenarioFile::State {
   [[nodiscard]] MeasuredPoint measured_at(std::size_t point, const MeasuredRow& row) const;
   [[nodiscard]] std::vector<std::size_t> indices_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
+  [[nodiscard]] bool changes_links() const;
 };
 
 void ScenarioFile::State::read_sweep() {
@@ -271,6 +272,14 @@ std::vector<std::size_t> ScenarioFile::State::indices_of(std::size_t point) cons
   return indices;
 }
 
+// A setting or an axis has other links than what the file says was measured.
+bool ScenarioFile::State::changes_links() const {
+  return changes_the_measured || std::ranges::any_of(axes, [](const Axis& axis) {
+           return axis.path.starts_with("cluster.network.") ||
+                  axis.path.starts_with("cluster.intra_node.");
+         });
+}
+
 Scenario ScenarioFile::State::scenario(std::size_t point) const {
   Overrides overrides = settings;
   const std::vector<std::size_t> indices = indices_of(point);
@@ -279,7 +288,9 @@ Scenario ScenarioFile::State::scenario(std::size_t point) const {
     overrides.insert_or_assign(axes[i].path,
                                axes[i].values.size() > 1 ? value.of_several() : value);
   }
-  return loader::load_scenario(document, overrides);
+  Scenario made = loader::load_scenario(document, overrides);
+  made.network_is_measured = network_given == NetworkKnowledge::measured && !changes_links();
+  return made;
 }
 
 MeasuredPoint ScenarioFile::State::measured_at(std::size_t point, const MeasuredRow& row) const {

@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace paceline {
+
+StepInterval to_interval(Seconds step, const uncertain::Believed& believed) {
+  return {step * std::exp(believed.low), step * std::exp(believed.high)};
+}
+
 namespace {
 
 // Of a fixed global batch each number of GPUs has a batch of its own.

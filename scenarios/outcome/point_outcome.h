@@ -7,8 +7,8 @@
 #include "models/run/call_times.h"
 #include "models/run/resolved_point.h"
 #include "models/training/memory.h"
+#include "models/uncertain/belief.h"
 #include "scenarios/loader/scenario.h"
-#include "scenarios/outcome/step_interval.h"
 
 namespace paceline {
 
@@ -21,15 +21,22 @@ struct PointFailure {
   std::string why;  // in one line
 };
 
+struct StepInterval {
+  Seconds low, high;
+};
+// The 90 % interval around a step.
+[[nodiscard]] StepInterval to_interval(Seconds step, const uncertain::Believed& believed);
+
 // What was predicted of a point: all of one pass, the last.
 struct Prediction {
   StepTotals totals;
   StepTrace trace;  // empty unless it is kept (RunOptions)
   Fidelity fidelity = Fidelity::flow;
   std::uint64_t transfers = 0, simgrid_solves = 0;
-  StepInterval interval;        // of the step, 90 %
-  IntervalParts parts;          // that it is made of
-  Seconds communication_alone;  // as if compute beside it did not slow it down
+  StepInterval interval;         // of the step, 90 %
+  uncertain::Response response;  // to what the description leaves open
+  uncertain::Believed believed;  // of that; the step has its values
+  Seconds communication_alone;   // as if compute beside it did not slow it down
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
   std::vector<std::string> assumptions;

@@ -12,6 +12,7 @@
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/predict/simulator.h"
+#include "scenarios/prepare/place.h"
 
 namespace paceline {
 namespace {
@@ -51,14 +52,15 @@ bool is_alike(const std::optional<cost::TcpRate>& one, const std::optional<cost:
   return one->low == other->low && one->likely == other->likely && one->high == other->high;
 }
 
-bool is_alike(const RatioRange& one, const RatioRange& other) {
-  return one.low == other.low && one.high == other.high;
-}
-
 }  // namespace
 
-ClosedForms::ClosedForms(ScenarioFile file, bool force, double part, double links_drawn)
-    : file_(std::move(file)), force_(force), links_drawn_(links_drawn), preparer_(file_) {
+ClosedForms::ClosedForms(ScenarioFile file, bool force, uncertain::Belief belief, double part,
+                         double links_drawn)
+    : file_(std::move(file)),
+      force_(force),
+      belief_(std::move(belief)),
+      links_drawn_(links_drawn),
+      preparer_(file_) {
   PACELINE_EXPECTS(part >= 0 && part <= 1 && links_drawn >= 1);
   double points = part;
   for (const ScenarioFile::Axis& axis : file_.axes()) {
@@ -178,7 +180,7 @@ std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
     const std::lock_guard lock(mutex_);
     prepared = preparer_.prediction(point);
   }
-  Predicted predicted = predict_point(prepared, [this](ResolvedPoint resolved) {
+  Predicted predicted = predict_point(prepared, belief_, [this](ResolvedPoint resolved) {
     resolved.force = force_;
     return closed_reply_to(resolved);
   });
@@ -212,7 +214,7 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
       // What hosts move through TCP is a part of its own of each bandwidth.
       const Scenario& end = *preparer_.scenario(one);
       if (!is_alike(end.tcp_rate, scenario->tcp_rate)) return nullptr;
-      if (!is_alike(class_of_links(end), class_of_links(*scenario))) return nullptr;
+      if (place_of(end).network != prepared->place.network) return nullptr;
       const LinkNumbers numbers = LinkNumbers::of(preparer_.scenario(one)->cluster);
       for (std::size_t n = 0; n < LinkNumbers::count; ++n) {
         least.values[n] = std::min(least.values[n], numbers.values[n]);
@@ -227,7 +229,7 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
   }
   if (!GroupForm::fits(*scenario, *prepared)) return nullptr;
   auto form = std::make_unique<GroupForm>(*scenario, *prepared, outcome_of(file_, *prepared),
-                                          calls_of(first, *prepared, least, most));
+                                          calls_of(first, *prepared, least, most), belief_);
   // The logarithm of a simulated step over the form's.
   const auto apart = [&](std::size_t one) {
     const auto found = simulated(one);

@@ -27,9 +27,10 @@ namespace paceline {
 // is asked for the first time one has to find the form, and others wait for it.
 class ClosedForms {
  public:
-  // `part`: how many of the points will be asked for, from 0 to 1. `links_drawn`: draws have links'
-  // numbers from 1 / so much to so much; 1 or more.
-  ClosedForms(ScenarioFile file, bool force, double part = 1, double links_drawn = 1);
+  // `belief`: of the machine. `part`: how many of the points will be asked for, from 0 to 1.
+  // `links_drawn`: draws have links' numbers from 1 / so much to so much; 1 or more.
+  ClosedForms(ScenarioFile file, bool force, uncertain::Belief belief, double part = 1,
+              double links_drawn = 1);
   ~ClosedForms();
 
   // Without calls and trace; nullopt where the point's group has no form.
@@ -81,6 +82,7 @@ class ClosedForms {
 
   ScenarioFile file_;
   bool force_;
+  uncertain::Belief belief_;
   double links_drawn_;
   std::vector<bool> is_of_links_, is_of_no_call_;  // by axis
   bool are_enough_ = false;                        // points of a group

@@ -64,14 +64,15 @@ double Correction::at(const std::vector<AxisValue>& axes) const {
 }
 
 GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome,
-                     std::shared_ptr<CallForms> calls)
+                     std::shared_ptr<CallForms> calls, const uncertain::Belief& belief)
     : scenario_(scenario),
       prepared_(prepared),
       outcome_(std::move(outcome)),
       step_(prepared.point.program,
             prepared.point.slowdown.empty() ? 1.0 : prepared.point.slowdown.front()),
       links_(LinkNumbers::of(scenario.cluster)),
-      forms_(std::move(calls)) {
+      forms_(std::move(calls)),
+      belief_(belief) {
   find_kinds();
   plan_calls();
   const auto planned = library_->assumptions().sentences();
@@ -86,8 +87,7 @@ bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
   const ResolvedPoint& point = prepared.point;
   return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
          !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
-         are_alike(point.slowdown) && !prepared.contention.measured &&
-         UniformStep::fits(point.program) && is_formed(point.program);
+         are_alike(point.slowdown) && UniformStep::fits(point.program) && is_formed(point.program);
 }
 
 PointOutcome GroupForm::at(const std::vector<AxisValue>& axes) {
@@ -172,7 +172,7 @@ std::optional<cost::SideBySide> GroupForm::slowdown() const {
   }
   const double assumed =
       cost::assumed_slowdown(bytes, time, scenario_.cluster.ranks(), prepared_.device, channels_);
-  return slowdown_of(prepared_.contention, assumed, nullptr);
+  return slowdown_of(prepared_.contention, assumed);
 }
 
 StepTotals GroupForm::totals(const UniformStep::Times& times) {
@@ -197,25 +197,42 @@ Prediction GroupForm::prediction(double correction) {
   const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
   made.communication_alone = totals(alone).communication;
   made.totals = beside ? totals(times) : totals(alone);
-  made.parts = parts_of(prepared_, made.totals.communication,
-                        [&](std::span<const StepScale> scales) { return scaled(times, scales); });
+  const std::vector<Seconds> overlapped = beside_calls();
+  made.response = response_of(prepared_, made.totals.step, [&](std::span<const StepScale> scales) {
+    return scaled(times, overlapped, scales);
+  });
+  made.believed = belief_.of(made.response);
+  if (belief_.is_conditioned()) {
+    made.totals = totals(scaled(times, overlapped, scale_of(made.believed.values)));
+  }
   const Seconds more = made.totals.step * (correction - 1);
   made.totals.step += more;
   for (Seconds* part : {&made.totals.communication, &made.totals.exposed_communication}) {
     *part = std::max(*part + more, Seconds(0));
   }
-  made.interval = to_interval(made.totals.step, ends_of(made.parts, interval_widths));
+  made.interval = to_interval(made.totals.step, made.believed);
   made.assumptions = assumptions_;
   Assumptions here = library_->assumptions();
   here.add({between_points, "closed"});
   if (beside) say_slowdown(prepared_.contention, *beside, here);
   for (std::string& sentence : here.sentences()) made.assumptions.push_back(std::move(sentence));
+  for (std::string& sentence : sentences_of(belief_, made)) {
+    made.assumptions.push_back(std::move(sentence));
+  }
   made.fidelity = Fidelity::closed;
   made.transfers = transfers_;
   return made;
 }
 
+// Of the step that was followed last.
+std::vector<Seconds> GroupForm::beside_calls() const {
+  StepTrace trace;
+  trace.classes.push_back(ran_);
+  return time_beside_calls(prepared_.point.program, trace);
+}
+
 UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
+                                          std::span<const Seconds> beside_calls,
                                           std::span<const Factors> factors) const {
   PACELINE_EXPECTS(factors.size() <= UniformStep::width);
   const auto& operations = prepared_.point.program.operations;
@@ -225,7 +242,8 @@ UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
   for (std::size_t k = 0; k < factors.size(); ++k) {
     for (std::size_t id = 0; id < operations.size(); ++id) {
       const bool is_wait = operations[id].kind == training::OperationKind::wait;
-      made.work[id][k] = times.work[id] * (is_wait ? factors[k].waits : factors[k].compute);
+      made.work[id][k] = times.work[id] * (is_wait ? factors[k].waits : factors[k].compute) +
+                         beside_calls[id] * factors[k].overlap_lost;
     }
     for (std::size_t i = 0; i < step_.calls().size(); ++i) {
       const training::OperationId id = step_.calls()[i];
@@ -236,18 +254,48 @@ UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
   return made;
 }
 
-std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
-                                       std::span<const StepScale> scales) const {
-  std::vector<Factors> factors;
-  for (const StepScale& scale : scales) {
-    Factors& one = factors.emplace_back(scale.compute, scale.waits);
-    for (const Kind& kind : kinds_) {
-      one.calls.push_back(call_factor(prepared_, kind.call, scale));
-      one.leads.push_back(1);
-    }
+GroupForm::Factors GroupForm::factors_of(const StepScale& scale) const {
+  Factors factors{scale.compute, scale.waits};
+  factors.overlap_lost = scale.overlap_lost;
+  for (const Kind& kind : kinds_) {
+    factors.calls.push_back(call_factor(prepared_, kind.call, scale));
+    factors.leads.push_back(1);
   }
-  const auto steps = step_.steps(variants(times, factors));
-  return {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(scales.size())};
+  return factors;
+}
+
+std::vector<Seconds> GroupForm::scaled(const UniformStep::Times& times,
+                                       std::span<const Seconds> beside_calls,
+                                       std::span<const StepScale> scales) const {
+  std::vector<Seconds> made;
+  for (std::size_t first = 0; first < scales.size(); first += UniformStep::width) {
+    const auto some = scales.subspan(first, std::min(UniformStep::width, scales.size() - first));
+    std::vector<Factors> factors;
+    for (const StepScale& scale : some) factors.push_back(factors_of(scale));
+    const auto steps = step_.steps(variants(times, beside_calls, factors));
+    made.insert(made.end(), steps.begin(),
+                steps.begin() + static_cast<std::ptrdiff_t>(some.size()));
+  }
+  return made;
+}
+
+UniformStep::Times GroupForm::scaled(const UniformStep::Times& times,
+                                     std::span<const Seconds> beside_calls,
+                                     const StepScale& scale) const {
+  const Factors factors = factors_of(scale);
+  UniformStep::Times made = times;
+  const auto& operations = prepared_.point.program.operations;
+  for (std::size_t id = 0; id < operations.size(); ++id) {
+    const bool is_wait = operations[id].kind == training::OperationKind::wait;
+    made.work[id] = times.work[id] * (is_wait ? factors.waits : factors.compute) +
+                    beside_calls[id] * factors.overlap_lost;
+  }
+  for (std::size_t i = 0; i < step_.calls().size(); ++i) {
+    const training::OperationId id = step_.calls()[i];
+    made.work[id] = times.work[id] * factors.calls[kind_of_[i]];
+    made.held[id] = times.held[id] * factors.calls[kind_of_[i]];
+  }
+  return made;
 }
 
 // At most UniformStep::width draws.
@@ -266,7 +314,8 @@ UniformStep::Variants GroupForm::drawn(const UniformStep::Times& times,
       one.leads.push_back(kind.lead > Seconds(0) ? draw.calls * (drawn.lead / kind.lead) : 1);
     }
   }
-  return variants(times, factors);
+  const std::vector<Seconds> as_predicted(times.work.size());
+  return variants(times, as_predicted, factors);
 }
 
 }  // namespace paceline

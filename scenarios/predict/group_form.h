@@ -11,7 +11,7 @@
 #include "models/cost/uniform_step.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/predict/call_forms.h"
-#include "scenarios/predict/interval.h"
+#include "scenarios/predict/composition.h"
 #include "scenarios/prepare/library_calls.h"
 
 namespace paceline {
@@ -50,7 +50,7 @@ class GroupForm {
  public:
   // Of one of the points. Precondition: fits. Throws what the library's choice and forms do.
   GroupForm(const Scenario& scenario, const PreparedPoint& prepared, PointOutcome outcome,
-            std::shared_ptr<CallForms> calls);
+            std::shared_ptr<CallForms> calls, const uncertain::Belief& belief);
 
   // Whether ranks are alike and make their calls all together, one at a time.
   [[nodiscard]] static bool fits(const Scenario& scenario, const PreparedPoint& prepared);
@@ -78,7 +78,8 @@ class GroupForm {
   // How many times as long each part of a step is in one variant.
   struct Factors {
     double compute = 1, waits = 1;
-    std::vector<double> calls, leads;  // by kind of call
+    std::vector<double> calls = {}, leads = {};  // by kind of call
+    double overlap_lost = 0;                     // uncertain::Unknown::overlap
   };
 
   void find_kinds();
@@ -89,9 +90,15 @@ class GroupForm {
   [[nodiscard]] StepTotals totals(const Times& times);
   [[nodiscard]] Times alone_times() const;
   [[nodiscard]] Prediction prediction(double correction);
-  [[nodiscard]] Variants variants(const Times& times, std::span<const Factors> factors) const;
+  [[nodiscard]] std::vector<Seconds> beside_calls() const;
+  [[nodiscard]] Variants variants(const Times& times, std::span<const Seconds> beside_calls,
+                                  std::span<const Factors> factors) const;
+  [[nodiscard]] Factors factors_of(const StepScale& scale) const;
   [[nodiscard]] std::vector<Seconds> scaled(const Times& times,
+                                            std::span<const Seconds> beside_calls,
                                             std::span<const StepScale> scales) const;
+  [[nodiscard]] Times scaled(const Times& times, std::span<const Seconds> beside_calls,
+                             const StepScale& scale) const;
   [[nodiscard]] Variants drawn(const Times& times, std::span<const StepDraw> draws) const;
 
   Scenario scenario_;
@@ -100,6 +107,7 @@ class GroupForm {
   cost::UniformStep step_;
   folding::LinkNumbers links_;  // of the first point
   std::shared_ptr<CallForms> forms_;
+  uncertain::Belief belief_;
   std::uint64_t transfers_ = 0;
   Correction correction_;
   std::vector<Kind> kinds_;

@@ -43,10 +43,12 @@ void take(Predicted predicted, const Location& where, PointOutcome& outcome) {
   }
 }
 
-PointSource::PointSource(ScenarioFile file, bool force, std::shared_ptr<ClosedForms> forms)
+PointSource::PointSource(ScenarioFile file, bool force, uncertain::Belief belief,
+                         std::shared_ptr<ClosedForms> forms)
     : file_(std::move(file)),
       points_(file_, {.operations_kept = 0}),
       force_(force),
+      belief_(std::move(belief)),
       forms_(std::move(forms)) {}
 
 PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
@@ -67,14 +69,10 @@ PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
   const Location where{file_.path(), 0, 0};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);
-  if (prepared->contention.measured) {
-    throw InputError(prepared->contention.where,
-                     "contention is measured, which is fitted to several points together",
-                     "write the factor that paceline run finds");
-  }
   const Effort effort = effort_of(prepared->point, force_, where);
   PointOutcome outcome = outcome_of(file_, *prepared);
-  take(predict_point(prepared, executor_on(simulator, effort.limit, force_)), where, outcome);
+  take(predict_point(prepared, belief_, executor_on(simulator, effort.limit, force_)), where,
+       outcome);
   if (outcome.predicted) outcome.predicted->trace = {};
   return outcome;
 }

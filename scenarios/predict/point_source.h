@@ -25,7 +25,9 @@ void take(Predicted predicted, const Location& where, PointOutcome& outcome);
 class PointSource {
  public:
   // `forms`, of the same file, where others may use them, too; null: each point by itself.
-  PointSource(ScenarioFile file, bool force, std::shared_ptr<ClosedForms> forms = nullptr);
+  // `belief`: of the machine, as the forms have it.
+  PointSource(ScenarioFile file, bool force, uncertain::Belief belief,
+              std::shared_ptr<ClosedForms> forms = nullptr);
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
@@ -40,6 +42,7 @@ class PointSource {
   ScenarioFile file_;
   Preparer points_;
   bool force_;
+  uncertain::Belief belief_;
   std::shared_ptr<ClosedForms> forms_;
 };
 

@@ -1,13 +1,15 @@
 #include "scenarios/predict/predict_point.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "models/contract.h"
-#include "scenarios/predict/interval.h"
+#include "scenarios/predict/composition.h"
 
 namespace paceline {
 namespace {
@@ -19,6 +21,7 @@ constexpr AssumptionKind unsettled{
     "it: the step is of the last, its interval of all"};
 constexpr AssumptionKind settled_alone{
     "{}: what is reduced together is decided by compute that is not slowed"};
+constexpr AssumptionKind learnt{"{}: {}"};
 constexpr AssumptionKind slowed_in_the_mean{
     "{}: ranks that differ are slowed as in their mean: they are too many to tell apart"};
 constexpr AssumptionKind slowed_by_traffic{
@@ -46,6 +49,15 @@ Result result_of(const ResolvedPoint& point, const Executor& execute) {
   }
   return result;
 }
+
+// A point as if compute and collectives did not slow each other down.
+struct SettledPoint {
+  std::shared_ptr<const PreparedPoint> prepared;  // as its strategy decided last
+  Result result;
+  StepTotals totals;  // of the result
+  // Steps of all passes where the strategy's decisions did not settle; else of the last.
+  Seconds shortest, longest;
+};
 
 SettledPoint settled(std::shared_ptr<const PreparedPoint> prepared, const Executor& execute) {
   Result result = result_of(prepared->point, execute);
@@ -80,38 +92,44 @@ StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& al
           std::max(interval.high, scaled(alone.longest))};
 }
 
-Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone) {
+Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone,
+                         const uncertain::Belief& belief) {
   Prediction made;
-  made.totals = result.totals;
-  made.parts = parts_of(prepared, result);
-  const StepInterval interval =
-      to_interval(result.totals.step, ends_of(made.parts, interval_widths));
-  made.interval = widened(interval, result.totals.step, alone);
+  const Composition composition(prepared, result);
+  made.response = response_of(prepared, result.totals.step, [&](std::span<const StepScale> scales) {
+    std::vector<Seconds> steps;
+    for (const StepScale& scale : scales) steps.push_back(composition.step(scale));
+    return steps;
+  });
+  made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();
   made.assumptions.insert(made.assumptions.end(), result.notes.begin(), result.notes.end());
+  made.trace = belief.is_conditioned() ? composition.trace(scale_of(made.believed.values))
+                                       : std::move(result.trace);
+  made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
+  made.interval = widened(to_interval(made.totals.step, made.believed), made.totals.step, alone);
+  for (std::string& sentence : sentences_of(belief, made)) {
+    made.assumptions.push_back(std::move(sentence));
+  }
   made.communication_alone = alone.totals.communication;
-  made.calls = calls_of(result.trace);
-  made.compute_spread = compute_spread(result.trace);
-  made.trace = std::move(result.trace);
+  made.calls = calls_of(made.trace);
+  made.compute_spread = compute_spread(made.trace);
   made.fidelity = result.fidelity;
   made.transfers = result.transfers;
   made.simgrid_solves = result.simgrid_solves;
   return made;
 }
 
-Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Executor& execute) {
+Prediction contended(SettledPoint alone, const uncertain::Belief& belief, const Executor& execute) {
   const Result& found = alone.result;
   const double assumed = cost::assumed_slowdown(found, job_cluster(alone.prepared->point).ranks(),
                                                 alone.prepared->device, alone.prepared->channels);
   const auto slowdown = calls_of(found.trace).empty()
                             ? std::nullopt
-                            : slowdown_of(alone.prepared->contention, assumed, fitted);
+                            : slowdown_of(alone.prepared->contention, assumed);
   PreparedPoint prepared = *alone.prepared;
-  if (fitted != nullptr && fitted->said) prepared.assumptions.add(*fitted->said);
   if (slowdown) say_slowdown(prepared.contention, *slowdown, prepared.assumptions);
-  if (prepared.decided_by && (slowdown || fitted != nullptr)) {
-    prepared.assumptions.add({settled_alone, "engine"});
-  }
+  if (prepared.decided_by && slowdown) prepared.assumptions.add({settled_alone, "engine"});
   Result result = std::move(alone.result);
   if (slowdown) {
     const auto step = cost::settled_step(prepared.point, result, *slowdown);
@@ -119,19 +137,16 @@ Prediction contended(SettledPoint alone, const FittedSlowdown* fitted, const Exe
     step.apply_to(prepared.point);
     result = result_of(prepared.point, execute);
   }
-  return prediction_of(prepared, std::move(result), alone);
+  return prediction_of(prepared, std::move(result), alone, belief);
 }
 
 }  // namespace
 
-std::optional<cost::SideBySide> slowdown_of(const Contention& contention, double assumed,
-                                            const FittedSlowdown* fitted) {
-  PACELINE_EXPECTS(contention.measured == (fitted != nullptr));
+std::optional<cost::SideBySide> slowdown_of(const Contention& contention, double assumed) {
   const double calls = *contention.calls;
   if (contention.assumed) return cost::SideBySide{assumed + contention.more, calls};
-  const double compute = fitted == nullptr ? contention.slowdown : fitted->slowdown;
-  if (compute <= 1 && calls <= 1) return std::nullopt;
-  return cost::SideBySide{compute, calls};
+  if (contention.slowdown <= 1 && calls <= 1) return std::nullopt;
+  return cost::SideBySide{contention.slowdown, calls};
 }
 
 void say_slowdown(const Contention& contention, const cost::SideBySide& found,
@@ -145,33 +160,37 @@ void say_slowdown(const Contention& contention, const cost::SideBySide& found,
     const std::string more =
         contention.more > 0 ? fmt::format(", and {:.2g} more", contention.more) : "";
     say(slowed_by_traffic, {factor, more});
-  } else if (found.compute > 1 && !contention.measured) {
+  } else if (found.compute > 1) {
     say(slowed, {factor});
   }
   if (found.calls > 1) say(slowed_calls, {fmt::format("{:.2f}", found.calls)});
 }
 
-Settled settle_point(std::shared_ptr<const PreparedPoint> prepared, const Executor& execute) {
+std::vector<std::string> sentences_of(const uncertain::Belief& belief,
+                                      const Prediction& prediction) {
+  using uncertain::Unknown;
+  if (!belief.is_conditioned()) return {};
+  constexpr double least = 0.005;  // less is not worth a line
+  std::vector<std::string> parts;
+  for (const auto& [quantity, words] : words_of(Unknown{})) {
+    const double value = prediction.believed.values[static_cast<std::size_t>(quantity)];
+    const bool matters = std::abs(prediction.response.at(quantity, value)) >= least;
+    if (!matters) continue;
+    parts.push_back(quantity == Unknown::overlap
+                        ? fmt::format("{:.0f} % less communication hides", 100 * value)
+                        : fmt::format("{} {:.2f}x", words, std::exp(value)));
+  }
+  if (parts.empty()) return {};
+  return {Assumption(learnt, "known rows", {fmt::format("{}", fmt::join(parts, ", "))}).sentence()};
+}
+
+Predicted predict_point(const std::shared_ptr<const PreparedPoint>& prepared,
+                        const uncertain::Belief& belief, const Executor& execute) {
   try {
-    return settled(std::move(prepared), execute);
+    return contended(settled(prepared, execute), belief, execute);
   } catch (const Failed& failed) {
     return failed.failure;
   }
-}
-
-Predicted contend_point(SettledPoint settled, const FittedSlowdown* fitted,
-                        const Executor& execute) {
-  try {
-    return contended(std::move(settled), fitted, execute);
-  } catch (const Failed& failed) {
-    return failed.failure;
-  }
-}
-
-Predicted predict_point(std::shared_ptr<const PreparedPoint> prepared, const Executor& execute) {
-  Settled settled = settle_point(std::move(prepared), execute);
-  if (auto* failure = std::get_if<PointFailure>(&settled)) return std::move(*failure);
-  return contend_point(std::move(std::get<SettledPoint>(settled)), nullptr, execute);
 }
 
 }  // namespace paceline

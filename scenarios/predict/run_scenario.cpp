@@ -6,10 +6,11 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "scenarios/errors.h"
-#include "scenarios/predict/contention_fit.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/process/stop_request.h"
 
@@ -17,8 +18,8 @@ namespace paceline {
 namespace {
 
 // One run. Points are all looked at before the first is predicted, so that what is wrong with any
-// is said at once. What spans points is here: the slowdown that is fitted to some of them, and what
-// a failure or a stop means for the others.
+// is said at once. What spans points is here: what those that are known say of the others, and what
+// a failure or a stop means for these.
 class Run {
  public:
   Run(Preparer& points, const RunOptions& options)
@@ -67,22 +68,28 @@ class Run {
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
       efforts_.push_back(effort_of(prepared->point, options_.force, {file_.path(), 0, 0}));
-      (prepared->contention.measured ? unfitted_ : others_).push_back(point);
+      if (prepared->contention.measured && !options_.belief &&
+          points_as_evidence(points_).empty()) {
+        throw InputError(prepared->contention.where,
+                         "contention is measured, but no measured point of the sweep with more "
+                         "than one GPU is known",
+                         "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
+      }
     }
-    if (!unfitted_.empty()) to_fit_ = points_to_fit();
   }
 
   void predict_all() {
-    const auto straight = [](std::shared_ptr<const PreparedPoint> prepared, const Executor& run) {
-      return predict_point(std::move(prepared), run);
-    };
-    predict(others_, straight);
-    if (unfitted_.empty()) return;
-    const FittedSlowdown fitted = find_slowdown();
-    predict(unfitted_, [&](std::shared_ptr<const PreparedPoint> prepared, const Executor& run) {
-      Settled settled = settle_point(std::move(prepared), run);
-      if (auto* failure = std::get_if<PointFailure>(&settled)) return Predicted(*failure);
-      return contend_point(std::move(std::get<SettledPoint>(settled)), &fitted, run);
+    uncertain::Belief belief = options_.belief ? *options_.belief : unconditioned_belief();
+    Points all(outcomes_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (!options_.belief && !points_as_evidence(points_).empty()) {
+      for_each(1, 1, [&](std::size_t, Simulator& simulator) {
+        tell("known points", std::nullopt);
+        belief = belief_from(points_, options_.force, simulator);
+      });
+    }
+    predict(all, [&](const std::shared_ptr<const PreparedPoint>& prepared, const Executor& run) {
+      return predict_point(prepared, belief, run);
     });
   }
 
@@ -122,74 +129,6 @@ class Run {
     tell("", std::nullopt);
   }
 
-  // Of the points that wait for a slowdown (contention_fit.h), those it is to be fitted to.
-  [[nodiscard]] Points points_to_fit() const {
-    Points marked;
-    for (const std::size_t point : unfitted_) {
-      const PointOutcome& outcome = outcomes_[point];
-      if (outcome.gpus > 1 && outcome.measured && outcome.measured->known) marked.push_back(point);
-    }
-    if (marked.empty()) {
-      throw InputError(points_.prediction(unfitted_.front())->contention.where,
-                       "contention is measured, but no measured point of the sweep with more than "
-                       "one GPU is to be fitted",
-                       "mark one in measured.points: {gpus: 8, throughput: .., fitted: true}");
-    }
-    return marked;
-  }
-
-  // What one of them fails of ends the fit.
-  template <class Made, class Make>
-  std::vector<Made> each_to_fit(const Make& make) {
-    std::vector<std::optional<Made>> all(to_fit_.size());
-    for_each(to_fit_.size(), options_.jobs, [&](std::size_t i, Simulator& simulator) {
-      auto made = make(i, executor(to_fit_[i], simulator));
-      const auto* failure = std::get_if<PointFailure>(&made);
-      if (failure == nullptr) {
-        all[i] = std::move(std::get<Made>(made));
-      } else if (failure->cause == FailureCause::refused) {
-        throw refusal(failure->why, {file_.path(), 0, 0});
-      } else {
-        throw BackendError("paceline-sim", "while contention was fitted: " + failure->why);
-      }
-    });
-    std::vector<Made> made;
-    for (std::optional<Made>& one : all) made.push_back(std::move(*one));
-    return made;
-  }
-
-  FittedSlowdown find_slowdown() {
-    const auto settled = each_to_fit<SettledPoint>(
-        [&](std::size_t i, const Executor& run) { return settle_point(next(to_fit_[i]), run); });
-    const auto fit = fit_contention([&](double slowdown) {
-      const FittedSlowdown tried{slowdown};
-      const auto predicted = each_to_fit<Prediction>([&](std::size_t i, const Executor& run) {
-        return contend_point(settled[i], &tried, run);
-      });
-      return log_errors(predicted);
-    });
-    if (!fit) {
-      throw InputError(points_.prediction(to_fit_.front())->contention.where,
-                       "contention is measured, but no factor moves a fitted point by 0.5%: too "
-                       "little of its compute is beside collectives",
-                       "mark a point that hides more communication, or write a factor");
-    }
-    std::vector<PointOutcome> given;
-    for (const std::size_t point : to_fit_) given.push_back(outcomes_[point]);
-    return {fit->slowdown, to_assumption(*fit, given)};
-  }
-
-  [[nodiscard]] std::vector<double> log_errors(const std::vector<Prediction>& predicted) const {
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < to_fit_.size(); ++i) {
-      const PointOutcome& outcome = outcomes_[to_fit_[i]];
-      const SamplesPerSecond throughput(outcome.samples_per_step /
-                                        predicted[i].totals.step.value());
-      errors.push_back(std::log(throughput / outcome.measured->throughput));
-    }
-    return errors;
-  }
-
   void tell(std::string doing, std::optional<Seconds> about) const {
     if (options_.progress) {
       options_.progress({done_, file_.point_count(), "points", std::move(doing), "", about});
@@ -201,9 +140,7 @@ class Run {
   const RunOptions& options_;
   std::vector<PointOutcome> outcomes_;  // by point, as efforts
   std::vector<Effort> efforts_;
-  Points unfitted_, others_;  // those whose contention is to be fitted, and those that are straight
-  Points to_fit_;             // of the first those that it is fitted to
-  std::mutex mutex_;          // of what threads share: all but efforts
+  std::mutex mutex_;  // of what threads share: all but efforts
   std::optional<InputError> first_refusal_;
   std::size_t done_ = 0;
 };

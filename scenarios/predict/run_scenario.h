@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "models/uncertain/belief.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/prepare/preparer.h"
 #include "scenarios/process/progress.h"
@@ -13,12 +15,14 @@ struct RunOptions {
   bool keep_traces = false;  // of every point; for timelines
   bool force = false;        // predict however many transfers it takes (effort.h)
   TellProgress progress;
+  // Of the machine, in place of what the file's known points say of it; null: these.
+  std::shared_ptr<const uncertain::Belief> belief = nullptr;
 };
 
 // Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
 // throws InputError, BackendError and Stopped then, and the first two as long as none is done.
 // After that a point that fails or is refused, and those that a stop leaves, are outcomes without a
-// prediction.
+// prediction. Points that are known are predicted first, and say what is believed of all.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);

@@ -9,11 +9,11 @@
 #include "models/cost/nccl_call.h"
 #include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
-#include "models/topology/ring_orders.h"
 #include "models/training/call_plan.h"
 #include "scenarios/prepare/calibrated_calls.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
+#include "scenarios/prepare/place.h"
 
 namespace paceline {
 namespace {
@@ -120,22 +120,6 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
 
 // Between nodes boxes are left out: networks are mostly slower. Where sockets move more than was
 // taken, what rings in a node carry is the next limit.
-RatioRange class_of_links(const Scenario& scenario) {
-  if (scenario.cluster.nodes == 1 && !scenario.tcp_rate) {
-    if (!scenario.calibration.empty()) return {};
-    const double spread = topology::spread_of_boxes(scenario.cluster);
-    return {1 / spread, spread};
-  }
-  if (!scenario.tcp_rate) return {};
-  const cost::TcpRate& rate = *scenario.tcp_rate;
-  const topology::Cluster& cluster = scenario.cluster;
-  BytesPerSecond most = rate.high;
-  if (cluster.gpus_per_node > 1) {
-    most = std::min(most, cluster.intra_node.bandwidth * cluster.network.nics_per_node);
-  }
-  return {rate.likely / std::max(most, rate.likely), rate.likely / rate.low};
-}
-
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
   LibraryCalls library(scenario);
   for (training::Operation& operation : prepared.point.program.operations) {
@@ -192,13 +176,12 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   }
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
-  prepared.link_range = class_of_links(scenario);
+  prepared.place = place_of(scenario);
   prepared.contention = contention_of(scenario);
   prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;
   prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
-  prepared.compute_ratio = scenario.compute_ratio;
   prepared.launches = scenario.launches;
   if (scenario.network) prepared.tokens_per_sample = scenario.network->sequence;
   if (calibration == nullptr) {

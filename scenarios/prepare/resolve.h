@@ -8,6 +8,7 @@
 #include "models/assumption.h"
 #include "models/run/resolved_point.h"
 #include "models/training/memory.h"
+#include "models/uncertain/response.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario.h"
 
@@ -20,9 +21,8 @@ struct PreparedPoint {
   double samples_per_step;              // of all ranks
   std::uint64_t tokens_per_sample = 0;  // 0: none
   Assumptions assumptions;
-  double compute_ratio = measured_compute;  // scenario.h
-  std::optional<Seconds> launches;          // of one GPU's step, where they bound it
-  RatioRange link_range = {};               // class_of_links
+  std::optional<Seconds> launches;  // of one GPU's step, where they bound it
+  uncertain::Place place;           // among points of its machine
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;
@@ -32,10 +32,6 @@ struct PreparedPoint {
   // were predicted. Empty of others. Any thread may call it.
   std::function<PreparedPoint(const StepTrace& predicted)> decided_by = nullptr;
 };
-
-// Of the time of calls over links of which only the class is known: of boxes in one node, of what
-// hosts move through TCP between several. 1 to 1: they are known.
-[[nodiscard]] RatioRange class_of_links(const Scenario& scenario);
 
 // What a step is resolved for, as its strategy is told (models/training/strategy.h).
 struct Occasion {

@@ -89,7 +89,7 @@ template <auto part>
 constexpr auto run = of<&Of::measurement, &Result::measurement, part>;
 constexpr bool absent = true;
 
-constexpr std::array rows{
+constexpr std::array field_rows{
     Row{"gpus", 1, "gpus", "of the job", of<gpus>},
     Row{"nodes", 2, "nodes", "of the job", of<nodes>},
     Row{"predicted.step_s", 3, "predicted_step_s", "one training step", step<&StepTotals::step>},
@@ -166,12 +166,12 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const PointField> point_fields() { return rows; }
+std::span<const PointField> point_fields() { return field_rows; }
 
 std::span<const PointField> point_columns() {
   static const std::vector<PointField> columns = [] {
     std::vector<PointField> with_column;
-    std::ranges::copy_if(rows, std::back_inserter(with_column),
+    std::ranges::copy_if(field_rows, std::back_inserter(with_column),
                          [](const PointField& field) { return field.column_number > 0; });
     std::ranges::sort(with_column, {}, &PointField::column_number);
     return with_column;

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/text_table.h"
@@ -33,13 +34,6 @@ std::vector<std::string> cells(const LeftOutSource& left, std::string name, std:
           percent_text(left.constant_overlap.mean_absolute)};
 }
 
-void add(IntervalFigures& sum, const IntervalFigures& one, double share) {
-  for (const auto part : {&IntervalFigures::coverage_percent, &IntervalFigures::width_percent,
-                          &IntervalFigures::easy_width_percent, &IntervalFigures::score}) {
-    sum.*part += share * one.*part;
-  }
-}
-
 // Every figure the mean of the sources', but for points, which add up, and the largest error.
 LeftOutSource mean_of(const std::vector<LeftOutSource>& sources) {
   LeftOutSource mean;
@@ -55,8 +49,6 @@ LeftOutSource mean_of(const std::vector<LeftOutSource>& sources) {
     mean.predicted.max_absolute =
         std::max(mean.predicted.max_absolute, left.predicted.max_absolute);
     mean.predicted.bias += share * left.predicted.bias;
-    add(mean.intervals, left.intervals, share);
-    add(mean.constant_intervals, left.constant_intervals, share);
   }
   return mean;
 }
@@ -91,41 +83,152 @@ void write_decisive(std::ostream& out, const LeftOut& judged) {
              points, sources, predicted / sources, no_overlap / sources, constant / sources);
 }
 
-void write_intervals(std::ostream& out, const LeftOut& judged) {
-  TextTable table({"90% intervals", "holds", "width", "where easy", "score", "constant: holds",
-                   "width", "score"},
-                  1);
-  const auto cells_of = [](const LeftOutSource& left, std::string name) {
-    const auto& [holds, width, easy, score] = left.intervals;
-    const IntervalFigures& constant = left.constant_intervals;
-    return std::vector<std::string>{std::move(name),
-                                    fmt::format("{:.0f}%", holds),
-                                    fmt::format("{:.0f}%", width),
-                                    easy > 0 ? fmt::format("{:.0f}%", easy) : "",
-                                    fmt::format("{:.3f}", score),
-                                    fmt::format("{:.0f}%", constant.coverage_percent),
-                                    fmt::format("{:.0f}%", constant.width_percent),
-                                    fmt::format("{:.3f}", constant.score)};
-  };
-  for (const LeftOutSource& left : judged.sources) table.add(cells_of(left, left.source));
-  LeftOutSource mean = mean_of(judged.sources);
-  mean.intervals.easy_width_percent = 0;  // not every source has such rows
-  table.add(cells_of(mean, "mean of sources"));
-  out << '\n';
-  table.write(out);
-  const IntervalWidths& all = judged.widths_by_all;
-  fmt::print(out,
-             "\nwidths, and the constant one, are those that the others choose; easy: perfect "
-             "scaling and no overlap differ by less than 10%; score: interval score of logarithms\n"
-             "all sources choose: faster {} + {} x share, slower {} + {} x share, calls {}\n",
-             all.faster, all.faster_by_share, all.slower, all.slower_by_share, all.calls);
+// Of rows that are judged together.
+struct KnownFigures {
+  double rows = 0, mean = 0, median = 0, max = 0, unconditioned = 0;
+  double constant_efficiency = 0, no_overlap = 0;
+  IntervalFigures intervals;
+};
+
+double mean_of(const std::vector<JudgedRow>& rows, double JudgedRow::*error) {
+  std::vector<double> errors;
+  for (const JudgedRow& row : rows) errors.push_back(row.*error);
+  return stats::summarise(errors).mean_absolute;
 }
 
-ordered_json json_of(const IntervalFigures& intervals) {
-  return {{"coverage_percent", intervals.coverage_percent},
-          {"width_percent", intervals.width_percent},
-          {"easy_width_percent", intervals.easy_width_percent},
-          {"score", intervals.score}};
+KnownFigures known_figures(const std::vector<JudgedRow>& rows) {
+  std::vector<double> errors;
+  for (const JudgedRow& row : rows) errors.push_back(row.error);
+  const stats::ErrorSummary summary = stats::summarise(errors);
+  return {static_cast<double>(rows.size()),
+          summary.mean_absolute,
+          summary.median_absolute,
+          summary.max_absolute,
+          mean_of(rows, &JudgedRow::unconditioned),
+          mean_of(rows, &JudgedRow::constant_efficiency),
+          mean_of(rows, &JudgedRow::no_overlap),
+          figures_of(rows)};
+}
+
+// Sources weigh alike; rows add up, and the largest error is that of all.
+KnownFigures mean_of(const std::vector<KnownFigures>& sources) {
+  KnownFigures mean;
+  const double share = 1.0 / static_cast<double>(sources.size());
+  for (const KnownFigures& one : sources) {
+    mean.rows += one.rows;
+    mean.mean += share * one.mean;
+    mean.median += share * one.median;
+    mean.max = std::max(mean.max, one.max);
+    mean.unconditioned += share * one.unconditioned;
+    mean.constant_efficiency += share * one.constant_efficiency;
+    mean.no_overlap += share * one.no_overlap;
+    mean.intervals.coverage_percent += share * one.intervals.coverage_percent;
+    mean.intervals.width_percent += share * one.intervals.width_percent;
+    mean.intervals.score += share * one.intervals.score;
+  }
+  return mean;
+}
+
+std::vector<std::string> cells(const KnownFigures& one, std::string name) {
+  return {std::move(name),
+          fmt::format("{:.0f}", one.rows),
+          percent_text(one.mean),
+          percent_text(one.median),
+          percent_text(one.max),
+          percent_text(one.unconditioned),
+          percent_text(one.constant_efficiency),
+          percent_text(one.no_overlap),
+          fmt::format("{:.0f}%", one.intervals.coverage_percent),
+          fmt::format("{:.0f}%", one.intervals.width_percent),
+          fmt::format("{:.3f}", one.intervals.score)};
+}
+
+std::string title_of(std::size_t known) {
+  if (known == 0) return "no row known";
+  return known == 1 ? "one row known" : "two rows known";
+}
+
+// By source, and by the class of the links that calls cross at the outermost.
+void write_known(std::ostream& out, const LeftOut& judged, std::size_t known) {
+  TextTable table({title_of(known), "rows", "mean |error|", "median", "max", "with none known",
+                   "constant efficiency", "no overlap", "holds", "width", "score"},
+                  1);
+  std::vector<KnownFigures> sources;
+  std::map<uncertain::LinkClass, std::vector<JudgedRow>> by_class;
+  for (const LeftOutSource& left : judged.sources) {
+    const std::vector<JudgedRow>& rows = left.rows[known];
+    if (rows.empty()) continue;
+    sources.push_back(known_figures(rows));
+    table.add(cells(sources.back(), left.source));
+    for (const JudgedRow& row : rows) by_class[row.links].push_back(row);
+  }
+  if (sources.empty()) return;
+  table.add(cells(mean_of(sources), fmt::format("mean of {} sources", sources.size())));
+  for (const auto& [links, rows] : by_class) {
+    table.add(cells(known_figures(rows), std::string(to_text(links))));
+  }
+  out << '\n';
+  table.write(out);
+}
+
+void write_priors(std::ostream& out, const LeftOut& judged) {
+  TextTable table({"what descriptions leave open", "before", "all sources say"}, 1);
+  uncertain::Priors priors = judged.priors_by_all;
+  for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
+    table.add({std::string(row.name), fmt::format("{:.3g}", row.before),
+               row.is_learnt ? fmt::format("{:.3g}", row.at(priors)) : "no rows"});
+  }
+  out << '\n';
+  table.write(out);
+}
+
+void write_intervals(std::ostream& out, const LeftOut& judged) {
+  for (std::size_t known = 0; known <= known_rows_most; ++known) write_known(out, judged, known);
+  out << "\nrows known: of each scenario those with the fewest GPUs; others are judged, by what "
+         "the other sources say\n"
+         "with none known: the same rows; constant efficiency: as of the last row known, or "
+         "perfect scaling; no overlap: its communication fitted to that row\n"
+         "holds, width: of 90% intervals; score: interval score of logarithms\n";
+  write_priors(out, judged);
+}
+
+ordered_json json_of(const std::vector<JudgedRow>& rows) {
+  const KnownFigures figures = known_figures(rows);
+  ordered_json list = ordered_json::array();
+  for (const JudgedRow& row : rows) {
+    list.push_back({{"links", to_text(row.links)},
+                    {"error_percent", row.error},
+                    {"unconditioned_percent", row.unconditioned},
+                    {"constant_efficiency_percent", row.constant_efficiency},
+                    {"no_overlap_percent", row.no_overlap},
+                    {"log_measured", row.measured},
+                    {"log_low", row.low},
+                    {"log_high", row.high}});
+  }
+  return {{"mean_absolute_percent", figures.mean},
+          {"median_absolute_percent", figures.median},
+          {"max_absolute_percent", figures.max},
+          {"unconditioned_percent", figures.unconditioned},
+          {"constant_efficiency_percent", figures.constant_efficiency},
+          {"no_overlap_percent", figures.no_overlap},
+          {"coverage_percent", figures.intervals.coverage_percent},
+          {"width_percent", figures.intervals.width_percent},
+          {"score", figures.intervals.score},
+          {"rows", std::move(list)}};
+}
+
+ordered_json known_json(const LeftOutSource& left) {
+  ordered_json all = ordered_json::array();
+  for (const auto& rows : left.rows) all.push_back(rows.empty() ? ordered_json() : json_of(rows));
+  return all;
+}
+
+ordered_json json_of(uncertain::Priors priors) {
+  ordered_json all;
+  for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
+    all[std::string(row.name)] = row.at(priors);
+  }
+  return all;
 }
 
 }  // namespace
@@ -170,8 +273,7 @@ void write_json(std::ostream& out, const LeftOut& judged,
                        {"network", text_of(left.network)},
                        {"chosen", candidates[left.chosen]},
                        {"paceline", json_of(left.predicted)},
-                       {"intervals", json_of(left.intervals)},
-                       {"constant intervals", json_of(left.constant_intervals)},
+                       {"known", known_json(left)},
                        {"in sample", json_of(left.in_sample)},
                        {"oracle", json_of(left.oracle)},
                        {"decisive", json_of(left.decisive)},
@@ -186,6 +288,7 @@ void write_json(std::ostream& out, const LeftOut& judged,
   const ordered_json table{{"schema", "paceline.left-out/1"},
                            {"sources", std::move(sources)},
                            {"chosen_by_all", candidates[judged.chosen_by_all]},
+                           {"priors", json_of(judged.priors_by_all)},
                            {"mean_percent", judged.mean_percent},
                            {"mean_low_percent", judged.mean_low_percent},
                            {"mean_high_percent", judged.mean_high_percent}};

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/process/line_process.h"
 
@@ -56,7 +57,7 @@ class Threads : public Crew {
 
   void give(std::span<const Task> tasks) override {
     for (const Task& task : tasks) {
-      const auto number = forms_of(task.file)->group_of(task.point);
+      const auto number = shared_by(task.file).forms->group_of(task.point);
       const std::lock_guard lock(mutex_);
       group_of(task.file, number).tasks.push_back(task);
     }
@@ -134,14 +135,21 @@ class Threads : public Crew {
   }
 
   // All threads' of a file.
-  std::shared_ptr<ClosedForms> forms_of(std::uint32_t file) {
-    const std::lock_guard lock(forms_mutex_);
-    std::shared_ptr<ClosedForms>& forms = forms_[file];
-    if (!forms) {
-      const SweptFile& swept = job_.files[file];
-      forms = std::make_shared<ClosedForms>(swept.read(), job_.force, swept.part);
-    }
-    return forms;
+  struct Shared {
+    uncertain::Belief belief;
+    std::shared_ptr<ClosedForms> forms;
+  };
+  Shared shared_by(std::uint32_t file) {
+    const std::lock_guard lock(shared_mutex_);
+    const auto made = shared_.find(file);
+    if (made != shared_.end()) return made->second;
+    const SweptFile& swept = job_.files[file];
+    RunOptions options;
+    options.force = job_.force;
+    const auto known = belief_of(swept.read(), options);
+    const uncertain::Belief& belief = known ? *known : unconditioned_belief();
+    auto forms = std::make_shared<ClosedForms>(swept.read(), job_.force, belief, swept.part);
+    return shared_.emplace(file, Shared{belief, std::move(forms)}).first->second;
   }
 
   void work() {
@@ -152,7 +160,8 @@ class Threads : public Crew {
       while (const auto one = next()) {
         if (!source || one->task.file != file) {
           file = one->task.file;
-          source.emplace(job_.files[file].read(), job_.force, forms_of(file));
+          const Shared shared = shared_by(file);
+          source.emplace(job_.files[file].read(), job_.force, shared.belief, shared.forms);
         }
         finish(*one, row_of(source->outcome(one->task.point, simulator)));
       }
@@ -167,8 +176,8 @@ class Threads : public Crew {
   Job job_;
   std::size_t jobs_;
   const BrokenPipesIgnored ignored_;
-  std::mutex forms_mutex_;
-  std::map<std::uint32_t, std::shared_ptr<ClosedForms>> forms_;  // by file
+  std::mutex shared_mutex_;
+  std::map<std::uint32_t, Shared> shared_;  // by file
   std::mutex mutex_;
   std::condition_variable to_do_, done_;
   std::list<Group> groups_;  // in the order of their tasks

@@ -119,13 +119,11 @@ def azure(rows):
                 sweep, points = by_gpus(one, of)
                 short = model.split(" (")[0]
                 yield Scenario(
-                    f"azure-{gpu}", short.lower().replace(" ", "-"), f"Azure {name}, {short}, Horovod by NCCL over TCP",
+                    "azure", f"{gpu}-" + short.lower().replace(" ", "-"), f"Azure {name}, {short}, Horovod by NCCL over TCP",
                     "tf_cnn_benchmarks on eight virtual machines of four GPUs, synthetic pictures; tcp_hosts.py has why it is"
                     "\ndescribed so. The one-GPU row ran without Horovod.",
                     sections(made["workload"], made["cluster"], made["training"], made["collective"]), sweep, points,
-                    one["source"].split(":")[0],
-                    fitted="virtual hosts' rate over TCP is a median of three sources, this one among them"
-                    if gpu == "p100" else "")
+                    one["source"].split(":")[0])
 
 
 def sia(rows):
@@ -187,7 +185,7 @@ def lambda_boxes(rows, tokens):
         points = [({"gpus": 1}, None, f"step: {work.one_gpu:.6g}s")]
         points += [({"gpus": row.gpus}, published[json.dumps(row.published)], f"step: {row.step:.6g}s") for row in of]
         yield Scenario(
-            "lambda-boxes", f"{name.lower().replace('_', '-')}-{year}-{model.lower()}-{precision}",
+            "lambda", f"box-{name.lower().replace('_', '-')}-{year}-{model.lower()}-{precision}",
             f"Lambda {name} {year}, {model}, {precision}",
             "A box of Lambda's, NVIDIA's DeepLearningExamples for PyTorch; pcie_boxes.py has what ran, and which one-GPU row is\n"
             f"taken. How its cards are joined is not said: {box.kind}, by that script.",
@@ -216,7 +214,7 @@ def lambda_pictures(rows):
             points = [({"gpus": gpus}, row, f"throughput: {medians[gpus]:g} samples/s")
                       for gpus, some in sorted(logs.items()) for row in some]
             written = Scenario(
-                "lambda-boxes", f"{name.lower()}-2021-resnet50-{compute}", f"Lambda {name} 2021, ResNet-50, {compute}",
+                "lambda", f"box-{name.lower()}-2021-resnet50-{compute}", f"Lambda {name} 2021, ResNet-50, {compute}",
                 "A box of Lambda's, NVIDIA's DeepLearningExamples for PyTorch, synthetic pictures; medians of up to three logs.\n"
                 f"How its cards are joined is not said: {kind}, by pcie_boxes.py.",
                 sections({"model": "resnet50", "batch_per_gpu": int(batch), "precision": compute,

@@ -17,6 +17,7 @@
 #include "scenarios/judge/left_out.h"
 #include "scenarios/judge/validation.h"
 #include "scenarios/measure/loop.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
@@ -178,12 +179,6 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
                     {"predicted_step_s_low", row.low.value()},
                     {"predicted_step_s_high", row.high.value()},
                     {"one_gpu_step_s", row.one_gpu_step.value()},
-                    {"interval_parts",
-                     {{"compute", {row.parts.compute_low, row.parts.compute_high}},
-                      {"calls", {row.parts.calls_low, row.parts.calls_high}},
-                      {"links", {row.parts.links_low, row.parts.links_high}},
-                      {"waits", {row.parts.waits_low, row.parts.waits_high}},
-                      {"share", row.parts.share}}},
                     {"communication_s", row.communication.value()},
                     {"measured_per_s", row.measured_per_s},
                     {"predicted_per_s", row.predicted_per_s},
@@ -299,7 +294,8 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
 }
 
 // All scenarios, with some more settings; when it is to stop, those points that are done.
-ValidatedScenarios validated(const Options& options, const Settings& more) {
+ValidatedScenarios validated(const Options& options, const Settings& more,
+                             const RunOptions& run_options) {
   Settings settings = options.shared.parsed_settings();
   settings.insert(settings.end(), more.begin(), more.end());
   ValidatedScenarios made;
@@ -307,7 +303,7 @@ ValidatedScenarios validated(const Options& options, const Settings& more) {
     for (const std::string& path : options.inputs) {
       if (!is_scenario(path)) continue;
       const auto file = ScenarioFile::read(path, settings);
-      add_rows(file, run_scenario(file, options.shared.run_options()), made);
+      add_rows(file, run_scenario(file, run_options), made);
     }
   } catch (const Stopped&) {
     made.is_complete = false;
@@ -367,8 +363,11 @@ int run_left_out(Options& options) {
   int exit_code = exit_done;
   std::vector<RowsBySource> judged;
   std::vector<ValidationRow> first;
+  // By priors alone: what is known of a source is the judge's to choose.
+  RunOptions run_options = options.shared.run_options();
+  run_options.belief = std::make_shared<const uncertain::Belief>(unconditioned_belief());
   for (const Settings& candidate : candidates) {
-    ValidatedScenarios made = validated(options, candidate);
+    ValidatedScenarios made = validated(options, candidate, run_options);
     if (!made.is_complete) throw Stopped();  // nothing can be said without any of them
     exit_code = std::max(exit_code, made.exit_code);
     const std::vector<ValidationRow> rows = std::move(made.rows);
@@ -416,7 +415,7 @@ int run(Options& options) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
-  const ValidatedScenarios made = validated(options, {});
+  const ValidatedScenarios made = validated(options, {}, options.shared.run_options());
   const auto& rows = made.rows;
   if (rows.empty() && logs.empty() && made.exit_code != exit_done) return made.exit_code;
   if (rows.empty() && logs.empty()) {

@@ -1,0 +1,75 @@
+#include "models/uncertain/covariance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/contract.h"
+#include "models/stats/normal.h"
+
+namespace paceline::uncertain {
+namespace {
+
+// Slopes are those of chords, from where a quantity is to as far as it may well be from there.
+constexpr double chord_deviations = 1.3, chord_least = 0.03, chord_most = 1.2;
+
+// What two points of a class of links share beyond it: as far as the nearer of both has come.
+double doublings(double one, double other) { return std::max(std::min(one, other) - 1, 0.0); }
+
+double deviation_of(const Priors& priors, LinkClass links) {
+  return priors.links[static_cast<std::size_t>(links)];
+}
+
+// Of links that lie apart by `one` and `other`.
+double links_covariance(const Priors& priors, double one, double other, double doubled,
+                        double of_row) {
+  return one * other * (1 + square(priors.links_by_doubling) * doubled + square(of_row));
+}
+
+double node_deviation(const Priors& priors, const Place& place) {
+  if (place.box > 0) return priors.boxes * place.box / stats::normal_90;
+  return deviation_of(priors, place.node);
+}
+
+double row_of_network(const Priors& priors, LinkClass network) {
+  const bool is_cloud = network == LinkClass::tcp_virtual || network == LinkClass::tcp_unknown;
+  return is_cloud ? priors.cloud_of_row : priors.links_of_row;
+}
+
+double overlap_of(const Priors& priors, const Place& place) {
+  return place.hides_behind_slow ? priors.overlap_slow : priors.overlap_fast;
+}
+
+}  // namespace
+
+double covariance(const Priors& priors, Unknown quantity, const Place& one, const Place& other,
+                  bool is_same) {
+  switch (quantity) {
+    case Unknown::compute: return one.compute * other.compute;
+    case Unknown::wrapper:
+      return square(priors.wrapper) +
+             square(priors.wrapper_by_doubling) * std::min(one.log2_ranks, other.log2_ranks);
+    case Unknown::node_links:
+      return links_covariance(priors, node_deviation(priors, one), node_deviation(priors, other),
+                              doublings(one.log2_gpus_per_node, other.log2_gpus_per_node),
+                              is_same ? priors.links_of_row : 0);
+    case Unknown::network:
+      return links_covariance(priors, deviation_of(priors, one.network),
+                              deviation_of(priors, other.network),
+                              doublings(one.log2_nodes, other.log2_nodes),
+                              is_same ? row_of_network(priors, one.network) : 0);
+    case Unknown::overlap:
+      return overlap_of(priors, one) * overlap_of(priors, other) *
+             (1 + (is_same ? square(priors.links_of_row) : 0));
+  }
+  PACELINE_UNREACHABLE("a quantity outside the enumeration");
+  return 0;
+}
+
+Slopes slopes_at(const Response& response, Unknown quantity, double value, double deviation) {
+  const double by = std::clamp(chord_deviations * deviation, chord_least, chord_most);
+  const double here = response.at(quantity, value);
+  return {(response.at(quantity, value + by) - here) / by,
+          (here - response.at(quantity, value - by)) / by};
+}
+
+}  // namespace paceline::uncertain

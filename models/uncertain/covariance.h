@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+#include "models/uncertain/quantities.h"
+#include "models/uncertain/response.h"
+
+namespace paceline::uncertain {
+
+inline double square(double x) { return x * x; }
+inline Unknown unknown_of(std::size_t number) { return static_cast<Unknown>(number); }
+
+// Between a quantity's values at two points of a machine and workload; `is_same`: they are one.
+[[nodiscard]] double covariance(const Priors& priors, Unknown quantity, const Place& one,
+                                const Place& other, bool is_same);
+
+// Of the logarithm of a step with a quantity, upwards and downwards: chords from where the quantity
+// is to as far as it may well be from there, by its deviation.
+struct Slopes {
+  double up = 0, down = 0;
+
+  [[nodiscard]] double mean() const { return (up + down) / 2; }
+};
+[[nodiscard]] Slopes slopes_at(const Response& response, Unknown quantity, double value,
+                               double deviation);
+
+}  // namespace paceline::uncertain

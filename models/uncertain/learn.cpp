@@ -1,0 +1,146 @@
+#include "models/uncertain/learn.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <tuple>
+
+#include "models/contract.h"
+#include "models/uncertain/covariance.h"
+
+namespace paceline::uncertain {
+namespace {
+
+constexpr double pull = 0.03;  // of each number to what was expected before
+constexpr double least_gained = 1e-4;
+constexpr double steps[] = {1.8, 1.35, 1.2};
+
+Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+
+using BySlope = std::array<double, quantities>;
+
+// Upwards of rows that were slower than predicted, else downwards.
+BySlope slopes_of(const Priors& priors, const KnownRow& row) {
+  BySlope slopes{};
+  for (std::size_t q = 0; q < quantities; ++q) {
+    const auto quantity = static_cast<Unknown>(q);
+    const Place& place = row.response.place;
+    const double variance = covariance(priors, quantity, place, place, true);
+    const Slopes found = slopes_at(row.response, quantity, 0, std::sqrt(variance));
+    slopes[q] = row.measured > 0 ? found.up : found.down;
+  }
+  return slopes;
+}
+
+Eigen::MatrixXd scales_of(const Priors& priors, const Rows& rows) {
+  const std::size_t count = rows.size();
+  std::vector<BySlope> slopes;
+  for (const KnownRow& row : rows) slopes.push_back(slopes_of(priors, row));
+  Eigen::MatrixXd all(count, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = i == j ? priors.row * priors.row : 0;
+      for (std::size_t q = 0; q < quantities; ++q) {
+        const double slope = slopes[i][q] * slopes[j][q];
+        if (slope == 0) continue;
+        sum += slope * covariance(priors, static_cast<Unknown>(q), rows[i].response.place,
+                                  rows[j].response.place, i == j);
+      }
+      all(index(i), index(j)) = all(index(j), index(i)) = sum;
+    }
+  }
+  return all;
+}
+
+double surprise_of(const Priors& priors, const Rows& rows) {
+  const auto count = static_cast<double>(rows.size());
+  Eigen::VectorXd measured(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) measured(index(i)) = rows[i].measured;
+  const Eigen::LLT<Eigen::MatrixXd> scales(scales_of(priors, rows));
+  const double square = measured.dot(scales.solve(measured));
+  const double root = scales.matrixLLT().diagonal().array().log().sum();  // of the determinant
+  return root + (freedom + count) / 2 * std::log1p(square / freedom) -
+         std::lgamma((freedom + count) / 2) + std::lgamma(freedom / 2) +
+         count / 2 * std::log(freedom * std::numbers::pi);
+}
+
+// With the pull.
+double cost_of(Priors priors, const Sources& sources) {
+  double cost = uncertain::surprise_of(priors, sources);
+  for (const KnownPrior& row : known_priors_table()) {
+    const double apart = std::log(row.at(priors) / row.before);
+    cost += pull * apart * apart;
+  }
+  return cost;
+}
+
+}  // namespace
+
+double surprise_of(const Priors& priors, const Sources& sources) {
+  double sum = 0;
+  for (const auto& [source, groups] : sources) {
+    double of_source = 0;
+    std::size_t count = 0;
+    for (const Rows& rows : groups) {
+      if (rows.empty()) continue;
+      of_source += surprise_of(priors, rows);
+      count += rows.size();
+    }
+    PACELINE_EXPECTS(count > 0);
+    sum += of_source / static_cast<double>(count);
+  }
+  return sum / static_cast<double>(sources.size());
+}
+
+Priors learnt(const Sources& sources, const Priors& start) {
+  Priors best = start;
+  double least = cost_of(best, sources);
+  const auto goes_on = [&](const KnownPrior& row, double by) {
+    bool moved = false;
+    for (;;) {
+      Priors tried = best;
+      row.at(tried) *= by;
+      const double cost = cost_of(tried, sources);
+      if (cost >= least - least_gained) return moved;
+      best = tried;
+      least = cost;
+      moved = true;
+    }
+  };
+  for (const double step : steps) {
+    for (const KnownPrior& row : known_priors_table()) {
+      if (!goes_on(row, step)) goes_on(row, 1 / step);
+    }
+  }
+  return best;
+}
+
+std::vector<std::size_t> smallest_rows(std::span<const Place> places, std::size_t count) {
+  PACELINE_EXPECTS(count <= 2);
+  if (count == 0 || places.size() <= count) return {};
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return std::pair(places[i].log2_ranks, places[i].log2_nodes);
+  });
+  std::vector<std::size_t> known{order.front()};
+  if (count == 1) return known;
+  const Place& first = places[known.front()];
+  const auto next = [&](bool more_ranks, bool more_nodes) {
+    return std::find_if(order.begin() + 1, order.end(), [&](std::size_t i) {
+      return (!more_ranks || places[i].log2_ranks > first.log2_ranks) &&
+             (!more_nodes || places[i].log2_nodes > first.log2_nodes);
+    });
+  };
+  for (const auto& [ranks, nodes] : {std::pair(true, true), {true, false}, {false, false}}) {
+    const auto found = next(ranks, nodes);
+    if (found == order.end()) continue;
+    known.push_back(*found);
+    break;
+  }
+  return known;
+}
+
+}  // namespace paceline::uncertain

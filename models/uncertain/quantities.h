@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "models/words.h"
+
+namespace paceline::uncertain {
+
+using paceline::to_text;
+
+// What descriptions of machines leave open, and what steps of several GPUs depend on. Each has one
+// value for a machine and workload, which points of it share, but for what by_doubling and row of
+// Priors add. All but `overlap` are logarithms of how many times as long something takes as the
+// model says.
+enum class Unknown : std::uint8_t {
+  compute,     // one GPU's compute
+  wrapper,     // compute on several GPUs over that on one, beyond what the model has
+  node_links,  // calls in a node
+  network,     // calls that leave their node
+  // Of the time that compute and calls run beside each other, the part by which compute is longer:
+  // 0 as the model has it, 1 as if nothing overlapped.
+  overlap,
+};
+inline constexpr std::size_t quantities = 5;
+
+constexpr auto words_of(Unknown) {
+  return words_up_to<Unknown::overlap>("the speed of one GPU", "what several GPUs cost each other",
+                                       "links in a node", "the network",
+                                       "how much communication hides");
+}
+
+// Classes of links. What is known of one is how far machines of it lie apart.
+enum class LinkClass : std::uint8_t {
+  nvlink,       // also NVSwitch
+  pcie_peers,   // PCIe with access to peers
+  pcie_staged,  // through the host's memory
+  rdma,         // also TCP that wires limit, and not hosts
+  efa,
+  tcp_own,      // hosts of one's own
+  tcp_virtual,  // virtual machines
+  tcp_unknown,  // not said which
+  measured,     // calibrated, or said to be measured
+};
+inline constexpr std::size_t link_classes = 9;
+
+constexpr auto words_of(LinkClass) {
+  return words_up_to<LinkClass::measured>(
+      "NVLink", "PCIe with peers", "PCIe through the host", "RDMA", "EFA", "TCP of own hosts",
+      "TCP of virtual machines", "TCP of unknown hosts", "measured");
+}
+
+// How far apart machines and workloads lie in the quantities, before anything of one is measured:
+// scales of Student's distribution with `freedom` degrees, whose tails are as heavy as sources
+// show.
+struct Priors {
+  std::array<double, link_classes> links{};  // of calls' times, by class
+  // Of boxes of which a preset says how they spread (IntraNode::box_spread): of that spread.
+  double boxes = 0;
+  double wrapper = 0, wrapper_by_doubling = 0;  // and more for each doubling of ranks
+  // Of what its class has: more for each doubling of GPUs beyond two, or of nodes; and of each row
+  // by itself, on a network of virtual machines and elsewhere.
+  double links_by_doubling = 0, links_of_row = 0, cloud_of_row = 0;
+  double overlap_fast = 0, overlap_slow = 0;  // over NVLink and RDMA, over PCIe and TCP
+  double row = 0;                             // of a row's step by itself: what no quantity has
+};
+
+// Of rows of one machine and workload together, whatever their number: judged, as sources at hand
+// are too few to tell three from six.
+inline constexpr double freedom = 4;
+// Of Student's distribution, from its centre to either end of its 90 % interval. Precondition: 4 or
+// more degrees.
+[[nodiscard]] double student_90(double degrees);
+
+// A number of Priors, and what is known of it.
+struct KnownPrior {
+  std::string_view name;
+  double before;   // expected before any row was seen
+  double value;    // what the sources at hand say (learn.h)
+  bool is_learnt;  // some source has rows of it
+  double& (*at)(Priors& priors);
+};
+
+[[nodiscard]] std::span<const KnownPrior> known_priors_table();
+[[nodiscard]] const Priors& known_priors();
+[[nodiscard]] const Priors& priors_before();
+
+}  // namespace paceline::uncertain

@@ -1,0 +1,33 @@
+#include "models/uncertain/response.h"
+
+#include <algorithm>
+
+#include "models/contract.h"
+
+namespace paceline::uncertain {
+
+Curve::Curve(std::vector<std::pair<double, double>> places) : places_(std::move(places)) {
+  if (places_.empty()) return;
+  const auto behind = std::ranges::partition_point(
+      places_, [](const std::pair<double, double>& one) { return one.first < 0; });
+  places_.insert(behind, {0.0, 0.0});
+  for (std::size_t i = 1; i < places_.size(); ++i) {
+    PACELINE_EXPECTS(places_[i - 1].first < places_[i].first);
+  }
+}
+
+double Curve::operator()(double at) const {
+  if (places_.size() < 2) return 0;
+  const auto above = std::ranges::partition_point(
+      places_, [&](const std::pair<double, double>& one) { return one.first < at; });
+  const auto next = std::clamp(above, places_.begin() + 1, places_.end() - 1);
+  const auto& [x, y] = *(next - 1);
+  return y + (at - x) * (next->second - y) / (next->first - x);
+}
+
+double Response::at(Unknown quantity, double value) const {
+  if (quantity == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);
+  return curves[static_cast<std::size_t>(quantity)](value);
+}
+
+}  // namespace paceline::uncertain

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "models/uncertain/quantities.h"
+
+namespace paceline::uncertain {
+
+// A function that is 0 at 0, on straight lines between places that were looked at; beyond the last
+// it goes on as before.
+class Curve {
+ public:
+  // Places in ascending order, none of them 0, with what the function is there.
+  Curve() = default;
+  explicit Curve(std::vector<std::pair<double, double>> places);
+
+  [[nodiscard]] double operator()(double at) const;
+
+ private:
+  std::vector<std::pair<double, double>> places_;  // with 0; empty: 0 everywhere
+};
+
+// Where a point stands among those of its machine and workload.
+struct Place {
+  double log2_ranks = 0, log2_gpus_per_node = 0, log2_nodes = 0;
+  LinkClass node = LinkClass::nvlink, network = LinkClass::rdma;
+  bool hides_behind_slow = false;  // what calls cross, PCIe or TCP: Priors::overlap_slow
+  double box = 0;      // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
+  double compute = 0;  // how sure its compute is: a scale, as of Priors
+
+  [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
+};
+
+// How the logarithm of a point's step moves with each quantity, the others as the model has them;
+// the whole is taken for their sum. Waits of an engine are at the ends of what they may be.
+struct Response {
+  Place place = {};
+  std::array<Curve, quantities> curves = {};
+  double waits_low = 0, waits_high = 0;
+
+  [[nodiscard]] double at(Unknown quantity, double value) const;
+};
+
+}  // namespace paceline::uncertain

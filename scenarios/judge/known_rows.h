@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/stats/errors.h"
+#include "models/uncertain/learn.h"
+#include "scenarios/judge/validation.h"
+
+namespace paceline {
+
+// Rows by the people who measured them: every figure of several sources is their mean, so that one
+// with many rows counts no more than one with few.
+using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
+
+// A measured row as it is predicted where the smallest rows of its scenario are known
+// (uncertain::smallest_rows).
+struct JudgedRow {
+  std::string source;
+  uncertain::LinkClass links;      // that its calls cross at the outermost
+  double unconditioned = 0;        // error of throughput, per cent, with nothing known
+  double error = 0;                // with the rows that are known
+  double constant_efficiency = 0;  // a step as long as that of the last row known
+  double no_overlap =
+      0;                // one GPU's step and all communication, times what the last known row gives
+  double measured = 0;  // the logarithm of the measured step over the one predicted
+  double low = 0, high = 0;  // ends of the 90 % interval, likewise
+};
+
+// What 90 % intervals of steps are worth on measured rows. The score is the interval score of
+// Gneiting and Raftery (JASA 102, 2007, eq. 43) of logarithms, the less the better: the width, and
+// 2 / 0.1 times as much as the measurement lies outside.
+struct IntervalFigures {
+  double coverage_percent = 0;
+  double width_percent = 0;  // the median of high over low, less 1
+  double score = 0;
+};
+[[nodiscard]] IntervalFigures figures_of(const std::vector<JudgedRow>& rows);
+
+// Rows as evidence, by scenario. Precondition: predicted by priors alone.
+[[nodiscard]] std::vector<uncertain::Rows> evidence_of(const std::vector<ValidationRow>& rows);
+[[nodiscard]] uncertain::Sources evidence_of(const RowsBySource& sources);
+
+// Of one source, with so many rows of each scenario known: 0, 1 or 2. Scenarios that have no rows
+// beside these are left out. Steps are moved by responses, to their first order.
+[[nodiscard]] std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
+                                                const uncertain::Priors& priors, std::size_t known);
+
+// Whether perfect scaling and no overlap differ by less than 10 %: any model is about right there.
+[[nodiscard]] bool is_easy(const ValidationRow& row);
+
+}  // namespace paceline

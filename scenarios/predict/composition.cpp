@@ -1,0 +1,182 @@
+#include "scenarios/predict/composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/cost/composed_step.h"
+#include "models/cost/contention.h"
+#include "models/stats/interval_set.h"
+
+namespace paceline {
+namespace {
+
+using training::CollectiveCall;
+using uncertain::Unknown;
+
+bool waits(const training::Operation& operation) {
+  return operation.kind == training::OperationKind::wait;
+}
+
+// Places at which responses are looked at, but for 0: logarithms, and parts of overlap.
+constexpr double compute_places[] = {-0.25, 0.25};
+constexpr double link_places[] = {-1, -0.3, 0.3, 1};
+constexpr double overlap_places[] = {0.5, 1};
+
+// Steps that are asked for together, and where each belongs.
+class Asked {
+ public:
+  void add(Unknown quantity, double place, const StepScale& scale) {
+    scales_.push_back(scale);
+    where_.emplace_back(quantity, place);
+  }
+  void add_waits() {
+    scales_.push_back({.waits = 0});
+    scales_.push_back({.waits = 2});
+    has_waits_ = true;
+  }
+
+  [[nodiscard]] uncertain::Response response(const uncertain::Place& place, Seconds step,
+                                             const ScaledSteps& steps_of) const {
+    uncertain::Response made{place};
+    const std::vector<Seconds> steps = steps_of(scales_);
+    const auto moved = [&](std::size_t i) { return std::log(steps[i] / step); };
+    std::array<std::vector<std::pair<double, double>>, uncertain::quantities> curves;
+    for (std::size_t i = 0; i < where_.size(); ++i) {
+      const auto& [quantity, at] = where_[i];
+      curves[static_cast<std::size_t>(quantity)].emplace_back(at, moved(i));
+    }
+    // What several GPUs cost each other is longer compute, too.
+    if (!place.is_alone()) {
+      curves[static_cast<std::size_t>(Unknown::wrapper)] =
+          curves[static_cast<std::size_t>(Unknown::compute)];
+    }
+    for (std::size_t q = 0; q < uncertain::quantities; ++q) {
+      made.curves[q] = uncertain::Curve(std::move(curves[q]));
+    }
+    if (has_waits_) {
+      made.waits_low = moved(scales_.size() - 2);
+      made.waits_high = moved(scales_.size() - 1);
+    }
+    return made;
+  }
+
+ private:
+  std::vector<StepScale> scales_;
+  std::vector<std::pair<Unknown, double>> where_;
+  bool has_waits_ = false;
+};
+
+struct Crossed {
+  bool node = false, network = false;
+};
+
+Crossed crossed_by_calls(const PreparedPoint& prepared) {
+  Crossed crossed;
+  for (const training::Operation& operation : prepared.point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    (leaves_node(prepared, *call) ? crossed.network : crossed.node) = true;
+  }
+  return crossed;
+}
+
+}  // namespace
+
+StepScale scale_of(const std::array<double, uncertain::quantities>& values) {
+  const auto of = [&](Unknown quantity) { return values[static_cast<std::size_t>(quantity)]; };
+  return {.compute = std::exp(of(Unknown::compute) + of(Unknown::wrapper)),
+          .node_links = std::exp(of(Unknown::node_links)),
+          .network = std::exp(of(Unknown::network)),
+          .overlap_lost = std::clamp(of(Unknown::overlap), 0.0, 1.0)};
+}
+
+bool leaves_node(const PreparedPoint& prepared, const CollectiveCall& call) {
+  if (call.group == training::Group::node) return false;
+  return job_cluster(prepared.point).nodes > 1 || prepared.point.cluster.servers > 0;
+}
+
+double call_factor(const PreparedPoint& prepared, const CollectiveCall& call,
+                   const StepScale& scale) {
+  return leaves_node(prepared, call) ? scale.network : scale.node_links;
+}
+
+std::vector<Seconds> time_beside_calls(const training::StepProgram& program,
+                                       const StepTrace& trace) {
+  using Busy = stats::IntervalSet<Seconds>;
+  const std::vector<training::Interval>& ran = trace.classes.front().intervals;
+  std::vector<Busy::Interval> calls;
+  for (std::size_t id = 0; id < ran.size(); ++id) {
+    if (call_of(program.operations[id]) == nullptr) continue;
+    Seconds joined = ran[id].start;
+    for (const RankClass& members : trace.classes) {
+      joined = std::max(joined, members.intervals[id].start);
+    }
+    calls.push_back({std::min(joined, ran[id].end), ran[id].end});
+  }
+  const Busy busy(std::move(calls));
+  std::vector<Seconds> beside(ran.size());
+  for (std::size_t id = 0; id < ran.size(); ++id) {
+    const training::Operation& operation = program.operations[id];
+    if (call_of(operation) != nullptr || cost::is_of_host(operation.kind)) continue;
+    beside[id] = busy.covered(ran[id].start, ran[id].end);
+  }
+  return beside;
+}
+
+Composition::Composition(const PreparedPoint& prepared, const Result& predicted)
+    : prepared_(prepared),
+      predicted_(predicted.trace),
+      point_(cost::composed_step(prepared.point, predicted)),
+      beside_calls_(time_beside_calls(prepared.point.program, predicted.trace)) {}
+
+ResolvedPoint Composition::scaled(const StepScale& scale) const {
+  ResolvedPoint point = point_;
+  for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
+    training::Operation& operation = point.program.operations[id];
+    if (auto* time = std::get_if<Seconds>(&operation.work)) {
+      *time = *time * (waits(operation) ? scale.waits : scale.compute);
+      *time += beside_calls_[id] * scale.overlap_lost;
+    } else {
+      auto& known = std::get<training::KnownCall>(std::get<CollectiveCall>(operation.work).how);
+      known.time = known.time * call_factor(prepared_, *call_of(operation), scale);
+    }
+  }
+  return point;
+}
+
+Seconds Composition::step(const StepScale& scale) const {
+  return totals_of(cost::trace_of(scaled(scale))).step;
+}
+
+StepTrace Composition::trace(const StepScale& scale) const {
+  StepTrace composed = cost::trace_of(scaled(scale));
+  composed.program = predicted_.program;
+  cost::give_ranks(composed, predicted_);
+  return composed;
+}
+
+uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
+                                const ScaledSteps& steps_of) {
+  if (step <= Seconds(0)) return {prepared.place};
+  Asked asked;
+  for (const double place : compute_places) {
+    asked.add(Unknown::compute, place, {.compute = std::exp(place)});
+  }
+  const Crossed crossed = crossed_by_calls(prepared);
+  for (const double place : link_places) {
+    if (crossed.node) asked.add(Unknown::node_links, place, {.node_links = std::exp(place)});
+  }
+  for (const double place : link_places) {
+    if (crossed.network) asked.add(Unknown::network, place, {.network = std::exp(place)});
+  }
+  if (crossed.node || crossed.network) {
+    for (const double place : overlap_places) {
+      asked.add(Unknown::overlap, place, {.overlap_lost = place});
+    }
+  }
+  if (std::ranges::any_of(prepared.point.program.operations, waits)) asked.add_waits();
+  return asked.response(prepared.place, step, steps_of);
+}
+
+}  // namespace paceline

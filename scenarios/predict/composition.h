@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "models/uncertain/belief.h"
+#include "scenarios/prepare/resolve.h"
+
+namespace paceline {
+
+// A step with parts of it so many times as long as predicted.
+struct StepScale {
+  double compute = 1, waits = 1;
+  double node_links = 1, network = 1;  // calls in a node, and those that leave it
+  double overlap_lost = 0;             // uncertain::Unknown::overlap
+
+  friend bool operator==(const StepScale&, const StepScale&) = default;
+};
+[[nodiscard]] StepScale scale_of(const std::array<double, uncertain::quantities>& values);
+
+// Whether a call leaves its node: for another, or for servers that are not ranks.
+[[nodiscard]] bool leaves_node(const PreparedPoint& prepared, const training::CollectiveCall& call);
+[[nodiscard]] double call_factor(const PreparedPoint& prepared,
+                                 const training::CollectiveCall& call, const StepScale& scale);
+
+// By operation, the time for which a rank computes beside calls in which it moves data.
+[[nodiscard]] std::vector<Seconds> time_beside_calls(const training::StepProgram& program,
+                                                     const StepTrace& trace);
+
+// A predicted step composed of its parts, for other lengths of them: calls are not simulated again.
+class Composition {
+ public:
+  // Precondition: the result is of that point.
+  Composition(const PreparedPoint& prepared, const Result& predicted);
+
+  [[nodiscard]] Seconds step(const StepScale& scale) const;
+  // Of all ranks.
+  [[nodiscard]] StepTrace trace(const StepScale& scale) const;
+
+ private:
+  [[nodiscard]] ResolvedPoint scaled(const StepScale& scale) const;
+
+  const PreparedPoint& prepared_;
+  const StepTrace& predicted_;
+  ResolvedPoint point_;
+  std::vector<Seconds> beside_calls_;
+};
+
+// What the step takes with each of some scales.
+using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
+
+// How the point's step responds to what its description leaves open: from some eight steps, two
+// more with an engine's waits. A wake comes at once, or as late again as on average.
+[[nodiscard]] uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
+                                              const ScaledSteps& steps_of);
+
+}  // namespace paceline

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "models/uncertain/belief.h"
+#include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/run_scenario.h"
+#include "scenarios/predict/simulator.h"
+#include "scenarios/prepare/preparer.h"
+
+namespace paceline {
+
+// What nothing is known of but descriptions: priors alone.
+[[nodiscard]] const uncertain::Belief& unconditioned_belief();
+
+// A point that was measured, as evidence. Precondition: predicted by priors alone, and measured, on
+// several GPUs.
+[[nodiscard]] uncertain::KnownRow known_row_of(const PointOutcome& outcome);
+
+// The numbers of a file's points that are known and of several GPUs: those of one are inputs.
+[[nodiscard]] std::vector<std::size_t> points_as_evidence(Preparer& points);
+
+// What they say of the machine: predicts them by priors alone, one after the other. Throws
+// InputError where one is refused, and BackendError where one fails.
+[[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator);
+
+// The same of a file, for predictions of other points than its own; null: nothing is known of it.
+[[nodiscard]] std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
+                                                                 const RunOptions& options);
+
+}  // namespace paceline
