@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/uncertain/covariance.h"
 
@@ -147,6 +148,19 @@ double Belief::ends() const {
   if (!known_) return student_90(freedom);
   const auto rows = static_cast<double>(known_->rows.size());
   return student_90(freedom + rows) * std::sqrt((freedom + known_->surprise) / (freedom + rows));
+}
+
+Belief Belief::expecting(KnownRow row) const {
+  row.measured = of(row.response).moved;
+  std::vector<KnownRow> rows = known_ ? known_->rows : std::vector<KnownRow>{};
+  const auto count = static_cast<double>(rows.size());
+  const double surprise = known_ ? known_->surprise : 0;
+  rows.push_back(std::move(row));
+  Known known(priors_, std::move(rows));
+  known.surprise = surprise + (freedom + surprise) / (freedom + count);
+  Belief made(priors_);
+  made.known_ = std::make_shared<const Known>(std::move(known));
+  return made;
 }
 
 Believed Belief::of(const Response& response) const {

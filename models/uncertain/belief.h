@@ -46,6 +46,9 @@ class Belief {
 
   [[nodiscard]] Believed of(const Response& response) const;
 
+  // With one more row that is as it is expected to be, and as surprising as those known.
+  [[nodiscard]] Belief expecting(KnownRow row) const;
+
   [[nodiscard]] const Priors& priors() const { return priors_; }
   [[nodiscard]] bool is_conditioned() const { return known_ != nullptr; }
 

@@ -7,6 +7,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/advise/advise.h"
+#include "scenarios/predict/measure_next.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::advise {
@@ -28,6 +29,8 @@ void write_step(std::ostream& out, const Advice& advice) {
     table.add({part.name, to_text(part.time), fmt::format("{:.1f}%", 100 * (part.time / step))});
   }
   table.write(out);
+  out << '\n';
+  for (const std::string& line : sureness_in_words({outcome})) out << line << '\n';
 }
 
 void write_calls(std::ostream& out, const Limits& limits) {

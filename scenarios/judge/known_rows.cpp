@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "models/uncertain/next.h"
 
 namespace paceline {
 namespace {
@@ -116,6 +119,61 @@ std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
     }
   }
   return all;
+}
+
+namespace {
+
+double mean_width(const uncertain::Belief& belief, std::span<const uncertain::Response> of) {
+  double sum = 0;
+  for (const uncertain::Response& response : of) {
+    const uncertain::Believed believed = belief.of(response);
+    sum += believed.high - believed.low;
+  }
+  return sum / static_cast<double>(of.size());
+}
+
+double mean_error(const uncertain::Belief& belief, std::span<const ValidationRow* const> rows) {
+  std::vector<double> errors;
+  for (const ValidationRow* row : rows) {
+    errors.push_back(judged(*row, belief.of(row->response), nullptr).error);
+  }
+  return stats::summarise(errors).mean_absolute;
+}
+
+// With this row measured, what is promised of the others and comes of them.
+NextRow next_row(const std::vector<const ValidationRow*>& rows, std::size_t chosen,
+                 const uncertain::Priors& priors) {
+  std::vector<const ValidationRow*> others = rows;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(chosen));
+  std::vector<uncertain::Response> targets;
+  for (const ValidationRow* row : others) targets.push_back(row->response);
+  const uncertain::Belief before(priors);
+  const uncertain::KnownRow known{rows[chosen]->response, log_measured(*rows[chosen])};
+  const uncertain::Belief after(priors, {known});
+  const double width = mean_width(before, targets);
+  return {rows[chosen]->scenario, mean_width(before.expecting(known), targets) / width,
+          mean_width(after, targets) / width, mean_error(before, others),
+          mean_error(after, others)};
+}
+
+}  // namespace
+
+std::vector<NextRow> judge_next_rows(const std::vector<ValidationRow>& rows,
+                                     const uncertain::Priors& priors) {
+  std::vector<NextRow> made;
+  for (const auto& [scenario, of_it] : by_scenario(rows)) {
+    std::vector<uncertain::Candidate> candidates;
+    const std::vector<std::size_t> smallest = known_of(of_it, 2);
+    for (const std::size_t i : smallest) {
+      const uncertain::Response& response = of_it[i]->response;
+      candidates.push_back({{response}, std::exp2(response.place.log2_ranks)});
+    }
+    std::vector<uncertain::Response> targets;
+    for (const ValidationRow* row : of_it) targets.push_back(row->response);
+    const auto next = uncertain::next_measurement(uncertain::Belief(priors), candidates, targets);
+    if (next) made.push_back(next_row(of_it, smallest[next->candidate], priors));
+  }
+  return made;
 }
 
 bool is_easy(const ValidationRow& row) {

@@ -47,6 +47,18 @@ struct IntervalFigures {
 [[nodiscard]] std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
                                                 const uncertain::Priors& priors, std::size_t known);
 
+// A row of a scenario that next_measurement() would have had measured, of its smallest two, and
+// what came of it: widths of the other rows' intervals over those with nothing known, in their
+// mean, and their mean |error|.
+struct NextRow {
+  std::string scenario;
+  double promised = 1, had = 1;
+  double error_before = 0, error_after = 0;  // per cent
+};
+// Scenarios in which no row is worth it are left out.
+[[nodiscard]] std::vector<NextRow> judge_next_rows(const std::vector<ValidationRow>& rows,
+                                                   const uncertain::Priors& priors);
+
 // Whether perfect scaling and no overlap differ by less than 10 %: any model is about right there.
 [[nodiscard]] bool is_easy(const ValidationRow& row);
 

@@ -153,6 +153,7 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     for (std::size_t known = 0; known < left.rows.size(); ++known) {
       left.rows[known] = judge_rows(rows, left.priors, known);
     }
+    left.next = judge_next_rows(rows, left.priors);
     const auto hard = decisive(rows);
     left.decisive = summary_of(hard, predicted_error);
     left.decisive_no_overlap = summary_of(hard, no_overlap_error);

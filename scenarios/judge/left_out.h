@@ -42,6 +42,7 @@ struct LeftOutSource {
   uncertain::Priors priors;  // that the others say
   // With no, one and two rows of each scenario known; the rows beside them.
   std::array<std::vector<JudgedRow>, known_rows_most + 1> rows;
+  std::vector<NextRow> next;  // by scenario, as it would have been proposed to measure
   stats::ErrorSummary perfect_scaling, no_overlap;
   ConstantOverlap others_overlap;  // as the others fit it
   stats::ErrorSummary constant_overlap;

@@ -201,6 +201,7 @@ Prediction GroupForm::prediction(double correction) {
   made.response = response_of(prepared_, made.totals.step, [&](std::span<const StepScale> scales) {
     return scaled(times, overlapped, scales);
   });
+  made.belief = belief_;
   made.believed = belief_.of(made.response);
   if (belief_.is_conditioned()) {
     made.totals = totals(scaled(times, overlapped, scale_of(made.believed.values)));

@@ -101,6 +101,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
     for (const StepScale& scale : scales) steps.push_back(composition.step(scale));
     return steps;
   });
+  made.belief = belief;
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();
   made.assumptions.insert(made.assumptions.end(), result.notes.begin(), result.notes.end());

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "scenarios/predict/measure_next.h"
 #include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
@@ -106,10 +107,14 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   for (const PointOutcome& outcome : outcomes) {
     points.push_back(point_of(outcome, with_calls));
   }
-  const ordered_json result{{"schema", "paceline.result/1"},
-                            {"context", context_of(file)},
-                            {"complete", std::ranges::all_of(outcomes, is_done)},
-                            {"points", std::move(points)}};
+  ordered_json result{{"schema", "paceline.result/1"},
+                      {"context", context_of(file)},
+                      {"complete", std::ranges::all_of(outcomes, is_done)},
+                      {"points", std::move(points)}};
+  if (const auto widest = widest_in_words(outcomes)) result["widest_interval"] = *widest;
+  if (const auto next = propose_measurement(outcomes)) {
+    result["measure_next"] = {{"what", next->what}, {"width_after_over_before", next->narrowed_to}};
+  }
   // Paths may be any bytes; what is no UTF-8 is replaced.
   out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }

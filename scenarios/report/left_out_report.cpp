@@ -171,6 +171,46 @@ void write_known(std::ostream& out, const LeftOut& judged, std::size_t known) {
   table.write(out);
 }
 
+NextRow mean_of(const std::vector<NextRow>& scenarios) {
+  NextRow mean{"", 0, 0, 0, 0};
+  const double share = 1.0 / static_cast<double>(scenarios.size());
+  for (const NextRow& one : scenarios) {
+    for (const auto part :
+         {&NextRow::promised, &NextRow::had, &NextRow::error_before, &NextRow::error_after}) {
+      mean.*part += share * one.*part;
+    }
+  }
+  return mean;
+}
+
+void write_next(std::ostream& out, const LeftOut& judged) {
+  TextTable table({"the row to measure next", "scenarios", "width promised", "width had",
+                   "mean |error| before", "after"},
+                  1);
+  const auto cells_of = [](std::string name, std::size_t scenarios, const NextRow& mean) {
+    return std::vector<std::string>{std::move(name),
+                                    std::to_string(scenarios),
+                                    fmt::format("{:.0f}%", 100 * mean.promised),
+                                    fmt::format("{:.0f}%", 100 * mean.had),
+                                    percent_text(mean.error_before),
+                                    percent_text(mean.error_after)};
+  };
+  std::vector<NextRow> means;
+  std::size_t scenarios = 0;
+  for (const LeftOutSource& left : judged.sources) {
+    if (left.next.empty()) continue;
+    means.push_back(mean_of(left.next));
+    scenarios += left.next.size();
+    table.add(cells_of(left.source, left.next.size(), means.back()));
+  }
+  if (means.empty()) return;
+  table.add(cells_of(fmt::format("mean of {} sources", means.size()), scenarios, mean_of(means)));
+  out << '\n';
+  table.write(out);
+  out << "\nof each scenario's two smallest rows, the one that paceline would propose; widths over "
+         "those with none known, of the other rows\n";
+}
+
 void write_priors(std::ostream& out, const LeftOut& judged) {
   TextTable table({"what descriptions leave open", "before", "all sources say"}, 1);
   uncertain::Priors priors = judged.priors_by_all;
@@ -189,6 +229,7 @@ void write_intervals(std::ostream& out, const LeftOut& judged) {
          "with none known: the same rows; constant efficiency: as of the last row known, or "
          "perfect scaling; no overlap: its communication fitted to that row\n"
          "holds, width: of 90% intervals; score: interval score of logarithms\n";
+  write_next(out, judged);
   write_priors(out, judged);
 }
 

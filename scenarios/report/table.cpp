@@ -9,6 +9,7 @@
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
 #include "scenarios/line_width.h"
+#include "scenarios/predict/measure_next.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -266,6 +267,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_summary(out, outcomes);
   write_source(out, file, outcomes);
   write_network(out, file, outcomes);
+  for (const std::string& line : sureness_in_words(outcomes)) write_line(out, line);
   write_memory(out, outcomes);
   write_effort(out, outcomes);
   write_assumptions(out, outcomes);
