@@ -177,6 +177,7 @@ Believed Belief::of(const Response& response) const {
       made.values[q] = known_->value_at(priors_, quantity, place, known_->rows.size());
       left = known_->variance_at(priors_, quantity, place);
     }
+    if (quantity == Unknown::host) made.values[q] = std::max(made.values[q], 0.0);
     if (quantity == Unknown::overlap) made.values[q] = std::clamp(made.values[q], 0.0, 1.0);
     const Slopes slopes = slopes_at(response, quantity, made.values[q], std::sqrt(left));
     mean[q] = slopes.mean();

@@ -35,6 +35,10 @@ double row_of_network(const Priors& priors, LinkClass network) {
   return is_cloud ? priors.cloud_of_row : priors.links_of_row;
 }
 
+double wrapper_of(const Priors& priors, const Place& place) {
+  return place.is_unmeasured_strategy ? priors.unmeasured_wrapper : priors.wrapper;
+}
+
 double overlap_of(const Priors& priors, const Place& place) {
   return place.hides_behind_slow ? priors.overlap_slow : priors.overlap_fast;
 }
@@ -46,7 +50,7 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
   switch (quantity) {
     case Unknown::compute: return one.compute * other.compute;
     case Unknown::wrapper:
-      return square(priors.wrapper) +
+      return wrapper_of(priors, one) * wrapper_of(priors, other) +
              square(priors.wrapper_by_doubling) * std::min(one.log2_ranks, other.log2_ranks);
     case Unknown::node_links:
       return links_covariance(priors, node_deviation(priors, one), node_deviation(priors, other),
@@ -57,6 +61,7 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
                               deviation_of(priors, other.network),
                               doublings(one.log2_nodes, other.log2_nodes),
                               is_same ? row_of_network(priors, one.network) : 0);
+    case Unknown::host: return square(priors.host);
     case Unknown::overlap:
       return overlap_of(priors, one) * overlap_of(priors, other) *
              (1 + (is_same ? square(priors.links_of_row) : 0));

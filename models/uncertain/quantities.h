@@ -21,15 +21,18 @@ enum class Unknown : std::uint8_t {
   wrapper,     // compute on several GPUs over that on one, beyond what the model has
   node_links,  // calls in a node
   network,     // calls that leave their node
+  // What a host's thread takes for each gradient beyond what the GPU hides, in tens of
+  // microseconds; 0 or more.
+  host,
   // Of the time that compute and calls run beside each other, the part by which compute is longer:
   // 0 as the model has it, 1 as if nothing overlapped.
   overlap,
 };
-inline constexpr std::size_t quantities = 5;
+inline constexpr std::size_t quantities = 6;
 
 constexpr auto words_of(Unknown) {
   return words_up_to<Unknown::overlap>("the speed of one GPU", "what several GPUs cost each other",
-                                       "links in a node", "the network",
+                                       "links in a node", "the network", "the host",
                                        "how much communication hides");
 }
 
@@ -65,7 +68,10 @@ struct Priors {
   // by itself, on a network of virtual machines and elsewhere.
   double links_by_doubling = 0, links_of_row = 0, cloud_of_row = 0;
   double overlap_fast = 0, overlap_slow = 0;  // over NVLink and RDMA, over PCIe and TCP
-  double row = 0;                             // of a row's step by itself: what no quantity has
+  double host = 0;                            // of what the quantity is in
+  // Of strategies that no measured step was at hand of, in place of `wrapper`.
+  double unmeasured_wrapper = 0;
+  double row = 0;  // of a row's step by itself: what no quantity has
 };
 
 // Of rows of one machine and workload together, whatever their number: judged, as sources at hand

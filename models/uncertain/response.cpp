@@ -26,6 +26,7 @@ double Curve::operator()(double at) const {
 }
 
 double Response::at(Unknown quantity, double value) const {
+  if (quantity == Unknown::host) value = std::max(value, 0.0);
   if (quantity == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);
   return curves[static_cast<std::size_t>(quantity)](value);
 }

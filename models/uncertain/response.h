@@ -27,8 +27,9 @@ struct Place {
   double log2_ranks = 0, log2_gpus_per_node = 0, log2_nodes = 0;
   LinkClass node = LinkClass::nvlink, network = LinkClass::rdma;
   bool hides_behind_slow = false;  // what calls cross, PCIe or TCP: Priors::overlap_slow
-  double box = 0;      // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
-  double compute = 0;  // how sure its compute is: a scale, as of Priors
+  double box = 0;  // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
+  bool is_unmeasured_strategy = false;  // Priors::unmeasured_wrapper
+  double compute = 0;                   // how sure its compute is: a scale, as of Priors
 
   [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
 };

@@ -112,6 +112,25 @@ void assume_timed_layers(Section& section, Scenario& scenario) {
   scenario.compute_ratio = compute_of_other_batch;
 }
 
+// From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
+constexpr double launches_count = 0.83;
+
+bool is_bound_by_launches(const workload::OneGpuStep& step) {
+  return step.launches >= step.kernels * launches_count;
+}
+
+// What the optimizer takes of a step that launches bound: of its kernels its own part, of launches
+// a quarter, as a layer has about as many of a forward, twice as many of a backward, and as many of
+// an optimizer (judged). So what divides an optimizer among GPUs does not divide what others
+// launch.
+Seconds optimizer_of(const workload::OneGpuStep& step, Seconds optimizer) {
+  constexpr double part = 0.25;
+  const double kernels = std::pow(step.kernels.value(), 4);
+  const double launches = std::pow(step.launches.value(), 4);
+  const double bound = launches / (kernels + launches);
+  return step.step() * (bound * part + (1 - bound) * (optimizer / step.kernels));
+}
+
 // Where launching a network's kernels takes longer than they run, a step takes their time. What a
 // scenario says of its host (training.host) stands in place of what hosts take.
 workload::OneGpuStep wait_for_launches(bool optimizer_modelled, const Scenario& scenario,
@@ -120,15 +139,16 @@ workload::OneGpuStep wait_for_launches(bool optimizer_modelled, const Scenario& 
   workload::OneGpuStep step{workload.one_gpu_step(passes) - workload.input, Seconds(0)};
   if (!scenario.network || scenario.traced || scenario.training.host.any()) return step;
   step.launches = launch_time(*scenario.network, passes, workload::known_attained());
-  const auto factor = factor_to(workload, passes, workload.input + step.step(), optimizer_modelled);
-  if (factor) scale(workload, *factor, optimizer_modelled);
+  const bool splits = optimizer_modelled && is_bound_by_launches(step);
+  if (splits) workload.optimizer = optimizer_of(step, workload.optimizer);
+  const bool with_optimizer = optimizer_modelled && !splits;
+  const auto factor = factor_to(workload, passes, workload.input + step.step(), with_optimizer);
+  if (factor) scale(workload, *factor, with_optimizer);
   return step;
 }
 
 void say_what_bounds(const workload::OneGpuStep& step, Scenario& scenario) {
-  // From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
-  constexpr double counts = 0.83;
-  if (step.launches < step.kernels * counts) return;
+  if (!is_bound_by_launches(step)) return;
   scenario.launches = step.launches;
   scenario.assumptions.add(
       {bound_by_launches, "host", {to_text(step.launches), to_text(step.kernels)}});

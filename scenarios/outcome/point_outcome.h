@@ -33,11 +33,11 @@ struct Prediction {
   StepTrace trace;  // empty unless it is kept (RunOptions)
   Fidelity fidelity = Fidelity::flow;
   std::uint64_t transfers = 0, simgrid_solves = 0;
-  StepInterval interval;         // of the step, 90 %
-  uncertain::Response response;  // to what the description leaves open
+  StepInterval interval;                                // of the step, 90 %
+  uncertain::Response response;                         // to what the description leaves open
   uncertain::Belief belief{uncertain::known_priors()};  // of the machine and workload
-  uncertain::Believed believed;  // of that; the step has its values
-  Seconds communication_alone;   // as if compute beside it did not slow it down
+  uncertain::Believed believed;                         // of that; the step has its values
+  Seconds communication_alone;  // as if compute beside it did not slow it down
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
   std::vector<std::string> assumptions;

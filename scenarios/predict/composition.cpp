@@ -22,6 +22,17 @@ bool waits(const training::Operation& operation) {
 constexpr double compute_places[] = {-0.25, 0.25};
 constexpr double link_places[] = {-1, -0.3, 0.3, 1};
 constexpr double overlap_places[] = {0.5, 1};
+constexpr double host_places[] = {2, 6, 15};  // of 10 us a gradient
+
+// How many times as long compute takes where the host needs so many times 10 us for each gradient
+// beside what it launches: as OneGpuStep has it (models/workload/attained.h), so that kernels that
+// take much longer than their launches hide it.
+double with_host(const PreparedPoint& prepared, double value) {
+  constexpr Seconds ten_us(10e-6);
+  const double more = ten_us * value * prepared.gradients / prepared.one_gpu_step;
+  const double launched = std::min(prepared.launched / prepared.one_gpu_step, 1.0);
+  return std::pow(1 - std::pow(launched, 4) + std::pow(launched + more, 4), 0.25);
+}
 
 // Steps that are asked for together, and where each belongs.
 class Asked {
@@ -36,8 +47,9 @@ class Asked {
     has_waits_ = true;
   }
 
-  [[nodiscard]] uncertain::Response response(const uncertain::Place& place, Seconds step,
+  [[nodiscard]] uncertain::Response response(const PreparedPoint& prepared, Seconds step,
                                              const ScaledSteps& steps_of) const {
+    const uncertain::Place& place = prepared.place;
     uncertain::Response made{place};
     const std::vector<Seconds> steps = steps_of(scales_);
     const auto moved = [&](std::size_t i) { return std::log(steps[i] / step); };
@@ -50,6 +62,13 @@ class Asked {
     if (!place.is_alone()) {
       curves[static_cast<std::size_t>(Unknown::wrapper)] =
           curves[static_cast<std::size_t>(Unknown::compute)];
+      const uncertain::Curve compute(curves[static_cast<std::size_t>(Unknown::compute)]);
+      for (const double at : host_places) {
+        const double longer = std::log(with_host(prepared, at));
+        if (longer > 0) {
+          curves[static_cast<std::size_t>(Unknown::host)].emplace_back(at, compute(longer));
+        }
+      }
     }
     for (std::size_t q = 0; q < uncertain::quantities; ++q) {
       made.curves[q] = uncertain::Curve(std::move(curves[q]));
@@ -83,9 +102,11 @@ Crossed crossed_by_calls(const PreparedPoint& prepared) {
 
 }  // namespace
 
-StepScale scale_of(const std::array<double, uncertain::quantities>& values) {
+StepScale scale_of(const PreparedPoint& prepared,
+                   const std::array<double, uncertain::quantities>& values) {
   const auto of = [&](Unknown quantity) { return values[static_cast<std::size_t>(quantity)]; };
-  return {.compute = std::exp(of(Unknown::compute) + of(Unknown::wrapper)),
+  return {.compute = std::exp(of(Unknown::compute) + of(Unknown::wrapper)) *
+                     with_host(prepared, std::max(of(Unknown::host), 0.0)),
           .node_links = std::exp(of(Unknown::node_links)),
           .network = std::exp(of(Unknown::network)),
           .overlap_lost = std::clamp(of(Unknown::overlap), 0.0, 1.0)};
@@ -176,7 +197,7 @@ uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
     }
   }
   if (std::ranges::any_of(prepared.point.program.operations, waits)) asked.add_waits();
-  return asked.response(prepared.place, step, steps_of);
+  return asked.response(prepared, step, steps_of);
 }
 
 }  // namespace paceline

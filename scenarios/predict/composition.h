@@ -17,7 +17,8 @@ struct StepScale {
 
   friend bool operator==(const StepScale&, const StepScale&) = default;
 };
-[[nodiscard]] StepScale scale_of(const std::array<double, uncertain::quantities>& values);
+[[nodiscard]] StepScale scale_of(const PreparedPoint& prepared,
+                                 const std::array<double, uncertain::quantities>& values);
 
 // Whether a call leaves its node: for another, or for servers that are not ranks.
 [[nodiscard]] bool leaves_node(const PreparedPoint& prepared, const training::CollectiveCall& call);

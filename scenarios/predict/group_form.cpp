@@ -204,7 +204,7 @@ Prediction GroupForm::prediction(double correction) {
   made.belief = belief_;
   made.believed = belief_.of(made.response);
   if (belief_.is_conditioned()) {
-    made.totals = totals(scaled(times, overlapped, scale_of(made.believed.values)));
+    made.totals = totals(scaled(times, overlapped, scale_of(prepared_, made.believed.values)));
   }
   const Seconds more = made.totals.step * (correction - 1);
   made.totals.step += more;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "models/units/parse.h"
 #include "scenarios/predict/composition.h"
 
 namespace paceline {
@@ -105,7 +106,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();
   made.assumptions.insert(made.assumptions.end(), result.notes.begin(), result.notes.end());
-  made.trace = belief.is_conditioned() ? composition.trace(scale_of(made.believed.values))
+  made.trace = belief.is_conditioned() ? composition.trace(scale_of(prepared, made.believed.values))
                                        : std::move(result.trace);
   made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
   made.interval = widened(to_interval(made.totals.step, made.believed), made.totals.step, alone);
@@ -177,9 +178,13 @@ std::vector<std::string> sentences_of(const uncertain::Belief& belief,
     const double value = prediction.believed.values[static_cast<std::size_t>(quantity)];
     const bool matters = std::abs(prediction.response.at(quantity, value)) >= least;
     if (!matters) continue;
-    parts.push_back(quantity == Unknown::overlap
-                        ? fmt::format("{:.0f} % less communication hides", 100 * value)
-                        : fmt::format("{} {:.2f}x", words, std::exp(value)));
+    if (quantity == Unknown::overlap) {
+      parts.push_back(fmt::format("{:.0f} % less communication hides", 100 * value));
+    } else if (quantity == Unknown::host) {
+      parts.push_back(fmt::format("the host {} a gradient", to_text(Seconds(1e-5 * value))));
+    } else {
+      parts.push_back(fmt::format("{} {:.2f}x", words, std::exp(value)));
+    }
   }
   if (parts.empty()) return {};
   return {Assumption(learnt, "known rows", {fmt::format("{}", fmt::join(parts, ", "))}).sentence()};

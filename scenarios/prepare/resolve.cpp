@@ -10,6 +10,7 @@
 #include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
+#include "models/workload/attained.h"
 #include "scenarios/prepare/calibrated_calls.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
@@ -177,6 +178,14 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.assumptions = std::move(built.assumptions);
   prepared.assumptions.add(scenario.assumptions);
   prepared.place = place_of(scenario);
+  prepared.place.is_unmeasured_strategy = prepared.assumptions.has(training::unmeasured_strategy);
+  if (has_gpu_overheads(scenario) && !scenario.training.host.any()) {
+    prepared.gradients = static_cast<double>(training::gradient_tensors(scenario.workload).size());
+    if (scenario.network) {
+      prepared.launched = launch_time(*scenario.network, scenario.training.gradient_accumulation,
+                                      workload::known_attained());
+    }
+  }
   prepared.contention = contention_of(scenario);
   prepared.channels = channels_of(scenario);
   prepared.device = scenario.workload.device;

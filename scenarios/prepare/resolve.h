@@ -23,6 +23,10 @@ struct PreparedPoint {
   Assumptions assumptions;
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it
   uncertain::Place place;           // among points of its machine
+  // What a host's thread launches on GPUs for one GPU's step, about, and whose hooks it runs on
+  // several; 0 where the scenario says what its host takes.
+  Seconds launched;
+  double gradients = 0;
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;
