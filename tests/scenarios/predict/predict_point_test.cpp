@@ -1,6 +1,6 @@
-// Intervals of steps, and calls that a calibration knows.
+// A point's step with its interval, and calls that a calibration knows.
 
-#include "scenarios/predict/interval.h"
+#include "scenarios/predict/predict_point.h"
 
 #include <gtest/gtest.h>
 
@@ -32,12 +32,10 @@ training: {strategy: wait_free, optimizer: {time: 0ms}}
 gpus: 32
 )";
 
-PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
-                        const PredictionOptions& options = {}) {
+PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings) {
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("scenario.yaml", one_call), settings);
-  Preparer points(file, options);
-  auto outcomes = run_scenario(points, {});
+  auto outcomes = run_scenario(file, {});
   EXPECT_TRUE(outcomes.front().predicted) << outcomes.front().failure->why;
   return outcomes.front();
 }
@@ -45,69 +43,90 @@ PointOutcome outcome_of(const std::vector<ScenarioFile::Setting>& settings,
 const std::string calibration =
     std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/calibrations/abci-v100.yaml";
 
-// Of a class of boxes all of the calls may be so many times as long, or as short, on top of what
-// else is not known; what is of several nodes, or of one GPU each, is not in it.
-TEST(Interval, IsAsWideAsTheClassOfItsBox) {
-  const std::vector<ScenarioFile::Setting> box{{"gpus", "4"},
-                                               {"ranks.spread", "0"},
-                                               {"cluster.intra_node.kind", "pcie"},
-                                               {"cluster.intra_node.bandwidth", "1GBps"}};
-  auto of_class = box;
-  of_class.push_back({"cluster.intra_node.box_spread", "2"});
-  const PointOutcome known = outcome_of(box), unknown = outcome_of(of_class);
-  const double step = known.predicted->totals.step.value();
-  const double call = known.predicted->totals.communication.value();
-  EXPECT_DOUBLE_EQ(unknown.predicted->totals.step.value(), step);
-  EXPECT_NEAR(unknown.predicted->parts.links_high, std::log1p(call / step), 1e-6);
-  EXPECT_NEAR(unknown.predicted->parts.links_low, std::log1p(-0.5 * call / step), 1e-6);
-  EXPECT_EQ(known.predicted->parts.links_high, 0);
-  EXPECT_GT(unknown.predicted->interval.high, known.predicted->interval.high);
-  // Measured calls are the box's own.
-  of_class.push_back({"cluster.calibration", calibration});
-  EXPECT_EQ(outcome_of(of_class).predicted->parts.links_high, 0);
-  EXPECT_EQ(outcome_of({{"cluster.intra_node.box_spread", "2"}}).predicted->parts.links_high, 0);
+using uncertain::Unknown;
+
+double high_of(const PointOutcome& outcome, Unknown quantity) {
+  return outcome.predicted->believed.highs[static_cast<std::size_t>(quantity)];
+}
+double low_of(const PointOutcome& outcome, Unknown quantity) {
+  return outcome.predicted->believed.lows[static_cast<std::size_t>(quantity)];
 }
 
-// The three parts of interval.h: compute, calls, the whole.
-TEST(Interval, IsComposedOfItsParts) {
-  const PointOutcome one = outcome_of({{"ranks.spread", "0"}}, {.call_uncertainty = 0.1});
+// The step's logarithm where a part of it takes e^by as long, for each `by`.
+double slope(double part, double step, double by) {
+  return std::log1p(part / step * std::expm1(by)) / by;
+}
+
+// 100 ms of compute, one call, and nothing beside each other: compute is sure to 3 %, calls of
+// eight nodes over RDMA to what its class, two doublings and a row have, and the wrapper of 32
+// ranks has five doublings. Steps are looked at where compute is e^0.25 as long, and the network
+// e^0.3 and e^1.
+TEST(Interval, IsComposedOfWhatEachQuantityLeaves) {
+  const PointOutcome one = outcome_of({{"ranks.spread", "0"}});
   const double step = one.predicted->totals.step.value();
   const double call = one.predicted->totals.communication.value();
-  const double compute = step - call;
-  const auto part = [&](double more) { return std::log1p(more / step); };
-  const double share = call / (0.1 + call);  // of it and one GPU's step
-  const IntervalWidths& w = interval_widths;
-  const double up = std::hypot(part(compute * 0.03), w.calls * part(call * 0.1),
-                               w.slower + w.slower_by_share * share);
-  EXPECT_NEAR(std::log(one.predicted->interval.high.value() / step), up, 1e-6);
-  const double down =
-      std::hypot(part(compute * (1 / 1.03 - 1)), w.calls * part(call * (1 / 1.1 - 1)),
-                 w.faster + w.faster_by_share * share);
-  EXPECT_NEAR(std::log(one.predicted->interval.low.value() / step), -down, 1e-6);
+  const uncertain::Priors& priors = uncertain::known_priors();
+  constexpr double to_end = 2.132;  // of Student's with 4 degrees
+
+  const double compute_slope = slope(step - call, step, 0.25);
+  EXPECT_NEAR(high_of(one, Unknown::compute), std::log(1.03) * compute_slope, 1e-6);
+  const double wrapper = std::hypot(priors.wrapper, priors.wrapper_by_doubling * std::sqrt(5));
+  EXPECT_NEAR(high_of(one, Unknown::wrapper), to_end * wrapper * compute_slope, 1e-6);
+
+  const double rdma = priors.links[static_cast<std::size_t>(uncertain::LinkClass::rdma)];
+  const double more = priors.links_by_doubling * std::sqrt(2);
+  const double network = rdma * std::hypot(1, more, priors.links_of_row);
+  ASSERT_LT(1.3 * network, 0.3);  // a chord to the first place
+  EXPECT_NEAR(high_of(one, Unknown::network), to_end * network * slope(call, step, 0.3), 1e-6);
+  EXPECT_NEAR(low_of(one, Unknown::network), -to_end * network * slope(call, step, -0.3), 1e-6);
+  EXPECT_EQ(high_of(one, Unknown::node_links), 0);  // all calls leave their node
+  EXPECT_EQ(high_of(one, Unknown::overlap), 0);     // no compute is beside them
+
+  const double high =
+      std::hypot(std::hypot(high_of(one, Unknown::compute), high_of(one, Unknown::wrapper)),
+                 high_of(one, Unknown::network), to_end * priors.row);
+  EXPECT_NEAR(std::log(one.predicted->interval.high / one.predicted->totals.step), high, 1e-6);
+  EXPECT_EQ(one.predicted->believed.widest(), Unknown::network);
 }
 
-// Virtual hosts of 25 Gb/s move 0.58 GB/s, from 1 / 1.6 of it to 1.6 times: nothing else of the
-// call is as slow, so that is what the call takes more and less. The factor's part counts whole.
-TEST(Interval, HoldsWhatHostsMayMoveThroughTcp) {
+// In one node: boxes that lie far apart, boxes that do not, and calls that were measured on one.
+// Of several nodes no call stays in its node.
+TEST(Interval, IsAsWideAsTheClassOfItsBox) {
+  const auto in_box = [](const std::vector<ScenarioFile::Setting>& more) {
+    std::vector<ScenarioFile::Setting> box{{"gpus", "4"},
+                                           {"cluster.intra_node.kind", "pcie"},
+                                           {"cluster.intra_node.bandwidth", "1GBps"}};
+    box.insert(box.end(), more.begin(), more.end());
+    return outcome_of(box);
+  };
+  const ScenarioFile::Setting of_class{"cluster.intra_node.box_spread", "2"};
+  const PointOutcome alike = in_box({of_class});
+  const PointOutcome unlike = in_box({{"cluster.intra_node.box_spread", "4"}});
+  EXPECT_EQ(alike.predicted->totals.step, unlike.predicted->totals.step);
+  // log 4 is twice log 2, and the more calls are of a step, the more they lengthen it.
+  const double wider = high_of(unlike, Unknown::node_links) / high_of(alike, Unknown::node_links);
+  EXPECT_GT(wider, 2);
+  EXPECT_LT(wider, 2.3);
+  EXPECT_EQ(alike.predicted->believed.widest(), Unknown::node_links);
+  const PointOutcome measured = in_box({of_class, {"cluster.calibration", calibration}});
+  EXPECT_LT(high_of(measured, Unknown::node_links), high_of(alike, Unknown::node_links) / 2);
+  EXPECT_EQ(high_of(outcome_of({of_class}), Unknown::node_links), 0);
+}
+
+// Virtual hosts of 25 Gb/s; where what they move was measured, the step is the same and surer.
+TEST(Interval, IsNarrowerWhereHostsWereMeasured) {
   const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
                                                  {"cluster.network.transport", "tcp"},
                                                  {"cluster.network.provider", "azure"}};
   const PointOutcome one = outcome_of(hosts);
-  const IntervalParts& parts = one.predicted->parts;
-  const double step = one.predicted->totals.step.value();
-  const double call = one.predicted->totals.communication.value();
-  EXPECT_NEAR(parts.links_high, std::log1p(call * 0.6 / step), 1e-6);
-  EXPECT_NEAR(parts.links_low, std::log1p(call * (1 / 1.6 - 1) / step), 1e-6);
-  const StepEnds ends = ends_of(parts, interval_widths);
-  EXPECT_EQ(ends.links_high, parts.links_high);
-  EXPECT_GT(ends.high(), ends.links_high);
-
   auto measured = hosts;
   measured.emplace_back("cluster.network.stream_bandwidth", "0.58GBps");
   const PointOutcome known = outcome_of(measured);
+  const double step = one.predicted->totals.step.value();
   EXPECT_NEAR(known.predicted->totals.step.value(), step, 1e-9);
-  EXPECT_EQ(known.predicted->parts.links_high, 0);
+  EXPECT_LT(high_of(known, Unknown::network), high_of(one, Unknown::network) / 2);
   EXPECT_LT(known.predicted->interval.high, one.predicted->interval.high);
+  EXPECT_GT(known.predicted->interval.low, one.predicted->interval.low);
 }
 
 TEST(Interval, OfOneGpuIsThatOfItsCompute) {
