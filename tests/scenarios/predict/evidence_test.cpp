@@ -80,7 +80,7 @@ TEST_F(EvidenceOfAFile, OfTwoGpusMovesEightAndNarrowsTheirInterval) {
   const auto longer = [&](std::size_t i) {
     return after[i].predicted->totals.step / before[i].predicted->totals.step;
   };
-  EXPECT_EQ(longer(0), 1);
+  EXPECT_NEAR(longer(0), 1, 0.005);  // one GPU's step is sure to 3 %
   EXPECT_NEAR(longer(1), 2, 0.4);
   EXPECT_GT(longer(3), 1.3);
   EXPECT_LT(width_of(after[3]), width_of(before[3]));
@@ -219,11 +219,12 @@ TEST_F(EvidenceOfAFile, IsWhatMeasuredContentionNeeds) {
   EXPECT_THROW((void)validate_by_loop((folder_.path() / "s.yaml").string(), {}, {}), InputError);
 }
 
-// The point is then met, within the scatter of a row, and others move.
+// The point is then met within the scatter of a row, and others move. Rows of such hosts scatter by
+// 0.444 of their class, so a row says 1 / (1 + 0.444^2) of its links: of log 1.3 a sixth is left.
 TEST_F(EvidenceOfAFile, IsMetUnderMeasuredContention) {
   const auto assumed = outcomes("contention: assumed\n");
   const auto found = outcomes(std::string(key) + known_row(assumed[1], 1.3));
-  EXPECT_NEAR(*found[1].error_percent(), 0, 3);
+  EXPECT_NEAR(*found[1].error_percent(), 100 * std::expm1(0.165 * std::log(1.3)), 1.5);
   EXPECT_GT(found[3].predicted->totals.step / assumed[3].predicted->totals.step, 1.1);
   EXPECT_TRUE(says_known_rows(found[3]));
   // As assumed, whatever the row.
