@@ -17,9 +17,9 @@ inline constexpr double worth = 0.01;
 
 // Of throughput, as a part of it: 0.1 for a tenth more, with a 90 % interval.
 //
-// Both scenarios share what compute and calls are off by, so the gain is found again with all
-// compute, and then all calls, of both at the ends of their intervals. What no part of the model
-// has (interval.h) is shared, too, unless the strategies differ.
+// Both scenarios share what a machine's description leaves open, so the gain is found again with
+// each quantity (models/uncertain/quantities.h) of both at the ends of its interval. What no
+// quantity has is shared, too, unless the strategies differ.
 struct Gain {
   double value = 0, low = 0, high = 0;
 

@@ -61,8 +61,8 @@ constexpr std::array scenario_table{
         "how compute slows down beside collectives. auto: with `library: nccl` as assumed, "
         "else off; assumed: by the multiprocessors that NCCL's "
         "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
-        "a factor that was fitted or measured; measured: a factor that is fitted to the points "
-        "marked `known: true`",
+        "a factor that was fitted or measured; measured: as assumed, and known rows say the rest, "
+        "an older spelling of points with `known: true`, of which it wants one of several GPUs",
         "1.3"},
     Key{"call_contention", settings::Number{1, 100}, settings::automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "models/stats/least_squares.h"
-#include "models/stats/normal.h"
 #include "scenarios/errors.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
@@ -153,10 +152,11 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
                      "leave out cluster.calibration");
   }
   if (first->contention.measured) {
-    throw InputError(first->contention.where,
-                     "contention is fitted to what the file says was measured, which the loop "
-                     "leaves out",
-                     "write contention: off or a factor");
+    throw InputError(
+        first->contention.where,
+        "contention is measured: known rows say the rest, and the loop leaves out what "
+        "the file says was measured",
+        "write contention: off or a factor");
   }
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
@@ -225,8 +225,7 @@ class Loop {
     quiet.progress = nullptr;
     result_.fit = fit_network(few, quiet, result_.outcomes);
     settings_ = joined(settings_, result_.fit->settings());
-    const double deviation = std::hypot(result_.fit->residual, call_deviation);
-    as_fitted_ = {true, std::expm1(stats::normal_90 * deviation)};
+    as_fitted_ = {.as_measured = true, .measured_links = result_.fit->section};
     lay_beside(gpus);
   }
 

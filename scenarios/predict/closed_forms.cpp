@@ -8,6 +8,7 @@
 #include "models/contract.h"
 #include "models/folding/predicted_point.h"
 #include "scenarios/predict/effort.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
@@ -166,6 +167,7 @@ std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
 
 std::optional<std::vector<Seconds>> ClosedForms::steps(std::size_t point,
                                                        std::span<const StepDraw> draws) {
+  PACELINE_EXPECTS(!belief_.is_conditioned());
   for (const StepDraw& draw : draws) {
     for (const double factor : draw.links.values) {
       PACELINE_EXPECTS(factor >= 1 / links_drawn_ && factor <= links_drawn_);
@@ -209,6 +211,7 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
     scenario = preparer_.scenario(first);
     refuse_too_many(scenario->cluster.ranks(), force_, {file_.path(), 0, 0});
     prepared = preparer_.prediction(first);
+    require_evidence(prepared->contention, belief_.is_conditioned());
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {
       // What hosts move through TCP is a part of its own of each bandwidth.

@@ -37,7 +37,8 @@ class ClosedForms {
   [[nodiscard]] std::optional<PointOutcome> outcome(std::size_t point);
 
   // What the point's step takes in each of some draws; nullopt as outcome(). Choices of the library
-  // stay the point's, and contention makes each operation as many times as long.
+  // stay the point's, and contention makes each operation as many times as long. Precondition: the
+  // belief is not conditioned.
   [[nodiscard]] std::optional<std::vector<Seconds>> steps(std::size_t point,
                                                           std::span<const StepDraw> draws);
 

@@ -29,6 +29,14 @@ std::vector<std::size_t> points_as_evidence(Preparer& points) {
   return known;
 }
 
+void require_evidence(const Contention& contention, bool is_any_known) {
+  if (!contention.measured || is_any_known) return;
+  throw InputError(contention.where,
+                   "contention is measured, but no measured point of the sweep with more than one "
+                   "GPU is known",
+                   "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
+}
+
 uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator) {
   const Location where{points.file().path(), 0, 0};
   std::vector<uncertain::KnownRow> rows;

@@ -22,6 +22,9 @@ namespace paceline {
 // The numbers of a file's points that are known and of several GPUs: those of one are inputs.
 [[nodiscard]] std::vector<std::size_t> points_as_evidence(Preparer& points);
 
+// `contention: measured` leaves the rest to known rows: throws InputError where there are none.
+void require_evidence(const Contention& contention, bool is_any_known);
+
 // What they say of the machine: predicts them by priors alone, one after the other. Throws
 // InputError where one is refused, and BackendError where one fails.
 [[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator);

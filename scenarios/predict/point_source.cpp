@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/predict/evidence.h"
 
 namespace paceline {
 
@@ -69,6 +70,7 @@ PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
   const Location where{file_.path(), 0, 0};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);
+  require_evidence(prepared->contention, belief_.is_conditioned());
   const Effort effort = effort_of(prepared->point, force_, where);
   PointOutcome outcome = outcome_of(file_, *prepared);
   take(predict_point(prepared, belief_, executor_on(simulator, effort.limit, force_)), where,

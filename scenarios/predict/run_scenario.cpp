@@ -68,13 +68,8 @@ class Run {
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
       efforts_.push_back(effort_of(prepared->point, options_.force, {file_.path(), 0, 0}));
-      if (prepared->contention.measured && !options_.belief &&
-          points_as_evidence(points_).empty()) {
-        throw InputError(prepared->contention.where,
-                         "contention is measured, but no measured point of the sweep with more "
-                         "than one GPU is known",
-                         "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
-      }
+      require_evidence(prepared->contention,
+                       options_.belief != nullptr || !points_as_evidence(points_).empty());
     }
   }
 

@@ -8,12 +8,11 @@
 namespace paceline {
 namespace {
 
-// Calls of known times keep their own intervals.
-void widen_simulated_calls(double part, PreparedPoint& made) {
-  for (training::Operation& operation : made.point.program.operations) {
-    auto* call = call_of(operation);
-    if (call != nullptr && call->known() == nullptr) call->range = {1 / (1 + part), 1 + part};
-  }
+void take_for_measured(const std::string& links, uncertain::Place& place) {
+  if (links == "cluster.network") place.network = uncertain::LinkClass::measured;
+  if (links != "cluster.intra_node") return;
+  place.node = uncertain::LinkClass::measured;
+  place.box = 0;
 }
 
 // Those of a trace have a part for each rank.
@@ -54,7 +53,7 @@ PreparedPoint predicted(const Source& from, const training::EarlierStep* earlier
   PreparedPoint made = resolve(*from.scenario, from.point, from.calibration.get(),
                                {training::Purpose::prediction, earlier});
   if (from.options.as_measured) choose_automatic_calls(made);
-  if (const auto part = from.options.call_uncertainty) widen_simulated_calls(*part, made);
+  take_for_measured(from.options.measured_links, made.place);
   const bool decides =
       from.scenario->strategy->decides_at_run_time && from.scenario->cluster.ranks() > RankCount(1);
   if (!decides) return made;

@@ -4,7 +4,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "scenarios/calibration/calibration.h"
@@ -15,9 +14,9 @@ namespace paceline {
 
 struct PredictionOptions {
   bool as_measured = false;  // algorithms that are to be chosen: as for a measurement
-  // How sure simulated calls are: the ends of a 90 % interval lie this much apart from them, as a
-  // part of them. Absent: what is usual (library_calls.cpp).
-  std::optional<double> call_uncertainty = std::nullopt;
+  // The section, cluster.network or cluster.intra_node, whose figures were fitted to calls of this
+  // machine; empty: neither.
+  std::string measured_links = {};
   // Of all points that are kept, about: 100 MB.
   std::size_t operations_kept = 250'000;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/predict/closed_forms.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/simulator.h"
 #include "tests/models/folding/drawn.h"
 
@@ -38,7 +39,8 @@ int main(int argc, char** argv) {
   const auto number = [&](int at) { return std::strtoul(argv[at], nullptr, 10); };
   const std::size_t threads = argc > 2 ? number(2) : 1;
   const std::vector<StepDraw> draws = draws_of(argc > 3 ? number(3) : 0);
-  ClosedForms forms(ScenarioFile::read(argv[1], {}), false, 1, draws.empty() ? 1 : links_drawn);
+  ClosedForms forms(ScenarioFile::read(argv[1], {}), false, unconditioned_belief(), 1,
+                    draws.empty() ? 1 : links_drawn);
   std::vector<double> steps(ScenarioFile::read(argv[1], {}).point_count());
   const auto begin = std::chrono::steady_clock::now();
   for_each(steps.size(), threads, [&](std::size_t point, Simulator&) {

@@ -83,30 +83,36 @@ TEST(Limits, NameTheHostWhereItsLaunchesAreWaitedFor) {
   EXPECT_NEAR(outcome.one_gpu_step.value(), 16e-3, 1e-12);
 }
 
-PointOutcome predicted(double step, const IntervalParts& parts) {
+PointOutcome predicted(double step, const uncertain::Believed& believed) {
   PointOutcome outcome;
   outcome.samples_per_step = 1;
   outcome.predicted.emplace().totals.step = Seconds(step);
-  outcome.predicted->parts = parts;
+  outcome.predicted->believed = believed;
   return outcome;
 }
 
-// From 2 s to 1 s doubles the throughput. What both have alike moves neither; calls that may double
+// From 2 s to 1 s doubles the throughput. What both have alike moves neither; links that may double
 // the step before, and not the one after, may double the gain's ratio again.
 TEST(Gain, SharesWhatBothAreOffBy) {
-  const double twice = std::log(2.0);
-  const IntervalParts compute{-0.1, 0.1, 0, 0, 0, 0, 0};
-  const Gain alike = gain_of(predicted(2, compute), predicted(1, compute), false);
+  constexpr auto compute = static_cast<std::size_t>(uncertain::Unknown::compute);
+  constexpr auto network = static_cast<std::size_t>(uncertain::Unknown::network);
+  uncertain::Believed after;
+  after.lows[compute] = -0.1;
+  after.highs[compute] = 0.1;
+  const Gain alike = gain_of(predicted(2, after), predicted(1, after), false);
   EXPECT_NEAR(alike.value, 1, 1e-12);
   EXPECT_NEAR(alike.low, 1, 1e-12);
   EXPECT_NEAR(alike.high, 1, 1e-12);
-  const IntervalParts calls{-0.1, 0.1, 0, twice / interval_widths.calls, 0, 0, 0};
-  const Gain by_calls = gain_of(predicted(2, calls), predicted(1, compute), false);
-  EXPECT_NEAR(by_calls.low, 1, 1e-12);
-  EXPECT_NEAR(by_calls.high, 3, 1e-12);
+  uncertain::Believed before = after;
+  before.highs[network] = std::log(2.0);
+  const Gain by_links = gain_of(predicted(2, before), predicted(1, after), false);
+  EXPECT_NEAR(by_links.low, 1, 1e-12);
+  EXPECT_NEAR(by_links.high, 3, 1e-12);
   // Strategies that differ do not share the rest of the step, either way.
-  const double apart = std::exp(std::hypot(interval_widths.slower, interval_widths.faster));
-  const Gain other = gain_of(predicted(2, compute), predicted(1, compute), true);
+  after.rest_low = -0.03;
+  after.rest_high = 0.04;
+  const double apart = std::exp(0.05);
+  const Gain other = gain_of(predicted(2, after), predicted(1, after), true);
   EXPECT_NEAR(other.high, 2 * apart - 1, 1e-12);
   EXPECT_NEAR(other.low, 2 / apart - 1, 1e-12);
 }

@@ -85,6 +85,16 @@ TEST_F(KnownOption, IsTakenByAllThatPredict) {
   EXPECT_NE(swept.out.find("2 points"), std::string::npos) << swept.out;
 }
 
+// Two GPUs took 8 ms, and 7.04 were predicted: what several cost each other is more, on four, too.
+TEST_F(KnownOption, MovesWhatIsAdvised) {
+  const auto step = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"advise", "scenario.yaml", "--json", "-"});
+    return json::parse(ended(std::move(arguments)).out).at("step_s").get<double>();
+  };
+  EXPECT_GT(step({"--known", row}), 1.05 * step({}));
+  EXPECT_NEAR(step({"--known", "gpus=2,step=7.04ms"}), step({}), 0.01 * step({}));
+}
+
 TEST_F(KnownOption, SaysInOneLineWhatIsWrong) {
   expect_refused(ended({"run", "scenario.yaml", "--known", "gpus=2"}),
                  "paceline: --known gpus=2: has no figure; write --known \"gpus=2,");

@@ -85,6 +85,25 @@ TEST(LeftOut, HasAnOracleWithAFactorForEachSource) {
   EXPECT_EQ(judged.sources[0].oracle.points, 2U);
 }
 
+// One machine each, of two rows: with one known one is left to predict, with two none.
+TEST(LeftOut, PredictsRowsBesideTheSmallest) {
+  std::vector<ValidationRow> rows;
+  for (const char* source : {"a", "b"}) {
+    for (const double nodes : {2.0, 1.0}) {
+      rows.push_back(row(source, 0));
+      rows.back().response.place = {.log2_ranks = nodes, .log2_nodes = nodes};
+    }
+  }
+  const LeftOut judged = leave_out_sources(std::vector<RowsBySource>{by_source(rows)});
+  for (const LeftOutSource& source : judged.sources) {
+    EXPECT_EQ(source.rows[0].size(), 2U);
+    EXPECT_EQ(source.rows[1].size(), 1U);
+    EXPECT_EQ(source.rows[2].size(), 0U);
+    // The other source's rows are off by a third, which nothing but each row by itself explains.
+    EXPECT_GT(source.priors.row, uncertain::priors_before().row);
+  }
+}
+
 // Only rows whose two nulls are 10 % and more apart.
 TEST(LeftOut, SetsApartWhereCommunicationDecides) {
   std::vector<ValidationRow> rows{row("a", 4), row("a", 8), row("b", 1)};

@@ -203,10 +203,13 @@ std::string fingerprint(const PreparedPoint& made) {
   const auto& contention = made.contention;
   std::string text = fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
-      made.one_gpu_step.value(), made.samples_per_step, made.compute_ratio, contention.automatic,
+      made.one_gpu_step.value(), made.samples_per_step, made.place.compute, contention.automatic,
       contention.assumed, contention.more, contention.measured, contention.slowdown,
       contention.calls.value_or(0), made.channels, made.device.name, made.device.multiprocessors,
       made.device.memory_bandwidth.value(), made.decided_by != nullptr);
+  text += fmt::format(" {} {} {} {}", paceline::to_text(made.place.node),
+                      paceline::to_text(made.place.network), made.place.hides_behind_slow,
+                      made.place.box);
   if (made.memory) {
     const auto& model = made.memory->model;
     for (const Bytes part : {model.parameters, model.gradients, model.optimizer, model.buckets,

@@ -40,7 +40,8 @@ TEST(ContentionSettings, AreAWord) {
   EXPECT_EQ(assumed.more, 0);
   const Contention measured = contention_told("measured");
   EXPECT_TRUE(measured.measured);
-  EXPECT_FALSE(measured.automatic || measured.assumed);
+  EXPECT_TRUE(measured.assumed);
+  EXPECT_FALSE(measured.automatic);
 }
 
 TEST(ContentionSettings, AreAFactor) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
 #include "tests/scenarios/process.h"
 
@@ -33,8 +34,8 @@ ScenarioFile file_of(const std::string& text, const std::vector<ScenarioFile::Se
 }
 
 TEST(ClosedForms, AreNearPointsThatAreSimulated) {
-  ClosedForms forms(file_of(grid), false);
-  PointSource source(file_of(grid), false);
+  ClosedForms forms(file_of(grid), false, unconditioned_belief());
+  PointSource source(file_of(grid), false, unconditioned_belief());
   Simulator simulator(1);
   double worst = 0;
   for (std::size_t point = 0; point < source.file().point_count(); point += 5) {
@@ -53,7 +54,8 @@ TEST(ClosedForms, AreNearPointsThatAreSimulated) {
 
 // Whatever was asked for before.
 TEST(ClosedForms, GiveTheSameInAnyOrder) {
-  ClosedForms forwards(file_of(grid), false), backwards(file_of(grid), false);
+  ClosedForms forwards(file_of(grid), false, unconditioned_belief());
+  ClosedForms backwards(file_of(grid), false, unconditioned_belief());
   const std::size_t count = file_of(grid).point_count();
   std::vector<double> steps;
   for (std::size_t point = 0; point < count; ++point) {
@@ -68,7 +70,7 @@ TEST(ClosedForms, GiveTheSameInAnyOrder) {
 // one's, where the library chooses the same for both, and one with longer compute a longer step.
 TEST(ClosedForms, HaveStepsInDraws) {
   const ScenarioFile::Setting ring{"collective", "{library: plan, algorithm: ring}"};
-  ClosedForms forms(file_of(grid, {ring}), false, 1, 2);
+  ClosedForms forms(file_of(grid, {ring}), false, unconditioned_belief(), 1, 2);
   const auto step_of = [&](std::size_t point) {
     return forms.outcome(point)->predicted->totals.step;
   };
@@ -94,7 +96,7 @@ TEST(ClosedForms, HaveWhatWasMeasuredAtThePoint) {
                                "  points:\n"
                                "    - {gpus: 8, cluster.network.latency: 2us, "
                                "cluster.network.bandwidth: 10Gbps, throughput: 1000 samples/s}\n";
-  ClosedForms forms(file_of(measured), false);
+  ClosedForms forms(file_of(measured), false, unconditioned_belief());
   EXPECT_FALSE(forms.outcome(0)->measured);
   ASSERT_TRUE(forms.outcome(8)->measured);
   EXPECT_EQ(forms.outcome(8)->measured->throughput.value(), 1000);
@@ -102,29 +104,29 @@ TEST(ClosedForms, HaveWhatWasMeasuredAtThePoint) {
 
 // The links' axes are not what points are told apart by.
 TEST(ClosedForms, HaveGroupsOfPointsThatDifferInLinks) {
-  const ClosedForms forms(file_of(grid), false);
+  const ClosedForms forms(file_of(grid), false, unconditioned_belief());
   EXPECT_EQ(forms.group_of(0), forms.group_of(71));
   EXPECT_NE(forms.group_of(0), forms.group_of(72));
 }
 
 // Where some tens of a group's points are asked for they are simulated themselves.
 TEST(ClosedForms, AreNotOfASample) {
-  EXPECT_TRUE(ClosedForms(file_of(grid), false, 0.9).outcome(0));
-  EXPECT_FALSE(ClosedForms(file_of(grid), false, 0.8).outcome(0));
+  EXPECT_TRUE(ClosedForms(file_of(grid), false, unconditioned_belief(), 0.9).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid), false, unconditioned_belief(), 0.8).outcome(0));
 }
 
 TEST(ClosedForms, AreNotOfFewPointsOrOtherSteps) {
   const ScenarioFile::Setting few{"sweep.cluster.network.latency", "[1us, 2us]"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting folded{"simulation.fidelity", "folded"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {folded}), false).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid, {folded}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting mixed{"sweep.cluster.network.latency",
                                     "[2us, 1us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {mixed}), false).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid, {mixed}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting slow{"ranks.slowdown", "{3: 1.2}"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {slow}), false).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid, {slow}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting gloo{"collective.library", "gloo"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {gloo}), false).outcome(0));
+  EXPECT_FALSE(ClosedForms(file_of(grid, {gloo}), false, unconditioned_belief()).outcome(0));
 }
 
 }  // namespace
