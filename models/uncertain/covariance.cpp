@@ -35,6 +35,19 @@ double row_of_network(const Priors& priors, LinkClass network) {
   return is_cloud ? priors.cloud_of_row : priors.links_of_row;
 }
 
+// Of other workloads the machine has the same links, and hides as much.
+bool has_in_common(Unknown quantity, const Place& one, const Place& other) {
+  switch (quantity) {
+    case Unknown::compute:
+    case Unknown::wrapper: return one.workload == other.workload;
+    case Unknown::node_links:
+    case Unknown::network: return one.links == other.links;
+    case Unknown::overlap: return true;
+  }
+  PACELINE_UNREACHABLE("a quantity outside the enumeration");
+  return false;
+}
+
 double overlap_of(const Priors& priors, const Place& place) {
   return place.hides_behind_slow ? priors.overlap_slow : priors.overlap_fast;
 }
@@ -43,6 +56,7 @@ double overlap_of(const Priors& priors, const Place& place) {
 
 double covariance(const Priors& priors, Unknown quantity, const Place& one, const Place& other,
                   bool is_same) {
+  if (!has_in_common(quantity, one, other)) return 0;
   switch (quantity) {
     case Unknown::compute: return one.compute * other.compute;
     case Unknown::wrapper:
