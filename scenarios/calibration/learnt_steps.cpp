@@ -84,6 +84,10 @@ std::uint32_t read_gpus(Reader& row, const char* key, std::string_view example) 
 LearntSteps::Row read_row(const Field& field) {
   static const Overrides none;
   Reader reader(field, none);
+  constexpr std::string_view keys[] = {
+      "gpus_per_node",     "nodes", "measured", "node",  "network",
+      "hides_behind_slow", "box",   "compute",  "moves", "believed"};
+  reader.expect_only(keys);
   LearntSteps::Row row;
   row.gpus_per_node = read_gpus(reader, "gpus_per_node", "8");
   row.nodes = read_gpus(reader, "nodes", "2");
@@ -116,6 +120,9 @@ LearntSteps::Row read_row(const Field& field) {
 LearntSteps read_steps(const Field& field) {
   static const Overrides none;
   Reader reader(field, none);
+  constexpr std::string_view keys[] = {"scenario",  "sha256",   "settings", "intra_node",
+                                       "transport", "had_logs", "rows"};
+  reader.expect_only(keys);
   LearntSteps steps;
   steps.scenario = reader.require("scenario", "scenario.yaml").text();
   steps.sha256 = reader.require("sha256", "").text();
