@@ -140,7 +140,11 @@ struct Belief::Known {
 
 Belief::Belief(const Priors& priors) : priors_(priors) {}
 
-Belief::Belief(const Priors& priors, std::vector<KnownRow> rows) : priors_(priors) {
+Belief::Belief(const Priors& priors, std::vector<KnownRow> rows)
+    : Belief(priors, std::move(rows), "known rows") {}
+
+Belief::Belief(const Priors& priors, std::vector<KnownRow> rows, std::string told_by)
+    : priors_(priors), told_by_(std::move(told_by)) {
   if (!rows.empty()) known_ = std::make_shared<const Known>(priors_, std::move(rows));
 }
 

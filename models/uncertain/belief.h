@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/uncertain/quantities.h"
@@ -43,6 +44,8 @@ class Belief {
  public:
   explicit Belief(const Priors& priors);
   Belief(const Priors& priors, std::vector<KnownRow> rows);
+  // `told_by`: whose rows these are, in words of a report.
+  Belief(const Priors& priors, std::vector<KnownRow> rows, std::string told_by);
 
   [[nodiscard]] Believed of(const Response& response) const;
 
@@ -51,11 +54,13 @@ class Belief {
 
   [[nodiscard]] const Priors& priors() const { return priors_; }
   [[nodiscard]] bool is_conditioned() const { return known_ != nullptr; }
+  [[nodiscard]] const std::string& told_by() const { return told_by_; }
 
  private:
   struct Known;
   [[nodiscard]] double ends() const;
   Priors priors_;
+  std::string told_by_;
   std::shared_ptr<const Known> known_;  // null: nothing is
 };
 

@@ -39,6 +39,20 @@ double wrapper_of(const Priors& priors, const Place& place) {
   return place.is_unmeasured_strategy ? priors.unmeasured_wrapper : priors.wrapper;
 }
 
+// Of other workloads the machine has the same links, and hides as much.
+bool has_in_common(Unknown quantity, const Place& one, const Place& other) {
+  switch (quantity) {
+    case Unknown::compute:
+    case Unknown::wrapper: return one.workload == other.workload;
+    case Unknown::node_links:
+    case Unknown::network: return one.links == other.links;
+    case Unknown::host:
+    case Unknown::overlap: return true;
+  }
+  PACELINE_UNREACHABLE("a quantity outside the enumeration");
+  return false;
+}
+
 double overlap_of(const Priors& priors, const Place& place) {
   return place.hides_behind_slow ? priors.overlap_slow : priors.overlap_fast;
 }
@@ -47,6 +61,7 @@ double overlap_of(const Priors& priors, const Place& place) {
 
 double covariance(const Priors& priors, Unknown quantity, const Place& one, const Place& other,
                   bool is_same) {
+  if (!has_in_common(quantity, one, other)) return 0;
   switch (quantity) {
     case Unknown::compute: return one.compute * other.compute;
     case Unknown::wrapper:

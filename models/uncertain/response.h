@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ class Curve {
   explicit Curve(std::vector<std::pair<double, double>> places);
 
   [[nodiscard]] double operator()(double at) const;
+  // With 0 among them; empty of a curve that is 0 everywhere.
+  [[nodiscard]] const std::vector<std::pair<double, double>>& places() const { return places_; }
 
  private:
   std::vector<std::pair<double, double>> places_;  // with 0; empty: 0 everywhere
@@ -30,6 +33,10 @@ struct Place {
   double box = 0;  // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
   bool is_unmeasured_strategy = false;  // Priors::unmeasured_wrapper
   double compute = 0;                   // how sure its compute is: a scale, as of Priors
+  // Numbers of the workload, and of what gives the links: 0 for those that are asked about. What
+  // workloads of two numbers compute has nothing to do with each other, nor has what links of two
+  // numbers take.
+  std::uint32_t workload = 0, links = 0;
 
   [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
 };

@@ -9,6 +9,7 @@
 #include "models/cost/collective_fit.h"
 #include "scenarios/calibration/calibrated_link.h"
 #include "scenarios/calibration/calibrated_machine.h"
+#include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/calibration/log_file.h"
 
 namespace paceline {
@@ -33,6 +34,7 @@ struct Calibration {
   std::map<collectives::Collective, cost::CollectiveFit> fits;
   std::map<cost::LinkPlace, CalibratedLink> links;
   std::optional<CalibratedMachine> machine;  // that the fits know of; nullopt: not described
+  std::vector<LearntSteps> learnt;           // by scenario: evidence, which gives no times
 
   [[nodiscard]] const cost::CollectiveFit* find(collectives::Collective collective) const;
   // Whether samples of this very group were fitted.
@@ -54,7 +56,7 @@ struct Calibration {
 
 // As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
 // their noise, hypotheses with parameters and weights, covariance of the likeliest; the machine;
-// links with their own sources.
+// links with their own sources; what steps said.
 void write_calibration(std::ostream& out, const Calibration& calibration);
 
 // Reads what write_calibration wrote: the same predictions. Throws InputError, with file, line and

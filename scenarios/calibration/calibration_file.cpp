@@ -222,6 +222,7 @@ void write_calibration(std::ostream& out, const Calibration& calibration) {
   for (const auto& [collective, fit] : calibration.fits) write_fit(out, collective, fit);
   write_machine(out, calibration.machine);
   write_links(out, calibration.links);
+  write_learnt(out, calibration.learnt);
 }
 
 Calibration read_calibration(const std::string& path) {
@@ -233,13 +234,15 @@ Calibration read_calibration(const std::string& path) {
   Calibration calibration;
   calibration.links = read_links(reader);
   calibration.machine = read_machine(reader);
-  const bool links_only = !calibration.links.empty() && !reader.has("collectives");
-  if (!links_only || reader.has("sources")) {
+  calibration.learnt = read_learnt(reader);
+  const bool has_others = !calibration.links.empty() || !calibration.learnt.empty();
+  const bool has_fits = reader.has("collectives") || !has_others;
+  if (has_fits || reader.has("sources")) {
     for (const Field& source : reader.require("sources", "").list()) {
       calibration.sources.push_back(read_source(Reader(source, none)));
     }
   }
-  if (!links_only) read_fits(reader.require("collectives", ""), calibration);
+  if (has_fits) read_fits(reader.require("collectives", ""), calibration);
   reader.finish();
   return calibration;
 }

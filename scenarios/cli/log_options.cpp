@@ -7,6 +7,10 @@ namespace paceline::cli {
 
 using collectives::Collective;
 
+bool is_scenario(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
 void LogCommandOptions::add_to(CommandOptions& app) {
   app.add_option("--collective", collective,
                  "which one the logs are of, for those that do not say it");

@@ -7,6 +7,9 @@
 
 namespace paceline::cli {
 
+// Whether an input that may be a log or a scenario is one of these: by its name.
+[[nodiscard]] bool is_scenario(const std::string& path);
+
 // What commands that read logs of collectives may be told of them.
 struct LogCommandOptions {
   std::string collective, least_size;

@@ -12,6 +12,7 @@
 #include "models/topology/ring_orders.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/backend_kind.h"
+#include "scenarios/loader/calibration_parts.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/limit_by_sockets.h"
 #include "scenarios/loader/load_collective.h"
@@ -117,10 +118,14 @@ void use_lanes_as_the_library(Scenario& scenario) {
 }
 
 // Beside the scenario's own file.
-std::string calibration_of(Section& cluster) {
-  const auto path = cluster.field("calibration");
-  if (!path) return "";
-  return (std::filesystem::path(path->document()->folder) / path->text()).string();
+void name_calibration(Section& cluster, Scenario& scenario) {
+  const auto field = cluster.field("calibration");
+  if (!field) return;
+  const std::string path =
+      (std::filesystem::path(field->document()->folder) / field->text()).string();
+  const CalibrationParts parts = calibration_parts_of(path);
+  if (parts.has_logs) scenario.calibration = path;
+  if (parts.is_learnt) scenario.learnt = path;
 }
 
 topology::Cluster sized(Section& file, const topology::Cluster& cluster) {
@@ -180,7 +185,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
 
   Section workload = file.below("workload"), training = file.below("training");
   Section cluster = file.below("cluster");
-  scenario.calibration = calibration_of(cluster);
+  name_calibration(cluster, scenario);
   const DescribedCluster described_cluster = load_described_cluster(std::move(cluster));
   const topology::Cluster& described = described_cluster.cluster;
   scenario.tcp_hosts = described_cluster.tcp;

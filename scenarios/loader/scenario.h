@@ -138,7 +138,8 @@ struct Scenario {
   std::optional<double> spread = std::nullopt;
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
-  std::string calibration;          // the path of its file; empty: none
+  std::string calibration;          // the path of its file of what logs say; empty: none
+  std::string learnt;               // of one of what steps said of the machine; empty: none
   std::set<std::string> set_paths;  // what a sweep or a setting gives, and not the file
   Assumptions assumptions;
 };

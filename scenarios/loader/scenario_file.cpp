@@ -161,8 +161,10 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
       raw_axes.push_back({target, fields_of(field)});
     } else {
       // What was measured is not this any more, whatever the value; but for how it is predicted.
-      if (target.rfind("simulation.", 0) != 0 && target != "contention" &&
-          target != "call_contention" && target != "ranks.spread") {
+      constexpr std::string_view of_prediction[] = {"contention", "call_contention", "ranks.spread",
+                                                    "cluster.calibration"};
+      if (target.rfind("simulation.", 0) != 0 &&
+          std::ranges::find(of_prediction, target) == std::end(of_prediction)) {
         changes_the_measured = true;
       }
       settings.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
@@ -404,7 +406,7 @@ ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
   const Scenario first = state->scenario(0);
   state->name = first.name;
   state->seed = first.seed;
-  state->has_calibration = !first.calibration.empty();
+  state->has_calibration = !first.calibration.empty() || !first.learnt.empty();
   state->read_measured();
   state->take_known_rows();
   return ScenarioFile(std::move(state));

@@ -91,8 +91,8 @@ class ScenarioFile {
   // The numbers of the grid's points whose measured one is known, ascending.
   [[nodiscard]] std::vector<std::size_t> known_points() const;
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
-  // what was measured (any but simulation.*, contention, call_contention and
-  // ranks.spread).
+  // what was measured (any but simulation.*, contention, call_contention,
+  // ranks.spread and cluster.calibration).
   [[nodiscard]] const std::vector<Location>& unmatched() const;
 
  private:

@@ -1,14 +1,105 @@
 #include "scenarios/predict/evidence.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "models/contract.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/predict/point_source.h"
+#include "scenarios/prepare/place.h"
 
 namespace paceline {
+
+namespace {
+
+// By priors alone.
+std::vector<uncertain::KnownRow> rows_at(Preparer& points, const std::vector<std::size_t>& known,
+                                         bool force, Simulator& simulator) {
+  const Location where{points.file().path(), 0, 0};
+  std::vector<uncertain::KnownRow> rows;
+  for (const std::size_t point : known) {
+    const auto prepared = points.prediction(point);
+    const Effort effort = effort_of(prepared->point, force, where);
+    PointOutcome outcome = outcome_of(points.file(), *prepared);
+    take(predict_point(prepared, unconditioned_belief(),
+                       executor_on(simulator, effort.limit, force)),
+         where, outcome);
+    if (const auto& failure = outcome.failure) {
+      if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
+      throw BackendError("paceline-sim", "of a point that is known: " + failure->why);
+    }
+    rows.push_back(known_row_of(outcome));
+  }
+  return rows;
+}
+
+// What settings make of the machine and workload.
+std::string settings_of(const ScenarioFile& file) {
+  auto settings = without_known(file.settings());
+  std::erase_if(settings, [](const auto& one) { return one.path == "cluster.calibration"; });
+  return in_words(settings);
+}
+
+// Its rows would be predicted by themselves.
+void refuse_same(const LearntSteps& steps, const ScenarioFile& file) {
+  if (steps.sha256 != file.sha256() || steps.settings != settings_of(file)) return;
+  throw InputError({"cluster.calibration", 0, 0}, "was learnt from this very scenario",
+                   "name it in others of the machine; here its rows are known by --known, or by "
+                   "known: true in measured.points");
+}
+
+// Rows that others learnt, behind the file's own.
+uncertain::Belief belief_in(Preparer& points, std::vector<uncertain::KnownRow> rows) {
+  std::vector<std::string> told_by;
+  if (!rows.empty()) told_by.emplace_back("known rows");
+  const auto learnt = points.learnt();
+  const bool has_logs = !points.scenario(0)->calibration.empty();
+  const bool is_measured = points.scenario(0)->network_is_measured;
+  for (std::uint32_t number = 1; learnt && number <= learnt->learnt.size(); ++number) {
+    const LearntSteps& steps = learnt->learnt[number - 1];
+    refuse_same(steps, points.file());
+    for (const LearntSteps::Row& row : steps.rows) {
+      uncertain::KnownRow& known = rows.emplace_back(row.known);
+      known.response.place = said_place_of(known.response.place, is_measured);
+      known.response.place.workload = number;
+      // Logs say what the calls of one of them take, and not how far descriptions are off.
+      if (has_logs || steps.had_logs) known.response.place.links = number;
+    }
+    told_by.push_back(fmt::format("learnt from {} ({} row{})", steps.scenario, steps.rows.size(),
+                                  steps.rows.size() == 1 ? "" : "s"));
+  }
+  return {uncertain::known_priors(), std::move(rows),
+          fmt::format("{}", fmt::join(told_by, ", and "))};
+}
+
+// What is believed of the machine at a row.
+std::vector<LearntSteps::Said> said_of(const uncertain::Belief& belief,
+                                       const uncertain::Response& response) {
+  using uncertain::Unknown;
+  std::vector<LearntSteps::Said> said;
+  for (const Unknown quantity : {Unknown::node_links, Unknown::network, Unknown::overlap}) {
+    const auto q = static_cast<std::size_t>(quantity);
+    if (response.curves[q].places().empty()) continue;
+    uncertain::Response itself{response.place};
+    itself.curves[q] = uncertain::Curve({{-1, -1}, {1, 1}});
+    const uncertain::Believed believed = belief.of(itself);
+    const double value = believed.values[q];
+    LearntSteps::Said one{quantity, value, value + believed.lows[q], value + believed.highs[q]};
+    if (quantity == Unknown::overlap) {
+      one.low = std::clamp(one.low, 0.0, 1.0);
+      one.high = std::clamp(one.high, 0.0, 1.0);
+    }
+    said.push_back(one);
+  }
+  return said;
+}
+
+}  // namespace
 
 const uncertain::Belief& unconditioned_belief() {
   static const uncertain::Belief belief(uncertain::known_priors());
@@ -37,30 +128,45 @@ void require_evidence(const Contention& contention, bool is_any_known) {
                    "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
 }
 
+bool has_evidence(Preparer& points) {
+  return points.learnt() != nullptr || !points_as_evidence(points).empty();
+}
+
 uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator) {
-  const Location where{points.file().path(), 0, 0};
-  std::vector<uncertain::KnownRow> rows;
-  for (const std::size_t point : points_as_evidence(points)) {
-    const auto prepared = points.prediction(point);
-    const Effort effort = effort_of(prepared->point, force, where);
-    PointOutcome outcome = outcome_of(points.file(), *prepared);
-    take(predict_point(prepared, unconditioned_belief(),
-                       executor_on(simulator, effort.limit, force)),
-         where, outcome);
-    if (const auto& failure = outcome.failure) {
-      if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
-      throw BackendError("paceline-sim", "of a point that is known: " + failure->why);
-    }
-    rows.push_back(known_row_of(outcome));
+  const std::vector<std::size_t> known = points_as_evidence(points);
+  return belief_in(points, rows_at(points, known, force, simulator));
+}
+
+LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, bool force,
+                       Simulator& simulator) {
+  PACELINE_EXPECTS(known.size() <= learnt_rows_most);
+  const ScenarioFile& file = points.file();
+  LearntSteps learnt;
+  learnt.scenario = std::filesystem::path(file.path()).filename().string();
+  learnt.sha256 = file.sha256();
+  learnt.settings = settings_of(file);
+  std::vector<uncertain::KnownRow> rows = rows_at(points, known, force, simulator);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const auto scenario = points.scenario(known[i]);
+    const topology::Cluster& cluster = scenario->cluster;
+    learnt.intra_node = cluster.intra_node.kind;
+    learnt.transport = cluster.network.transport;
+    learnt.had_logs = !scenario->calibration.empty();
+    learnt.rows.push_back({cluster.gpus_per_node, cluster.nodes, rows[i]});
+    learnt.rows.back().known.response.place = described_place_of(*scenario);
   }
-  return {uncertain::known_priors(), std::move(rows)};
+  const uncertain::Belief belief = belief_in(points, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    learnt.rows[i].said = said_of(belief, rows[i].response);
+  }
+  return learnt;
 }
 
 std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
                                                    const RunOptions& options) {
   if (options.belief) return options.belief;
   Preparer points(file);
-  if (points_as_evidence(points).empty()) return nullptr;
+  if (!has_evidence(points)) return nullptr;
   std::shared_ptr<const uncertain::Belief> belief;
   for_each(1, 1, [&](std::size_t, Simulator& simulator) {
     belief =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/uncertain/belief.h"
+#include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/predict/run_scenario.h"
 #include "scenarios/predict/simulator.h"
@@ -25,9 +26,18 @@ namespace paceline {
 // `contention: measured` leaves the rest to known rows: throws InputError where there are none.
 void require_evidence(const Contention& contention, bool is_any_known);
 
-// What they say of the machine: predicts them by priors alone, one after the other. Throws
-// InputError where one is refused, and BackendError where one fails.
+// Whether anything is known of the machine: by these, or by what its calibration learnt from
+// others.
+[[nodiscard]] bool has_evidence(Preparer& points);
+
+// What is known of the machine: predicts the points that are known by priors alone, one after the
+// other, and takes what others said of it beside them. Throws InputError where one is refused, and
+// for what was learnt from this very scenario; BackendError where a prediction fails.
 [[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator);
+
+// The same of points of one's choice, for others to name. Of no more than `learnt_rows_most`.
+[[nodiscard]] LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known,
+                                     bool force, Simulator& simulator);
 
 // The same of a file, for predictions of other points than its own; null: nothing is known of it.
 [[nodiscard]] std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,

@@ -187,7 +187,8 @@ std::vector<std::string> sentences_of(const uncertain::Belief& belief,
     }
   }
   if (parts.empty()) return {};
-  return {Assumption(learnt, "known rows", {fmt::format("{}", fmt::join(parts, ", "))}).sentence()};
+  return {
+      Assumption(learnt, belief.told_by(), {fmt::format("{}", fmt::join(parts, ", "))}).sentence()};
 }
 
 Predicted predict_point(const std::shared_ptr<const PreparedPoint>& prepared,

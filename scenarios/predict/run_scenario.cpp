@@ -77,7 +77,7 @@ class Run {
     uncertain::Belief belief = options_.belief ? *options_.belief : unconditioned_belief();
     Points all(outcomes_.size());
     std::iota(all.begin(), all.end(), 0);
-    if (!options_.belief && !points_as_evidence(points_).empty()) {
+    if (!options_.belief && has_evidence(points_)) {
       for_each(1, 1, [&](std::size_t, Simulator& simulator) {
         tell("known points", std::nullopt);
         belief = belief_from(points_, options_.force, simulator);

@@ -73,4 +73,21 @@ uncertain::Place place_of(const Scenario& scenario) {
   return place;
 }
 
+uncertain::Place described_place_of(const Scenario& scenario) {
+  Scenario described = scenario;
+  described.network_is_measured = false;
+  return place_of(described);
+}
+
+// As is_measured: figures of a class of boxes, or of hosts that limit TCP, are of their class.
+uncertain::Place said_place_of(uncertain::Place described, bool is_measured) {
+  if (!is_measured) return described;
+  if (described.box == 0) described.node = LinkClass::measured;
+  const bool is_of_hosts = described.network == LinkClass::tcp_own ||
+                           described.network == LinkClass::tcp_virtual ||
+                           described.network == LinkClass::tcp_unknown;
+  if (!is_of_hosts) described.network = LinkClass::measured;
+  return described;
+}
+
 }  // namespace paceline

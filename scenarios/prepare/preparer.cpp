@@ -1,9 +1,11 @@
 #include "scenarios/prepare/preparer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "scenarios/errors.h"
 #include "scenarios/prepare/calibrated_cluster.h"
+#include "scenarios/prepare/learnt_machine.h"
 
 namespace paceline {
 namespace {
@@ -74,8 +76,10 @@ std::shared_ptr<const Scenario> Preparer::scenario(std::size_t point) {
 std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
   Kept& of_point = kept(point);
   if (!of_point.prediction) {
+    check_learnt(*of_point.scenario);
     of_point.prediction = std::make_shared<const PreparedPoint>(
-        predicted({of_point.scenario, calibration(*of_point.scenario), options_, point}, nullptr));
+        predicted({of_point.scenario, calibration(of_point.scenario->calibration), options_, point},
+                  nullptr));
     count(operations_of(of_point.prediction->point.program));
   }
   return of_point.prediction;
@@ -137,14 +141,34 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
 
 void Preparer::give_links(const Scenario& scenario, topology::Cluster& cluster,
                           Assumptions& assumptions) {
-  const auto given = calibration(scenario);
+  const auto given = calibration(scenario.calibration);
   if (given) take_links(*given, scenario, cluster, assumptions);
 }
 
-std::shared_ptr<const Calibration> Preparer::calibration(const Scenario& scenario) {
-  if (scenario.calibration.empty()) return nullptr;
-  auto& known = calibrations_[scenario.calibration];
-  if (!known) known = std::make_shared<const Calibration>(read_calibration(scenario.calibration));
+std::shared_ptr<const Calibration> Preparer::learnt() {
+  if (!learnt_path_) learnt_path_ = scenario(0)->learnt;
+  return calibration(*learnt_path_);
+}
+
+// Only an axis makes scenarios of a file differ here.
+void Preparer::check_learnt(const Scenario& scenario) {
+  const bool may_differ = std::ranges::any_of(file_.axes(), [](const ScenarioFile::Axis& axis) {
+    return axis.path.starts_with("cluster");
+  });
+  if (!may_differ && scenario.learnt.empty()) return;
+  const auto of_all = learnt();
+  if (scenario.learnt != *learnt_path_) {
+    throw InputError({"cluster.calibration", 0, 0},
+                     "differs between points, and what was learnt of a machine is of all of them",
+                     "take each by itself: --set cluster.calibration=FILE");
+  }
+  if (of_all) expect_same_kind(of_all->learnt, scenario);
+}
+
+std::shared_ptr<const Calibration> Preparer::calibration(const std::string& path) {
+  if (path.empty()) return nullptr;
+  auto& known = calibrations_[path];
+  if (!known) known = std::make_shared<const Calibration>(read_calibration(path));
   return known;
 }
 

@@ -55,6 +55,10 @@ class Preparer {
   // The cluster that a point's simulated calls run on: with the links of its calibration.
   [[nodiscard]] LinkedCluster cluster(std::size_t point);
 
+  // What was learnt of the machine, beside the file's own points; null: nothing. Of the first
+  // point, as of all others.
+  [[nodiscard]] std::shared_ptr<const Calibration> learnt();
+
   // How often a point's scenario was loaded.
   [[nodiscard]] std::size_t scenarios_loaded() const { return scenarios_loaded_; }
 
@@ -70,8 +74,10 @@ class Preparer {
   void count(std::size_t operations);
   [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
   void give_links(const Scenario& scenario, topology::Cluster& cluster, Assumptions& assumptions);
-  // Null where the scenario has none.
-  std::shared_ptr<const Calibration> calibration(const Scenario& scenario);
+  // That what was learnt is of the scenario's machine, and of all points.
+  void check_learnt(const Scenario& scenario);
+  // Null where the path is empty.
+  std::shared_ptr<const Calibration> calibration(const std::string& path);
 
   const ScenarioFile& file_;
   PredictionOptions options_;
@@ -80,6 +86,7 @@ class Preparer {
   std::size_t operations_ = 0;  // of all that is kept
   std::size_t scenarios_loaded_ = 0;
   std::map<std::string, std::shared_ptr<const Calibration>> calibrations_;  // by path
+  std::optional<std::string> learnt_path_;  // of the first point; nullopt: not looked up
 };
 
 }  // namespace paceline

@@ -11,11 +11,11 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/learnt_scenario.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/scenario_file.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -24,10 +24,20 @@ namespace calibrate_command {
 using P = cost::StructureParameters;
 
 struct Options {
-  std::vector<std::string> logs;
+  std::vector<std::string> inputs;  // logs, and scenarios with points that are known
   std::string between, cluster;
+  bool all_rows = false;
   files::OutputFile output;
   LogCommandOptions log;
+  SharedOptions shared;
+
+  [[nodiscard]] std::vector<std::string> those(bool are_scenarios) const {
+    std::vector<std::string> some;
+    for (const std::string& path : inputs) {
+      if (is_scenario(path) == are_scenarios) some.push_back(path);
+    }
+    return some;
+  }
 
   [[nodiscard]] LogOptions parsed() const {
     using cost::LinkPlace;
@@ -166,12 +176,40 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
              met_within(fit, [&](Bytes size) { return fit.time(size); }));
 }
 
+// What would do nothing is refused.
+void check(const Options& options) {
+  files::expect_each_once(options.inputs);
+  const std::size_t scenarios = options.those(true).size();
+  if (scenarios == options.inputs.size()) {
+    options.log.refuse("no log is given");
+    for (const auto& [name, value] :
+         {std::pair{"--between", &options.between}, std::pair{"--cluster", &options.cluster}}) {
+      if (value->empty()) continue;
+      throw InputError({name, 0, 0}, "is without effect: no log is given", "leave it out");
+    }
+  }
+  options.shared.expect_known_of_one(scenarios);
+  if (scenarios > 0) return;
+  if (options.all_rows) {
+    throw InputError({"--all-rows", 0, 0}, "is without effect: no scenario is given",
+                     "give one with measured: points");
+  }
+  if (!options.shared.settings.empty() || !options.shared.seed.empty()) {
+    throw InputError({options.shared.settings.empty() ? "--seed" : "--set", 0, 0},
+                     "is without effect: no scenario is given", "leave it out");
+  }
+}
+
 int run(Options& options) {
-  files::expect_each_once(options.logs);
-  const MeasuredFiles files = read_measured_files(options.logs, options.parsed());
+  check(options);
+  const MeasuredFiles files = read_measured_files(options.those(false), options.parsed());
   const auto& tables = files.logs;
   Calibration calibration = calibrate(tables, options.machine(tables));
   calibration.links = calibrate_links(files.links);
+  for (const std::string& path : options.those(true)) {
+    calibration.learnt.push_back(learn(path, options.shared, options.all_rows));
+  }
+  expect_one_kind(calibration.learnt);
   if (!options.output.is_standard_output()) {
     write_sources(calibration);
     if (calibration.machine) write_machine_parts(*calibration.machine);
@@ -185,9 +223,10 @@ int run(Options& options) {
     }
     if (!calibration.links.empty() && !calibration.sources.empty()) std::cout << '\n';
     for (const auto& [place, link] : calibration.links) write_link(place, link);
+    write_told(std::cout, calibration.learnt);
   }
-  if (calibration.fits.empty() && calibration.links.empty()) {
-    throw InputError({options.logs.front(), 0, 0}, "has no collective that can be fitted",
+  if (calibration.fits.empty() && calibration.links.empty() && calibration.learnt.empty()) {
+    throw InputError({options.inputs.front(), 0, 0}, "has no collective that can be fitted",
                      "give all_reduce, reduce_scatter, all_gather, broadcast or reduce");
   }
   options.output.write([&](std::ostream& out) { write_calibration(out, calibration); });
@@ -200,9 +239,10 @@ Action attach_calibrate(CommandOptions& app) {
   using namespace calibrate_command;
   auto options = std::make_shared<Options>();
   app.add_option(
-         "logs", options->logs,
+         "inputs", options->inputs,
          "nccl-tests' output, text or JSON, what NCCL's inspector wrote, tables, or paceline "
-         "measure's JSON; ping-pongs of osu_latency, IMB or tables")
+         "measure's JSON; ping-pongs of osu_latency, IMB or tables; scenarios (.yaml) with "
+         "measured points that are known: what these say of the machine, for its other scenarios")
       .required();
   app.add_output("-o,--output", options->output, "the calibration, YAML; - is standard output")
       .required();
@@ -211,7 +251,11 @@ Action attach_calibrate(CommandOptions& app) {
   app.add_option("--cluster", options->cluster,
                  "the machine of the logs, a preset or a file: tells what groups carry that no log "
                  "has");
+  app.add_flag("--all-rows", options->all_rows,
+               "every measured point of the scenarios counts as known");
   options->log.add_to(app);
+  options->shared.add_to(app);
+  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

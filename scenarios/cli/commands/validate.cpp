@@ -200,10 +200,6 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
   out << table.dump(1) << '\n';
 }
 
-bool is_scenario(const std::string& path) {
-  return path.ends_with(".yaml") || path.ends_with(".yml");
-}
-
 std::vector<ValidatedLog> logs_of(const Options& options) {
   std::vector<std::string> paths;
   for (const std::string& path : options.inputs) {

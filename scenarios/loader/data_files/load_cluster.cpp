@@ -194,7 +194,10 @@ constexpr std::array cluster_table{
         "bandwidth of `network` and `intra_node` stand in for the file's (efficiency 1, no "
         "framing; the bandwidth of a mesh's lanes stays), except where a sweep or `--set` gives "
         "them; the report says which. On an NVLink mesh, collectives of a number of ranks a node "
-        "that it has no log of take a calibration that was made with `--cluster`"},
+        "that it has no log of take a calibration that was made with `--cluster`. What it learnt "
+        "from steps of another scenario of this machine (`learnt`) is evidence, and takes no "
+        "call's place: predictions are conditioned by its rows as by known points of "
+        "`measured.points`, but for the speed of compute and, beside logs, but for links"},
 };
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {
