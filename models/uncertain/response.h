@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,11 @@ class Curve {
   explicit Curve(std::vector<std::pair<double, double>> places);
 
   [[nodiscard]] double operator()(double at) const;
+
+  // How it goes on from a place: that is the new one's 0.
+  [[nodiscard]] Curve from(double place) const;
+  // With its values taken through a function that is 0 at 0.
+  [[nodiscard]] Curve through(const std::function<double(double)>& function) const;
 
  private:
   std::vector<std::pair<double, double>> places_;  // with 0; empty: 0 everywhere

@@ -47,12 +47,14 @@ struct Source {
   std::shared_ptr<const Calibration> calibration;
   PredictionOptions options;
   std::size_t point;
+  bool is_measured;
 };
 
 // `earlier`: what its strategy decides by; null: by what it forecasts.
 PreparedPoint predicted(const Source& from, const training::EarlierStep* earlier) {
   PreparedPoint made = resolve(*from.scenario, from.point, from.calibration.get(),
                                {training::Purpose::prediction, earlier});
+  made.is_measured = from.is_measured;
   if (from.options.as_measured) choose_automatic_calls(made);
   if (const auto part = from.options.call_uncertainty) widen_simulated_calls(*part, made);
   const bool decides =
@@ -76,7 +78,9 @@ std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
   Kept& of_point = kept(point);
   if (!of_point.prediction) {
     of_point.prediction = std::make_shared<const PreparedPoint>(
-        predicted({of_point.scenario, calibration(*of_point.scenario), options_, point}, nullptr));
+        predicted({of_point.scenario, calibration(*of_point.scenario), options_, point,
+                   file_.measured(point).has_value()},
+                  nullptr));
     count(operations_of(of_point.prediction->point.program));
   }
   return of_point.prediction;

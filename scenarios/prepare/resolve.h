@@ -23,6 +23,7 @@ struct PreparedPoint {
   Assumptions assumptions;
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it
   uncertain::Place place;           // among points of its machine
+  bool is_measured = false;         // its file, or the command line, has a measured row of it
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;

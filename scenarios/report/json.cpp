@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "scenarios/report/contradictions_json.h"
 #include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
@@ -106,10 +107,13 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   for (const PointOutcome& outcome : outcomes) {
     points.push_back(point_of(outcome, with_calls));
   }
-  const ordered_json result{{"schema", "paceline.result/1"},
+  ordered_json result{{"schema", "paceline.result/1"},
                             {"context", context_of(file)},
                             {"complete", std::ranges::all_of(outcomes, is_done)},
                             {"points", std::move(points)}};
+  for (const FoundContradiction& found : contradictions_of(outcomes)) {
+    result["contradictions"].push_back(json_of(found));
+  }
   // Paths may be any bytes; what is no UTF-8 is replaced.
   out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }

@@ -8,6 +8,7 @@
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
+#include "scenarios/judge/contradictions.h"
 #include "scenarios/line_width.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
@@ -235,6 +236,12 @@ void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   out << '\n';
 }
 
+void write_contradictions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  const auto found = contradictions_of(outcomes);
+  if (!found.empty()) out << "\ncontradictions:\n";
+  for (const FoundContradiction& one : found) write_line(out, "  " + one.sentence());
+}
+
 // What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
 void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
@@ -266,6 +273,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_summary(out, outcomes);
   write_source(out, file, outcomes);
   write_network(out, file, outcomes);
+  write_contradictions(out, outcomes);
   write_memory(out, outcomes);
   write_effort(out, outcomes);
   write_assumptions(out, outcomes);
