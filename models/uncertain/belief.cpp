@@ -61,7 +61,9 @@ struct Belief::Known {
                                                       rows[i].response.place, true);
         const Slopes found =
             slopes_at(rows[i].response, unknown_of(q), values[i][q], std::sqrt(variance));
-        slopes[i][q] = residual > 0 ? found.up : found.down;
+        // Nothing is beyond the most overlap: how the step comes there is what counts.
+        const bool is_most = unknown_of(q) == Unknown::overlap && values[i][q] >= 1;
+        slopes[i][q] = residual > 0 && !is_most ? found.up : found.down;
         left(index(i)) += slopes[i][q] * values[i][q];
       }
     }
@@ -77,7 +79,8 @@ struct Belief::Known {
     surprise = left.dot(weights);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t q = 0; q < quantities; ++q) {
-        const double value = value_at(priors, unknown_of(q), rows[i].response.place, i);
+        double value = value_at(priors, unknown_of(q), rows[i].response.place, i);
+        if (unknown_of(q) == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);
         values[i][q] = by_half ? (values[i][q] + value) / 2 : value;
       }
     }

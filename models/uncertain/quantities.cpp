@@ -53,7 +53,8 @@ Priors filled(double KnownPrior::*with) {
 
 double student_90(double degrees) {
   PACELINE_EXPECTS(degrees >= 4);
-  // Of 4 to 10 degrees; beyond, Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5).
+  // Of 4 to 10 degrees; beyond, two terms of Cornish and Fisher's expansion (Abramowitz and Stegun
+  // 26.7.5).
   constexpr double few[] = {2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
   const double above = degrees - 4;
   const auto whole = static_cast<std::size_t>(above);
@@ -61,7 +62,9 @@ double student_90(double degrees) {
     return std::lerp(few[whole], few[whole + 1], above - static_cast<double>(whole));
   }
   const double z = stats::normal_90;
-  return z + (z * z * z + z) / (4 * degrees);
+  const double cube = z * z * z;
+  return z + (cube + z) / (4 * degrees) +
+         (5 * cube * z * z + 16 * cube + 3 * z) / (96 * degrees * degrees);
 }
 
 std::span<const KnownPrior> known_priors_table() { return table; }

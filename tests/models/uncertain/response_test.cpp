@@ -1,0 +1,53 @@
+#include "models/uncertain/response.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::uncertain {
+namespace {
+
+TEST(Curve, IsNothingWithoutPlaces) {
+  EXPECT_EQ(Curve()(0.7), 0);
+  EXPECT_EQ(Curve(std::vector<std::pair<double, double>>())(-2), 0);
+}
+
+// Lines from (-1, -0.5) by (0, 0) and (0.5, 0.4) to (1, 0.6).
+TEST(Curve, IsNilAtNilAndOnLinesBetweenPlaces) {
+  const Curve curve({{-1, -0.5}, {0.5, 0.4}, {1, 0.6}});
+  EXPECT_EQ(curve(0), 0);
+  EXPECT_DOUBLE_EQ(curve(-0.5), -0.25);
+  EXPECT_DOUBLE_EQ(curve(0.25), 0.2);
+  EXPECT_DOUBLE_EQ(curve(0.5), 0.4);
+  EXPECT_DOUBLE_EQ(curve(0.75), 0.5);
+}
+
+// At a slope of 0.4 above, 0.5 below.
+TEST(Curve, GoesOnAsBeforeBeyondTheLastPlace) {
+  const Curve curve({{-1, -0.5}, {0.5, 0.4}, {1, 0.6}});
+  EXPECT_DOUBLE_EQ(curve(2), 0.6 + 0.4);
+  EXPECT_DOUBLE_EQ(curve(-3), -1.5);
+  const Curve of_one_place({{1, 0.5}});
+  EXPECT_DOUBLE_EQ(of_one_place(-1), -0.5);
+  EXPECT_DOUBLE_EQ(of_one_place(3), 1.5);
+}
+
+TEST(Curve, WantsPlacesInOrderAndNoneAtNil) {
+  EXPECT_DEATH(Curve({{1, 0.5}, {0.5, 0.4}}), "contract broken");
+  EXPECT_DEATH(Curve({{0, 0.5}, {1, 0.6}}), "contract broken");
+}
+
+TEST(Response, HasNoOverlapBelowNilNorAboveOne) {
+  Response response;
+  for (Curve& curve : response.curves) curve = Curve({{0.5, 0.1}, {1, 0.3}});
+  EXPECT_DOUBLE_EQ(response.at(Unknown::overlap, 0.5), 0.1);
+  EXPECT_DOUBLE_EQ(response.at(Unknown::overlap, 2), 0.3);
+  EXPECT_EQ(response.at(Unknown::overlap, -1), 0);
+  EXPECT_DOUBLE_EQ(response.at(Unknown::network, 2), 0.7);
+}
+
+TEST(Places, AreAloneOnOneGpu) {
+  EXPECT_TRUE(Place().is_alone());
+  EXPECT_FALSE(Place{.log2_ranks = 1}.is_alone());
+}
+
+}  // namespace
+}  // namespace paceline::uncertain
