@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "models/uncertain/covariance.h"
@@ -146,6 +147,17 @@ Belief::Belief(const Priors& priors, std::vector<KnownRow> rows)
 Belief::Belief(const Priors& priors, std::vector<KnownRow> rows, std::string told_by)
     : priors_(priors), told_by_(std::move(told_by)) {
   if (!rows.empty()) known_ = std::make_shared<const Known>(priors_, std::move(rows));
+}
+
+double Belief::distance() const { return known_ ? known_->surprise : 0; }
+
+double Belief::log_density() const {
+  if (!known_) return 0;
+  const auto rows = static_cast<double>(known_->rows.size());
+  const double root = known_->covariance.vectorD().array().log().sum() / 2;  // of the determinant
+  return std::lgamma((freedom + rows) / 2) - std::lgamma(freedom / 2) -
+         rows / 2 * std::log(freedom * std::numbers::pi) - root -
+         (freedom + rows) / 2 * std::log1p(known_->surprise / freedom);
 }
 
 // How many scales from the centre the ends of 90 % are: with rows known there are more degrees of

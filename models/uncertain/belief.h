@@ -56,6 +56,11 @@ class Belief {
   [[nodiscard]] bool is_conditioned() const { return known_ != nullptr; }
   [[nodiscard]] const std::string& told_by() const { return told_by_; }
 
+  // Of the rows that are known, by the priors: the logarithm of their density, and the square of
+  // how many scales they lie from the centre together. 0 where nothing is known.
+  [[nodiscard]] double log_density() const;
+  [[nodiscard]] double distance() const;
+
  private:
   struct Known;
   [[nodiscard]] double ends() const;

@@ -25,6 +25,23 @@ double Curve::operator()(double at) const {
   return y + (at - x) * (next->second - y) / (next->first - x);
 }
 
+Curve Curve::from(double place) const {
+  const double here = (*this)(place);
+  std::vector<std::pair<double, double>> places;
+  for (const auto& [x, y] : places_) {
+    if (x != place) places.emplace_back(x - place, y - here);
+  }
+  return Curve(std::move(places));
+}
+
+Curve Curve::through(const std::function<double(double)>& function) const {
+  std::vector<std::pair<double, double>> places;
+  for (const auto& [x, y] : places_) {
+    if (x != 0) places.emplace_back(x, function(y));
+  }
+  return Curve(std::move(places));
+}
+
 double Response::at(Unknown quantity, double value) const {
   if (quantity == Unknown::host) value = std::max(value, 0.0);
   if (quantity == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,11 @@ class Curve {
   [[nodiscard]] double operator()(double at) const;
   // With 0 among them; empty of a curve that is 0 everywhere.
   [[nodiscard]] const std::vector<std::pair<double, double>>& places() const { return places_; }
+
+  // How it goes on from a place: that is the new one's 0.
+  [[nodiscard]] Curve from(double place) const;
+  // With its values taken through a function that is 0 at 0.
+  [[nodiscard]] Curve through(const std::function<double(double)>& function) const;
 
  private:
   std::vector<std::pair<double, double>> places_;  // with 0; empty: 0 everywhere

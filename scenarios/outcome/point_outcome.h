@@ -27,6 +27,12 @@ struct StepInterval {
 // The 90 % interval around a step.
 [[nodiscard]] StepInterval to_interval(Seconds step, const uncertain::Believed& believed);
 
+// A step as its description alone has it, and how it moves as far as that may be wrong.
+struct DescribedStep {
+  Seconds step;
+  uncertain::Response response;
+};
+
 // What was predicted of a point: all of one pass, the last.
 struct Prediction {
   StepTotals totals;
@@ -37,6 +43,7 @@ struct Prediction {
   uncertain::Response response;                         // to what the description leaves open
   uncertain::Belief belief{uncertain::known_priors()};  // of the machine and workload
   uncertain::Believed believed;                         // of that; the step has its values
+  DescribedStep described;                              // response.place is as above
   Seconds communication_alone;  // as if compute beside it did not slow it down
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
@@ -51,6 +58,8 @@ struct PointOutcome {
   Fidelity fidelity = Fidelity::flow;
   Seconds one_gpu_step;
   std::optional<Seconds> launches;  // by the host, of that step, where they bound it
+  BytesPerSecond nic;               // that is described, of one NIC; its data sheet's
+  double nic_efficiency = 1;        // the part of it that flows reach: hosts over TCP
   double samples_per_step = 0;
   std::uint64_t tokens_per_sample = 0;  // 0: none
   std::vector<std::string> assumptions;

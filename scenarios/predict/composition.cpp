@@ -19,6 +19,9 @@ bool waits(const training::Operation& operation) {
 }
 
 // Places at which responses are looked at, but for 0: logarithms, and parts of overlap.
+struct Places {
+  std::span<const double> compute, links, overlap;
+};
 constexpr double compute_places[] = {-0.25, 0.25};
 constexpr double link_places[] = {-1, -0.3, 0.3, 1};
 constexpr double overlap_places[] = {0.5, 1};
@@ -33,6 +36,11 @@ double with_host(const PreparedPoint& prepared, double value) {
   const double launched = std::min(prepared.launched / prepared.one_gpu_step, 1.0);
   return std::pow(1 - std::pow(launched, 4) + std::pow(launched + more, 4), 0.25);
 }
+constexpr Places near{compute_places, link_places, overlap_places};
+// Factors of 2, 4 and 32.
+constexpr double far_compute_places[] = {-3.47, -1.39, -0.69, -0.25, 0.25, 0.69, 1.39, 3.47};
+constexpr double far_link_places[] = {-3.47, -2, -1, -0.3, 0.3, 1, 2, 3.47};
+constexpr Places far{far_compute_places, far_link_places, overlap_places};
 
 // Steps that are asked for together, and where each belongs.
 class Asked {
@@ -98,6 +106,29 @@ Crossed crossed_by_calls(const PreparedPoint& prepared) {
     (leaves_node(prepared, *call) ? crossed.network : crossed.node) = true;
   }
   return crossed;
+}
+
+uncertain::Response response_at(const Places& places, const PreparedPoint& prepared, Seconds step,
+                                const ScaledSteps& steps_of) {
+  if (step <= Seconds(0)) return {prepared.place};
+  Asked asked;
+  for (const double place : places.compute) {
+    asked.add(Unknown::compute, place, {.compute = std::exp(place)});
+  }
+  const Crossed crossed = crossed_by_calls(prepared);
+  for (const double place : places.links) {
+    if (crossed.node) asked.add(Unknown::node_links, place, {.node_links = std::exp(place)});
+  }
+  for (const double place : places.links) {
+    if (crossed.network) asked.add(Unknown::network, place, {.network = std::exp(place)});
+  }
+  if (crossed.node || crossed.network) {
+    for (const double place : places.overlap) {
+      asked.add(Unknown::overlap, place, {.overlap_lost = place});
+    }
+  }
+  if (std::ranges::any_of(prepared.point.program.operations, waits)) asked.add_waits();
+  return asked.response(prepared, step, steps_of);
 }
 
 }  // namespace
@@ -179,25 +210,12 @@ StepTrace Composition::trace(const StepScale& scale) const {
 
 uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                 const ScaledSteps& steps_of) {
-  if (step <= Seconds(0)) return {prepared.place};
-  Asked asked;
-  for (const double place : compute_places) {
-    asked.add(Unknown::compute, place, {.compute = std::exp(place)});
-  }
-  const Crossed crossed = crossed_by_calls(prepared);
-  for (const double place : link_places) {
-    if (crossed.node) asked.add(Unknown::node_links, place, {.node_links = std::exp(place)});
-  }
-  for (const double place : link_places) {
-    if (crossed.network) asked.add(Unknown::network, place, {.network = std::exp(place)});
-  }
-  if (crossed.node || crossed.network) {
-    for (const double place : overlap_places) {
-      asked.add(Unknown::overlap, place, {.overlap_lost = place});
-    }
-  }
-  if (std::ranges::any_of(prepared.point.program.operations, waits)) asked.add_waits();
-  return asked.response(prepared, step, steps_of);
+  return response_at(near, prepared, step, steps_of);
+}
+
+uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,
+                                    const ScaledSteps& steps_of) {
+  return response_at(far, prepared, step, steps_of);
 }
 
 }  // namespace paceline

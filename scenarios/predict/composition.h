@@ -56,4 +56,9 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 [[nodiscard]] uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                               const ScaledSteps& steps_of);
 
+// The same, looked at as far as descriptions may be wrong (models/uncertain/contradiction.h): from
+// some sixteen steps.
+[[nodiscard]] uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,
+                                                  const ScaledSteps& steps_of);
+
 }  // namespace paceline

@@ -18,6 +18,8 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.fidelity = prepared.point.fidelity;
   outcome.one_gpu_step = prepared.one_gpu_step;
   outcome.launches = prepared.launches;
+  outcome.nic = prepared.point.cluster.network.bandwidth;
+  outcome.nic_efficiency = prepared.point.cluster.network.efficiency;
   outcome.tokens_per_sample = prepared.tokens_per_sample;
   outcome.samples_per_step = prepared.samples_per_step;
   outcome.memory = prepared.memory;

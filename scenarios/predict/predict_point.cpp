@@ -97,11 +97,15 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
                          const uncertain::Belief& belief) {
   Prediction made;
   const Composition composition(prepared, result);
-  made.response = response_of(prepared, result.totals.step, [&](std::span<const StepScale> scales) {
+  const auto steps_of = [&](std::span<const StepScale> scales) {
     std::vector<Seconds> steps;
     for (const StepScale& scale : scales) steps.push_back(composition.step(scale));
     return steps;
-  });
+  };
+  made.response = response_of(prepared, result.totals.step, steps_of);
+  if (prepared.is_measured) {
+    made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
+  }
   made.belief = belief;
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();

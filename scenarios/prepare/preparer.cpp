@@ -48,12 +48,14 @@ struct Source {
   std::shared_ptr<const Calibration> calibration;
   PredictionOptions options;
   std::size_t point;
+  bool is_measured;
 };
 
 // `earlier`: what its strategy decides by; null: by what it forecasts.
 PreparedPoint predicted(const Source& from, const training::EarlierStep* earlier) {
   PreparedPoint made = resolve(*from.scenario, from.point, from.calibration.get(),
                                {training::Purpose::prediction, earlier});
+  made.is_measured = from.is_measured;
   if (from.options.as_measured) choose_automatic_calls(made);
   take_for_measured(from.options.measured_links, made.place);
   const bool decides =
@@ -78,7 +80,8 @@ std::shared_ptr<const PreparedPoint> Preparer::prediction(std::size_t point) {
   if (!of_point.prediction) {
     check_learnt(*of_point.scenario);
     of_point.prediction = std::make_shared<const PreparedPoint>(
-        predicted({of_point.scenario, calibration(of_point.scenario->calibration), options_, point},
+        predicted({of_point.scenario, calibration(of_point.scenario->calibration), options_, point,
+                   file_.measured(point).has_value()},
                   nullptr));
     count(operations_of(of_point.prediction->point.program));
   }

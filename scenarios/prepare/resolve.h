@@ -27,6 +27,7 @@ struct PreparedPoint {
   // several; 0 where the scenario says what its host takes.
   Seconds launched;
   double gradients = 0;
+  bool is_measured = false;  // its file, or the command line, has a measured row of it
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts
   workload::Device device;

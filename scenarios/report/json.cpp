@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/predict/measure_next.h"
+#include "scenarios/report/contradictions_json.h"
 #include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
@@ -114,6 +115,9 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   if (const auto widest = widest_in_words(outcomes)) result["widest_interval"] = *widest;
   if (const auto next = propose_measurement(outcomes)) {
     result["measure_next"] = {{"what", next->what}, {"width_after_over_before", next->narrowed_to}};
+  }
+  for (const FoundContradiction& found : contradictions_of(outcomes)) {
+    result["contradictions"].push_back(json_of(found));
   }
   // Paths may be any bytes; what is no UTF-8 is replaced.
   out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';

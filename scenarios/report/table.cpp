@@ -8,6 +8,7 @@
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
+#include "scenarios/judge/contradictions.h"
 #include "scenarios/line_width.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/report/assumptions.h"
@@ -236,6 +237,12 @@ void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   out << '\n';
 }
 
+void write_contradictions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  const auto found = contradictions_of(outcomes);
+  if (!found.empty()) out << "\ncontradictions:\n";
+  for (const FoundContradiction& one : found) write_line(out, "  " + one.sentence());
+}
+
 // What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
 void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
@@ -267,6 +274,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   write_summary(out, outcomes);
   write_source(out, file, outcomes);
   write_network(out, file, outcomes);
+  write_contradictions(out, outcomes);
   for (const std::string& line : sureness_in_words(outcomes)) write_line(out, line);
   write_memory(out, outcomes);
   write_effort(out, outcomes);

@@ -14,11 +14,14 @@
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
 #include "scenarios/judge/validation.h"
+#include "scenarios/line_width.h"
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/report/contradictions_json.h"
 #include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -166,8 +169,29 @@ nlohmann::ordered_json json_of(const ValidationSummary& summary) {
   return all;
 }
 
-void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
-                const std::vector<ValidatedLog>& logs, bool is_complete) {
+// Of one scenario.
+struct Contradicted {
+  std::string scenario;
+  FoundContradiction found;
+};
+
+void write_contradictions(const std::vector<Contradicted>& all) {
+  if (!all.empty()) std::cout << "\ncontradictions:\n";
+  for (const Contradicted& one : all) {
+    write_line(std::cout, fmt::format("  {}: {}", one.scenario, one.found.sentence()));
+  }
+}
+
+struct ValidatedScenarios {
+  std::vector<ValidationRow> rows;
+  std::vector<Contradicted> contradictions;
+  int exit_code = exit_done;  // of points that failed
+  bool is_complete = true;    // no scenario is missing
+};
+
+void write_json(std::ostream& out, const ValidatedScenarios& made,
+                const std::vector<ValidatedLog>& logs) {
+  const auto& rows = made.rows;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ValidationRow& row : rows) {
     list.push_back({{"scenario", row.scenario},
@@ -189,10 +213,15 @@ void write_json(std::ostream& out, const std::vector<ValidationRow>& rows,
                     {"in_headline", row.in_headline}});
   }
   nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
-                               {"complete", is_complete},
+                               {"complete", made.is_complete},
                                {"rows", std::move(list)},
                                {"headline", json_of(summarise(rows, true))},
                                {"all", json_of(summarise(rows, false))}};
+  for (const Contradicted& one : made.contradictions) {
+    nlohmann::ordered_json found{{"scenario", one.scenario}};
+    found.update(json_of(one.found));
+    table["contradictions"].push_back(std::move(found));
+  }
   if (!logs.empty()) {
     table["collectives"] = json_of(logs);
     table["collectives_predicted"] = json_of(summarise(unfitted(logs)));
@@ -267,12 +296,6 @@ int run_loop(Options& options) {
                     options.max_mean_error_percent);
 }
 
-struct ValidatedScenarios {
-  std::vector<ValidationRow> rows;
-  int exit_code = exit_done;  // of points that failed
-  bool is_complete = true;    // no scenario is missing
-};
-
 // Points that fail are named, those that a stop leaves are not.
 void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes,
               ValidatedScenarios& made) {
@@ -287,6 +310,9 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
   }
   const auto of_file = validation_rows(file, outcomes);
   made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
+  for (FoundContradiction& found : contradictions_of(outcomes)) {
+    made.contradictions.push_back({file.name(), std::move(found)});
+  }
 }
 
 // All scenarios, with some more settings; when it is to stop, those points that are done.
@@ -420,10 +446,11 @@ int run(Options& options) {
   }
   if (!options.json.is_standard_output()) {
     if (!rows.empty()) write_tables(rows);
+    write_contradictions(made.contradictions);
     if (!logs.empty()) write_logs(logs);
   }
   options.json.write_if_asked(
-      [&](std::ostream& out) { write_json(out, rows, logs, made.is_complete); });
+      [&](std::ostream& out) { write_json(out, made, logs); });
   if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;

@@ -73,6 +73,10 @@ TEST(ResultFields, AreThoseThatAreListed) {
   std::vector<std::string> measured{"run", "--measure"};
   measured.insert(measured.end(), on_threads.begin(), on_threads.end());
   written.merge(written_fields(swept, measured));
+  // Half as fast as described.
+  const std::string contradicting =
+      swept + "measured: {source: a test, points: [{gpus: 2, step: 14ms}]}\n";
+  written.merge(written_fields(contradicting, {"run"}));
   Fields failed = {"points.failure", "points.measure_failure", "points.steps_measured_s"};
   written.merge(failed);  // the tests of failures see them
   Fields calls;

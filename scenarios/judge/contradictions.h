@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "models/uncertain/contradiction.h"
+#include "scenarios/outcome/point_outcome.h"
+
+namespace paceline {
+
+// Measured rows of a file that contradict its description beyond reason, and what would explain
+// them, in words.
+struct FoundContradiction {
+  struct Row {
+    std::string point;  // PointOutcome::name
+    bool known = false;
+    double times = 1;  // measured over described step
+  };
+  struct Cause {
+    uncertain::Cause kind = uncertain::Cause::batch;
+    double value = 1;   // uncertain::Explanation
+    std::string words;  // "a network that carries 30Gbps, not 10Gbps"
+  };
+  std::vector<Row> rows;
+  std::vector<Cause> explained_by;  // at most two, the likelier first
+
+  // In one line.
+  [[nodiscard]] std::string sentence() const;
+};
+
+// Of a run of one file; points without a prediction, or that no row of several GPUs measures, say
+// nothing. Known rows are judged as others are: by the description alone.
+[[nodiscard]] std::vector<FoundContradiction> contradictions_of(
+    const std::vector<PointOutcome>& outcomes);
+
+}  // namespace paceline

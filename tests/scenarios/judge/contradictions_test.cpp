@@ -1,0 +1,95 @@
+#include "scenarios/judge/contradictions.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "scenarios/predict/run_scenario.h"
+#include "scenarios/report/report.h"
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
+
+namespace paceline {
+namespace {
+
+using test::changed;
+using test::small_scenario;
+
+// Compute of 6 ms and an optimizer of 1 ms; what of 4,020 gradients crosses a network of 10 Gb/s is
+// some 30 us. 8 samples a GPU: 4 GPUs do 4 x 8 / 7.0 ms = 4,550 samples/s.
+std::string with_rows(const std::string& rows) {
+  return changed(small_scenario, "  nodes: 2\n", "") + "sweep:\n  gpus: [2, 4, 8, 16]\n" +
+         "measured:\n  source: round numbers\n  points:\n" + rows;
+}
+
+ScenarioFile read(const std::string& text) {
+  const test::Folder folder;
+  return ScenarioFile::read(folder.write("scenario.yaml", text), {});
+}
+
+std::vector<FoundContradiction> found_in(const std::string& rows) {
+  return contradictions_of(run_scenario(read(with_rows(rows)), {}));
+}
+
+std::string table_of(const std::string& rows) {
+  const ScenarioFile file = read(with_rows(rows));
+  std::ostringstream out;
+  write_table(out, file, run_scenario(file, {}));
+  return out.str();
+}
+
+TEST(FoundContradictions, AreNoneWhereRowsAreAsPredicted) {
+  const std::string rows = "    - {gpus: 4, step: 7.1ms}\n    - {gpus: 8, step: 7.2ms}\n";
+  EXPECT_TRUE(found_in(rows).empty());
+  EXPECT_EQ(table_of(rows).find("contradictions:"), std::string::npos);
+}
+
+// Twice the compute: 14 ms at any number of GPUs is what batches of 16 take, and a GPU half as
+// fast, 571 samples/s where 8 / 7 ms = 1,140 are described.
+TEST(FoundContradictions, NameABatchAndTheSpeedOfOneGpu) {
+  const auto found = found_in(
+      "    - {gpus: 2, step: 14ms}\n    - {gpus: 4, step: 14ms, known: true}\n"
+      "    - {gpus: 8, step: 14ms}\n");
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].rows.size(), 3U);
+  EXPECT_TRUE(found[0].rows[1].known);
+  EXPECT_NEAR(found[0].rows[1].times, 2, 0.05);
+  ASSERT_EQ(found[0].explained_by.size(), 2U);
+  EXPECT_EQ(found[0].explained_by[0].kind, uncertain::Cause::batch);
+  EXPECT_EQ(found[0].explained_by[0].words, "a batch of 16 a GPU, not 8");
+  EXPECT_EQ(found[0].explained_by[1].kind, uncertain::Cause::one_gpu);
+  const std::string sentence = found[0].sentence();
+  EXPECT_NE(sentence.find("4 GPUs (known row)"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("(another batch or precision)"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find('\n'), std::string::npos);
+}
+
+// 2,000 samples a second, from 2 GPUs that are as described to 16 that could do 18,000.
+TEST(FoundContradictions, NameALoaderAndStandBelowTheTable) {
+  const std::string rows =
+      "    - {gpus: 2, step: 7.1ms}\n    - {gpus: 4, throughput: 2000 samples/s}\n"
+      "    - {gpus: 8, throughput: 2000 samples/s}\n    - {gpus: 16, throughput: 2000 samples/s}\n";
+  const std::string table = table_of(rows);
+  const auto at = table.find("\ncontradictions:\n  4 GPUs ");
+  ASSERT_NE(at, std::string::npos) << table;
+  EXPECT_NE(table.find("samples/s from something serial, such as the input pipeline", at),
+            std::string::npos)
+      << table;
+  EXPECT_GT(at, table.find("measured: round numbers"));
+}
+
+TEST(FoundContradictions, AreInResultsAsJson) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", with_rows("    - {gpus: 4, step: 14ms}\n"));
+  for (const char* command : {"run", "validate"}) {
+    const test::Ended ended =
+        test::paceline({command, "scenario.yaml", "--json", "-"}, folder.path());
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("\"contradictions\""), std::string::npos) << command;
+    EXPECT_NE(ended.out.find("\"cause\": \"batch\""), std::string::npos) << ended.out;
+  }
+}
+
+}  // namespace
+}  // namespace paceline
