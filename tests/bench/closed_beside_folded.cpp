@@ -27,6 +27,7 @@
 
 #include "scenarios/errors.h"
 #include "scenarios/predict/effort.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/predict/simulator.h"
 #include "scenarios/prepare/preparer.h"
@@ -99,7 +100,7 @@ Predicted predict(const std::string& file_path, const char* fidelity, Simulator&
     effort = effort_of(prepared->point, false, where);
   }
   const Counted counted(predicting);
-  return predict_point(prepared, [&](const ResolvedPoint& point) {
+  return predict_point(prepared, unconditioned_belief(), [&](const ResolvedPoint& point) {
     return simulator.reply_to(point, effort.limit);
   });
 }

@@ -66,9 +66,9 @@ TEST(Contention, HoldsCallsUpInEveryFidelity) {
               1);
     EXPECT_LT(held.predicted->interval.low, held.predicted->totals.step);
     EXPECT_GT(held.predicted->interval.high, held.predicted->totals.step);
-    EXPECT_NEAR((held.predicted->interval.low + held.predicted->interval.high).value() /
-                    (off.predicted->interval.low + off.predicted->interval.high).value(),
-                held.predicted->totals.step / off.predicted->totals.step, 0.1);
+    // A call that is not all hidden any more makes the step as unsure as its links.
+    EXPECT_GT(held.predicted->interval.high / held.predicted->totals.step,
+              off.predicted->interval.high / off.predicted->totals.step);
   }
 }
 

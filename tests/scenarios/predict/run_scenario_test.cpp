@@ -246,7 +246,8 @@ TEST(KnownPoints, AreShownButCountInNoMean) {
 
 // 100 x (predicted - measured) / measured of throughput.
 TEST(Error, IsOfThroughput) {
-  const auto outcomes = outcomes_of(changed(small_scenario, "", two_measured), {});
+  const auto nothing_known = changed(two_measured, ", known: true", "");
+  const auto outcomes = outcomes_of(changed(small_scenario, "", nothing_known), {});
   const double predicted = 4 * 8 / (7.030e-3 + 49.296e-6);
   EXPECT_NEAR(*outcomes[2].error_percent(), 100 * (predicted - 4000) / 4000, 1e-6);
   EXPECT_EQ(outcomes[2].measured_speedup(), 4.0);  // 4,000 over 1,000
