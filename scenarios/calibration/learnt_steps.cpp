@@ -43,8 +43,10 @@ void write_curves(std::ostream& out, const uncertain::Response& response) {
 
 void write_row(std::ostream& out, const LearntSteps::Row& row) {
   const uncertain::Place& place = row.known.response.place;
-  fmt::print(out, "      - gpus_per_node: {}\n        nodes: {}\n        measured: {}\n",
-             row.gpus_per_node, row.nodes, exact(row.known.measured));
+  fmt::print(out, "      - gpus_per_node: {}\n        nodes: {}\n        intra_node: {}\n",
+             row.gpus_per_node, row.nodes, to_text(row.intra_node));
+  fmt::print(out, "        transport: {}\n        measured: {}\n", to_text(row.transport),
+             exact(row.known.measured));
   fmt::print(out, "        node: {}\n        network: {}\n",
              quoted(std::string(to_text(place.node))), quoted(std::string(to_text(place.network))));
   fmt::print(out, "        hides_behind_slow: {}\n        box: {}\n        compute: {}\n",
@@ -85,8 +87,8 @@ LearntSteps::Row read_row(const Field& field) {
   static const Overrides none;
   Reader reader(field, none);
   constexpr std::string_view keys[] = {
-      "gpus_per_node",     "nodes", "measured", "node",  "network",
-      "hides_behind_slow", "box",   "compute",  "moves", "believed"};
+      "gpus_per_node", "intra_node",        "transport", "nodes",   "measured", "node",
+      "network",       "hides_behind_slow", "box",       "compute", "moves",    "believed"};
   reader.expect_only(keys);
   LearntSteps::Row row;
   row.gpus_per_node = read_gpus(reader, "gpus_per_node", "8");
@@ -94,6 +96,8 @@ LearntSteps::Row read_row(const Field& field) {
   const auto gpus = std::uint64_t{row.gpus_per_node} * row.nodes;
   if (gpus < 2) field.fail("is of one GPU", "take that row out");
   if (gpus > gpus_most) field.fail("has more than 1,000,000 GPUs", "");
+  row.intra_node = reader.require("intra_node", "nvswitch").word<topology::IntraNodeKind>();
+  row.transport = reader.require("transport", "rdma").word<topology::Transport>();
   row.known.measured = reader.require("measured", "0.05").number(-log_most, log_most);
   uncertain::Place& place = row.known.response.place;
   place.log2_ranks = std::log2(static_cast<double>(gpus));
@@ -120,15 +124,12 @@ LearntSteps::Row read_row(const Field& field) {
 LearntSteps read_steps(const Field& field) {
   static const Overrides none;
   Reader reader(field, none);
-  constexpr std::string_view keys[] = {"scenario",  "sha256",   "settings", "intra_node",
-                                       "transport", "had_logs", "rows"};
+  constexpr std::string_view keys[] = {"scenario", "sha256", "settings", "had_logs", "rows"};
   reader.expect_only(keys);
   LearntSteps steps;
   steps.scenario = reader.require("scenario", "scenario.yaml").text();
   steps.sha256 = reader.require("sha256", "").text();
   if (const auto settings = reader.find("settings")) steps.settings = settings->text();
-  steps.intra_node = reader.require("intra_node", "nvswitch").word<topology::IntraNodeKind>();
-  steps.transport = reader.require("transport", "rdma").word<topology::Transport>();
   if (const auto logs = reader.find("had_logs")) steps.had_logs = logs->boolean();
   for (const Field& row : reader.require("rows", "").list()) steps.rows.push_back(read_row(row));
   reader.finish();
@@ -138,8 +139,6 @@ LearntSteps read_steps(const Field& field) {
 void write_steps(std::ostream& out, const LearntSteps& steps) {
   fmt::print(out, "  - scenario: {}\n    sha256: {}\n", quoted(steps.scenario), steps.sha256);
   if (!steps.settings.empty()) fmt::print(out, "    settings: {}\n", quoted(steps.settings));
-  fmt::print(out, "    intra_node: {}\n    transport: {}\n", to_text(steps.intra_node),
-             to_text(steps.transport));
   if (steps.had_logs) fmt::print(out, "    had_logs: true\n");
   fmt::print(out,
              "    # the logarithm of each step over that predicted, and how it moves with the "

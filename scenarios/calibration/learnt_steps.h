@@ -27,15 +27,15 @@ struct LearntSteps {
   };
   struct Row {
     std::uint32_t gpus_per_node = 1, nodes = 1;
+    topology::IntraNodeKind intra_node = topology::IntraNodeKind::nvswitch;
+    topology::Transport transport = topology::Transport::rdma;
     uncertain::KnownRow known;  // its place is as described (described_place_of)
     std::vector<Said> said = {};
   };
 
-  std::string scenario;  // its file, without folders
-  std::string sha256;    // of its text
-  std::string settings;  // that stood in for values of it, in words; empty: none
-  topology::IntraNodeKind intra_node = topology::IntraNodeKind::nvswitch;
-  topology::Transport transport = topology::Transport::rdma;
+  std::string scenario;   // its file, without folders
+  std::string sha256;     // of its text
+  std::string settings;   // that stood in for values of it, in words; empty: none
   bool had_logs = false;  // calls took what logs say: rows say nothing of links as described
   std::vector<Row> rows;
 };

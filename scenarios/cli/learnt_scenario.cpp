@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <utility>
@@ -48,16 +49,22 @@ LearntSteps learn(const std::string& path, const SharedOptions& options, bool al
   return learnt;
 }
 
+// Of scenarios that have no row of one kind together: one machine has one kind, a sweep several.
 void expect_one_kind(const std::vector<LearntSteps>& learnt) {
   for (const LearntSteps& steps : learnt) {
     const LearntSteps& first = learnt.front();
-    if (steps.transport == first.transport && steps.intra_node == first.intra_node) continue;
-    throw InputError(
-        {steps.scenario, 0, 0},
-        fmt::format("is of another machine than {}: {} and {} beside {} and {}", first.scenario,
-                    to_text(steps.intra_node), to_text(steps.transport), to_text(first.intra_node),
-                    to_text(first.transport)),
-        "write a file for each machine");
+    const auto is_like_first = [&](const LearntSteps::Row& row) {
+      return std::ranges::any_of(first.rows, [&](const LearntSteps::Row& one) {
+        return one.intra_node == row.intra_node && one.transport == row.transport;
+      });
+    };
+    if (std::ranges::any_of(steps.rows, is_like_first)) continue;
+    const LearntSteps::Row &here = steps.rows.front(), &there = first.rows.front();
+    throw InputError({steps.scenario, 0, 0},
+                     fmt::format("is of another machine than {}: {} and {}, not {} and {}",
+                                 first.scenario, to_text(here.intra_node), to_text(here.transport),
+                                 to_text(there.intra_node), to_text(there.transport)),
+                     "write a file for each machine");
   }
 }
 

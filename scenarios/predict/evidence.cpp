@@ -149,10 +149,9 @@ LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, 
   for (std::size_t i = 0; i < known.size(); ++i) {
     const auto scenario = points.scenario(known[i]);
     const topology::Cluster& cluster = scenario->cluster;
-    learnt.intra_node = cluster.intra_node.kind;
-    learnt.transport = cluster.network.transport;
     learnt.had_logs = !scenario->calibration.empty();
-    learnt.rows.push_back({cluster.gpus_per_node, cluster.nodes, rows[i]});
+    learnt.rows.push_back({cluster.gpus_per_node, cluster.nodes, cluster.intra_node.kind,
+                           cluster.network.transport, rows[i]});
     learnt.rows.back().known.response.place = described_place_of(*scenario);
   }
   const uncertain::Belief belief = belief_in(points, rows);

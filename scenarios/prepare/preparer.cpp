@@ -148,8 +148,9 @@ void Preparer::give_links(const Scenario& scenario, topology::Cluster& cluster,
   if (given) take_links(*given, scenario, cluster, assumptions);
 }
 
+// Not by kept(), which may leave out the point that it is asked for.
 std::shared_ptr<const Calibration> Preparer::learnt() {
-  if (!learnt_path_) learnt_path_ = scenario(0)->learnt;
+  if (!learnt_path_) learnt_path_ = file_.scenario(0).learnt;
   return calibration(*learnt_path_);
 }
 

@@ -20,11 +20,11 @@ learnt:
   - scenario: "a.yaml"
     sha256: 12ab
     settings: "batch_per_gpu=8"
-    intra_node: pcie
-    transport: tcp
     rows:
       - gpus_per_node: 4
         nodes: 2
+        intra_node: pcie
+        transport: tcp
         measured: 0.25
         node: "PCIe with peers"
         network: "TCP of own hosts"
@@ -67,9 +67,9 @@ TEST(LearntSteps, AreReadAsTheyAreWritten) {
   const LearntSteps& steps = calibration.learnt.front();
   EXPECT_EQ(steps.scenario, "a.yaml");
   EXPECT_EQ(steps.settings, "batch_per_gpu=8");
-  EXPECT_EQ(steps.intra_node, topology::IntraNodeKind::pcie);
-  EXPECT_EQ(steps.transport, topology::Transport::tcp);
   ASSERT_EQ(steps.rows.size(), 1U);
+  EXPECT_EQ(steps.rows.front().intra_node, topology::IntraNodeKind::pcie);
+  EXPECT_EQ(steps.rows.front().transport, topology::Transport::tcp);
   const uncertain::KnownRow& row = steps.rows.front().known;
   EXPECT_EQ(row.measured, 0.25);
   EXPECT_EQ(row.response.place.log2_ranks, 3);
@@ -103,9 +103,9 @@ TEST(LearntSteps, AreFoundByTheLoaderWithoutBeingRead) {
 TEST(LearntSteps, AreRefusedWithTheirPlace) {
   EXPECT_EQ(message_of("measured: 0.25", "measured: long").find("c.yaml:11:19: measured \"long\""),
             0U);
-  EXPECT_EQ(message_of("nodes: 2", "nods: 2").find("c.yaml:10:9: "), 0U);
+  EXPECT_EQ(message_of("nodes: 2", "nods: 2").find("c.yaml:8:9: "), 0U);
   EXPECT_EQ(message_of("measured: 0.25", "measured: 50").find("c.yaml:11:19: measured \"50\""), 0U);
-  EXPECT_EQ(message_of("transport: tcp", "transport: udp").find("c.yaml:7:16: transport"), 0U);
+  EXPECT_EQ(message_of("transport: tcp", "transport: udp").find("c.yaml:10:20: transport"), 0U);
   EXPECT_EQ(message_of("\"TCP of own hosts\"", "wires").find("c.yaml:13:18: network"), 0U);
   EXPECT_EQ(message_of("[0.5, 0.125]", "[1.5, 0.125]").find("c.yaml:20:22: "), 0U);
   EXPECT_NE(message_of("[-0.3, -0.05]", "[-2, -0.05]").find("does not come behind the one before"),

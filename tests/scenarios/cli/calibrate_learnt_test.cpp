@@ -100,6 +100,18 @@ TEST_F(CalibrateLearnt, ConditionsSweeps) {
       << csv;
 }
 
+// Points are made one by one, and nothing is kept of the first when the others are asked for.
+TEST_F(CalibrateLearnt, ConditionsSweepsOfTheCluster) {
+  ASSERT_EQ(learn(1.2).exit_code, 0);
+  const std::string latencies = "sweep.cluster.network.latency=[4us, 5us, 6us]";
+  Arguments sweep{"sweep", "--quiet", "--store", "points.db", "--set", latencies};
+  Arguments unconditioned = sweep;
+  sweep.insert(sweep.end(), named.begin(), named.end());
+  EXPECT_EQ(call(sweep).exit_code, 0);
+  unconditioned.insert(unconditioned.end(), {"b.yaml"});
+  EXPECT_EQ(call(unconditioned).exit_code, 0);
+}
+
 TEST_F(CalibrateLearnt, TakesEveryMeasuredPointWhereAsked) {
   folder_.write("a.yaml", scenario_of("bulk_synchronous") +
                               "sweep: {gpus: [1, 2, 4]}\nmeasured:\n  source: here\n  points:\n"
