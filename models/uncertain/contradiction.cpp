@@ -60,9 +60,8 @@ MeasuredStep with_serial(MeasuredStep row, const Whole& whole) {
   const double here = whole(row.step);
   row.measured -= std::log(here / row.step.value());
   for (Curve& curve : row.response.curves) {
-    curve = curve.through([&](double moved) {
-      return std::log(whole(row.step * std::exp(moved)) / here);
-    });
+    curve = curve.through(
+        [&](double moved) { return std::log(whole(row.step * std::exp(moved)) / here); });
   }
   return row;
 }
@@ -84,8 +83,8 @@ MeasuredStep as_of(Cause cause, double value, Told told, const MeasuredStep& row
     case Cause::network: return with(row, Unknown::network, std::log(value));
     case Cause::node_links: return with(row, Unknown::node_links, std::log(value));
     case Cause::input:
-      return with_serial(
-          row, [&](Seconds step) { return std::max(step.value(), row.samples / value); });
+      return with_serial(row,
+                         [&](Seconds step) { return std::max(step.value(), row.samples / value); });
     case Cause::each_step:
       return with_serial(row, [&](Seconds step) { return step.value() + value; });
   }
@@ -177,8 +176,7 @@ std::optional<Explanation> explained(const Priors& priors, const Group& group, C
       ++count;
       // By which one row still contradicts, all together are next to impossible.
       if (contradicts(priors, as_of(cause, value, told, group.rows.front()))) continue;
-      all.push_back(
-          {value, log_density(priors, all_as_of(cause, value, told, group.rows)), told});
+      all.push_back({value, log_density(priors, all_as_of(cause, value, told, group.rows)), told});
     }
   }
   if (all.empty()) return {};
@@ -187,8 +185,7 @@ std::optional<Explanation> explained(const Priors& priors, const Group& group, C
   if (!holds(priors, group, all_as_of(cause, best.value, best.told, group.rows))) return {};
   double sum = 0;
   for (const Tried& one : all) sum += std::exp(one.density - best.density);
-  return Explanation{cause, best.value,
-                     best.density + std::log(sum / static_cast<double>(count))};
+  return Explanation{cause, best.value, best.density + std::log(sum / static_cast<double>(count))};
 }
 
 std::vector<Explanation> explanations_of(const Priors& priors, const Group& group) {

@@ -56,9 +56,9 @@ struct Contradiction {
 // slower. What quantities may be is stretched as little as gives what was measured.
 [[nodiscard]] double surprise_of(const Priors& priors, const MeasuredStep& row);
 
-// Of Student's distribution with `freedom` degrees: how many scales from its centre, on either side,
-// so much of it begins to lie outside; above 0, below 1. Exact (Shaw, J. Computational Finance 9(4),
-// 2006, eq. 37).
+// Of Student's distribution with `freedom` degrees: how many scales from its centre, on either
+// side, so much of it begins to lie outside; above 0, below 1. Exact (Shaw, J. Computational
+// Finance 9(4), 2006, eq. 37).
 [[nodiscard]] double student_end(double outside);
 
 // A row contradicts its description where it is farther from it than one in a thousand is: by 8.61
@@ -67,10 +67,11 @@ inline constexpr double contradicting = 0.001;
 
 // Of rows of one machine and workload. Rows that contradict are explained together, and where
 // nothing explains all, each by itself; an explanation holds where all of them are within 90 %
-// together by it (each of n leaves a tenth / n outside), and none of the others contradicts it. Causes are weighed by the density that they give all
-// rows, over values that are alike likely beforehand by their logarithm (so one that has to be met
-// exactly weighs less than one that has not); the second is named unless the first is 20 times as
-// likely (strong evidence: Kass and Raftery, JASA 90, 1995, 3.2).
+// together by it (each of n leaves a tenth / n outside), and none of the others contradicts it.
+// Causes are weighed by the density that they give all rows, over values that are alike likely
+// beforehand by their logarithm (so one that has to be met exactly weighs less than one that has
+// not); the second is named unless the first is 20 times as likely (strong evidence: Kass and
+// Raftery, JASA 90, 1995, 3.2).
 [[nodiscard]] std::vector<Contradiction> contradictions(const Priors& priors,
                                                         std::span<const MeasuredStep> rows);
 

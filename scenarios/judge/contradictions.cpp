@@ -73,10 +73,9 @@ std::string words_of_network(double times, const Rows& rows) {
   const auto part = shared(rows, [](const PointOutcome& row) { return row.nic_efficiency; });
   if (!wire || !part) return fmt::format("a network {:.2g} times as fast", 1 / times);
   const double described = *part < of_the_wire ? *wire * *part : *wire;
-  const std::string said =
-      fmt::format("{} {} {}", gigabits(described / times),
-                  *part < of_the_wire ? "through each NIC, of whose hosts" : "where",
-                  gigabits(described));
+  const std::string said = fmt::format(
+      "{} {} {}", gigabits(described / times),
+      *part < of_the_wire ? "through each NIC, of whose hosts" : "where", gigabits(described));
   return fmt::format("a network that carries {} are {}", said,
                      *part < of_the_wire ? "expected" : "described");
 }
@@ -105,8 +104,8 @@ std::string words_of(const Explanation& explanation, const Rows& rows) {
 std::string FoundContradiction::sentence() const {
   std::vector<std::string> points;
   for (const Row& row : rows) {
-    points.push_back(fmt::format("{}{} {:.2f}x", row.point, row.known ? " (known row)" : "",
-                                 row.times));
+    points.push_back(
+        fmt::format("{}{} {:.2f}x", row.point, row.known ? " (known row)" : "", row.times));
   }
   std::vector<std::string> words;
   for (const Cause& cause : explained_by) words.push_back(cause.words);

@@ -103,8 +103,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
   };
   made.response = response_of(prepared, result.totals.step, steps_of);
   if (prepared.is_measured) {
-    made.described = {result.totals.step,
-                      far_response_of(prepared, result.totals.step, steps_of)};
+    made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
   }
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();

@@ -5,7 +5,8 @@
 namespace paceline {
 
 nlohmann::ordered_json json_of(const FoundContradiction& found) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array(), causes = nlohmann::ordered_json::array();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array(),
+                         causes = nlohmann::ordered_json::array();
   for (const auto& row : found.rows) {
     rows.push_back({{"point", row.point}, {"known", row.known}, {"times", row.times}});
   }

@@ -108,9 +108,9 @@ void write_json(std::ostream& out, const ScenarioFile& file,
     points.push_back(point_of(outcome, with_calls));
   }
   ordered_json result{{"schema", "paceline.result/1"},
-                            {"context", context_of(file)},
-                            {"complete", std::ranges::all_of(outcomes, is_done)},
-                            {"points", std::move(points)}};
+                      {"context", context_of(file)},
+                      {"complete", std::ranges::all_of(outcomes, is_done)},
+                      {"points", std::move(points)}};
   for (const FoundContradiction& found : contradictions_of(outcomes)) {
     result["contradictions"].push_back(json_of(found));
   }
