@@ -102,8 +102,13 @@ std::string words_of(const Explanation& explanation, const Rows& rows) {
 }  // namespace
 
 std::string FoundContradiction::sentence() const {
+  constexpr std::size_t named = 4;  // in a line
   std::vector<std::string> points;
   for (const Row& row : rows) {
+    if (points.size() == named) {
+      points.push_back(fmt::format("{} more", rows.size() - named));
+      break;
+    }
     points.push_back(
         fmt::format("{}{} {:.2f}x", row.point, row.known ? " (known row)" : "", row.times));
   }

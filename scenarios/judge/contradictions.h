@@ -25,7 +25,7 @@ struct FoundContradiction {
   std::vector<Row> rows;
   std::vector<Cause> explained_by;  // at most two, the likelier first
 
-  // In one line.
+  // In one line, of many rows the first.
   [[nodiscard]] std::string sentence() const;
 };
 

@@ -449,8 +449,7 @@ int run(Options& options) {
     write_contradictions(made.contradictions);
     if (!logs.empty()) write_logs(logs);
   }
-  options.json.write_if_asked(
-      [&](std::ostream& out) { write_json(out, made, logs); });
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, made, logs); });
   if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;

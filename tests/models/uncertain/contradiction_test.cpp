@@ -8,7 +8,7 @@ namespace paceline::uncertain {
 namespace {
 
 // Scales of round numbers: links 0.1, what several GPUs cost each other 0.03, a row 0.04.
-Priors round_priors() {
+Priors priors_of_tenths() {
   Priors priors;
   priors.links.fill(0.1);
   priors.wrapper = 0.03;
@@ -17,15 +17,15 @@ Priors round_priors() {
 }
 
 // Straight lines through 0 as far as causes reach.
-Curve line(double slope) { return Curve({{-3.5, -3.5 * slope}, {3.5, 3.5 * slope}}); }
+Curve straight(double slope) { return Curve({{-3.5, -3.5 * slope}, {3.5, 3.5 * slope}}); }
 
 // A step of a second, of 32 samples a GPU, so many times as long as described.
-MeasuredStep row_of(unsigned gpus, double times, double of_compute, const Curve& of_network) {
+MeasuredStep step_of(unsigned gpus, double times, double of_compute, const Curve& of_network) {
   MeasuredStep row;
   row.response.place.log2_ranks = std::log2(gpus);
   row.response.place.log2_nodes = std::log2(gpus);
-  row.response.curves[static_cast<std::size_t>(Unknown::compute)] = line(of_compute);
-  row.response.curves[static_cast<std::size_t>(Unknown::wrapper)] = line(of_compute);
+  row.response.curves[static_cast<std::size_t>(Unknown::compute)] = straight(of_compute);
+  row.response.curves[static_cast<std::size_t>(Unknown::wrapper)] = straight(of_compute);
   row.response.curves[static_cast<std::size_t>(Unknown::network)] = of_network;
   row.measured = std::log(times);
   row.step = Seconds(1);
@@ -41,16 +41,16 @@ std::vector<Cause> causes_of(const Contradiction& found) {
 
 // Compute alone: scales sqrt(0.03^2 + 0.04^2) = 0.05. exp(0.4) lies 0.4 / 0.05 = 8 of them away.
 TEST(Surprise, CountsScalesOfEverythingThatMayMoveARow) {
-  EXPECT_NEAR(surprise_of(round_priors(), row_of(2, std::exp(0.4), 1, Curve())), 8, 1e-9);
-  EXPECT_NEAR(surprise_of(round_priors(), row_of(2, std::exp(-0.4), 1, Curve())), -8, 1e-9);
+  EXPECT_NEAR(surprise_of(priors_of_tenths(), step_of(2, std::exp(0.4), 1, Curve())), 8, 1e-9);
+  EXPECT_NEAR(surprise_of(priors_of_tenths(), step_of(2, std::exp(-0.4), 1, Curve())), -8, 1e-9);
 }
 
 // An engine's waits of up to 0.32 count as an interval's end does, 2.132 scales away: 0.15 is one,
 // and sqrt(0.05^2 + 0.15^2) = 0.158.
 TEST(Surprise, KnowsWhatWaitsMayBe) {
-  MeasuredStep row = row_of(2, std::exp(0.4), 1, Curve());
+  MeasuredStep row = step_of(2, std::exp(0.4), 1, Curve());
   row.response.waits_high = 0.15 * student_90(freedom);
-  EXPECT_NEAR(surprise_of(round_priors(), row), 0.4 / 0.15811, 1e-3);
+  EXPECT_NEAR(surprise_of(priors_of_tenths(), row), 0.4 / 0.15811, 1e-3);
 }
 
 // Of Student's distribution with 4 degrees: P(|t| > x) = 1 - y (3 - y^2) / 2 with
@@ -65,25 +65,35 @@ TEST(StudentEnd, LeavesSoMuchOutside) {
 }
 
 TEST(Contradictions, SayNothingOfRowsThatAreMerelyOff) {
-  const std::vector<MeasuredStep> rows{row_of(2, std::exp(0.42), 1, Curve()),
-                                       row_of(4, std::exp(-0.42), 1, Curve())};
-  EXPECT_TRUE(contradictions(round_priors(), rows).empty());
+  const std::vector<MeasuredStep> rows{step_of(2, std::exp(0.42), 1, Curve()),
+                                       step_of(4, std::exp(-0.42), 1, Curve())};
+  EXPECT_TRUE(contradictions(priors_of_tenths(), rows).empty());
 }
 
-// Twice as long at every number of GPUs, and all of it compute. Another batch takes one value of
+// Half as long at every number of GPUs, and all of it compute. Another batch takes one value of
 // eight; one GPU's speed may be any of 321. Both rows together lie within
 // sqrt(0.03^2 + 0.04^2 / 2) = 0.041 of it, so some 0.041 sqrt(2 pi) / 0.0217 = 4.8 of these fit,
 // and it is (1 / 8) / (4.8 / 321) = 8 times less likely: that is told, too.
-TEST(Contradictions, NameABatchTwiceAsLargeBeforeAnySpeedOfOneGpu) {
-  const std::vector<MeasuredStep> rows{row_of(2, 2, 1, Curve()), row_of(4, 2, 1, Curve())};
-  const auto found = contradictions(round_priors(), rows);
+TEST(Contradictions, NameABatchOfHalfBeforeAnySpeedOfOneGpu) {
+  const std::vector<MeasuredStep> rows{step_of(2, 0.5, 1, Curve()), step_of(4, 0.5, 1, Curve())};
+  const auto found = contradictions(priors_of_tenths(), rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].rows, (std::vector<std::size_t>{0, 1}));
-  ASSERT_EQ(found[0].explanations.size(), 2U);
-  EXPECT_EQ(found[0].explanations[0].cause, Cause::batch);
+  ASSERT_EQ(causes_of(found[0]), (std::vector{Cause::batch, Cause::one_gpu}));
+  EXPECT_EQ(found[0].explanations[0].value, 0.5);
+  EXPECT_NEAR(found[0].explanations[1].value, 0.5, 0.02);
+  EXPECT_NEAR(found[0].explanations[0].evidence - found[0].explanations[1].evidence, std::log(8),
+              0.5);
+}
+
+// Twice as long is so much more of each step as well: a second, which no faster GPU shortens.
+TEST(Contradictions, CannotTellABatchTwiceAsLargeFromASecondMoreOfEachStep) {
+  const std::vector<MeasuredStep> rows{step_of(2, 2, 1, Curve()), step_of(4, 2, 1, Curve())};
+  const auto found = contradictions(priors_of_tenths(), rows);
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(causes_of(found[0]), (std::vector{Cause::batch, Cause::each_step}));
   EXPECT_EQ(found[0].explanations[0].value, 2);
-  EXPECT_EQ(found[0].explanations[1].cause, Cause::one_gpu);
-  EXPECT_NEAR(found[0].explanations[1].value, 2, 0.05);
+  EXPECT_NEAR(found[0].explanations[1].value, 1, 0.05);
 }
 
 // Half of the step is calls by the network, which take ten times as long: 0.5 + 5 = 5.5 times.
@@ -96,11 +106,11 @@ TEST(Contradictions, NameANetworkOfATenth) {
                      {2.303, std::log(5.5)},
                      {3.5, std::log(0.5 + 0.5 * std::exp(3.5))}});
   // One node has no network: there the description is right, and each_step is none.
-  MeasuredStep in_node = row_of(2, 1, 1, Curve());
+  MeasuredStep in_node = step_of(2, 1, 1, Curve());
   in_node.response.place.log2_nodes = 0;
-  const std::vector<MeasuredStep> rows{in_node, row_of(4, 5.5, 0.5, calls),
-                                       row_of(8, 5.5, 0.5, calls)};
-  const auto found = contradictions(round_priors(), rows);
+  const std::vector<MeasuredStep> rows{in_node, step_of(4, 5.5, 0.5, calls),
+                                       step_of(8, 5.5, 0.5, calls)};
+  const auto found = contradictions(priors_of_tenths(), rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].rows, (std::vector<std::size_t>{1, 2}));
   ASSERT_FALSE(found[0].explanations.empty());
@@ -110,10 +120,10 @@ TEST(Contradictions, NameANetworkOfATenth) {
 
 // 100 samples a second at 8, 16 and 32 GPUs, of which 256 to 1,024 were expected.
 TEST(Contradictions, NameWhatGivesTheSameSamplesToAnyNumberOfGpus) {
-  const std::vector<MeasuredStep> rows{row_of(2, 1, 0.9, line(0.1)), row_of(8, 2.56, 0.9, line(0.1)),
-                                       row_of(16, 5.12, 0.9, line(0.1)),
-                                       row_of(32, 10.24, 0.9, line(0.1))};
-  const auto found = contradictions(round_priors(), rows);
+  const std::vector<MeasuredStep> rows{
+      step_of(2, 1, 0.9, straight(0.1)), step_of(8, 2.56, 0.9, straight(0.1)),
+      step_of(16, 5.12, 0.9, straight(0.1)), step_of(32, 10.24, 0.9, straight(0.1))};
+  const auto found = contradictions(priors_of_tenths(), rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].rows, (std::vector<std::size_t>{1, 2, 3}));
   ASSERT_EQ(found[0].explanations.size(), 1U);
@@ -124,17 +134,17 @@ TEST(Contradictions, NameWhatGivesTheSameSamplesToAnyNumberOfGpus) {
 // Calls that take no time at all leave 0.95 of the step: 0.6 is no network's doing.
 TEST(Contradictions, LeaveLinksOutOfWhatIsFasterThanSoManyGpusAlone) {
   const Curve calls({{-3.5, std::log(0.95)}, {-1, std::log(0.96)}, {1, 0.05}, {3.5, 0.2}});
-  const std::vector<MeasuredStep> rows{row_of(4, 0.6, 0.95, calls), row_of(8, 0.6, 0.95, calls)};
-  const auto found = contradictions(round_priors(), rows);
+  const std::vector<MeasuredStep> rows{step_of(4, 0.6, 0.95, calls), step_of(8, 0.6, 0.95, calls)};
+  const auto found = contradictions(priors_of_tenths(), rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(causes_of(found[0]), std::vector{Cause::one_gpu});
 }
 
-// Nothing that moves, and faster: what is serial only adds; a batch whose samples were counted wrong
-// would take halves of it.
+// Nothing that moves, and faster: what is serial only adds; a batch whose samples were counted
+// wrong would take halves of it.
 TEST(Contradictions, SayThatNothingExplainsARow) {
-  const std::vector<MeasuredStep> rows{row_of(2, std::exp(-1), 0, Curve())};
-  const auto found = contradictions(round_priors(), rows);
+  const std::vector<MeasuredStep> rows{step_of(2, std::exp(-1), 0, Curve())};
+  const auto found = contradictions(priors_of_tenths(), rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].rows, std::vector<std::size_t>{0});
   EXPECT_TRUE(found[0].explanations.empty());
@@ -151,13 +161,13 @@ TEST(Curves, GoOnFromAPlace) {
 // Student's with 4 degrees is Gamma(2.5) / (Gamma(2) sqrt(4 pi)) = 0.375 at its centre, over the
 // scale of 0.05; at 2 scales (1 + 4 / 4)^-2.5 = 0.17678 of that.
 TEST(Beliefs, KnowHowLikelyTheirRowsWere) {
-  const MeasuredStep there = row_of(2, 1, 1, Curve()), off = row_of(2, std::exp(0.1), 1, Curve());
-  const Belief centre(round_priors(), {{there.response, there.measured}});
-  const Belief away(round_priors(), {{off.response, off.measured}});
+  const MeasuredStep there = step_of(2, 1, 1, Curve()), off = step_of(2, std::exp(0.1), 1, Curve());
+  const Belief centre(priors_of_tenths(), {{there.response, there.measured}});
+  const Belief away(priors_of_tenths(), {{off.response, off.measured}});
   EXPECT_NEAR(std::exp(centre.log_density()), 0.375 / 0.05, 1e-9);
   EXPECT_NEAR(std::exp(away.log_density()), 0.375 / 0.05 * 0.17678, 1e-4);
   EXPECT_NEAR(away.distance(), 4, 1e-9);
-  EXPECT_EQ(Belief(round_priors()).distance(), 0);
+  EXPECT_EQ(Belief(priors_of_tenths()).distance(), 0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace paceline::uncertain {
 namespace {
 
-Priors round_priors() {
+Priors covariance_priors() {
   Priors priors;
   for (std::size_t links = 0; links < link_classes; ++links) {
     priors.links[links] = 0.1 * static_cast<double>(links + 1);
@@ -24,7 +24,7 @@ Priors round_priors() {
   priors.overlap_slow = 0.5;
   return priors;
 }
-const Priors of_tenths = round_priors();
+const Priors of_tenths = covariance_priors();
 
 double between(Unknown quantity, const Place& one, const Place& other) {
   return covariance(of_tenths, quantity, one, other, false);
