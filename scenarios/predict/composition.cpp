@@ -32,6 +32,7 @@ constexpr double host_places[] = {2, 6, 15};  // of 10 us a gradient
 // take much longer than their launches hide it.
 double with_host(const PreparedPoint& prepared, double value) {
   constexpr Seconds ten_us(10e-6);
+  if (prepared.gradients == 0) return 1;
   const double more = ten_us * value * prepared.gradients / prepared.one_gpu_step;
   const double launched = std::min(prepared.launched / prepared.one_gpu_step, 1.0);
   return std::pow(1 - std::pow(launched, 4) + std::pow(launched + more, 4), 0.25);

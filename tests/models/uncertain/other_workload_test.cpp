@@ -52,20 +52,20 @@ TEST(OtherWorkload, HasNothingToSayOfLinksThatLogsGive) {
 TEST(OtherWorkload, MovesTheNetworkAsMuchAsOnesOwn) {
   const Priors& priors = known_priors();
   KnownRow row{{two_nodes()}, std::log(1.2), 0};
-  const auto network = static_cast<std::size_t>(Unknown::network);
-  row.response.curves[network] = Curve({{-1, -1}, {1, 1}});
+  const auto of_network = static_cast<std::size_t>(Unknown::network);
+  row.response.curves[of_network] = Curve({{-1, -1}, {1, 1}});
   Response asked{two_nodes()};
-  asked.curves[network] = Curve({{-1, -1}, {1, 1}});
+  asked.curves[of_network] = Curve({{-1, -1}, {1, 1}});
   const Believed own = Belief(priors, {row}).of(asked);
   row.response.place.workload = 1;
   const Believed others = Belief(priors, {row}).of(asked);
-  EXPECT_DOUBLE_EQ(others.values[network], own.values[network]);
+  EXPECT_DOUBLE_EQ(others.values[of_network], own.values[of_network]);
   const double shared = covariance(priors, Unknown::network, two_nodes(), two_nodes(), false);
   const double all = covariance(priors, Unknown::network, two_nodes(), two_nodes(), true);
-  EXPECT_NEAR(others.values[network], std::log(1.2) * shared / (all + priors.row * priors.row),
+  EXPECT_NEAR(others.values[of_network], std::log(1.2) * shared / (all + priors.row * priors.row),
               1e-9);
   row.response.place.links = 1;
-  EXPECT_EQ(Belief(priors, {row}).of(asked).values[network], 0);
+  EXPECT_EQ(Belief(priors, {row}).of(asked).values[of_network], 0);
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ TEST(TimeBesideCalls, IsOfComputeThatIsUnderWay) {
 
 TEST(Scale, IsOfTheQuantitiesValues) {
   std::array<double, uncertain::quantities> values{};
-  EXPECT_EQ(scale_of(values), StepScale());
+  const PreparedPoint any{};
+  EXPECT_EQ(scale_of(any, values), StepScale());
   const auto at = [&](Unknown quantity) -> double& {
     return values[static_cast<std::size_t>(quantity)];
   };
@@ -141,12 +142,27 @@ TEST(Scale, IsOfTheQuantitiesValues) {
   at(Unknown::node_links) = -1;
   at(Unknown::network) = 1;
   at(Unknown::overlap) = 1.5;
-  const StepScale scale = scale_of(values);
+  const StepScale scale = scale_of(any, values);
   EXPECT_DOUBLE_EQ(scale.compute, std::exp(0.3));
   EXPECT_DOUBLE_EQ(scale.node_links, std::exp(-1.0));
   EXPECT_DOUBLE_EQ(scale.network, std::exp(1.0));
   EXPECT_EQ(scale.overlap_lost, 1);
   EXPECT_EQ(scale.waits, 1);
+}
+
+// A step of 10 ms and 100 gradients, 10 us more each: 1 ms. Where launches take all of the step that
+// makes it 11 ms; where they take nothing kernels hide it, (1 + 0.1^4)^(1/4).
+TEST(Scale, LetsKernelsHideTheHost) {
+  std::array<double, uncertain::quantities> values{};
+  values[static_cast<std::size_t>(Unknown::host)] = 1;
+  PreparedPoint point{};
+  point.one_gpu_step = Seconds(10 * ms);
+  point.gradients = 100;
+  EXPECT_NEAR(scale_of(point, values).compute, std::pow(1.0001, 0.25), 1e-12);
+  point.launched = Seconds(10 * ms);
+  EXPECT_NEAR(scale_of(point, values).compute, 1.1, 1e-12);
+  values[static_cast<std::size_t>(Unknown::host)] = -1;  // less than nothing is nothing
+  EXPECT_EQ(scale_of(point, values).compute, 1);
 }
 
 // The responses are those of the composed steps at the places that are looked at.
