@@ -23,7 +23,7 @@ namespace {
 
 // In the order of Unknown.
 constexpr std::array<std::string_view, uncertain::quantities> quantity_keys{
-    "compute", "wrapper", "node_links", "network", "overlap"};
+    "compute", "wrapper", "node_links", "network", "host", "overlap"};
 
 constexpr double log_most = 5;  // more than 100 times as long is a slip
 constexpr std::uint64_t gpus_most = 1'000'000;
@@ -61,14 +61,25 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   }
 }
 
+// What a quantity may be.
+struct Limits {
+  double least, most;
+};
+Limits limits_of(Unknown quantity) {
+  constexpr double host_most = 1000;  // of 10 us a gradient
+  if (quantity == Unknown::overlap) return {0, 1};
+  if (quantity == Unknown::host) return {0, host_most};
+  return {-log_most, log_most};
+}
+
 // [[-0.3, -0.02], [0.3, 0.05]]
-Curve read_curve(const Field& field, bool is_overlap) {
+Curve read_curve(const Field& field, const Limits& limits) {
   std::vector<std::pair<double, double>> places;
   constexpr std::size_t places_most = 32;
   for (const Field& entry : field.list()) {
     const auto pair = entry.list();
     if (pair.size() != 2) entry.fail("is not two numbers", "write [0.3, 0.05]");
-    const double at = pair[0].number(is_overlap ? 0 : -log_most, is_overlap ? 1 : log_most);
+    const double at = pair[0].number(limits.least, limits.most);
     if (at == 0 || (!places.empty() && at <= places.back().first)) {
       pair[0].fail("does not come behind the one before",
                    "list them in ascending order, without 0");
@@ -110,9 +121,8 @@ LearntSteps::Row read_row(const Field& field) {
   place.compute = reader.require("compute", "0.014").number(0, log_most);
   Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"), none);
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
-    const bool is_overlap = static_cast<Unknown>(q) == Unknown::overlap;
     if (const auto curve = moves.find(std::string(quantity_keys[q]))) {
-      row.known.response.curves[q] = read_curve(*curve, is_overlap);
+      row.known.response.curves[q] = read_curve(*curve, limits_of(static_cast<Unknown>(q)));
     }
   }
   moves.finish();
@@ -150,8 +160,9 @@ void write_steps(std::ostream& out, const LearntSteps& steps) {
 }  // namespace
 
 std::string told(Unknown quantity, double value) {
-  return quantity == Unknown::overlap ? fmt::format("{:.0f} % less", 100 * value)
-                                      : fmt::format("{:.2f}x", std::exp(value));
+  if (quantity == Unknown::overlap) return fmt::format("{:.0f} % less", 100 * value);
+  if (quantity == Unknown::host) return fmt::format("{:.0f} us a gradient", 10 * value);
+  return fmt::format("{:.2f}x", std::exp(value));
 }
 
 void write_learnt(std::ostream& out, const std::vector<LearntSteps>& learnt) {

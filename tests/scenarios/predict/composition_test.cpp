@@ -150,8 +150,8 @@ TEST(Scale, IsOfTheQuantitiesValues) {
   EXPECT_EQ(scale.waits, 1);
 }
 
-// A step of 10 ms and 100 gradients, 10 us more each: 1 ms. Where launches take all of the step that
-// makes it 11 ms; where they take nothing kernels hide it, (1 + 0.1^4)^(1/4).
+// A step of 10 ms and 100 gradients, 10 us more each: 1 ms. Where launches take all of the step
+// that makes it 11 ms; where they take nothing kernels hide it, (1 + 0.1^4)^(1/4).
 TEST(Scale, LetsKernelsHideTheHost) {
   std::array<double, uncertain::quantities> values{};
   values[static_cast<std::size_t>(Unknown::host)] = 1;
