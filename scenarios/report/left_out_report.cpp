@@ -272,6 +272,14 @@ ordered_json json_of(uncertain::Priors priors) {
   return all;
 }
 
+ordered_json known_json() {
+  ordered_json all;
+  for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
+    all[std::string(row.name)] = {{"value", row.value}, {"learnt", row.is_learnt}};
+  }
+  return all;
+}
+
 }  // namespace
 
 void write_table(std::ostream& out, const LeftOut& judged,
@@ -330,6 +338,7 @@ void write_json(std::ostream& out, const LeftOut& judged,
                            {"sources", std::move(sources)},
                            {"chosen_by_all", candidates[judged.chosen_by_all]},
                            {"priors", json_of(judged.priors_by_all)},
+                           {"priors_known", known_json()},
                            {"mean_percent", judged.mean_percent},
                            {"mean_low_percent", judged.mean_low_percent},
                            {"mean_high_percent", judged.mean_high_percent}};
