@@ -39,6 +39,7 @@ struct Place {
   double box = 0;  // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
   bool is_unmeasured_strategy = false;  // Priors::unmeasured_wrapper
   double compute = 0;                   // how sure its compute is: a scale, as of Priors
+  bool compute_is_measured = true;      // with its batch: what one GPU takes is an input
   // Numbers of the workload, and of what gives the links: 0 for those that are asked about. What
   // workloads of two numbers compute has nothing to do with each other, nor has what links of two
   // numbers take.

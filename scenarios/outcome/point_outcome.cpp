@@ -45,9 +45,11 @@ void PointOutcome::take(Prediction made) {
   fidelity = made.fidelity;
   assumptions = std::move(made.assumptions);
   made.assumptions.clear();
-  // What known rows say of the speed of one GPU is said of it alone, too.
-  constexpr auto compute = static_cast<std::size_t>(uncertain::Unknown::compute);
-  one_gpu_step = one_gpu_step * std::exp(made.believed.values[compute]);
+  // What known rows say of the speed of one GPU is said of it alone, too, unless it was measured.
+  if (!made.response.place.compute_is_measured) {
+    constexpr auto compute = static_cast<std::size_t>(uncertain::Unknown::compute);
+    one_gpu_step = one_gpu_step * std::exp(made.believed.values[compute]);
+  }
   predicted = std::move(made);
 }
 

@@ -137,6 +137,7 @@ uncertain::Response response_at(const Places& places, const PreparedPoint& prepa
 StepScale scale_of(const PreparedPoint& prepared,
                    const std::array<double, uncertain::quantities>& values) {
   const auto of = [&](Unknown quantity) { return values[static_cast<std::size_t>(quantity)]; };
+  if (prepared.place.is_alone()) return {.compute = std::exp(of(Unknown::compute))};
   return {.compute = std::exp(of(Unknown::compute) + of(Unknown::wrapper)) *
                      with_host(prepared, std::max(of(Unknown::host), 0.0)),
           .node_links = std::exp(of(Unknown::node_links)),

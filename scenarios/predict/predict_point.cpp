@@ -11,6 +11,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/predict/composition.h"
+#include "scenarios/predict/evidence.h"
 
 namespace paceline {
 namespace {
@@ -93,9 +94,15 @@ StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& al
           std::max(interval.high, scaled(alone.longest))};
 }
 
+// A step of one GPU that was measured is what rows of several are compared with.
+bool is_input(const uncertain::Place& place) {
+  return place.is_alone() && place.compute_is_measured;
+}
+
 Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone,
-                         const uncertain::Belief& belief) {
+                         const uncertain::Belief& of_machine) {
   Prediction made;
+  const uncertain::Belief& belief = is_input(prepared.place) ? unconditioned_belief() : of_machine;
   const Composition composition(prepared, result);
   const auto steps_of = [&](std::span<const StepScale> scales) {
     std::vector<Seconds> steps;

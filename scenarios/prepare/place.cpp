@@ -70,6 +70,7 @@ uncertain::Place place_of(const Scenario& scenario) {
   const std::optional<double>& spread = cluster.intra_node.box_spread;
   if (over_pcie && spread && place.node != LinkClass::measured) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
+  place.compute_is_measured = scenario.compute_ratio <= measured_compute;
   return place;
 }
 

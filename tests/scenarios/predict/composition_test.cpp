@@ -132,7 +132,8 @@ TEST(TimeBesideCalls, IsOfComputeThatIsUnderWay) {
 
 TEST(Scale, IsOfTheQuantitiesValues) {
   std::array<double, uncertain::quantities> values{};
-  const PreparedPoint any{};
+  PreparedPoint any{};
+  any.place.log2_ranks = 1;
   EXPECT_EQ(scale_of(any, values), StepScale());
   const auto at = [&](Unknown quantity) -> double& {
     return values[static_cast<std::size_t>(quantity)];
@@ -156,11 +157,15 @@ TEST(Scale, LetsKernelsHideTheHost) {
   std::array<double, uncertain::quantities> values{};
   values[static_cast<std::size_t>(Unknown::host)] = 1;
   PreparedPoint point{};
+  point.place.log2_ranks = 1;
   point.one_gpu_step = Seconds(10 * ms);
   point.gradients = 100;
   EXPECT_NEAR(scale_of(point, values).compute, std::pow(1.0001, 0.25), 1e-12);
   point.launched = Seconds(10 * ms);
   EXPECT_NEAR(scale_of(point, values).compute, 1.1, 1e-12);
+  point.place.log2_ranks = 0;  // alone there is no wrapper
+  EXPECT_EQ(scale_of(point, values).compute, 1);
+  point.place.log2_ranks = 1;
   values[static_cast<std::size_t>(Unknown::host)] = -1;  // less than nothing is nothing
   EXPECT_EQ(scale_of(point, values).compute, 1);
 }
