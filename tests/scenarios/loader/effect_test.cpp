@@ -68,7 +68,7 @@ constexpr Trial trials[] = {
     {"workload.single_gpu_throughput", "100 samples/s"},
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},
     {"workload.single_gpu_wrapped", "true", "workload.single_gpu_throughput=100 samples/s"},
-    {"training.merge_bandwidth", "1GBps", "training.strategy=merged_gradient"},
+    {"training.merge_bandwidth", "100GBps", "training.strategy=merged_gradient"},
     {"job.global_batch", "128"},
     {"cluster.preset", "dgx-a100", "cluster={preset: dgx1-v100, nodes: 2}"},
     {"cluster.calibration", "SOURCE/scenarios/library/calibrations/abci-v100.yaml",
