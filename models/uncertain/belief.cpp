@@ -38,15 +38,17 @@ std::optional<Unknown> Believed::widest() const {
 // Rows by number, with their values and slopes as they were found.
 struct Belief::Known {
   std::vector<KnownRow> rows;
-  std::vector<ByQuantity> values, slopes;
-  Eigen::VectorXd weights;                  // of each row's residual in what others follow
-  Eigen::LDLT<Eigen::MatrixXd> covariance;  // of rows
-  double surprise = 0;                      // their residuals' squares, by that
+  // Slopes by which values follow, and those by which rows tell how sure they are.
+  std::vector<ByQuantity> values, slopes, tells;
+  Eigen::VectorXd weights;                        // of each row's residual in what others follow
+  Eigen::LDLT<Eigen::MatrixXd> covariance, told;  // of rows, by either
+  double surprise = 0;                            // their residuals' squares, by that
 
   Known(const Priors& priors, std::vector<KnownRow> all) : rows(std::move(all)) {
     const std::size_t count = rows.size();
     values.assign(count, {});
     slopes.assign(count, {});
+    tells.assign(count, {});
     for (int pass = 0; pass < settling_passes; ++pass) settle(priors, pass > 0);
   }
 
@@ -65,36 +67,48 @@ struct Belief::Known {
         // Nothing is beyond the most overlap: how the step comes there is what counts.
         const bool is_most = unknown_of(q) == Unknown::overlap && values[i][q] >= 1;
         slopes[i][q] = residual > 0 && !is_most ? found.up : found.down;
+        // A row that is no slower says that what only makes it slower is small.
+        const bool is_least = is_one_sided(unknown_of(q)) && values[i][q] <= 0;
+        tells[i][q] = is_least ? found.up : slopes[i][q];
         left(index(i)) += slopes[i][q] * values[i][q];
       }
     }
-    Eigen::MatrixXd all(count, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < count; ++j) {
-        all(index(i), index(j)) = shared(priors, rows[i].response.place, slopes[i], j, i == j);
-      }
-      all(index(i), index(i)) += square(deviation_at(priors, rows[i]));
-    }
-    covariance.compute(all);
+    covariance = covariance_by(slopes, priors);
     weights = covariance.solve(left);
+    told = covariance_by(tells, priors);
     surprise = left.dot(weights);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t q = 0; q < quantities; ++q) {
         double value = value_at(priors, unknown_of(q), rows[i].response.place, i);
-        if (unknown_of(q) == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);
+        if (is_one_sided(unknown_of(q))) value = std::max(value, 0.0);
+        if (unknown_of(q) == Unknown::overlap) value = std::min(value, 1.0);
         values[i][q] = by_half ? (values[i][q] + value) / 2 : value;
       }
     }
   }
 
+  // Of the rows' steps, by these slopes of theirs.
+  [[nodiscard]] Eigen::LDLT<Eigen::MatrixXd> covariance_by(const std::vector<ByQuantity>& by,
+                                                           const Priors& priors) const {
+    const std::size_t count = rows.size();
+    Eigen::MatrixXd all(count, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j) {
+        all(index(i), index(j)) = shared(priors, rows[i].response.place, by[i], by[j], j, i == j);
+      }
+      all(index(i), index(i)) += square(deviation_at(priors, rows[i]));
+    }
+    return Eigen::LDLT<Eigen::MatrixXd>(all);
+  }
+
   static Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
-  // Covariance of a row's step with that of a place with slopes.
+  // Covariance of a row's step with that of a place, both with their slopes.
   [[nodiscard]] double shared(const Priors& priors, const Place& place, const ByQuantity& here,
-                              std::size_t row, bool is_same) const {
+                              const ByQuantity& there, std::size_t row, bool is_same) const {
     double sum = 0;
     for (std::size_t q = 0; q < quantities; ++q) {
-      const double slope = here[q] * slopes[row][q];
+      const double slope = here[q] * there[q];
       if (slope == 0) continue;
       sum += slope *
              uncertain::covariance(priors, unknown_of(q), place, rows[row].response.place, is_same);
@@ -122,10 +136,10 @@ struct Belief::Known {
     one[static_cast<std::size_t>(quantity)] = 1;
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, one, k, false);
+      with(index(k)) = shared(priors, place, one, tells[k], k, false);
     }
     const double before = uncertain::covariance(priors, quantity, place, place, true);
-    return std::max(before - with.dot(covariance.solve(with)), 0.0);
+    return std::max(before - with.dot(told.solve(with)), 0.0);
   }
 
   // What rows take from the variance of a step with these slopes.
@@ -133,9 +147,9 @@ struct Belief::Known {
                              const ByQuantity& here) const {
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, here, k, false);
+      with(index(k)) = shared(priors, place, here, tells[k], k, false);
     }
-    return with.dot(covariance.solve(with));
+    return with.dot(told.solve(with));
   }
 };
 

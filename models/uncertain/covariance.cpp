@@ -42,10 +42,11 @@ double wrapper_of(const Priors& priors, const Place& place) {
 // Of other workloads the machine has the same links, and hides as much.
 bool has_in_common(Unknown quantity, const Place& one, const Place& other) {
   switch (quantity) {
-    case Unknown::compute:
+    case Unknown::compute: return one.workload == other.workload && one.computes == other.computes;
     case Unknown::wrapper: return one.workload == other.workload;
     case Unknown::node_links:
-    case Unknown::network: return one.links == other.links;
+      return one.links == other.links && one.node == other.node && one.box == other.box;
+    case Unknown::network: return one.links == other.links && one.network == other.network;
     case Unknown::host:
     case Unknown::overlap: return true;
   }
@@ -63,9 +64,10 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
                   bool is_same) {
   if (!has_in_common(quantity, one, other)) return 0;
   switch (quantity) {
-    case Unknown::compute: return one.compute * other.compute;
+    // What one is surer of than the other is all that both share.
+    case Unknown::compute: return square(std::min(one.compute, other.compute));
     case Unknown::wrapper:
-      return wrapper_of(priors, one) * wrapper_of(priors, other) +
+      return square(std::min(wrapper_of(priors, one), wrapper_of(priors, other))) +
              square(priors.wrapper_by_doubling) * std::min(one.log2_ranks, other.log2_ranks);
     case Unknown::node_links:
       return links_covariance(priors, node_deviation(priors, one), node_deviation(priors, other),
@@ -78,7 +80,7 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
                               is_same ? row_of_network(priors, one.network) : 0);
     case Unknown::host: return square(priors.host);
     case Unknown::overlap:
-      return overlap_of(priors, one) * overlap_of(priors, other) *
+      return square(std::min(overlap_of(priors, one), overlap_of(priors, other))) *
              (1 + (is_same ? square(priors.links_of_row) : 0));
   }
   PACELINE_UNREACHABLE("a quantity outside the enumeration");

@@ -10,6 +10,11 @@ namespace paceline::uncertain {
 inline double square(double x) { return x * x; }
 inline Unknown unknown_of(std::size_t number) { return static_cast<Unknown>(number); }
 
+// Whether it is 0 or more: it only makes steps longer.
+inline bool is_one_sided(Unknown quantity) {
+  return quantity == Unknown::host || quantity == Unknown::overlap;
+}
+
 // Between a quantity's values at two points of a machine and workload; `is_same`: they are one.
 [[nodiscard]] double covariance(const Priors& priors, Unknown quantity, const Place& one,
                                 const Place& other, bool is_same);

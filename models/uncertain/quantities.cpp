@@ -26,7 +26,7 @@ constexpr KnownPrior table[] = {
     {"links: NVLink", 0.1, 0.1, true, of_class<LinkClass::nvlink>},
     {"links: PCIe with peers", 0.5, 0.5, true, of_class<LinkClass::pcie_peers>},
     {"links: PCIe through the host", 0.6, 0.6, true, of_class<LinkClass::pcie_staged>},
-    {"links: RDMA", 0.15, 0.15, true, of_class<LinkClass::rdma>},
+    {"links: RDMA", 0.15, 0.125, true, of_class<LinkClass::rdma>},
     {"links: EFA", 0.2, 0.2, false, of_class<LinkClass::efa>},
     {"links: TCP of own hosts", 0.25, 0.208, true, of_class<LinkClass::tcp_own>},
     {"links: TCP of virtual machines", 0.3, 0.267, true, of_class<LinkClass::tcp_virtual>},
@@ -36,13 +36,13 @@ constexpr KnownPrior table[] = {
     {"links: each doubling, of their class", 0.3, 0.36, true, number<&Priors::links_by_doubling>},
     {"links: each row, of their class", 0.3, 0.3, true, number<&Priors::links_of_row>},
     {"links: each row of virtual machines", 0.6, 0.444, true, number<&Priors::cloud_of_row>},
-    {"wrapper", 0.02, 0.0167, true, number<&Priors::wrapper>},
+    {"wrapper", 0.02, 0.02, true, number<&Priors::wrapper>},
     {"wrapper: each doubling of ranks", 0.008, 0.008, true, number<&Priors::wrapper_by_doubling>},
     {"wrapper of unmeasured strategies", 0.3, 0.3, false, number<&Priors::unmeasured_wrapper>},
     {"host: a gradient, 10 us", 2, 2, true, number<&Priors::host>},
-    {"overlap over NVLink and RDMA", 0.05, 0.108, true, number<&Priors::overlap_fast>},
+    {"overlap over NVLink and RDMA", 0.05, 0.0667, true, number<&Priors::overlap_fast>},
     {"overlap over PCIe and TCP", 0.3, 0.3, true, number<&Priors::overlap_slow>},
-    {"each row", 0.016, 0.0133, true, number<&Priors::row>},
+    {"each row", 0.016, 0.016, true, number<&Priors::row>},
 };
 
 Priors filled(double KnownPrior::*with) {

@@ -14,8 +14,8 @@ using paceline::to_text;
 
 // What descriptions of machines leave open, and what steps of several GPUs depend on. Each has one
 // value for a machine and workload, which points of it share, but for what by_doubling and row of
-// Priors add. All but `overlap` are logarithms of how many times as long something takes as the
-// model says.
+// Priors add. All but `host` and `overlap` are logarithms of how many times as long something takes
+// as the model says.
 enum class Unknown : std::uint8_t {
   compute,     // one GPU's compute
   wrapper,     // compute on several GPUs over that on one, beyond what the model has

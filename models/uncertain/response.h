@@ -44,6 +44,7 @@ struct Place {
   // workloads of two numbers compute has nothing to do with each other, nor has what links of two
   // numbers take.
   std::uint32_t workload = 0, links = 0;
+  std::uint64_t computes = 0;  // likewise of the network, device and precision: a hash
 
   [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
 };

@@ -43,7 +43,8 @@ struct IntervalFigures {
 [[nodiscard]] uncertain::Sources evidence_of(const RowsBySource& sources);
 
 // Of one source, with so many rows of each scenario known: 0, 1 or 2. Scenarios that have no rows
-// beside these are left out. Steps are moved by responses, to their first order.
+// beside these are left out. Steps are moved by the sum
+// of their responses, where a run composes them.
 [[nodiscard]] std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
                                                 const uncertain::Priors& priors, std::size_t known);
 

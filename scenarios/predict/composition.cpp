@@ -145,6 +145,10 @@ StepScale scale_of(const PreparedPoint& prepared,
           .overlap_lost = std::clamp(of(Unknown::overlap), 0.0, 1.0)};
 }
 
+bool is_input(const uncertain::Place& place) {
+  return place.is_alone() && place.compute_is_measured;
+}
+
 bool leaves_node(const PreparedPoint& prepared, const CollectiveCall& call) {
   if (call.group == training::Group::node) return false;
   return job_cluster(prepared.point).nodes > 1 || prepared.point.cluster.servers > 0;

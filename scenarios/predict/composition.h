@@ -20,6 +20,9 @@ struct StepScale {
 [[nodiscard]] StepScale scale_of(const PreparedPoint& prepared,
                                  const std::array<double, uncertain::quantities>& values);
 
+// Whether it is a step of one GPU that was measured: what rows of several are compared with.
+[[nodiscard]] bool is_input(const uncertain::Place& place);
+
 // Whether a call leaves its node: for another, or for servers that are not ranks.
 [[nodiscard]] bool leaves_node(const PreparedPoint& prepared, const training::CollectiveCall& call);
 [[nodiscard]] double call_factor(const PreparedPoint& prepared,

@@ -18,22 +18,28 @@ namespace paceline {
 namespace {
 
 // By priors alone.
+// As the belief has it. What it fails of ends the run.
+PointOutcome outcome_by(const uncertain::Belief& belief, Preparer& points, std::size_t point,
+                        bool force, Simulator& simulator) {
+  const Location where{points.file().path(), 0, 0};
+  const auto prepared = points.prediction(point);
+  const Effort effort = effort_of(prepared->point, force, where);
+  PointOutcome outcome = outcome_of(points.file(), *prepared);
+  take(predict_point(prepared, belief, executor_on(simulator, effort.limit, force)), where,
+       outcome);
+  if (const auto& failure = outcome.failure) {
+    if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
+    throw BackendError("paceline-sim", "of a point that is known: " + failure->why);
+  }
+  return outcome;
+}
+
 std::vector<uncertain::KnownRow> rows_at(Preparer& points, const std::vector<std::size_t>& known,
                                          bool force, Simulator& simulator) {
-  const Location where{points.file().path(), 0, 0};
   std::vector<uncertain::KnownRow> rows;
   for (const std::size_t point : known) {
-    const auto prepared = points.prediction(point);
-    const Effort effort = effort_of(prepared->point, force, where);
-    PointOutcome outcome = outcome_of(points.file(), *prepared);
-    take(predict_point(prepared, unconditioned_belief(),
-                       executor_on(simulator, effort.limit, force)),
-         where, outcome);
-    if (const auto& failure = outcome.failure) {
-      if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
-      throw BackendError("paceline-sim", "of a point that is known: " + failure->why);
-    }
-    rows.push_back(known_row_of(outcome));
+    rows.push_back(
+        known_row_of(outcome_by(unconditioned_belief(), points, point, force, simulator)));
   }
   return rows;
 }
@@ -108,8 +114,17 @@ const uncertain::Belief& unconditioned_belief() {
 
 uncertain::KnownRow known_row_of(const PointOutcome& outcome) {
   PACELINE_EXPECTS(outcome.predicted && outcome.measured && outcome.gpus > 1);
+  constexpr double log_most = 5;  // more than 100 times as long is a slip
   const double ratio = outcome.predicted_throughput() / outcome.measured->throughput;
-  return {outcome.predicted->response, std::log(ratio)};
+  const double measured = std::log(ratio);
+  if (!(std::abs(measured) <= log_most)) {
+    throw InputError(
+        outcome.measured->where,
+        fmt::format("is {:.3g} samples/s, where {:.3g} are predicted",
+                    outcome.measured->throughput.value(), outcome.predicted_throughput().value()),
+        "check its unit, and the batch");
+  }
+  return {outcome.predicted->response, measured};
 }
 
 std::vector<std::size_t> points_as_evidence(Preparer& points) {
@@ -132,9 +147,24 @@ bool has_evidence(Preparer& points) {
   return points.learnt() != nullptr || !points_as_evidence(points).empty();
 }
 
+// Quantities are found with a response's sum, and steps composed of all together: what both differ
+// by at a known point is taken for the row's, and found again.
 uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator) {
+  constexpr int rounds = 3;
   const std::vector<std::size_t> known = points_as_evidence(points);
-  return belief_in(points, rows_at(points, known, force, simulator));
+  const std::vector<uncertain::KnownRow> rows = rows_at(points, known, force, simulator);
+  uncertain::Belief belief = belief_in(points, rows);
+  std::vector<uncertain::KnownRow> corrected = rows;
+  for (int round = 0; round < rounds && !rows.empty(); ++round) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const PointOutcome made = outcome_by(belief, points, known[i], force, simulator);
+      // What is left of the row where the point is as it is composed.
+      const double left = std::log(made.predicted_throughput() / made.measured->throughput);
+      corrected[i].measured = left + belief.of(rows[i].response).moved;
+    }
+    belief = belief_in(points, corrected);
+  }
+  return belief;
 }
 
 LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, bool force,
@@ -149,7 +179,7 @@ LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, 
   for (std::size_t i = 0; i < known.size(); ++i) {
     const auto scenario = points.scenario(known[i]);
     const topology::Cluster& cluster = scenario->cluster;
-    learnt.had_logs = !scenario->calibration.empty();
+    learnt.had_logs |= !scenario->calibration.empty();
     learnt.rows.push_back({cluster.gpus_per_node, cluster.nodes, cluster.intra_node.kind,
                            cluster.network.transport, rows[i]});
     learnt.rows.back().known.response.place = described_place_of(*scenario);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "models/contract.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/prepare/overheads.h"
@@ -72,7 +73,7 @@ GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, Po
             prepared.point.slowdown.empty() ? 1.0 : prepared.point.slowdown.front()),
       links_(LinkNumbers::of(scenario.cluster)),
       forms_(std::move(calls)),
-      belief_(belief) {
+      belief_(is_input(prepared.place) ? unconditioned_belief() : belief) {
   find_kinds();
   plan_calls();
   const auto planned = library_->assumptions().sentences();

@@ -46,6 +46,14 @@ std::vector<const PointOutcome*> open_points(const std::vector<PointOutcome>& ou
   return open;
 }
 
+// As --known takes them: "gpus=8,training.strategy=ddp,".
+std::string axes_of(const PointOutcome& point) {
+  if (point.axes.empty()) return fmt::format("gpus={},", point.gpus);
+  std::string axes;
+  for (const AxisValue& axis : point.axes) axes += fmt::format("{}={},", axis.path, axis.text);
+  return axes;
+}
+
 // Of what a run's calls depend on, the links of its largest point.
 class Candidates {
  public:
@@ -73,8 +81,6 @@ class Candidates {
     alone.log2_ranks = alone.log2_gpus_per_node = alone.log2_nodes = 0;
     all_.push_back({"a step of one GPU alone (workload.single_gpu_throughput)",
                     {{itself(alone, {Unknown::compute}), 0, priors().row}, 1}});
-    all_.push_back({"a step of one GPU in the wrapper",
-                    {{itself(alone, {Unknown::compute, Unknown::wrapper}), 0, priors().row}, 1}});
   }
 
   // Calls by themselves tell of those in a step within what links that were measured are off by.
@@ -100,8 +106,8 @@ class Candidates {
     for (const PointOutcome* one : points_) places.push_back(one->predicted->response.place);
     for (const std::size_t i : uncertain::smallest_rows(places, 2)) {
       const PointOutcome& point = *points_[i];
-      all_.push_back({fmt::format("a minute of {} (--known \"gpus={},throughput=...\")",
-                                  point.name(), point.gpus),
+      all_.push_back({fmt::format("a minute of {} (--known \"{}throughput=...\")", point.name(),
+                                  axes_of(point)),
                       {{point.predicted->response}, 1.0 * point.gpus}});
     }
   }

@@ -16,9 +16,8 @@ struct ProposedMeasurement {
   double low = 0, high = 0;  // of its step, over the one predicted, once that is measured
 };
 
-// Tried: one number of one GPU, alone where its compute is modelled, and in the wrapper; nccl-tests
-// in a node and between two; and the run's own points with the fewest GPUs, on one node and on
-// more. nullopt: none is worth it, or nothing was predicted.
+// Tried: one number of one GPU; nccl-tests in a node and between two; and the run's own points with
+// the fewest GPUs, on one node and on more. nullopt: none is worth it, or nothing was predicted.
 [[nodiscard]] std::optional<ProposedMeasurement> propose_measurement(
     const std::vector<PointOutcome>& outcomes);
 

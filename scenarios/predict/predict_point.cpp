@@ -94,11 +94,6 @@ StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& al
           std::max(interval.high, scaled(alone.longest))};
 }
 
-// A step of one GPU that was measured is what rows of several are compared with.
-bool is_input(const uncertain::Place& place) {
-  return place.is_alone() && place.compute_is_measured;
-}
-
 Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone,
                          const uncertain::Belief& of_machine) {
   Prediction made;

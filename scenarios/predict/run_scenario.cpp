@@ -68,8 +68,7 @@ class Run {
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
       efforts_.push_back(effort_of(prepared->point, options_.force, {file_.path(), 0, 0}));
-      require_evidence(prepared->contention,
-                       options_.belief != nullptr || !points_as_evidence(points_).empty());
+      require_evidence(prepared->contention, options_.belief != nullptr || has_evidence(points_));
     }
   }
 

@@ -22,7 +22,8 @@ struct RunOptions {
 // Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
 // throws InputError, BackendError and Stopped then, and the first two as long as none is done.
 // After that a point that fails or is refused, and those that a stop leaves, are outcomes without a
-// prediction. Points that are known are predicted first, and say what is believed of all.
+// prediction. Points that are known are predicted
+// by themselves first, and say what is believed of all.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);

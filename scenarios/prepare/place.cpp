@@ -1,7 +1,11 @@
 #include "scenarios/prepare/place.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "models/topology/ring_orders.h"
 
@@ -70,6 +74,9 @@ uncertain::Place place_of(const Scenario& scenario) {
   const std::optional<double>& spread = cluster.intra_node.box_spread;
   if (over_pcie && spread && place.node != LinkClass::measured) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
+  place.computes = std::hash<std::string>{}(fmt::format("{} {} {}", scenario.workload.name,
+                                                        scenario.workload.device.name,
+                                                        paceline::to_text(scenario.precision)));
   place.compute_is_measured = scenario.compute_ratio <= measured_compute;
   return place;
 }

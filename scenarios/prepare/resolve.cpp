@@ -200,6 +200,10 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
     plan_calibrated_calls(*calibration, scenario, prepared);
   }
   prepared.point.cluster.servers = separate_servers(prepared.point);
+  if (prepared.point.cluster.servers > 0) {
+    prepared.place.hides_behind_slow =
+        scenario.cluster.network.transport == topology::Transport::tcp;
+  }
   // Ranks that really run are slower and faster by themselves.
   const bool is_predicted = occasion.purpose == training::Purpose::prediction;
   const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
