@@ -38,17 +38,17 @@ std::optional<Unknown> Believed::widest() const {
 // Rows by number, with their values and slopes as they were found.
 struct Belief::Known {
   std::vector<KnownRow> rows;
-  // Slopes by which values follow, and those by which rows tell how sure they are.
-  std::vector<ByQuantity> values, slopes, tells;
-  Eigen::VectorXd weights;                        // of each row's residual in what others follow
-  Eigen::LDLT<Eigen::MatrixXd> covariance, told;  // of rows, by either
-  double surprise = 0;                            // their residuals' squares, by that
+  // Slopes by which values follow, and those by which rows narrow what is left.
+  std::vector<ByQuantity> values, slopes, width_slopes;
+  Eigen::VectorXd weights;  // of each row's residual in what others follow
+  Eigen::LDLT<Eigen::MatrixXd> covariance, width_covariance;  // of rows, by either
+  double surprise = 0;                                        // their residuals' squares, by that
 
   Known(const Priors& priors, std::vector<KnownRow> all) : rows(std::move(all)) {
     const std::size_t count = rows.size();
     values.assign(count, {});
     slopes.assign(count, {});
-    tells.assign(count, {});
+    width_slopes.assign(count, {});
     for (int pass = 0; pass < settling_passes; ++pass) settle(priors, pass > 0);
   }
 
@@ -69,13 +69,13 @@ struct Belief::Known {
         slopes[i][q] = residual > 0 && !is_most ? found.up : found.down;
         // A row that is no slower says that what only makes it slower is small.
         const bool is_least = is_one_sided(unknown_of(q)) && values[i][q] <= 0;
-        tells[i][q] = is_least ? found.up : slopes[i][q];
+        width_slopes[i][q] = is_least ? found.up : slopes[i][q];
         left(index(i)) += slopes[i][q] * values[i][q];
       }
     }
     covariance = covariance_by(slopes, priors);
     weights = covariance.solve(left);
-    told = covariance_by(tells, priors);
+    width_covariance = covariance_by(width_slopes, priors);
     surprise = left.dot(weights);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t q = 0; q < quantities; ++q) {
@@ -106,14 +106,7 @@ struct Belief::Known {
   // Covariance of a row's step with that of a place, both with their slopes.
   [[nodiscard]] double shared(const Priors& priors, const Place& place, const ByQuantity& here,
                               const ByQuantity& there, std::size_t row, bool is_same) const {
-    double sum = 0;
-    for (std::size_t q = 0; q < quantities; ++q) {
-      const double slope = here[q] * there[q];
-      if (slope == 0) continue;
-      sum += slope *
-             uncertain::covariance(priors, unknown_of(q), place, rows[row].response.place, is_same);
-    }
-    return sum;
+    return step_covariance(priors, place, here, rows[row].response.place, there, is_same);
   }
 
   // Of a quantity at a place; `row`: that place is this row's, or no row's.
@@ -136,10 +129,10 @@ struct Belief::Known {
     one[static_cast<std::size_t>(quantity)] = 1;
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, one, tells[k], k, false);
+      with(index(k)) = shared(priors, place, one, width_slopes[k], k, false);
     }
     const double before = uncertain::covariance(priors, quantity, place, place, true);
-    return std::max(before - with.dot(told.solve(with)), 0.0);
+    return std::max(before - with.dot(width_covariance.solve(with)), 0.0);
   }
 
   // What rows take from the variance of a step with these slopes.
@@ -147,9 +140,9 @@ struct Belief::Known {
                              const ByQuantity& here) const {
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, here, tells[k], k, false);
+      with(index(k)) = shared(priors, place, here, width_slopes[k], k, false);
     }
-    return with.dot(told.solve(with));
+    return with.dot(width_covariance.solve(with));
   }
 };
 

@@ -94,4 +94,15 @@ Slopes slopes_at(const Response& response, Unknown quantity, double value, doubl
           (here - response.at(quantity, value - by)) / by};
 }
 
+double step_covariance(const Priors& priors, const Place& one, const BySlope& one_slopes,
+                       const Place& other, const BySlope& other_slopes, bool is_same) {
+  double sum = 0;
+  for (std::size_t q = 0; q < quantities; ++q) {
+    const double slope = one_slopes[q] * other_slopes[q];
+    if (slope == 0) continue;
+    sum += slope * covariance(priors, unknown_of(q), one, other, is_same);
+  }
+  return sum;
+}
+
 }  // namespace paceline::uncertain

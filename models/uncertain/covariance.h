@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "models/uncertain/quantities.h"
@@ -28,5 +29,11 @@ struct Slopes {
 };
 [[nodiscard]] Slopes slopes_at(const Response& response, Unknown quantity, double value,
                                double deviation);
+
+// Of two steps, each with its slopes: what they share of all quantities.
+using BySlope = std::array<double, quantities>;
+[[nodiscard]] double step_covariance(const Priors& priors, const Place& one,
+                                     const BySlope& one_slopes, const Place& other,
+                                     const BySlope& other_slopes, bool is_same);
 
 }  // namespace paceline::uncertain

@@ -19,8 +19,6 @@ constexpr double steps[] = {1.8, 1.35, 1.2};
 
 Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
-using BySlope = std::array<double, quantities>;
-
 // Upwards of rows that were slower than predicted, else downwards.
 BySlope slopes_of(const Priors& priors, const KnownRow& row) {
   BySlope slopes{};
@@ -41,13 +39,9 @@ Eigen::MatrixXd scales_of(const Priors& priors, const Rows& rows) {
   Eigen::MatrixXd all(count, count);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      double sum = i == j ? priors.row * priors.row : 0;
-      for (std::size_t q = 0; q < quantities; ++q) {
-        const double slope = slopes[i][q] * slopes[j][q];
-        if (slope == 0) continue;
-        sum += slope * covariance(priors, static_cast<Unknown>(q), rows[i].response.place,
-                                  rows[j].response.place, i == j);
-      }
+      const double own = i == j ? priors.row * priors.row : 0;
+      const double sum = own + step_covariance(priors, rows[i].response.place, slopes[i],
+                                               rows[j].response.place, slopes[j], i == j);
       all(index(i), index(j)) = all(index(j), index(i)) = sum;
     }
   }

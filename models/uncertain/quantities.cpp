@@ -19,9 +19,11 @@ double& number(Priors& priors) {
 }
 
 // Before: a tenth for links whose figures logs gave, half for PCIe, whose boxes differ by factors;
-// a quarter to a third for what hosts move through TCP; what several GPUs cost each other 2 %. No
-// source has rows over EFA, of which logs of nccl-tests lie 20 % around the model; hosts that are
-// not told are of one of two classes that lie 0.61 apart on either side (models/cost/tcp_hosts.h).
+// a quarter to a third for what hosts move through TCP; what several GPUs cost each other 2 %; a
+// gradient 20 us of a host, as 17 to 62 were seen on one. Judged, as no row is of them: EFA, twice
+// as unsure as NVLink; what strategies cost that nobody measured, 0.3, in sight of ten steps of
+// FSDP and ZeRO (tests/fixtures/questions). Hosts that are not told are of one of two classes that
+// lie 0.61 apart on either side (models/cost/tcp_hosts.h).
 constexpr KnownPrior table[] = {
     {"links: NVLink", 0.1, 0.1, true, of_class<LinkClass::nvlink>},
     {"links: PCIe with peers", 0.5, 0.5, true, of_class<LinkClass::pcie_peers>},

@@ -48,4 +48,10 @@ double Response::at(Unknown quantity, double value) const {
   return curves[static_cast<std::size_t>(quantity)](value);
 }
 
+Response response_of_itself(const Place& place, Unknown quantity) {
+  Response response{place};
+  response.curves[static_cast<std::size_t>(quantity)] = Curve({{-1, -1}, {1, 1}});
+  return response;
+}
+
 }  // namespace paceline::uncertain

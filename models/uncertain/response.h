@@ -59,4 +59,7 @@ struct Response {
   [[nodiscard]] double at(Unknown quantity, double value) const;
 };
 
+// Of what is a quantity itself: a measurement of nothing else.
+[[nodiscard]] Response response_of_itself(const Place& place, Unknown quantity);
+
 }  // namespace paceline::uncertain

@@ -454,8 +454,13 @@ const std::string& ScenarioFile::measured_by() const { return state_->measured_b
 
 NetworkKnowledge ScenarioFile::network() const {
   if (state_->network_given) return *state_->network_given;
-  return state_->has_calibration || !known_points().empty() ? NetworkKnowledge::measured
-                                                            : NetworkKnowledge::described;
+  if (state_->has_calibration) return NetworkKnowledge::measured;
+  const auto nodes = [&](std::size_t point) { return scenario(point).cluster.nodes; };
+  const std::vector<std::size_t> known = known_points();
+  // A row of one node says nothing of what joins several.
+  const bool is_known = std::ranges::any_of(
+      known, [&](std::size_t point) { return nodes(point) > 1 || nodes(point_count() - 1) == 1; });
+  return is_known ? NetworkKnowledge::measured : NetworkKnowledge::described;
 }
 
 std::optional<MeasuredPoint> ScenarioFile::measured(std::size_t point) const {

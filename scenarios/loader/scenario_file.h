@@ -85,7 +85,8 @@ class ScenarioFile {
   // What was measured at a point of the grid.
   [[nodiscard]] const std::string& measured_source() const;
   [[nodiscard]] const std::string& measured_by() const;  // may be empty
-  // As the file says; unless it does, measured where it has a calibration or a known point.
+  // As the file says; unless it does, measured where it has a calibration or a known point, of
+  // several nodes where the grid's last point has several.
   [[nodiscard]] NetworkKnowledge network() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // The numbers of the grid's points whose measured one is known, ascending.

@@ -91,9 +91,8 @@ std::vector<LearntSteps::Said> said_of(const uncertain::Belief& belief,
   for (const Unknown quantity : {Unknown::node_links, Unknown::network, Unknown::overlap}) {
     const auto q = static_cast<std::size_t>(quantity);
     if (response.curves[q].places().empty()) continue;
-    uncertain::Response itself{response.place};
-    itself.curves[q] = uncertain::Curve({{-1, -1}, {1, 1}});
-    const uncertain::Believed believed = belief.of(itself);
+    const uncertain::Believed believed =
+        belief.of(uncertain::response_of_itself(response.place, quantity));
     const double value = believed.values[q];
     LearntSteps::Said one{quantity, value, value + believed.lows[q], value + believed.highs[q]};
     if (quantity == Unknown::overlap) {
@@ -150,17 +149,22 @@ bool has_evidence(Preparer& points) {
 // Quantities are found with a response's sum, and steps composed of all together: what both differ
 // by at a known point is taken for the row's, and found again.
 uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator) {
-  constexpr int rounds = 3;
+  constexpr int rounds_most = 3;  // a call that is all exposed or all hidden takes one
+  constexpr double settled = 1e-4;
   const std::vector<std::size_t> known = points_as_evidence(points);
   const std::vector<uncertain::KnownRow> rows = rows_at(points, known, force, simulator);
   uncertain::Belief belief = belief_in(points, rows);
   std::vector<uncertain::KnownRow> corrected = rows;
-  for (int round = 0; round < rounds && !rows.empty(); ++round) {
+  bool is_settled = rows.empty();
+  for (int round = 0; round < rounds_most && !is_settled; ++round) {
+    is_settled = true;
     for (std::size_t i = 0; i < known.size(); ++i) {
       const PointOutcome made = outcome_by(belief, points, known[i], force, simulator);
       // What is left of the row where the point is as it is composed.
       const double left = std::log(made.predicted_throughput() / made.measured->throughput);
-      corrected[i].measured = left + belief.of(rows[i].response).moved;
+      const double measured = left + belief.of(rows[i].response).moved;
+      is_settled = is_settled && std::abs(measured - corrected[i].measured) <= settled;
+      corrected[i].measured = measured;
     }
     belief = belief_in(points, corrected);
   }

@@ -13,7 +13,6 @@ namespace paceline {
 namespace {
 
 using uncertain::Candidate;
-using uncertain::Curve;
 using uncertain::Place;
 using uncertain::Response;
 using uncertain::Unknown;
@@ -22,15 +21,6 @@ struct Named {
   std::string what;
   Candidate candidate;
 };
-
-// A measurement of a quantity by itself.
-Response itself(const Place& place, std::initializer_list<Unknown> quantities) {
-  Response response{place};
-  for (const Unknown quantity : quantities) {
-    response.curves[static_cast<std::size_t>(quantity)] = Curve({{-1, -1}, {1, 1}});
-  }
-  return response;
-}
 
 bool depends_on(const Prediction& predicted, Unknown quantity) {
   constexpr double much = 1;  // a factor of e
@@ -80,7 +70,7 @@ class Candidates {
     Place alone = place();
     alone.log2_ranks = alone.log2_gpus_per_node = alone.log2_nodes = 0;
     all_.push_back({"a step of one GPU alone (workload.single_gpu_throughput)",
-                    {{itself(alone, {Unknown::compute}), 0, priors().row}, 1}});
+                    {{response_of_itself(alone, Unknown::compute), 0, priors().row}, 1}});
   }
 
   // Calls by themselves tell of those in a step within what links that were measured are off by.
@@ -91,13 +81,13 @@ class Candidates {
       Place node = place();
       node.log2_nodes = 0;
       all_.push_back({"all_reduce_perf of 100 MB in a node (cluster.calibration)",
-                      {{itself(node, {Unknown::node_links}), 0, left}, 1.0 * per_node}});
+                      {{response_of_itself(node, Unknown::node_links), 0, left}, 1.0 * per_node}});
     }
     if (any_depends_on(Unknown::network)) {
       Place two = place();
       two.log2_nodes = 1;
       all_.push_back({"all_reduce_perf of 100 MB between two nodes (cluster.calibration)",
-                      {{itself(two, {Unknown::network}), 0, left}, 2.0 * per_node}});
+                      {{response_of_itself(two, Unknown::network), 0, left}, 2.0 * per_node}});
     }
   }
 

@@ -56,8 +56,17 @@ TEST(KnownRow, IsAMeasuredPointOfTheGridThatIsKnown) {
   EXPECT_TRUE(file.measured(0)->known);
   EXPECT_EQ(file.measured(0)->throughput, SamplesPerSecond(350));
   EXPECT_EQ(file.measured_source(), "--known");
-  EXPECT_EQ(file.network(), NetworkKnowledge::measured);
   EXPECT_EQ(file.point_count(), 2U);
+}
+
+// Two GPUs share a node here, four are on two.
+TEST(KnownRow, SaysOfTheNetworkWhatItCrosses) {
+  const char* grid = "sweep: {gpus: [2, 4]}\n";
+  EXPECT_EQ(known(grid, {"gpus=2,throughput=350 samples/s"}).network(),
+            NetworkKnowledge::described);
+  EXPECT_EQ(known(grid, {"gpus=4,throughput=350 samples/s"}).network(), NetworkKnowledge::measured);
+  EXPECT_EQ(known("sweep: {gpus: [2]}\n", {"gpus=2,throughput=350 samples/s"}).network(),
+            NetworkKnowledge::measured);
 }
 
 // Batch 8 on two GPUs in 0.2 s: 80 samples/s. Spaces around a path and a value are nothing.
