@@ -22,6 +22,7 @@ Action attach_nccl(CommandOptions& app);
 Action attach_advise(CommandOptions& app);
 Action attach_claims(CommandOptions& app);
 Action attach_strategies(CommandOptions& app);
+Action attach_capacity(CommandOptions& app);
 Action attach_doctor(CommandOptions& app);
 
 namespace {
@@ -61,6 +62,8 @@ constexpr std::array rows{
             "claims one-gpu-costs-nothing"},
     Command{"strategies", "every strategy on the points of scenarios", attach_strategies,
             "strategies scenarios/library/hkbu-bert-large-10gbe.yaml"},
+    Command{"capacity", "the cheapest cluster that meets a target, and how sure that is",
+            attach_capacity, "capacity scenarios/library/jobs/resnet50-90-epochs.yaml"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor, "doctor"},
 };

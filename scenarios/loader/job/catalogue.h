@@ -27,9 +27,9 @@ struct Spot {
 // `cluster` section.
 struct Machine {
   std::string catalogue, name;
-  std::string device;          // a shipped one, or a file
-  std::string region, area;    // "us-east-1" and "us"; either may be empty
-  bool is_owned = false;       // its price is of depreciation, upkeep and power
+  std::string device;                   // a shipped one, or a file
+  std::string region, area;             // "us-east-1" and "us"; either may be empty
+  bool is_owned = false;                // its price is of depreciation, upkeep and power
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
   std::optional<std::uint32_t> at_most;  // nodes

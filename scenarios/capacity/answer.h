@@ -1,0 +1,67 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/capacity/predictor.h"
+#include "scenarios/capacity/search.h"
+
+namespace paceline::capacity {
+
+// A plan beside others.
+struct Row {
+  Plan plan;
+  Promise promise;
+};
+
+// The best plan where something more is asked, or allowed.
+struct Further {
+  std::string words;        // "without EFA"
+  std::optional<Row> best;  // nullopt: nothing meets the targets then
+};
+
+// A measurement that would make a plan's figures surer.
+struct Settling {
+  Row row;                // whose figures are unsure
+  std::string hangs_on;   // "the speed of one h100-sxm5-80gb, which is modelled (-28 to +39 %)"
+  std::string measure;    // what, and where the number goes
+  Money sure_cost_after;  // if it is as expected
+};
+
+// What to rent or buy, and what the answer hangs on.
+struct Answer {
+  std::optional<Row> best;     // meets the targets with the job's probability
+  std::optional<Row> nearest;  // where none does
+  std::vector<Row> others;     // the best of other machines that meet them, each of another machine
+  // From the cheapest plan to the fastest, whatever the targets: each the cheapest that is as fast.
+  std::vector<Row> front;
+  std::vector<Further> further;
+  // The plan of another machine that would cost less than the best if both are as likely; nullopt:
+  // none of those that were predicted.
+  std::optional<Row> would_win;
+  std::vector<Settling> settling;  // of the best, and of what would win
+  std::size_t setups = 0, predicted = 0, refused = 0;
+};
+
+// Throws what the predictor does.
+[[nodiscard]] Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
+                               const Predictor& predictor);
+
+// A calendar date, by days since 1970-01-01.
+struct Today {
+  long days = 0;
+};
+[[nodiscard]] Today today();
+
+// One screen for a planner.
+void write_answer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
+                  const Predictor& predictor, Today today);
+
+// paceline.capacity/1: SI base units and the job's currency, the unit in the key. One object, ends
+// with a line break.
+void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
+                const Predictor& predictor);
+
+}  // namespace paceline::capacity

@@ -1,0 +1,31 @@
+#include "scenarios/capacity/duration_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace paceline::capacity {
+
+std::string in_words(Seconds time) {
+  struct Unit {
+    const char* name;
+    std::uint64_t seconds;
+  };
+  constexpr std::array units{Unit{"d", 86400}, Unit{"h", 3600}, Unit{"min", 60}, Unit{"s", 1}};
+  if (!std::isfinite(time.value()) || time.value() > 1e12) return "never";
+  for (std::size_t i = 0; i + 1 < units.size(); ++i) {
+    const Unit& whole = units[i];
+    const Unit& part = units[i + 1];
+    const auto parts =
+        static_cast<std::uint64_t>(std::llround(time.value() / static_cast<double>(part.seconds)));
+    const std::uint64_t in_whole = whole.seconds / part.seconds;
+    if (parts < in_whole) continue;
+    if (parts % in_whole == 0) return fmt::format("{} {}", parts / in_whole, whole.name);
+    return fmt::format("{} {} {} {}", parts / in_whole, whole.name, parts % in_whole, part.name);
+  }
+  return fmt::format("{:.3g} s", time.value());
+}
+
+}  // namespace paceline::capacity

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "models/units/units.h"
+
+namespace paceline::capacity {
+
+// For people: "3 d 4 h", "6 h", "2 h 31 min", "45 s"; "never" of what has no end.
+[[nodiscard]] std::string in_words(Seconds time);
+
+}  // namespace paceline::capacity

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "models/units/units.h"
+#include "scenarios/loader/job/job.h"
+
+namespace paceline::capacity {
+
+// What a step takes: its logarithm is Student's, with a scale of its own on either side of the
+// likeliest.
+struct Speed {
+  Seconds step;              // likeliest
+  double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
+  double degrees = 4;        // of freedom
+  double samples_per_step = 1;
+
+  // What the step takes at most with that probability.
+  [[nodiscard]] Seconds step_within(double probability) const;
+  // The probability that it takes no more.
+  [[nodiscard]] double probability_within(Seconds step) const;
+};
+
+// What takes nodes out of a job, after which it starts again from its last checkpoint.
+struct Losses {
+  double per_s = 0;        // failures and preemptions of all nodes
+  Seconds start;           // until the first step, and after each loss
+  Seconds segment, takes;  // work between two checkpoints, and what one takes; a segment of 0: none
+                           // are made, and a loss costs all work
+
+  // Of a job's overheads on so many nodes, which may be preempted as well. Where the file does not
+  // say how often checkpoints are made, as often as loses least (Daly, FGCS 22(3), 2006, eq. 37).
+  [[nodiscard]] static Losses of(const Overheads& overheads, std::uint32_t nodes,
+                                 double preemptions_per_s);
+};
+
+// The time from start to finish of some work.
+//
+// Failures come by themselves at a constant rate: Poisson. With a rate 1/M, segments of work T and
+// checkpoints C, and R for a restart, the expected time for each segment is
+// M exp(R/M) (exp((T + C)/M) - 1) (Daly, eq. 20). What a loss costs on average follows from it;
+// the number of losses is drawn, their cost is that average.
+class Finish {
+ public:
+  // Of samples.
+  Finish(const Speed& speed, double samples, const Losses& losses);
+
+  // The probability that it is done by then.
+  [[nodiscard]] double probability_within(Seconds time) const;
+  // When it is done at the latest with that probability; infinite where losses leave no way on.
+  [[nodiscard]] Seconds within(double probability) const;
+  // Where steps are as likely and losses as many as expected.
+  [[nodiscard]] Seconds likely() const;
+
+ private:
+  [[nodiscard]] Seconds lossless(Seconds step) const;
+
+  Speed speed_;
+  double steps_;
+  Losses losses_;
+  double stretch_ = 1;   // by checkpoints alone
+  double expected_ = 1;  // by checkpoints and losses: expected time over work
+  Seconds loss_;         // what one costs on average
+};
+
+}  // namespace paceline::capacity

@@ -1,0 +1,258 @@
+#include "scenarios/capacity/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "scenarios/capacity/bounds.h"
+#include "scenarios/errors.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline::capacity {
+namespace {
+
+constexpr std::uint32_t batch_most = 1U << 20;
+// Batches and passes from a sixteenth of the most on: smaller ones compute less well, and no
+// sooner.
+constexpr std::uint32_t batches_within = 16;
+
+std::string to_upper(std::string_view word) {
+  std::string upper(word);
+  for (char& letter : upper)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return upper;
+}
+
+// One machine's setups. What a scenario says but for its nodes is loaded once.
+class OfMachine {
+ public:
+  OfMachine(const PlannedJob& job, std::size_t machine, const uncertain::Priors& priors)
+      : job_(job), number_(machine), machine_(job.machines[machine]), priors_(priors) {}
+
+  void add_to(std::vector<Candidate>& candidates) {
+    for (const std::uint32_t nodes : node_counts(nodes_most())) {
+      for (std::size_t strategy = 0; strategy < job_.strategies.size(); ++strategy) {
+        StopRequest::check();
+        for (const Setup& setup : setups(nodes, strategy)) {
+          const Scenario& sized = of_size(setup);
+          candidates.push_back({setup, step_at_least(sized, priors_, job_.probability)});
+        }
+      }
+    }
+  }
+
+  // Precondition: a setup fits.
+  [[nodiscard]] MachineWords words() const {
+    const auto any = std::ranges::find_if(loads_, [](const auto& one) { return one.second != nullptr; });
+    const Scenario& scenario = *any->second;
+    const topology::Network& network = scenario.cluster.network;
+    MachineWords words;
+    words.speed_is_modelled = scenario.compute_ratio > compute_of_other_batch;
+    if (nodes_most() < 2 || network.bandwidth <= BytesPerSecond(0)) return words;
+    words.network_kind = to_upper(to_text(network.transport));
+    const double bits = 8 * network.bandwidth.value() * network.nics_per_node;
+    words.network = fmt::format("{} {:.4g} Gb/s", words.network_kind, bits / 1e9);
+    return words;
+  }
+
+  // Why the last setup did not fit, if any did not.
+  [[nodiscard]] const std::optional<InputError>& refused() const { return refused_; }
+  [[nodiscard]] const std::string& too_large() const { return too_large_; }
+
+ private:
+  struct Load {
+    std::size_t strategy;
+    std::uint32_t batch, passes;
+    auto operator<=>(const Load&) const = default;
+  };
+
+  [[nodiscard]] std::uint32_t nodes_most() const {
+    std::uint32_t most = job_.nodes_at_most.value_or(nodes_unless_said);
+    if (machine_.at_most) most = std::min(most, *machine_.at_most);
+    if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine_.gpus_per_node);
+    return most;
+  }
+
+  [[nodiscard]] std::vector<Setup> setups(std::uint32_t nodes, std::size_t strategy) {
+    std::vector<Setup> fitting;
+    const std::uint64_t gpus = std::uint64_t{nodes} * machine_.gpus_per_node;
+    for (const auto& [batch, passes] : batches(gpus)) {
+      const Setup setup{number_, nodes, strategy, batch, passes};
+      if (fits(setup)) fitting.push_back(setup);
+    }
+    std::uint32_t largest = 0;
+    for (const Setup& one : fitting) largest = std::max(largest, one.batch);
+    std::erase_if(fitting, [&](const Setup& one) { return one.batch < largest / batches_within; });
+    return fitting;
+  }
+
+  // Of a GPU and pass, and passes, that training tolerates on so many GPUs; ascending.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> batches(
+      std::uint64_t gpus) const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+    const Batches& limits = job_.batches;
+    const std::uint64_t global_most =
+        limits.global_exactly.value_or(limits.global_at_most.value_or(batch_most * gpus));
+    const std::uint32_t passes_most =
+        limits.global_exactly ? batch_most : limits.accumulation_at_most;
+    for (std::uint32_t passes = 1; passes <= passes_most; passes *= 2) {
+      const std::uint64_t sharers = gpus * passes;
+      if (sharers > global_most) break;
+      if (limits.global_exactly) {
+        if (*limits.global_exactly % sharers == 0) add(global_most / sharers, passes, found);
+        continue;
+      }
+      for (const std::uint32_t batch : sizes(std::min<std::uint64_t>(
+               global_most / sharers, limits.per_gpu_at_most.value_or(batch_most)))) {
+        add(batch, passes, found);
+      }
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+  void add(std::uint64_t batch, std::uint32_t passes,
+           std::vector<std::pair<std::uint32_t, std::uint32_t>>& to) const {
+    const Batches& limits = job_.batches;
+    const std::uint64_t most = limits.per_gpu_at_most.value_or(batch_most);
+    if (batch > most || (limits.per_gpu_exactly && batch != *limits.per_gpu_exactly)) return;
+    to.emplace_back(static_cast<std::uint32_t>(batch), passes);
+  }
+
+  // Of a GPU, where the global batch is not exact.
+  [[nodiscard]] std::vector<std::uint32_t> sizes(std::uint64_t most) const {
+    if (job_.batches.per_gpu_exactly) {
+      const std::uint32_t exactly = *job_.batches.per_gpu_exactly;
+      return exactly <= most ? std::vector{exactly} : std::vector<std::uint32_t>{};
+    }
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t size = 1; size <= most; size *= 2) found.push_back(size);
+    for (const std::uint32_t size : job_.measured_batches(machine_)) {
+      if (size <= most && !std::has_single_bit(size)) found.push_back(size);
+    }
+    return found;
+  }
+
+  [[nodiscard]] bool fits(const Setup& setup) {
+    if (!loaded(setup)) return false;
+    const Scenario& sized = of_size(setup);
+    const training::StrategyRequest request = strategy_request(sized);
+    if (sized.strategy->refuse != nullptr) {
+      if (const auto refusal = sized.strategy->refuse(request)) {
+        refused_ = InputError(
+            {job_.path, 0, 0},
+            fmt::format("strategy \"{}\" {}", sized.strategy->name, refusal->what), refusal->hint);
+        return false;
+      }
+    }
+    const auto memory = training::memory_of(*sized.strategy, request);
+    const auto& device = sized.workload.device.memory;
+    if (!memory || !device) return true;
+    const auto taken = static_cast<double>(memory->total().value());
+    if (taken <= memory_used_at_most * static_cast<double>(device->value())) return true;
+    constexpr double gibibyte = 1ULL << 30;
+    too_large_ = fmt::format("a batch of {} a GPU takes {:.3g}GiB of {:.3g}GiB", setup.batch,
+                             taken / gibibyte, static_cast<double>(device->value()) / gibibyte);
+    return false;
+  }
+
+  // Null: refused.
+  [[nodiscard]] const std::shared_ptr<Scenario>& loaded(const Setup& setup) {
+    const Load key{setup.strategy, setup.batch, setup.passes};
+    const auto known = loads_.find(key);
+    if (known != loads_.end()) return known->second;
+    std::shared_ptr<Scenario> made;
+    try {
+      made = std::make_shared<Scenario>(
+          job_.scenario(machine_, 1, settings_of(job_, setup)).scenario(0));
+    } catch (const InputError& error) {
+      if (!refused_) refused_ = error;
+    }
+    return loads_.emplace(key, std::move(made)).first->second;
+  }
+
+  [[nodiscard]] const Scenario& of_size(const Setup& setup) {
+    Scenario& scenario = *loaded(setup);
+    scenario.cluster.nodes = setup.nodes;
+    return scenario;
+  }
+
+  // Where a job says nothing of them.
+  static constexpr std::uint32_t nodes_unless_said = 32;
+
+  const PlannedJob& job_;
+  std::size_t number_;
+  const Machine& machine_;
+  const uncertain::Priors& priors_;
+  std::map<Load, std::shared_ptr<Scenario>> loads_;
+  std::optional<InputError> refused_;
+  std::string too_large_;
+};
+
+}  // namespace
+
+std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job, const Setup& setup) {
+  const PlannedJob::Strategy& strategy = job.strategies[setup.strategy];
+  std::vector<ScenarioFile::Setting> settings{
+      {"workload.batch_per_gpu", std::to_string(setup.batch)},
+      {"training.strategy", strategy.name}};
+  if (setup.passes > 1) {
+    settings.push_back({"training.gradient_accumulation", std::to_string(setup.passes)});
+  }
+  if (!strategy.bucket_cap.empty()) {
+    settings.push_back({"training.bucket_cap", strategy.bucket_cap});
+  }
+  return settings;
+}
+
+std::uint32_t gpus_of(const PlannedJob& job, const Setup& setup) {
+  return setup.nodes * job.machines[setup.machine].gpus_per_node;
+}
+
+double samples_per_step(const PlannedJob& job, const Setup& setup) {
+  return static_cast<double>(gpus_of(job, setup)) * setup.batch * setup.passes;
+}
+
+std::vector<std::uint32_t> node_counts(std::uint32_t most) {
+  constexpr std::uint32_t all_up_to = 16;
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t nodes = 1; nodes < most;) {
+    counts.push_back(nodes);
+    nodes += nodes < all_up_to ? 1 : std::bit_floor(nodes) / 8;
+  }
+  if (most > 0) counts.push_back(most);
+  return counts;
+}
+
+Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
+  Grid grid;
+  std::optional<InputError> first;
+  for (std::size_t machine = 0; machine < job.machines.size(); ++machine) {
+    OfMachine setups(job, machine, priors);
+    const std::size_t before = grid.candidates.size();
+    setups.add_to(grid.candidates);
+    const bool fits = grid.candidates.size() > before;
+    grid.machines.push_back(fits ? setups.words() : MachineWords{});
+    if (fits) continue;
+    std::string why = setups.too_large();
+    if (why.empty() && setups.refused()) why = setups.refused()->what();
+    if (why.empty()) why = "no number of its GPUs shares the batch";
+    if (!first && setups.too_large().empty() && setups.refused()) first = setups.refused();
+    grid.left_out.push_back({machine, std::move(why)});
+  }
+  if (!grid.candidates.empty()) return grid;
+  if (first) throw *first;
+  throw InputError({job.path, 0, 0},
+                   fmt::format("fits no machine: {}: {}",
+                               job.machines[grid.left_out.front().machine].full_name(),
+                               grid.left_out.front().why),
+                   "allow smaller batches, or strategies that share the model (fsdp)");
+}
+
+}  // namespace paceline::capacity

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/uncertain/quantities.h"
+#include "scenarios/capacity/finish.h"
+#include "scenarios/loader/job/job.h"
+
+namespace paceline::capacity {
+
+// How a job may be run: what a prediction is made of.
+struct Setup {
+  std::size_t machine = 0;  // of the job's
+  std::uint32_t nodes = 1;
+  std::size_t strategy = 0;  // of the job's
+  std::uint32_t batch = 1;   // of a GPU and pass
+  std::uint32_t passes = 1;  // a step
+
+  friend bool operator==(const Setup&, const Setup&) = default;
+};
+
+// The settings that complete the job's scenario of it, but for its nodes.
+[[nodiscard]] std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job, const Setup& setup);
+[[nodiscard]] std::uint32_t gpus_of(const PlannedJob& job, const Setup& setup);
+[[nodiscard]] double samples_per_step(const PlannedJob& job, const Setup& setup);
+
+// A setup that fits its GPUs' memory, and what its step takes at least.
+struct Candidate {
+  Setup setup;
+  // Of a step, with the job's probability: no prediction is quicker (bounds.h).
+  Seconds step_at_least;
+};
+
+// A machine that no setup of the job fits, and why.
+struct LeftOut {
+  std::size_t machine;
+  std::string why;
+};
+
+// What a machine has, in words.
+struct MachineWords {
+  std::string network_kind;        // "EFA", "RDMA", "TCP"; empty: its setups are of one node
+  std::string network;             // with its rate, "EFA 400Gbps"
+  bool speed_is_modelled = false;  // nobody measured one GPU's
+};
+
+// All setups of a job that are looked at:
+//   - nodes: 1 to 16, then in steps of an eighth of the power of two below, and the most allowed
+//   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the
+//     one that is asked for exactly; from a sixteenth of the largest that fits
+//   - passes: powers of two up to what is allowed, or as many as an exact global batch takes
+//   - every strategy with every bucket cap of the job
+struct Grid {
+  std::vector<Candidate> candidates;   // by machine, nodes, strategy, batch, passes
+  std::vector<MachineWords> machines;  // by the job's number
+  std::vector<LeftOut> left_out;
+};
+
+// What of a GPU's memory a step may take by models/training/memory.h: what that leaves out (the
+// CUDA context, NCCL's buffers, workspaces, what the allocator loses) is taken for a tenth of it. A
+// judgement.
+inline constexpr double memory_used_at_most = 0.9;
+
+// How many nodes are tried, ascending.
+[[nodiscard]] std::vector<std::uint32_t> node_counts(std::uint32_t most);
+
+// Precondition: the job has machines. Throws InputError where nothing fits, for the first reason;
+// Stopped.
+[[nodiscard]] Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors);
+
+}  // namespace paceline::capacity

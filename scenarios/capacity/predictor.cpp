@@ -1,0 +1,79 @@
+#include "scenarios/capacity/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scenarios/errors.h"
+#include "scenarios/predict/evidence.h"
+#include "scenarios/predict/point_source.h"
+
+namespace paceline::capacity {
+
+Predictor::Predictor(const PlannedJob& job, RunOptions options) : job_(job), options_(std::move(options)) {
+  if (!options_.belief) {
+    options_.belief = std::make_shared<const uncertain::Belief>(unconditioned_belief());
+  }
+  PACELINE_EXPECTS(!options_.belief->is_conditioned());
+}
+
+std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setups) {
+  std::vector<Known> made(setups.size());
+  for_each(setups.size(), options_.jobs,
+           [&](std::size_t i, Simulator&) { made[i] = predicted(setups[i]); });
+  std::vector<std::optional<Speed>> speeds;
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    speeds.push_back(made[i].outcome ? std::optional(speed_of(*made[i].outcome)) : std::nullopt);
+    known_.emplace_back(setups[i], std::move(made[i]));
+  }
+  if (options_.progress) options_.progress({.done = known_.size(), .of = "setups"});
+  return speeds;
+}
+
+Predictor::Known Predictor::predicted(const Setup& setup) {
+  try {
+    std::shared_ptr<const PreparedPoint> prepared;
+    PointOutcome outcome;
+    {
+      const std::lock_guard lock(loading_);
+      const ScenarioFile file =
+          job_.scenario(job_.machines[setup.machine], setup.nodes, settings_of(job_, setup));
+      prepared = Preparer(file).prediction(0);
+      outcome = outcome_of(file, *prepared);
+    }
+    take(predict_point(prepared, *options_.belief, &closed_reply_to), {job_.path, 0, 0}, outcome);
+    if (outcome.failure) {
+      if (outcome.failure->cause != FailureCause::refused) {
+        throw BackendError("closed", outcome.failure->why);
+      }
+      return {std::nullopt, outcome.failure->why};
+    }
+    outcome.predicted->trace = {};
+    outcome.predicted->calls.clear();
+    return {std::move(outcome), ""};
+  } catch (const InputError& error) {
+    return {std::nullopt, error.what()};
+  }
+}
+
+const Predictor::Known& Predictor::known(const Setup& setup) const {
+  const auto found = std::ranges::find(known_, setup, &std::pair<Setup, Known>::first);
+  PACELINE_EXPECTS(found != known_.end());
+  return found->second;
+}
+
+const PointOutcome* Predictor::outcome(const Setup& setup) const {
+  const Known& of_setup = known(setup);
+  return of_setup.outcome ? &*of_setup.outcome : nullptr;
+}
+
+const std::string& Predictor::refusal(const Setup& setup) const { return known(setup).refusal; }
+
+Speed speed_of(const PointOutcome& outcome) {
+  const Prediction& predicted = *outcome.predicted;
+  const Seconds step = predicted.totals.step;
+  return {step, std::log(predicted.interval.low / step), std::log(predicted.interval.high / step),
+          uncertain::freedom, outcome.samples_per_step};
+}
+
+}  // namespace paceline::capacity

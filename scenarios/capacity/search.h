@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "scenarios/capacity/grid.h"
+
+namespace paceline::capacity {
+
+// A setup and how its nodes are paid for.
+struct Plan {
+  std::size_t candidate = 0;  // of the grid's
+  Pricing pricing = Pricing::on_demand;
+
+  friend auto operator<=>(const Plan&, const Plan&) = default;
+};
+
+// What a plan is believed to do. "Sure" figures hold with the job's probability.
+struct Promise {
+  Seconds likely, sure;  // from start to finish
+  Money likely_cost, sure_cost;
+  SamplesPerSecond likely_throughput, sure_throughput;  // of steps alone
+  double probability = 0;                               // that all targets are met
+};
+
+enum class Aim {
+  cheapest,  // by sure cost
+  fastest,   // by sure time
+  nearest,   // by how many times as much as the worst target allows; targets exclude nothing
+};
+
+// What is looked for: the best of those that meet the targets and are allowed.
+struct Wanted {
+  Aim aim = Aim::cheapest;
+  Targets targets;
+  std::function<bool(const Setup& setup, Pricing pricing)> allowed;
+};
+
+// Predicts setups, several at once; nullopt: it cannot run. Throws BackendError and Stopped.
+using PredictSetups =
+    std::function<std::vector<std::optional<Speed>>(std::span<const Setup> setups)>;
+
+// Finds the best plans of a grid and predicts only what its bounds do not exclude: in the order of
+// what plans cost (or take) at least, until the next one costs more at least than the best does.
+// Nothing that is left out can be better. Predictions are kept.
+class Search {
+ public:
+  // Both outlive it.
+  Search(const PlannedJob& job, const Grid& grid, PredictSetups predict);
+
+  // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
+  [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
+
+  // Predicted if it has not been; nullopt: it cannot run.
+  [[nodiscard]] std::optional<Promise> promise(const Plan& plan, const Targets& targets);
+
+  // Those that were predicted, are allowed and can run, by number.
+  [[nodiscard]] std::vector<std::pair<Plan, Promise>> all_predicted(
+      const Targets& targets, const std::function<bool(const Setup&, Pricing)>& allowed);
+  // If its steps took that.
+  [[nodiscard]] Money sure_cost(const Plan& plan, const Speed& speed) const;
+
+  [[nodiscard]] const Setup& setup(const Plan& plan) const {
+    return grid_.candidates[plan.candidate].setup;
+  }
+  [[nodiscard]] const PlannedJob& job() const { return job_; }
+  [[nodiscard]] std::size_t predicted() const { return speeds_.size(); }
+  [[nodiscard]] std::size_t refused() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(speeds_, [](const auto& one) { return !one.second; }));
+  }
+  [[nodiscard]] std::size_t setups() const { return grid_.candidates.size(); }
+
+ private:
+  struct Bounded {
+    Plan plan;
+    Seconds time;  // at least
+    Money cost;
+    SamplesPerSecond throughput;  // at most
+  };
+
+  [[nodiscard]] Bounded bounded(const Plan& plan) const;
+  [[nodiscard]] MoneyPerSecond rate(const Plan& plan) const;  // of all its nodes
+  [[nodiscard]] Losses losses(const Plan& plan) const;
+  void predict(std::span<const Plan> plans);
+
+  const PlannedJob& job_;
+  const Grid& grid_;
+  PredictSetups predict_;
+  std::vector<Bounded> by_cost_, by_time_;              // ascending
+  std::map<std::size_t, std::optional<Speed>> speeds_;  // by candidate
+};
+
+}  // namespace paceline::capacity

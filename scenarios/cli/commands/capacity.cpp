@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "scenarios/capacity/answer.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/predict/evidence.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline::cli {
+namespace capacity_command {
+
+struct Options {
+  std::string job;
+  files::OutputFile json;
+  SharedOptions shared;
+};
+
+int run(Options& options) {
+  const StopRequest stop;
+  const PlannedJob job = load_job(options.job, options.shared.parsed_settings());
+  RunOptions run_options = options.shared.run_options();
+  const ProgressEnd end(run_options.progress);
+  const capacity::Grid grid = capacity::grid_of(job, unconditioned_belief().priors());
+  capacity::Predictor predictor(job, run_options);
+  capacity::Search search(
+      job, grid, [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
+  const capacity::Answer answer = answer_of(job, grid, search, predictor);
+  if (!options.json.is_standard_output()) {
+    write_answer(std::cout, job, grid, answer, predictor, capacity::today());
+  }
+  options.json.write_if_asked(
+      [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
+  return answer.best ? exit_done : exit_check_failed;
+}
+
+}  // namespace capacity_command
+
+Action attach_capacity(CommandOptions& app) {
+  using namespace capacity_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
+  options->shared.add_to(app);
+  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli
