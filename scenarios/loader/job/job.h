@@ -21,8 +21,8 @@ struct Targets {
 
 // What training tolerates: at least one of them is given.
 struct Batches {
-  std::optional<std::uint64_t> global_exactly, global_at_most;       // samples a step
-  std::optional<std::uint32_t> per_gpu_exactly, per_gpu_at_most;     // of a pass
+  std::optional<std::uint64_t> global_exactly, global_at_most;    // samples a step
+  std::optional<std::uint32_t> per_gpu_exactly, per_gpu_at_most;  // of a pass
   std::uint32_t accumulation_at_most = 1;  // passes a step, where the global batch is not exact
 };
 
@@ -42,7 +42,7 @@ enum class Pricing { on_demand, spot };
 constexpr auto words_of(Pricing) { return words_up_to<Pricing::spot>("on demand", "spot"); }
 
 // A job that somebody wants done, and the machines that it could be done on.
-class Job {
+class PlannedJob {
  public:
   // A strategy with a bucket cap of its own, as files spell them.
   struct Strategy {
@@ -57,17 +57,17 @@ class Job {
   double probability = 0.9;  // from 0.5 to 0.999
   Batches batches;
   std::vector<Strategy> strategies;
-  std::vector<Pricing> pricings;        // to consider; on demand unless the file says more
+  std::vector<Pricing> pricings;  // to consider; on demand unless the file says more
   std::optional<std::uint32_t> nodes_at_most, gpus_at_most;
-  std::vector<Machine> machines;        // of all catalogues, in allowed regions, in file order
-  std::size_t machines_elsewhere = 0;   // of the catalogues, in no allowed region
+  std::vector<Machine> machines;       // of all catalogues, in allowed regions, in file order
+  std::size_t machines_elsewhere = 0;  // of the catalogues, in no allowed region
   Overheads overheads;
   std::string currency = "USD";
   std::vector<std::uint32_t> measured_batches(const Machine& machine) const;  // of its device
 
   // The job on so many nodes of a machine, as a scenario of one point that `settings` complete:
-  // batch, passes, strategy, bucket cap. Fidelity closed. Messages about the workload show its place in the
-  // job's file. Throws InputError.
+  // batch, passes, strategy, bucket cap. Fidelity closed. Messages about the workload show its
+  // place in the job's file. Throws InputError.
   [[nodiscard]] ScenarioFile scenario(const Machine& machine, std::uint32_t nodes,
                                       const std::vector<ScenarioFile::Setting>& settings) const;
 
@@ -77,7 +77,8 @@ class Job {
 
 // Schema paceline.job/1. `settings` stand in for values of the file, as --set does. Throws
 // InputError.
-[[nodiscard]] Job load_job(const std::string& path, const std::vector<ScenarioFile::Setting>& settings);
+[[nodiscard]] PlannedJob load_job(const std::string& path,
+                                  const std::vector<ScenarioFile::Setting>& settings);
 
 // scenarios/library/jobs
 [[nodiscard]] std::span<const ShippedFile> shipped_jobs();

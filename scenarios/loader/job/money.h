@@ -7,7 +7,7 @@
 
 namespace paceline {
 
-// In one currency, that of the job (Job::currency); never below 0.
+// In one currency, that of the job (PlannedJob::currency); never below 0.
 using Money = Quantity<struct MoneyTag, double>;
 using MoneyPerSecond = Quantity<struct MoneyPerSecondTag, double>;
 
