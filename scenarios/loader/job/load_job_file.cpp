@@ -147,10 +147,10 @@ void JobReader::read_workload() {
     }
     return;
   }
-  workload_.network = std::make_shared<const workload::Network>(load_network(
+  workload_.network = loader::shared_network(
       section.require("model"), {.sequence = section.find<std::uint64_t>("sequence"),
                                  .pretraining_heads = section.get<bool>("pretraining_heads"),
-                                 .fused_attention = section.get<bool>("fused_attention")}));
+                                 .fused_attention = section.get<bool>("fused_attention")});
 }
 
 void JobReader::read_training() {
