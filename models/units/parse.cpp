@@ -14,8 +14,10 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array time_units{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3},
-                                Unit{"s", 1.0},   Unit{"m", 60.0},  Unit{"h", 3600.0}};
+// A year is of 365.25 days (IAU). Times are printed in the first four.
+constexpr std::array time_units{Unit{"ns", 1e-9},  Unit{"us", 1e-6},   Unit{"ms", 1e-3},
+                                Unit{"s", 1.0},    Unit{"m", 60.0},    Unit{"min", 60.0},
+                                Unit{"h", 3600.0}, Unit{"d", 86400.0}, Unit{"y", 31557600.0}};
 
 constexpr std::array size_units{
     Unit{"B", 1.0},         Unit{"kB", 1e3},           Unit{"MB", 1e6},

@@ -19,7 +19,7 @@ using Parsed = std::variant<T, UnitError>;
 
 // The one parser of units. Spellings are SimGrid's: a number, then the unit, blanks between
 // allowed.
-//   time        ns us ms s m h            (m is minutes)
+//   time        ns us ms s m min h d y    (m is minutes, y 365.25 days)
 //   bandwidth   Bps kBps KiBps ... (bytes), bps kbps ... Gbps (bits)
 //   size        B kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024)
 //   speed       FLOPS kFLOPS MFLOPS GFLOPS TFLOPS PFLOPS

@@ -215,10 +215,10 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
 void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
-  scenario.network = std::make_shared<const workload::Network>(
-      load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
-                           .pretraining_heads = section.get<bool>("pretraining_heads"),
-                           .fused_attention = section.get<bool>("fused_attention")}));
+  scenario.network =
+      shared_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
+                             .pretraining_heads = section.get<bool>("pretraining_heads"),
+                             .fused_attention = section.get<bool>("fused_attention")});
   workload.name = scenario.network->name;
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);

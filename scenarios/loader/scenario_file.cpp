@@ -14,9 +14,11 @@
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/sections.h"
+#include "scenarios/loader/setting_field.h"
 
 namespace paceline {
 
+using loader::check_path;
 using loader::Document;
 using loader::DocumentPtr;
 using loader::Field;
@@ -25,6 +27,7 @@ using loader::MeasuredRow;
 using loader::Overrides;
 using loader::Reader;
 using loader::Section;
+using loader::setting_field;
 
 namespace {
 
@@ -33,22 +36,6 @@ struct RawAxis {
   std::string path;
   std::vector<Field> values;
 };
-
-// Every part between dots is a key or a number of a list.
-void check_path(const Location& where, const std::string& path) {
-  if (("." + path + ".").find("..") == std::string::npos) return;
-  throw InputError(where, fmt::format("path \"{:.60}\" has an empty part", path),
-                   "write it as cluster.network.latency");
-}
-
-// A value of the command line, as a field whose messages show the setting.
-Field setting_field(const ScenarioFile::Setting& setting) {
-  auto document = std::make_shared<Document>(*loader::parse_document(
-      fmt::format("--set {}={}", setting.path, setting.value), setting.value));
-  document->has_lines = false;
-  const YAML::Node root = document->root;
-  return Field(std::move(document), root, setting.path);
-}
 
 std::vector<Field> fields_of(const Field& field) {
   if (field.node().IsSequence() || field.node().IsNull()) return field.list();
@@ -95,6 +82,7 @@ struct ScenarioFile::State {
   std::string path, name, sha256;
   std::uint64_t seed = 1;
   std::vector<Setting> given_settings;
+  Overrides sections;  // that have texts of their own
   Overrides settings;
   std::vector<Field> known_rows;  // of settings
   std::vector<RawAxis> raw_axes;
@@ -110,6 +98,7 @@ struct ScenarioFile::State {
   bool changes_the_measured = false;  // by a setting
 
   void apply(const std::vector<Setting>& list);
+  [[nodiscard]] Overrides given() const;
   void read_sweep();
   void refuse_values_twice() const;
   void refuse_nodes_beside_gpus() const;
@@ -172,6 +161,13 @@ void ScenarioFile::State::apply(const std::vector<Setting>& list) {
   }
 }
 
+// The sections, and the settings over them.
+Overrides ScenarioFile::State::given() const {
+  Overrides all = sections;
+  for (const auto& [target, field] : settings) all.insert_or_assign(target, field);
+  return all;
+}
+
 // A value that stands twice would be run twice.
 void ScenarioFile::State::refuse_values_twice() const {
   for (const RawAxis& axis : raw_axes) {
@@ -194,17 +190,19 @@ void ScenarioFile::State::refuse_values_twice() const {
 // What the file says of nodes is its cluster's size, which gpus changes; here it would be nothing.
 void ScenarioFile::State::refuse_nodes_beside_gpus() const {
   constexpr std::string_view gpus = "gpus", nodes = "cluster.nodes";
-  std::map<std::string_view, const Field*> given;
-  for (const auto& [target, field] : settings) given.emplace(target, &field);
-  for (const RawAxis& axis : raw_axes) given.emplace(axis.path, &axis.values.front());
-  if (!given.contains(gpus) || !given.contains(nodes)) return;
-  given.at(nodes)->fail("is without effect: gpus says how many nodes there are",
-                        "leave one of the two out");
+  std::map<std::string_view, const Field*> said;
+  for (const Overrides* part : {&settings, &sections}) {
+    for (const auto& [target, field] : *part) said.emplace(target, &field);
+  }
+  for (const RawAxis& axis : raw_axes) said.emplace(axis.path, &axis.values.front());
+  if (!said.contains(gpus) || !said.contains(nodes)) return;
+  said.at(nodes)->fail("is without effect: gpus says how many nodes there are",
+                       "leave one of the two out");
 }
 
 // Where no axis says them: those of the scenario.
 Field ScenarioFile::State::gpus_as_they_are(const Field& asked) const {
-  Overrides first = settings;
+  Overrides first = given();
   for (const RawAxis& axis : raw_axes) {
     const bool resizes = axis.path == "cluster" || axis.path == "cluster.preset" ||
                          axis.path == "cluster.nodes" || axis.path == "cluster.gpus_per_node";
@@ -283,7 +281,7 @@ bool ScenarioFile::State::changes_links() const {
 }
 
 Scenario ScenarioFile::State::scenario(std::size_t point) const {
-  Overrides overrides = settings;
+  Overrides overrides = given();
   const std::vector<std::size_t> indices = indices_of(point);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Field& value = raw_axes[i].values[indices[i]];
@@ -291,6 +289,9 @@ Scenario ScenarioFile::State::scenario(std::size_t point) const {
                                axes[i].values.size() > 1 ? value.of_several() : value);
   }
   Scenario made = loader::load_scenario(document, overrides);
+  for (const auto& [target, field] : sections) {
+    if (!settings.contains(target)) made.set_paths.erase(target);
+  }
   made.network_is_measured = network_given == NetworkKnowledge::measured && !changes_links();
   return made;
 }
@@ -389,6 +390,23 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
   return made;
 }
 
+ScenarioFile ScenarioFile::of_sections(const std::string& name,
+                                       const std::map<std::string, Field>& sections,
+                                       const std::vector<Setting>& settings) {
+  auto state = std::make_unique<State>();
+  auto document = *loader::make_document(name, {{"schema", "paceline/1"}});
+  std::map<std::string, Value> values;
+  for (const auto& [path, section] : sections) {
+    erase_below(path, values);
+    flatten(Field(section.document(), section.node(), path), values);
+  }
+  for (const auto& [path, value] : values) document.text += path + ": " + value.text + "\n";
+  state->document = std::make_shared<Document>(std::move(document));
+  state->path = name;
+  state->sections = sections;
+  return of_state(std::move(state), settings, points_max);
+}
+
 ScenarioFile ScenarioFile::of_state(std::unique_ptr<State> state,
                                     const std::vector<Setting>& settings, std::size_t most) {
   state->sha256 = loader::sha256_of(state->document->text);
@@ -442,7 +460,7 @@ std::map<std::string, ScenarioFile::Value> ScenarioFile::values() const {
   for (const char* path : {"sweep", "measured"}) erase_below(path, all);
   for (const Axis& axis : axes()) erase_below(axis.path, all);
   // One below another path is behind it.
-  for (const auto& [path, field] : state_->settings) {
+  for (const auto& [path, field] : state_->given()) {
     erase_below(path, all);
     flatten(Field(field.document(), field.node(), path), all);
   }

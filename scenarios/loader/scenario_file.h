@@ -14,6 +14,10 @@
 
 namespace paceline {
 
+namespace loader {
+class Field;
+}
+
 // A scenario file: its sweep, what was measured, and the typed Scenario of each point. All members
 // that read throw InputError.
 class ScenarioFile {
@@ -57,6 +61,15 @@ class ScenarioFile {
   // paths are the working directory's, and the hash is of the values.
   static ScenarioFile of_values(const std::string& name, const ScenarioValues& values,
                                 const std::vector<Setting>& settings);
+
+  // The same of sections that have texts of their own, by the paths of a file's keys ("cluster",
+  // "workload.device"), but for `schema`; one of a path below another one's stands in for what that
+  // has there. Messages about a section show its text, relative paths start at its folder. Messages
+  // about what no section has call the file `name`. The hash is of the values. No sweep, nothing
+  // measured, but by settings.
+  static ScenarioFile of_sections(const std::string& name,
+                                  const std::map<std::string, loader::Field>& sections,
+                                  const std::vector<Setting>& settings);
 
   ScenarioFile(ScenarioFile&&) noexcept;
   ScenarioFile& operator=(ScenarioFile&&) noexcept;

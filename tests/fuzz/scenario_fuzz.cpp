@@ -1,17 +1,12 @@
 // Scenario files: every text is a scenario, whose prediction is a finite time, or throws
 // InputError. Lines that start with "#set " (comments to YAML) are read as --set arguments.
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,27 +16,10 @@
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/prepare/resolve.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace paceline {
 namespace {
-
-// A file without a disk.
-class MemoryFile {
- public:
-  MemoryFile() : file_(::memfd_create("scenario", 0)) {
-    if (file_ < 0) throw std::runtime_error("no file in memory");
-  }
-  void set(std::string_view text) const {
-    if (::ftruncate(file_, 0) != 0 ||
-        ::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-      throw std::runtime_error("the file in memory cannot be written");
-    }
-  }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
 
 std::vector<ScenarioFile::Setting> settings_of(std::string_view text) {
   constexpr std::string_view prefix = "#set ";
@@ -86,7 +64,7 @@ void read_and_predict(const std::string& path, std::string_view text) {
 }  // namespace paceline
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const paceline::MemoryFile file;
+  static const paceline::MemoryFile file("scenario");
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   file.set(text);
   try {

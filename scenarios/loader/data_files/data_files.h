@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "models/cost/tcp_hosts.h"
@@ -13,11 +14,18 @@ struct NetworkOptions {
   std::optional<std::uint64_t> sequence;  // empty: the file's own
   bool pretraining_heads = false;
   bool fused_attention = false;  // its scores are never written to memory
+
+  friend auto operator<=>(const NetworkOptions&, const NetworkOptions&) = default;
 };
 
 // A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of
 // the document that names it). `name` is what messages point at.
 [[nodiscard]] workload::Network load_network(const Field& name, const NetworkOptions& options);
+
+// The same. Each thread keeps the last few that it asked for: reading one takes longer than all
+// else of a scenario.
+[[nodiscard]] std::shared_ptr<const workload::Network> shared_network(
+    const Field& name, const NetworkOptions& options);
 
 // A device, by shipped name or path, likewise.
 [[nodiscard]] workload::Device load_device(const Field& name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "models/shipped_file.h"
@@ -342,6 +343,23 @@ workload::Network load_network(const Field& name, const NetworkOptions& options)
   if (options.fused_attention && !has_attention) {
     name.fail("has no attention", "leave out fused_attention");
   }
+  return network;
+}
+
+std::shared_ptr<const workload::Network> shared_network(const Field& name,
+                                                        const NetworkOptions& options) {
+  constexpr std::size_t kept_max = 8;
+  // Documents that are named are kept as long as their thread, so that each has its own address.
+  static thread_local std::map<std::pair<const Document*, NetworkOptions>,
+                               std::shared_ptr<const workload::Network>>
+      kept;
+  const DocumentPtr document =
+      named_document(name, shipped_networks(), {"paceline.network/1", network_file_keys});
+  const std::pair key(document.get(), options);
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  if (kept.size() == kept_max) kept.clear();
+  auto network = std::make_shared<const workload::Network>(load_network(name, options));
+  kept.emplace(key, network);
   return network;
 }
 

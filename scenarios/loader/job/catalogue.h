@@ -27,16 +27,17 @@ struct Spot {
 // `cluster` section.
 struct Machine {
   std::string catalogue, name;
-  std::string device;                   // a shipped one, or a file
-  std::string region, area;             // "us-east-1" and "us"; either may be empty
-  bool is_owned = false;                // its price is of depreciation, upkeep and power
+  std::string device;        // a shipped one, or a file's path from the working directory
+  std::string region, area;  // "us-east-1" and "us"; either may be empty
+  bool is_owned = false;     // its price is of depreciation, upkeep and power
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
   std::optional<std::uint32_t> at_most;  // nodes
   std::string source, date;              // of its prices; the date as 2026-11-26
   std::uint32_t gpus_per_node = 1;
   Location where;
-  std::shared_ptr<const loader::Field> cluster;  // never null
+  std::shared_ptr<const loader::Field> cluster;       // never null
+  std::shared_ptr<const loader::Field> device_field;  // likewise; messages about it point there
 
   // "aws p4d.24xlarge".
   [[nodiscard]] std::string full_name() const { return catalogue + " " + name; }

@@ -78,7 +78,7 @@ class PlannedJob {
 // Schema paceline.job/1. `settings` stand in for values of the file, as --set does. Throws
 // InputError.
 [[nodiscard]] PlannedJob load_job(const std::string& path,
-                           const std::vector<ScenarioFile::Setting>& settings);
+                                  const std::vector<ScenarioFile::Setting>& settings);
 
 // scenarios/library/jobs
 [[nodiscard]] std::span<const ShippedFile> shipped_jobs();

@@ -40,16 +40,20 @@ void expect_spellings(Parse parse, std::initializer_list<Spelling> spellings) {
 }
 
 TEST(ParseSeconds, ReadsEverySpelling) {
-  expect_spellings(parse_seconds, {{"5ns", 5e-9},
-                                   {"5us", 5e-6},
-                                   {"5ms", 5e-3},
-                                   {"5s", 5},
-                                   {"5m", 300},  // minutes
-                                   {"5h", 18000},
-                                   {"0s", 0},
-                                   {"0.25ms", 2.5e-4},
-                                   {".5s", 0.5},
-                                   {"2.5e3us", 2.5e-3}});
+  expect_spellings(parse_seconds,
+                   {{"5ns", 5e-9},
+                    {"5us", 5e-6},
+                    {"5ms", 5e-3},
+                    {"5s", 5},
+                    {"5m", 300},  // minutes
+                    {"5min", 300},
+                    {"5h", 18000},
+                    {"2d", 172800},
+                    {"4y", 126230400},  // 4 x 365.25 days: one of them is 29 February
+                    {"0s", 0},
+                    {"0.25ms", 2.5e-4},
+                    {".5s", 0.5},
+                    {"2.5e3us", 2.5e-3}});
 }
 
 // 100 Gbit/s are 12.5 GB/s: bits are an eighth of bytes, and prefixes of both are powers of 1000.
@@ -153,7 +157,7 @@ TEST(Parse, RefusesWhatIsNoNumber) {
 TEST(Parse, RefusesAnUnknownUnitAndListsTheKnownOnes) {
   const auto error = error_of(parse_seconds("5 sec"), "5 sec");
   EXPECT_EQ(error.what, "has no unit of time");
-  EXPECT_EQ(error.hint, "known units: ns us ms s m h");
+  EXPECT_EQ(error.hint, "known units: ns us ms s m min h d y");
   for (const char* text : {"5US", "5 u s", "5us!", "5,5us", "0x10us", "5MiB", "1 2us", "5us5"}) {
     EXPECT_EQ(error_of(parse_seconds(text), text).what, "has no unit of time") << text;
   }

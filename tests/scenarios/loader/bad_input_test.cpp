@@ -93,7 +93,7 @@ const BadScenario quantities[] = {
      "  batch_per_gpu: 8\n  single_gpu_throughput: @10\n",
      "single_gpu_throughput \"10\" has no unit; write 10 samples/s or 10 img/s"},
     {"WrongUnit", "latency: 5us", "latency: @5MiB",
-     "latency \"5MiB\" has no unit of time; known units: ns us ms s m h"},
+     "latency \"5MiB\" has no unit of time; known units: ns us ms s m min h d y"},
     {"NoNumber", "latency: 5us", "latency: @soon",
      "latency \"soon\" is not a time; write 5us or 5ms"},
     {"ListForAQuantity", "latency: 5us", "latency: @[5us]", "latency is not a single value"},

@@ -1,111 +1,32 @@
-// The table of SCHEMA.md, which is made from the tables of keys. PACELINE_UPDATE_SCHEMA=1 rewrites
-// it.
+// The tables of SCHEMA.md and JOB.md, which are made from the tables of keys.
+// PACELINE_UPDATE_SCHEMA=1 rewrites them.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <span>
-#include <string>
-#include <variant>
 
-#include "models/settings/settings.h"
-#include "models/units/parse.h"
+#include "scenarios/loader/job/job_keys.h"
+#include "scenarios/loader/job/load_catalogue.h"
 #include "scenarios/loader/load_scenario.h"
-#include "tests/scenarios/process.h"
+#include "tests/scenarios/loader/schema_rows.h"
 
-namespace paceline {
+namespace paceline::test {
 namespace {
 
-using settings::Key;
-
-const std::filesystem::path schema_path =
-    std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios/SCHEMA.md";
-
-struct Taken {
-  std::string operator()(settings::Flag) const { return "true or false"; }
-  std::string operator()(settings::Count range) const {
-    return range.most_key.empty() ? fmt::format("{} to {}", range.least, range.most)
-                                  : fmt::format("{} to `{}`", range.least, range.most_key);
-  }
-  std::string operator()(settings::Number range) const {
-    return fmt::format("{} to {}", range.least, range.most);
-  }
-  std::string operator()(settings::Fraction range) const {
-    return fmt::format("{}% to {}%", range.least * 100, range.most * 100);
-  }
-  std::string operator()(settings::Time time) const {
-    if (time.least > Seconds(0)) return "a time of " + paceline::to_text(time.least) + " or more";
-    return time.above_zero ? "a time above 0" : "a time";
-  }
-  std::string operator()(settings::Bandwidth) const { return "a bandwidth"; }
-  std::string operator()(settings::Size) const { return "a size"; }
-  std::string operator()(settings::Throughput) const { return "a throughput"; }
-  std::string operator()(settings::OneOf known) const {
-    return fmt::format("{}", fmt::join(known.words, ", "));
-  }
-  std::string operator()(settings::VersionNumber) const { return "a version"; }
-  std::string operator()(settings::Text text) const { return std::string(text.what); }
-  std::string operator()(settings::Structure some) const { return std::string(some.what); }
-  std::string operator()(settings::Map) const { return ""; }
-};
-
-std::string default_of(const Key& key) {
-  if (const auto* words = std::get_if<std::string_view>(&key.unless_given)) {
-    return std::string(*words);
-  }
-  return spelled(key, std::get<settings::Value>(key.unless_given));
-}
-
-// A key of a strategy that needs another one says so of both.
-std::string needs_of(const settings::Needs& needs, std::span<const Key> table) {
-  if (needs.key.empty()) return "";
-  const auto& [first, second] = needs.values;
-  const settings::Needs& before = std::ranges::find(table, needs.key, &Key::name)->needs;
-  const std::string strategy = before.key == "strategy" ? needs_of(before, table) : "";
-  return strategy + fmt::format("with `{}{}{}`{}; ", needs.key, first.empty() ? "" : ": ", first,
-                                second.empty() ? "" : fmt::format(" or `{}`", second));
-}
-
-// First the keys of the table itself, then the maps below it, each under a heading.
-std::string rows_of(std::span<const Key> keys, const std::string& path) {
-  std::string own, below;
-  for (const Key& key : keys) {
-    const std::string taken = std::visit(Taken{}, key.type), meaning = needs_of(key.needs, keys);
-    const auto row = [&](const std::string& name) {
-      return fmt::format("| {} | {} | {} | {}{} |\n", name, taken, default_of(key), meaning,
-                         key.meaning);
-    };
-    if (const auto* map = std::get_if<settings::Map>(&key.type)) {
-      const std::string inner =
-          path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
-      below += row(fmt::format("**`{}:`**", inner)) + rows_of(map->keys(), inner);
-    } else {
-      own += row(fmt::format("`{}`", key.name));
-    }
-  }
-  return own + below;
-}
+const std::filesystem::path documents = std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios";
 
 TEST(Schema, ListsTheKeysOfTheTables) {
-  const std::string text = test::text_of(schema_path);
-  const auto begin = text.find("| key |"), end = text.find("\n\n", begin) + 1;
-  ASSERT_LT(begin, end);
-  const std::string expected = "| key | takes | default | meaning |\n|---|---|---|---|\n" +
-                               rows_of(loader::scenario_keys(), "");
-  if (std::getenv("PACELINE_UPDATE_SCHEMA") != nullptr) {
-    std::ofstream(schema_path) << text.substr(0, begin) << expected << text.substr(end);
-  } else {
-    const std::string is = text.substr(begin, end - begin);
-    const auto [differs, from] = std::ranges::mismatch(is, expected);
-    EXPECT_TRUE(is == expected) << "PACELINE_UPDATE_SCHEMA=1 rewrites the rows from "
-                                << std::string(differs, is.end()).substr(0, 80);
-  }
+  expect_table(documents / "SCHEMA.md", "# Scenario files", loader::scenario_keys());
+}
+
+TEST(Schema, ListsTheKeysOfJobsAndCatalogues) {
+  const std::filesystem::path document = documents / "JOB.md";
+  expect_table(document, "# Jobs", loader::job_file_keys());
+  expect_table(document, "## An entry of `measured_on`", loader::measured_on_keys());
+  expect_table(document, "## A catalogue", loader::catalogue_keys());
+  expect_table(document, "## An entry of `machines`", loader::machine_keys());
+  expect_table(document, "## `spot` as a map", loader::spot_keys());
 }
 
 }  // namespace
-}  // namespace paceline
+}  // namespace paceline::test

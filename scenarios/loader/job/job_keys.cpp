@@ -1,0 +1,150 @@
+#include "scenarios/loader/job/job_keys.h"
+
+#include <array>
+
+#include "scenarios/loader/job/job.h"
+
+namespace paceline::loader {
+namespace {
+
+using settings::Count;
+using settings::Fraction;
+using settings::Key;
+using settings::Map;
+using settings::Number;
+using settings::OneOf;
+using settings::required;
+using settings::Structure;
+using settings::Text;
+using settings::Throughput;
+using settings::Time;
+
+constexpr std::array amount_table{
+    Key{"epochs", Number{0.001, 1e9}, "none", "times that each sample is trained on"},
+    Key{"samples_per_epoch",
+        Number{1, 1e15},
+        settings::required,
+        "of the training set",
+        "1281167",
+        {"epochs"}},
+    Key{"samples", Number{1, 1e18}, "none", "in place of `epochs`: all of them"},
+    Key{"tokens", Number{1, 1e21}, "none",
+        "in place of `epochs`: all of them, where samples are sequences: of the workload's "
+        "`sequence`, or of the network's"},
+};
+
+constexpr std::array target_table{
+    Key{"deadline", Time{.above_zero = true}, "none",
+        "from the start of the first node to the end of the last step"},
+    Key{"throughput", Structure{"a throughput"}, "none",
+        "of training while it runs, in samples/s or, of a network with a sequence, tokens/s",
+        "20000 samples/s"},
+    Key{"budget", Text{"a price"}, "none", "for all of it", "500 USD"},
+};
+
+constexpr std::array global_batch_table{
+    Key{"exactly", Count{1, 1'000'000'000'000}, "none", "in place of `at_most`"},
+    Key{"at_most", Count{1, 1'000'000'000'000}, "none", "samples a step that training tolerates"},
+};
+
+constexpr std::array batch_per_gpu_table{
+    Key{"exactly", Count{1, 100'000'000}, "none", "in place of `at_most`"},
+    Key{"at_most", Count{1, 100'000'000}, "none", "samples a GPU and pass"},
+};
+
+constexpr std::array accumulation_table{
+    Key{"at_most", Count{1, 1'000'000}, std::uint64_t{1},
+        "passes a step, where the global batch is not exact"},
+};
+
+constexpr std::array limits_table{
+    Key{"nodes", Count{1, 1'000'000}, std::uint64_t{32}, "at most"},
+    Key{"gpus", Count{1, 1'000'000}, "any number", "of all nodes, at most"},
+    Key{"regions", Structure{"a list of texts"}, "all",
+        "only machines whose `region` is one of these or begins with one, or whose `area` is one; "
+        "those that name neither are in all",
+        "[us, eu-west]"},
+    Key{"devices", Structure{"a list of devices"}, "all", "only machines with one of these",
+        "[a100-sxm4-40gb]"},
+    Key{"machines", Structure{"a list of texts"}, "all",
+        "only machines of these names, with their catalogue's before it or without",
+        "[p4d.24xlarge]"},
+};
+
+constexpr std::array checkpoint_table{
+    Key{"every", Time{.above_zero = true}, "as often as loses least", "between two of them"},
+    Key{"takes", Time{}, required, "in which training waits", "40s"},
+};
+
+std::span<const Key> checkpoint_keys() { return checkpoint_table; }
+
+constexpr std::array overheads_table{
+    Key{"start", Time{}, Seconds(0), "until the first step, and again after each failure"},
+    Key{"checkpoint", Map{checkpoint_keys}, "", "what failures cost no more than the time since"},
+    Key{"mtbf_per_node", Time{.above_zero = true}, "none fails",
+        "mean time between failures of a node"},
+};
+
+constexpr std::array measured_on_table{
+    Key{"device", Text{"a name, or a file"}, required, "as a scenario's `workload.device`",
+        "v100-sxm2-16gb"},
+    Key{"batch", Count{1, 100'000'000}, required, "samples of a pass", "256"},
+    Key{"throughput", Structure{"a throughput"}, required,
+        "of one GPU, in samples/s or, of a network with a sequence, tokens/s", "740 samples/s"},
+    Key{"precision", Text{"fp32, tf32, amp, bf16 or fp16"}, "the workload's",
+        "rows of another one than the workload's are left out", "amp"},
+};
+
+std::span<const Key> amount_keys() { return amount_table; }
+std::span<const Key> target_keys() { return target_table; }
+std::span<const Key> global_batch_keys() { return global_batch_table; }
+std::span<const Key> batch_per_gpu_keys() { return batch_per_gpu_table; }
+std::span<const Key> accumulation_keys() { return accumulation_table; }
+std::span<const Key> limits_keys() { return limits_table; }
+std::span<const Key> overheads_keys() { return overheads_table; }
+
+constexpr std::array<std::string_view, 3> pricing_words{"on_demand", "spot", "both"};
+
+constexpr std::array job_file_table{
+    Key{"schema", Text{"paceline.job/1"}, required, "the format of this file", "paceline.job/1"},
+    Key{"name", Text{"text"}, required, "the title of the report", "ResNet-50, 90 epochs"},
+    Key{"workload", Structure{"a map"}, required,
+        "a scenario's `workload`, without what depends on machines and batches: `batch_per_gpu`, "
+        "`device`, `trace` and what was measured on one GPU (`measured_on` has it). `layers` want "
+        "their `layers_batch`, and machines of one device",
+        "{model: resnet50, precision: amp}"},
+    Key{"amount", Map{amount_keys}, required, "how much is trained",
+        "{epochs: 90, samples_per_epoch: 1281167}"},
+    Key{"target", Map{target_keys}, required, "what has to be reached, all of it",
+        "{deadline: 6h}"},
+    Key{"probability", Fraction{0.5, 0.999}, 0.9, "that the targets are reached"},
+    Key{"global_batch", Map{global_batch_keys}, "",
+        "samples a step. It or `batch_per_gpu` is required"},
+    Key{"batch_per_gpu", Map{batch_per_gpu_keys}, "", "samples a GPU and pass"},
+    Key{"gradient_accumulation", Map{accumulation_keys}, "", "passes a step"},
+    Key{"measured_on", Structure{"a list of maps"}, "none",
+        "what somebody has measured of this workload on one GPU; the table below has its keys",
+        "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
+    Key{"training", Structure{"a map"}, "as a scenario's",
+        "a scenario's `training`, without `strategy`, `bucket_cap` and `gradient_accumulation`; "
+        "keys of one strategy count for that one",
+        "{optimizer: {kind: adam}}"},
+    Key{"strategies", Structure{"a list of strategies"}, "[ddp, fsdp]", "to consider",
+        "[ddp, fsdp]"},
+    Key{"bucket_caps", Structure{"a list of sizes"}, "[25MiB, 100MiB]",
+        "to consider, for strategies that have the key `bucket_cap`", "[25MiB]"},
+    Key{"catalogue", Structure{"a list of names, or files"}, "[aws, azure, gcp, oci]",
+        "of machines: shipped ones, or files of schema `paceline.catalogue/1` beside the job",
+        "[aws, my-machines.yaml]"},
+    Key{"pricing", OneOf{pricing_words}, std::uint64_t{0},
+        "prices to consider; machines of one's own have theirs with any"},
+    Key{"limits", Map{limits_keys}, "", "of what is considered"},
+    Key{"overheads", Map{overheads_keys}, "", "what a run takes beside its steps"},
+};
+
+}  // namespace
+
+std::span<const Key> job_file_keys() { return job_file_table; }
+std::span<const Key> measured_on_keys() { return measured_on_table; }
+
+}  // namespace paceline::loader

@@ -1,0 +1,215 @@
+#include "scenarios/loader/job/load_catalogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/loader/job/owned.h"
+
+namespace paceline::loader {
+namespace {
+
+using settings::Count;
+using settings::Key;
+using settings::Map;
+using settings::required;
+using settings::Structure;
+using settings::Text;
+
+constexpr std::string_view schema_word = "paceline.catalogue/1";
+
+constexpr std::array catalogue_table{
+    Key{"schema", Text{schema_word}, required, "the format of this file", schema_word},
+    Key{"name", Text{"text"}, required, "what reports call it", "ours"},
+    Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
+    Key{"date", Text{"a date"}, required, "when they were", "2026-11-26"},
+    Key{"machines", Structure{"a list of maps"}, required, "kinds of nodes that can be had",
+        "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
+};
+
+constexpr std::array machine_table{
+    Key{"name", Text{"text"}, required,
+        "what its seller calls it; with its `region` it stands once in a catalogue",
+        "p4d.24xlarge"},
+    Key{"cluster", Structure{"a map"}, required,
+        "a scenario's `cluster`, without `nodes`: what the nodes are and what joins them",
+        "{preset: aws-p4d-24xlarge}"},
+    Key{"device", Text{"a name, or a file"}, "the preset's `gpu`",
+        "as a scenario's `workload.device`", "a100-sxm4-40gb"},
+    Key{"region", Text{"text"}, "none", "where the price holds, in its seller's words",
+        "us-east-1"},
+    Key{"area", Text{"text"}, "none", "where that is, in words that sellers share: us, eu", "us"},
+    Key{"price", Text{"a price of time"}, "none", "of a node, on demand", "21.96 USD/h"},
+    Key{"spot", Structure{"a price of time, or a map"}, "none",
+        "of a node that may be taken away at any time", "6.29 USD/h"},
+    Key{"owned", Map{owned_keys}, "",
+        "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
+        "power x electricity"},
+    Key{"at_most", Count{1, 1'000'000}, "any number", "nodes that can be had of it"},
+};
+
+constexpr std::array spot_table{
+    Key{"price", Text{"a price of time"}, required, "of a node", "6.29 USD/h"},
+    Key{"preemptions", Text{"a part a time"}, "not known",
+        "part of the nodes that is taken away in a time, 0 to 100% of it: as many as that on "
+        "average, each of which is replaced",
+        "2%/h"},
+};
+
+constexpr std::array<std::string_view, 5> file_keys{"schema", "name", "source", "date", "machines"};
+static_assert(std::ranges::equal(file_keys, catalogue_table, {}, {}, &Key::name));
+
+// What is the same for all machines of a catalogue.
+struct Origin {
+  std::string catalogue, source, date;
+};
+
+std::string read_date(const Field& field) {
+  const std::string text = field.text();
+  int year = 0, month = 0, day = 0, end = 0;
+  const bool has_form = text.size() == 10 &&
+                        std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!has_form || end != 10 || !date.ok()) field.fail("is not a date", "write 2026-11-26");
+  return text;
+}
+
+// "2%/h": of a node, per second.
+double preemptions_of(const Field& field) {
+  const std::string text = field.text();
+  const auto slash = text.find('/');
+  constexpr const char* hint = "write 2%/h";
+  if (slash == text.npos || slash == 0) field.fail("is not a part a time", hint);
+  const auto time = parse_seconds("1" + text.substr(slash + 1));
+  if (!std::holds_alternative<Seconds>(time)) field.fail("has no unit of time", hint);
+  const YAML::Node part(text.substr(0, slash));
+  return Field(field.document(), part, field.path()).fraction(1) / std::get<Seconds>(time).value();
+}
+
+Spot read_spot(Section& machine, const Field& field, OneCurrency& currency) {
+  if (!field.node().IsMap()) return {currency.price_of_time(field), std::nullopt};
+  Section section(machine.map().map("spot"), spot_table);
+  Spot spot{currency.price_of_time(section.require("price")), std::nullopt};
+  if (const auto part = section.field("preemptions"))
+    spot.preemptions_per_s = preemptions_of(*part);
+  section.finish();
+  return spot;
+}
+
+void read_prices(Section& section, OneCurrency& currency, Machine& machine) {
+  const auto price = section.field("price"), spot = section.field("spot"),
+             owned = section.field("owned");
+  if (!price && !spot && !owned) {
+    throw InputError(
+        section.location(), fmt::format("machine \"{:.60}\" has no price", machine.name),
+        "write price: 21.96 USD/h, spot: 6.29 USD/h or owned: {price: 42000 USD, ...}");
+  }
+  if (price && owned) price->fail("stands beside owned", "keep one of them");
+  if (price) machine.price = currency.price_of_time(*price);
+  if (spot) machine.spot = read_spot(section, *spot, currency);
+  if (!owned) return;
+  machine.is_owned = true;
+  machine.price = price_in_use(read_owned(section.below("owned"), currency));
+}
+
+// Loads both, to see that they can be.
+void read_nodes(Section& section, Machine& machine) {
+  static const Overrides none;
+  const Field cluster = section.require("cluster");
+  Section described(Reader(cluster, none), cluster_keys());
+  if (const auto nodes = described.field("nodes")) {
+    nodes->fail("is of a scenario, and a catalogue's machines come in any number",
+                "leave it out, or write at_most beside cluster");
+  }
+  const auto loaded = load_described_cluster(std::move(described)).cluster;
+  machine.gpus_per_node = loaded.gpus_per_node;
+  machine.cluster = std::make_shared<const Field>(cluster.document(), cluster.node(), "cluster");
+  const auto named = section.field("device");
+  if (!named && loaded.gpu.empty()) {
+    throw InputError(section.location(), "device is missing", "write device: a100-sxm4-40gb");
+  }
+  const Field device(cluster.document(), named ? named->node() : YAML::Node(loaded.gpu),
+                     "workload.device");
+  (void)load_device(device);
+  machine.device = device_named_by(device);
+  machine.device_field = std::make_shared<const Field>(device);
+}
+
+Machine read_machine(const Field& entry, const Origin& origin, OneCurrency& currency) {
+  static const Overrides none;
+  Section section(Reader(entry.document(), entry.node(), "", none), machine_table);
+  Machine machine;
+  machine.catalogue = origin.catalogue;
+  machine.source = origin.source;
+  machine.date = origin.date;
+  machine.where = entry.location();
+  machine.name = section.require("name").text();
+  if (const auto region = section.field("region")) machine.region = region->text();
+  if (const auto area = section.field("area")) machine.area = area->text();
+  machine.at_most = section.find<std::uint32_t>("at_most");
+  read_prices(section, currency, machine);
+  read_nodes(section, machine);
+  section.finish();
+  return machine;
+}
+
+void count_elements(const YAML::Node& node) {
+  if (!node.IsMap() && !node.IsSequence()) return;
+  (void)node.size();
+  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
+}
+
+}  // namespace
+
+std::span<const Key> catalogue_keys() { return catalogue_table; }
+std::span<const Key> machine_keys() { return machine_table; }
+std::span<const Key> spot_keys() { return spot_table; }
+
+Catalogue load_catalogue(const Field& name, OneCurrency& currency) {
+  return read_catalogue(named_document(name, shipped_catalogues(), {schema_word, file_keys}),
+                        currency);
+}
+
+Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
+  static const Overrides none;
+  count_elements(*document);
+  Section file(Reader(document, document->root, "", none), catalogue_table);
+  (void)file.require("schema");  // named_document has looked at it
+  const Origin origin{file.require("name").text(), file.require("source").text(),
+                      read_date(file.require("date"))};
+  Catalogue catalogue{origin.catalogue, {}};
+  std::set<std::pair<std::string, std::string>> known;  // names and regions
+  for (const Field& entry : file.require("machines").list()) {
+    catalogue.machines.push_back(read_machine(entry, origin, currency));
+    const Machine& machine = catalogue.machines.back();
+    if (known.emplace(machine.name, machine.region).second) continue;
+    throw InputError(
+        entry.location(),
+        fmt::format(
+            "machine \"{:.60}\" is twice in the catalogue{}", machine.name,
+            machine.region.empty() ? "" : fmt::format(", in region \"{:.60}\"", machine.region)),
+        "leave one of them out, or give each its region");
+  }
+  file.finish();
+  return catalogue;
+}
+
+std::string device_named_by(const Field& field) {
+  const std::string text = field.text();
+  if (!text.ends_with(".yaml") && !text.ends_with(".yml")) return text;
+  return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
+}
+
+void count_elements(const Document& document) { count_elements(document.root); }
+
+}  // namespace paceline::loader

@@ -1,0 +1,423 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "models/text/number.h"
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/job/job.h"
+#include "scenarios/loader/job/job_keys.h"
+#include "scenarios/loader/job/job_parts.h"
+#include "scenarios/loader/job/load_catalogue.h"
+#include "scenarios/loader/job/machine_limits.h"
+#include "scenarios/loader/load_training.h"
+#include "scenarios/loader/sections.h"
+#include "scenarios/loader/setting_field.h"
+
+namespace paceline {
+
+using loader::Field;
+using loader::Overrides;
+using loader::Reader;
+using loader::Section;
+
+namespace {
+
+constexpr std::string_view job_schema = "paceline.job/1";
+
+// A key of a scenario's section that a job says elsewhere.
+struct SaidElsewhere {
+  const char* key;
+  const char* why;
+  const char* hint;
+};
+
+constexpr std::array workload_elsewhere{
+    SaidElsewhere{"batch_per_gpu", "is what a job looks for",
+                  "write batch_per_gpu: {at_most: 256} beside workload"},
+    SaidElsewhere{"device", "is the machines'", "leave it out; limits.devices chooses some"},
+    SaidElsewhere{"trace", "is of one device and batch, and a job looks for both",
+                  "write model: resnet50"},
+    SaidElsewhere{"single_gpu_throughput", "stands in measured_on, with its device and batch",
+                  "write measured_on: [{device: v100-sxm2-16gb, batch: 256, throughput: ..}]"},
+    SaidElsewhere{"single_gpu_batch", "stands in measured_on", "write it as batch there"},
+    SaidElsewhere{"measured_on", "stands beside workload in a job", "write it there"},
+};
+
+constexpr std::array training_elsewhere{
+    SaidElsewhere{"strategy", "is what a job looks for", "write strategies: [ddp] beside training"},
+    SaidElsewhere{"bucket_cap", "is what a job looks for",
+                  "write bucket_caps: [25MiB] beside training"},
+    SaidElsewhere{"gradient_accumulation", "is what a job looks for",
+                  "write gradient_accumulation: {at_most: 8} beside training"},
+};
+
+void refuse(Reader& section, std::span<const SaidElsewhere> keys) {
+  for (const SaidElsewhere& one : keys) {
+    if (const auto field = section.find(one.key)) field->fail(one.why, one.hint);
+  }
+}
+
+// Each element once.
+std::vector<Field> elements_of(const Field& list) {
+  std::vector<Field> elements = list.list();
+  std::set<std::string> known;
+  for (const Field& element : elements) {
+    if (!known.insert(element.text()).second) {
+      element.fail("is twice in the list", "leave one of them out");
+    }
+  }
+  return elements;
+}
+
+class JobReader {
+ public:
+  JobReader(const std::string& path, const std::vector<ScenarioFile::Setting>& settings)
+      : overrides_(overrides_of(settings)),
+        document_(loader::read_document(path)),
+        file_(Reader(document_, document_->root, "", overrides_), loader::job_file_keys()) {
+    job_.path = path;
+    for (const ScenarioFile::Setting& one : settings) {
+      const std::size_t dot = one.path.find('.');
+      const std::string section = one.path.substr(0, dot);
+      if (dot != one.path.npos && (section == "workload" || section == "training")) {
+        settings_below_.push_back(one);
+      }
+    }
+  }
+
+  [[nodiscard]] PlannedJob read();
+
+ private:
+  static Overrides overrides_of(const std::vector<ScenarioFile::Setting>& settings);
+
+  void read_workload();
+  void read_training();
+  void read_amount();
+  void read_targets();
+  void read_batches();
+  void read_measured();
+  void read_strategies();
+  void read_pricings();
+  void read_catalogues();
+  void read_overheads();
+  void refuse_layers_of_several_devices();
+  void try_one() const;
+
+  Overrides overrides_;
+  loader::DocumentPtr document_;
+  Section file_;
+  std::vector<ScenarioFile::Setting> settings_below_;
+  PlannedJob job_;
+  Scenario workload_;  // of it the network, if it is a model, and the precision
+  std::optional<Field> training_, layers_;
+  std::vector<MeasuredOnOneGpu> measured_;
+  loader::OneCurrency currency_;
+};
+
+Overrides JobReader::overrides_of(const std::vector<ScenarioFile::Setting>& settings) {
+  Overrides overrides;
+  for (const ScenarioFile::Setting& one : settings) {
+    Field field = loader::setting_field(one);
+    loader::check_path(field.location(), one.path);
+    overrides.insert_or_assign(one.path, std::move(field));
+  }
+  return overrides;
+}
+
+void JobReader::read_workload() {
+  (void)file_.require("workload");
+  Reader map = file_.map().map("workload");
+  refuse(map, workload_elsewhere);
+  Section section(std::move(map), loader::workload_keys());
+  layers_ = section.field("layers");
+  if (const auto said = section.field("precision")) {
+    const auto compute =
+        said->node().IsMap() ? section.map().map("precision").find("compute") : said;
+    if (compute) workload_.precision = compute->word<workload::Precision>();
+  }
+  if (layers_) {
+    if (!section.field("layers_batch")) {
+      throw InputError(section.location(), "workload.layers_batch is missing",
+                       "write the batch of a pass that takes the times of layers");
+    }
+    return;
+  }
+  workload_.network = loader::shared_network(
+      section.require("model"), {.sequence = section.find<std::uint64_t>("sequence"),
+                                 .pretraining_heads = section.get<bool>("pretraining_heads"),
+                                 .fused_attention = section.get<bool>("fused_attention")});
+}
+
+void JobReader::read_training() {
+  training_ = file_.field("training");
+  if (!file_.map().has("training")) return;
+  Reader map = file_.map().map("training");
+  refuse(map, training_elsewhere);
+  // What one strategy's keys need is seen where that is chosen.
+  (void)Section(std::move(map), loader::training_keys());
+}
+
+void JobReader::read_amount() {
+  Section amount = file_.below("amount");
+  constexpr std::array<const char*, 3> forms{"epochs", "samples", "tokens"};
+  std::optional<Field> given;
+  for (const char* form : forms) {
+    const auto field = amount.field(form);
+    if (field && given) field->fail("stands beside another amount", "keep one of them");
+    if (field) given = field;
+  }
+  constexpr const char* hint =
+      "write epochs: 90 with samples_per_epoch: 1281167, samples: 1.2e8, or tokens: 3e11";
+  if (!given) throw InputError(amount.location(), "amount is of nothing", hint);
+  if (amount.is_given("epochs")) {
+    const Field each = amount.require("samples_per_epoch");
+    job_.samples = amount.get<double>("epochs") * amount.get<double>("samples_per_epoch");
+    job_.amount = fmt::format("{} epochs of {}", given->text(), each.text());
+  } else if (amount.is_given("samples")) {
+    job_.samples = *amount.find<double>("samples");
+    job_.amount = fmt::format("{} samples", given->text());
+  } else {
+    const std::uint64_t sequence = workload_.network ? workload_.network->sequence : 0;
+    if (sequence == 0) {
+      given->fail("is of sequences, and the workload has none",
+                  "write samples, or epochs with samples_per_epoch");
+    }
+    job_.samples = *amount.find<double>("tokens") / static_cast<double>(sequence);
+    job_.amount = fmt::format("{} tokens, {} a sample", given->text(), sequence);
+  }
+  amount.finish();
+}
+
+void JobReader::read_targets() {
+  Section target = file_.below("target");
+  job_.targets.deadline = target.find<Seconds>("deadline");
+  if (const auto field = target.field("throughput")) {
+    job_.targets.throughput = throughput_of(*field, workload_);
+  }
+  if (const auto field = target.field("budget")) job_.targets.budget = currency_.price(*field);
+  target.finish();
+  if (job_.targets.deadline || job_.targets.throughput || job_.targets.budget) return;
+  throw InputError(target.location(), "target names none",
+                   "write deadline: 6h, throughput: 20000 samples/s or budget: 500 USD");
+}
+
+// The same of both batches.
+template <class T>
+void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
+  exactly = section.find<T>("exactly");
+  at_most = section.find<T>("at_most");
+  if (exactly && at_most) {
+    section.require("at_most").fail("stands beside exactly", "keep one of them");
+  }
+  section.finish();
+}
+
+void JobReader::read_batches() {
+  Batches& batches = job_.batches;
+  read_batch(file_.below("global_batch"), batches.global_exactly, batches.global_at_most);
+  read_batch(file_.below("batch_per_gpu"), batches.per_gpu_exactly, batches.per_gpu_at_most);
+  Section accumulation = file_.below("gradient_accumulation");
+  batches.accumulation_at_most = accumulation.get<std::uint32_t>("at_most");
+  accumulation.finish();
+  if (batches.global_exactly && batches.per_gpu_exactly) {
+    file_.below("batch_per_gpu")
+        .require("exactly")
+        .fail("stands beside global_batch.exactly, which leaves one number of GPUs and passes",
+              "write at_most for one of them");
+  }
+  if (batches.global_exactly || batches.global_at_most || batches.per_gpu_exactly ||
+      batches.per_gpu_at_most) {
+    return;
+  }
+  throw InputError(file_.location(), "global_batch and batch_per_gpu are missing",
+                   "say what training tolerates: global_batch: {at_most: 8192}");
+}
+
+void JobReader::read_measured() {
+  const auto list = file_.field("measured_on");
+  if (!list) return;
+  static const Overrides none;
+  std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;
+  for (const Field& entry : list->list()) {
+    Section row(Reader(entry, none), loader::measured_on_keys());
+    const Field device = row.require("device");
+    (void)loader::load_device(device);
+    MeasuredOnOneGpu one{loader::device_named_by(device), row.get<std::uint32_t>("batch"),
+                         std::nullopt, entry};
+    (void)throughput_of(row.require("throughput"), workload_);
+    if (const auto said = row.field("precision")) {
+      one.precision = said->word<workload::Precision>();
+    }
+    row.finish();
+    if (!known.emplace(one.device, one.batch, one.precision).second) {
+      row.require("batch").fail("is twice of its device", "leave one of them out");
+    }
+    if (one.precision.value_or(workload_.precision) != workload_.precision) continue;
+    measured_.push_back(std::move(one));
+  }
+}
+
+std::vector<Field> fields_or(Section& file, const char* key, const Field& by_default) {
+  const auto given = file.field(key);
+  return elements_of(given ? *given : by_default);
+}
+
+// A list that holds unless the file has one.
+Field list_of(const loader::DocumentPtr& document, const char* key,
+              std::initializer_list<const char*> words) {
+  YAML::Node list(YAML::NodeType::Sequence);
+  for (const char* word : words) list.push_back(word);
+  return {document, list, key};
+}
+
+void JobReader::read_strategies() {
+  std::vector<std::string_view> names;
+  for (const training::Strategy* row : training::strategies()) {
+    if (!row->replays_trace) names.push_back(row->name);
+  }
+  const auto caps =
+      fields_or(file_, "bucket_caps", list_of(document_, "bucket_caps", {"25MiB", "100MiB"}));
+  for (const Field& cap : caps) (void)cap.bytes();
+  for (const Field& field :
+       fields_or(file_, "strategies", list_of(document_, "strategies", {"ddp", "fsdp"}))) {
+    const std::string name(names[field.word(names)]);
+    const auto keys = training::find_strategy(name)->keys;
+    if (std::ranges::find(keys, "bucket_cap", &settings::Key::name) == keys.end()) {
+      job_.strategies.push_back({name, ""});
+      continue;
+    }
+    for (const Field& cap : caps) job_.strategies.push_back({name, cap.text()});
+  }
+}
+
+void JobReader::read_pricings() {
+  constexpr std::string_view both = "both";
+  const auto word = file_.get<std::string_view>("pricing");
+  if (word != "spot") job_.pricings.push_back(Pricing::on_demand);
+  if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
+}
+
+void JobReader::read_catalogues() {
+  std::set<std::string> names;
+  std::vector<Machine> all;
+  for (const Field& field : fields_or(
+           file_, "catalogue", list_of(document_, "catalogue", {"aws", "azure", "gcp", "oci"}))) {
+    auto catalogue = loader::load_catalogue(field, currency_);
+    if (!names.insert(catalogue.name).second) {
+      field.fail(fmt::format("is named {}, as another one is", catalogue.name),
+                 "give each its own name");
+    }
+    std::ranges::move(catalogue.machines, std::back_inserter(all));
+  }
+  Section limits = file_.below("limits");
+  job_.nodes_at_most = limits.get<std::uint32_t>("nodes");
+  job_.gpus_at_most = limits.find<std::uint32_t>("gpus");
+  auto kept = loader::within_limits(std::move(all), limits);
+  job_.machines = std::move(kept.machines);
+  job_.machines_elsewhere = kept.elsewhere;
+  limits.finish();
+  const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
+    return std::ranges::any_of(job_.pricings, [&](Pricing pricing) {
+      return machine.is_owned ||
+             (pricing == Pricing::spot ? machine.spot.has_value() : machine.price.has_value());
+    });
+  });
+  if (has_price) return;
+  throw InputError(file_.location(), "no machine has a price of this pricing",
+                   "write pricing: both");
+}
+
+void JobReader::read_overheads() {
+  Section overheads = file_.below("overheads");
+  job_.overheads.start = overheads.get<Seconds>("start");
+  job_.overheads.mtbf_per_node = overheads.find<Seconds>("mtbf_per_node");
+  if (overheads.field("checkpoint")) {
+    Section checkpoint = overheads.below("checkpoint");
+    job_.overheads.checkpoint = {.every = checkpoint.find<Seconds>("every"),
+                                 .takes = checkpoint.get<Seconds>("takes")};
+    checkpoint.finish();
+  }
+  overheads.finish();
+}
+
+// Times that are given are those of one device.
+void JobReader::refuse_layers_of_several_devices() {
+  if (!layers_) return;
+  std::set<std::string> devices;
+  for (const Machine& machine : job_.machines) devices.insert(machine.device);
+  if (devices.size() == 1) return;
+  layers_->fail(fmt::format("were timed on one device, and machines have {}", devices.size()),
+                fmt::format("write limits: {{devices: [{}]}}", *devices.begin()));
+}
+
+// What of the workload and of training only a scenario's loader sees: with the first machine. What
+// is wrong with that one alone is said where it is asked for.
+void JobReader::try_one() const {
+  const Machine& machine = job_.machines.front();
+  const Batches& batches = job_.batches;
+  const auto measured = job_.measured_batches(machine);
+  const std::uint32_t batch =
+      batches.per_gpu_exactly.value_or(measured.empty() ? 1 : measured.front());
+  const PlannedJob::Strategy& strategy = job_.strategies.front();
+  std::vector<ScenarioFile::Setting> settings{{"training.strategy", strategy.name},
+                                              {"workload.batch_per_gpu", std::to_string(batch)}};
+  if (!strategy.bucket_cap.empty()) {
+    settings.push_back({"training.bucket_cap", strategy.bucket_cap});
+  }
+  try {
+    (void)job_.scenario(machine, 1, settings);
+  } catch (const StrategyRefusal&) {
+  } catch (const InputError& error) {
+    if (error.where().file != machine.where.file) throw;
+  }
+}
+
+PlannedJob JobReader::read() {
+  if (!document_->root.IsMap()) {
+    throw InputError({job_.path, 0, 0}, "is not a job",
+                     "write schema: paceline.job/1 and its keys");
+  }
+  loader::count_elements(*document_);
+  const Field schema = file_.require("schema");
+  if (schema.text() != job_schema) {
+    schema.fail("is not known", fmt::format("write schema: {}", job_schema));
+  }
+  const Field name = file_.require("name");
+  job_.name = name.text();
+  read_workload();
+  read_training();
+  read_amount();
+  read_targets();
+  job_.probability = file_.get<double>("probability");
+  read_batches();
+  read_measured();
+  read_strategies();
+  read_pricings();
+  read_catalogues();
+  read_overheads();
+  file_.finish();
+  refuse_layers_of_several_devices();
+  if (!currency_.name().empty()) job_.currency = currency_.name();
+  auto parts = std::make_shared<PlannedJob::Parts>(PlannedJob::Parts{
+      name, file_.require("workload"), training_, settings_below_, measured_, {}});
+  for (const Machine& machine : job_.machines) {
+    auto sections = loader::sections_of_measured(measured_, machine.device);
+    if (!sections.empty()) parts->measured_on.emplace(machine.device, std::move(sections));
+  }
+  job_.parts = std::move(parts);
+  try_one();
+  return std::move(job_);
+}
+
+}  // namespace
+
+PlannedJob load_job(const std::string& path, const std::vector<ScenarioFile::Setting>& settings) {
+  return JobReader(path, settings).read();
+}
+
+}  // namespace paceline
