@@ -165,18 +165,23 @@ OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained) {
   return step;
 }
 
-double one_gpu_spread(const OneGpu& run) {
+std::array<double, quantities> one_gpu_moves(const OneGpu& run) {
   const double centre = std::log(one_gpu_step(run, known_attained()).step().value());
-  double variance = source_spread * source_spread + row_spread * row_spread;
+  std::array<double, quantities> moves{};
   for (std::size_t q = 0; q < quantities; ++q) {
     const double own = table[q].spread;
     const bool of_host = static_cast<Quantity>(q) == Quantity::launches;
     const double spread = of_host ? std::hypot(own, host_spread) : own;
     Attained moved = known_attained();
     moved[q] *= std::exp(spread);
-    const double by = std::log(one_gpu_step(run, moved).step().value()) - centre;
-    variance += by * by;
+    moves[q] = std::log(one_gpu_step(run, moved).step().value()) - centre;
   }
+  return moves;
+}
+
+double one_gpu_spread(const OneGpu& run) {
+  double variance = source_spread * source_spread + row_spread * row_spread;
+  for (const double by : one_gpu_moves(run)) variance += by * by;
   return std::sqrt(variance);
 }
 

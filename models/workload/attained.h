@@ -94,6 +94,10 @@ struct OneGpuStep {
 };
 [[nodiscard]] OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained);
 
+// What the logarithm of that step is larger by where one quantity is by its spread: launches by
+// theirs and by what hosts differ by.
+[[nodiscard]] std::array<double, quantities> one_gpu_moves(const OneGpu& run);
+
 // The standard deviation of the logarithm of that step: what each quantity is unsure by, hosts
 // differ by, and steps of other sources are off by, taken as independent.
 [[nodiscard]] double one_gpu_spread(const OneGpu& run);

@@ -3,6 +3,9 @@
 //   one_gpu                 every row predicted from the rows of all other sources, and sums
 //   one_gpu --fit           what all rows say: the figures of models/workload/attained.cpp; exits
 //                           with 1 where these differ by more than their last digit
+//   one_gpu --carried       rows predicted from other sources' and from its own source's rows on
+//   other
+//                           devices or in other precisions, beside those of others alone
 //   one_gpu --without NAME  a quantity (its number in the table) stays what was expected of it
 //
 // Gauss-Newton on logarithms of steps (Student's t with 4 degrees of freedom, upwards 1.5 times as
@@ -28,6 +31,7 @@
 
 #include "models/stats/normal.h"
 #include "models/workload/attained.h"
+#include "models/workload/carried.h"
 #include "scenarios/errors.h"
 #include "scenarios/loader/document/document.h"
 #include "scenarios/loader/load_scenario.h"
@@ -228,12 +232,16 @@ class Posterior {
 
 struct Judged {
   const Row* row = nullptr;
-  double apart = 0;      // logarithm of measured over predicted
-  double spread = 0;     // predicted standard deviation of it
-  bool has_kin = false;  // rows of other sources on that device with layers of that kind
+  double apart = 0;           // logarithm of measured over predicted
+  double spread = 0;          // predicted standard deviation of it
+  bool has_kin = false;       // rows of other sources on that device with layers of that kind
+  const Row* from = nullptr;  // of its own source, what was carried over
 
   [[nodiscard]] bool is_inside() const { return std::abs(apart) <= stats::normal_90 * spread; }
   [[nodiscard]] double error() const { return std::abs(std::exp(-apart) - 1); }  // of the step
+  [[nodiscard]] std::pair<Group, Group> group() const {
+    return {row->group(), from == nullptr ? row->group() : from->group()};
+  }
   [[nodiscard]] double width() const { return std::exp(2 * stats::normal_90 * spread); }
 };
 
@@ -289,14 +297,14 @@ double median(std::vector<double> values) {
 void print_sum(const std::string& of, const std::vector<Judged>& judged,
                const std::function<bool(const Judged&)>& counts) {
   std::vector<double> errors, widths;
-  std::map<Group, std::vector<const Judged*>> groups;
+  std::map<std::pair<Group, Group>, std::vector<const Judged*>> groups;
   double inside = 0;
   for (const Judged& one : judged) {
     if (!counts(one)) continue;
     errors.push_back(one.error());
     widths.push_back(one.width());
     inside += one.is_inside() ? 1 : 0;
-    groups[one.row->group()].push_back(&one);
+    groups[one.group()].push_back(&one);
   }
   if (errors.empty()) return;
   double of_groups = 0;
@@ -358,6 +366,117 @@ void print_sums(const std::vector<Judged>& judged) {
   }
 }
 
+// A row of a source by the model alone, learnt from other sources, and with what the source's rows
+// on other devices or in other precisions say.
+struct CarriedRow {
+  Judged alone, carried;
+};
+
+workload::StepErrors errors_of(const Row& row, const Eigen::VectorXd& slope, const Fit& made) {
+  workload::StepErrors errors{row.device().name, row.scenario.precision};
+  for (std::size_t q = 0; q < quantities; ++q) {
+    const auto at = static_cast<Eigen::Index>(q);
+    errors.of_quantities[q] = slope[at] * std::sqrt(made.covariance(at, at));
+  }
+  const auto launches = static_cast<Eigen::Index>(workload::Quantity::launches);
+  errors.of_host = slope[launches] * workload::host_spread;
+  return errors;
+}
+
+// What can be carried over to a row.
+bool is_elsewhere(const Row& one, const Row& to) {
+  return one.source == to.source && one.framework == to.framework && one.network == to.network &&
+         one.group() != to.group();
+}
+
+// Rows of a source, and how far each is from what all other sources say.
+std::vector<workload::KnownStep> steps_of(const std::vector<Row>& rows, const std::string& source) {
+  std::vector<Row> others;
+  std::ranges::copy_if(rows, std::back_inserter(others),
+                       [&](const Row& row) { return row.source != source; });
+  const Fit made = Posterior(others, {}).fit();
+  const Modelled all = modelled(rows, made.logs);
+  std::vector<workload::KnownStep> steps;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto at = static_cast<Eigen::Index>(r);
+    steps.push_back({errors_of(rows[r], all.by_quantity.row(at).transpose(), made),
+                     rows[r].log_step - all.log_steps[at]});
+  }
+  return steps;
+}
+
+CarriedRow carried_row(const workload::KnownStep& step, const Row& row, const Row& from,
+                       const std::vector<workload::KnownStep>& known) {
+  const auto alone = carry_over({}, step.errors), carried = carry_over(known, step.errors);
+  const double left = step.log_apart - std::log(carried.factor);
+  return {{&row, step.log_apart, alone.spread, false, &from},
+          {&row, left, carried.spread, false, &from}};
+}
+
+// One row to another each, or all at once to each.
+std::vector<CarriedRow> judge_carried(const std::vector<Row>& rows, bool all_at_once) {
+  std::map<std::string, std::vector<workload::KnownStep>> by_source;
+  for (const Row& row : rows) by_source.try_emplace(row.source);
+  for (auto& [source, steps] : by_source) steps = steps_of(rows, source);
+  std::vector<CarriedRow> judged;
+  for (std::size_t to = 0; to < rows.size(); ++to) {
+    const std::vector<workload::KnownStep>& steps = by_source.at(rows[to].source);
+    std::vector<workload::KnownStep> known;
+    for (std::size_t from = 0; from < rows.size(); ++from) {
+      if (!is_elsewhere(rows[from], rows[to])) continue;
+      known.push_back(steps[from]);
+      if (!all_at_once) {
+        judged.push_back(carried_row(steps[to], rows[to], rows[from], {steps[from]}));
+      }
+    }
+    if (all_at_once && !known.empty()) {
+      judged.push_back(carried_row(steps[to], rows[to], rows[to], known));
+    }
+  }
+  return judged;
+}
+
+void print_carried(const std::string& of, const std::vector<CarriedRow>& judged,
+                   const std::function<bool(const Judged&)>& counts) {
+  std::vector<Judged> alone, carried;
+  std::size_t closer = 0;
+  for (const CarriedRow& one : judged) {
+    if (!counts(one.alone)) continue;
+    alone.push_back(one.alone);
+    carried.push_back(one.carried);
+    if (std::abs(one.carried.apart) < std::abs(one.alone.apart)) closer += 1;
+  }
+  if (alone.empty()) return;
+  const auto every = [](const Judged&) { return true; };
+  print_sum(of, alone, every);
+  print_sum(fmt::format("  carried over, {} closer", closer), carried, every);
+}
+
+void print_all_carried(const std::vector<CarriedRow>& judged) {
+  const auto is_of_device = [](const Judged& one) {
+    return one.row->device().name == one.from->device().name;
+  };
+  const auto is_in_precision = [](const Judged& one) {
+    return one.row->scenario.precision == one.from->scenario.precision;
+  };
+  print_carried("all", judged, [](const Judged&) { return true; });
+  print_carried("another device, same precision", judged,
+                [&](const Judged& one) { return !is_of_device(one) && is_in_precision(one); });
+  print_carried("another device and precision", judged,
+                [&](const Judged& one) { return !is_of_device(one) && !is_in_precision(one); });
+  print_carried("same device, another precision", judged,
+                [&](const Judged& one) { return is_of_device(one) && !is_in_precision(one); });
+  print_carried("convolutions", judged,
+                [](const Judged& one) { return !one.row->is_of_products(); });
+  print_carried("transformers", judged,
+                [](const Judged& one) { return one.row->is_of_products(); });
+  std::set<std::string> sources;
+  for (const CarriedRow& one : judged) sources.insert(one.alone.row->source);
+  for (const std::string& source : sources) {
+    print_carried(source, judged, [&](const Judged& one) { return one.row->source == source; });
+  }
+}
+
 // Whether the table is what the rows say.
 bool print_fit(const std::vector<Row>& rows) {
   const Fit made = Posterior(rows, {}).fit();
@@ -380,6 +499,13 @@ int run(const std::vector<std::string>& arguments) {
   const std::vector<Row> rows = read_rows();
   if (!arguments.empty() && arguments[0] == "--fit") {
     return print_fit(rows) ? 0 : 1;
+  }
+  if (!arguments.empty() && arguments[0] == "--carried") {
+    fmt::print("one row carried over to another of its source, framework and network\n");
+    print_all_carried(judge_carried(rows, false));
+    fmt::print("\nall such rows carried over at once\n");
+    print_all_carried(judge_carried(rows, true));
+    return 0;
   }
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
     if (arguments[i] == "--without") held.insert(std::stoul(arguments[i + 1]));
