@@ -39,24 +39,19 @@ struct Original {
 // bert-base-uncased and bert-large-uncased and its BertForPreTraining; GPT2LMHeadModel. Tensors:
 // - ResNet of n blocks: 3 of the stem (convolution, batch normalisation), 2 of fc, per block 6
 //   (basic) or 9 (bottleneck), and 3 for each downsample branch: 5 + 6 * 8 + 9, 5 + 9 * 16 + 12,
-//   5 + 9 * 33 + 12. ResNeXt has the same blocks.
+//   5 + 9 * 33 + 12, 5 + 9 * 50 + 12. ResNeXt has the same blocks.
 // - VGG-16: 13 convolutions and 3 linear layers of weight and bias.
 // - BERT of n blocks: 5 of the embeddings, 16 a block, 2 of the pooler; 7 of the heads.
 // - GPT-2 of n blocks: 2 embeddings, 12 a block, 2 of the last layer norm; the head has none.
-constexpr Original originals[] = {{"resnet18", false, 11'689'512, 62},
-                                  {"resnet50", false, 25'557'032, 161},
-                                  {"resnet101", false, 44'549'160, 314},
-                                  {"resnext50-32x4d", false, 25'028'904, 161},
-                                  {"resnext101-32x8d", false, 88'791'336, 314},
-                                  {"vgg16", false, 138'357'544, 32},
-                                  {"bert-base", false, 109'482'240, 199},
-                                  {"bert-base", true, 110'106'428, 206},
-                                  {"bert-large", false, 335'141'888, 391},
-                                  {"bert-large", true, 336'226'108, 398},
-                                  {"gpt2", false, 124'439'808, 148},
-                                  {"gpt2-medium", false, 354'823'168, 292},
-                                  {"gpt2-large", false, 774'030'080, 436},
-                                  {"gpt2-xl", false, 1'557'611'200, 580}};
+constexpr Original originals[] = {
+    {"resnet18", false, 11'689'512, 62},         {"resnet50", false, 25'557'032, 161},
+    {"resnet101", false, 44'549'160, 314},       {"resnet152", false, 60'192'808, 467},
+    {"resnext50-32x4d", false, 25'028'904, 161}, {"resnext101-32x8d", false, 88'791'336, 314},
+    {"vgg16", false, 138'357'544, 32},           {"bert-base", false, 109'482'240, 199},
+    {"bert-base", true, 110'106'428, 206},       {"bert-large", false, 335'141'888, 391},
+    {"bert-large", true, 336'226'108, 398},      {"gpt2", false, 124'439'808, 148},
+    {"gpt2-medium", false, 354'823'168, 292},    {"gpt2-large", false, 774'030'080, 436},
+    {"gpt2-xl", false, 1'557'611'200, 580}};
 
 TEST(ShippedNetworks, HaveTheParametersOfTheOriginals) {
   std::set<std::string_view> listed, shipped;
@@ -94,8 +89,9 @@ double forward_flops(const workload::Network& network) {
 // program that also counts a bias: 1 % is left for that and for their rounding.
 TEST(ShippedNetworks, HaveTheForwardWorkOfTheOriginals) {
   const std::pair<std::string_view, double> published[] = {
-      {"resnet18", 1.81e9},        {"resnet50", 4.09e9},          {"resnet101", 7.80e9},
-      {"resnext50-32x4d", 4.23e9}, {"resnext101-32x8d", 16.41e9}, {"vgg16", 15.47e9}};
+      {"resnet18", 1.81e9},   {"resnet50", 4.09e9},        {"resnet101", 7.80e9},
+      {"resnet152", 11.51e9}, {"resnext50-32x4d", 4.23e9}, {"resnext101-32x8d", 16.41e9},
+      {"vgg16", 15.47e9}};
   for (const auto& [name, multiply_adds] : published) {
     EXPECT_NEAR(forward_flops(network(name)) / (2 * multiply_adds), 1, 0.01) << name;
   }
@@ -212,6 +208,13 @@ TEST(ShippedDevices, HaveTheLanesOfTheirCapability) {
   EXPECT_EQ(cores("a100-sxm4-40gb"), 6912);
   EXPECT_EQ(cores("rtx-3090"), 10496);
   EXPECT_EQ(cores("h100-sxm5-80gb"), 16896);
+  EXPECT_EQ(cores("rtx-2080"), 2944);
+  EXPECT_EQ(cores("a10"), 9216);
+  EXPECT_EQ(cores("a40"), 10752);
+  EXPECT_EQ(cores("l4"), 7424);
+  EXPECT_EQ(cores("rtx-6000-ada"), 18176);
+  EXPECT_EQ(cores("a100-pcie-80gb"), 6912);
+  EXPECT_EQ(cores("h100-pcie-80gb"), 14592);
   EXPECT_EQ(cores("mi250x-gcd"), 7040);
 }
 
