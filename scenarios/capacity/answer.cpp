@@ -234,7 +234,8 @@ void Answering::settle(const Row& row) {
 
 }  // namespace
 
-Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search, const Predictor& predictor) {
+Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
+                 const Predictor& predictor) {
   return Answering(job, grid, search, predictor).answer();
 }
 

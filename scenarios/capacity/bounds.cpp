@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 
+#include "models/cost/composed_step.h"
 #include "models/stats/student.h"
 #include "models/uncertain/covariance.h"
 #include "scenarios/prepare/overheads.h"
@@ -24,11 +26,10 @@ Seconds compute_of(const Scenario& scenario) {
 }
 
 // The least that a step's logarithm is above its compute's with that probability: the least over
-// all that calls may make it longer. A sum of lengths of vectors that go along straight lines is
-// convex.
-double moved_at_least(const Scenario& scenario, const uncertain::Priors& priors,
+// all that calls may make it longer, which is `longer` at least. A sum of lengths of vectors that
+// go along straight lines is convex.
+double moved_at_least(const uncertain::Place& place, double longer, const uncertain::Priors& priors,
                       double probability) {
-  const uncertain::Place place = place_of(scenario);
   const auto deviation = [&](Unknown quantity) {
     return std::sqrt(uncertain::covariance(priors, quantity, place, place, true));
   };
@@ -39,17 +40,21 @@ double moved_at_least(const Scenario& scenario, const uncertain::Priors& priors,
                       stats::student_quantile(probability, uncertain::freedom) /
                       stats::student_quantile(0.95, uncertain::freedom);
   constexpr double looked_at = 0.25;
-  const auto moved = [&](double longer) {
-    const double slope = std::max(1 - longer / looked_at, 0.0);
-    return longer + ends * std::hypot(compute * slope, wrapper * slope, row);
+  const auto moved = [&](double by) {
+    const double slope = std::max(1 - by / looked_at, 0.0);
+    return by + ends * std::hypot(compute * slope, wrapper * slope, row);
   };
-  double low = 0, high = looked_at;
+  double low = longer, high = std::max(longer, looked_at);
   constexpr int thirds = 60;
   for (int i = 0; i < thirds; ++i) {
     const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-    (moved(a) < moved(b) ? high : low) = moved(a) < moved(b) ? b : a;
+    if (moved(a) < moved(b)) {
+      high = b;
+    } else {
+      low = a;
+    }
   }
-  return moved(low);
+  return std::min({moved(longer), moved(low), moved(high)});
 }
 
 // By a communication hook: less than a number for each gradient is sent.
@@ -75,13 +80,69 @@ Seconds communication_of(const Scenario& scenario) {
   return sent / rate;
 }
 
+// What a call takes at least; 0 of what is not known to cross nodes.
+Seconds call_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
+  using collectives::Collective;
+  if (const auto* known = call.known()) return known->time;
+  if (cluster.nodes < 2 || cluster.servers > 0 || call.group == training::Group::node) {
+    return Seconds(0);
+  }
+  const double nodes = cluster.nodes;
+  const BytesPerSecond rate = cluster.network.bandwidth * cluster.network.nics_per_node;
+  // What a node sends, over what it has.
+  const double passed_on = (nodes - 1) / nodes;
+  double sent = 0;
+  switch (call.collective) {
+    case Collective::all_reduce: sent = cluster.network.sharp ? 1 : 2 * passed_on; break;
+    case Collective::reduce_scatter:
+    case Collective::all_gather: sent = cluster.network.sharp ? 0 : passed_on; break;
+    case Collective::broadcast: sent = 1; break;
+    default: return Seconds(0);
+  }
+  const bool is_of_each = call.group == training::Group::across_nodes;
+  const double groups = is_of_each ? cluster.gpus_per_node : 1;
+  const double hops = cluster.network.sharp ? 1 : std::ceil(std::log2(nodes));
+  return (call.size() / rate) * (sent * groups) + cluster.network.latency * hops;
+}
+
+// The step of one rank, the slowest, with calls of such times.
+Seconds step_of(const PreparedPoint& prepared,
+                const std::function<Seconds(const training::CollectiveCall&)>& time_of) {
+  ResolvedPoint alone = prepared.point;
+  alone.cluster.nodes = alone.cluster.gpus_per_node = 1;
+  alone.jobs.clear();
+  const auto& slowdown = prepared.point.slowdown;
+  alone.slowdown = {slowdown.empty() ? 1 : *std::ranges::max_element(slowdown)};
+  for (training::Operation& operation : alone.program.operations) {
+    auto* call = std::get_if<training::CollectiveCall>(&operation.work);
+    if (call != nullptr) call->how = training::KnownCall{time_of(*call), ""};
+  }
+  return totals_of(cost::trace_of(alone)).step;
+}
+
 }  // namespace
 
 Seconds step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
                       double probability) {
+  const double moved = moved_at_least(place_of(scenario), 0, priors, probability);
+  return std::max(compute_of(scenario) * std::exp(moved), communication_of(scenario));
+}
+
+Seconds step_at_least(const PreparedPoint& prepared, const uncertain::Priors& priors,
+                      double probability) {
+  const auto waits = [](const training::Operation& operation) {
+    return operation.kind == training::OperationKind::wait;
+  };
+  if (prepared.decided_by || std::ranges::any_of(prepared.point.program.operations, waits)) {
+    return Seconds(0);
+  }
+  const topology::Cluster cluster = job_cluster(prepared.point);
   const Seconds compute =
-      compute_of(scenario) * std::exp(moved_at_least(scenario, priors, probability));
-  return std::max(compute, communication_of(scenario));
+      step_of(prepared, [](const training::CollectiveCall&) { return Seconds(0); });
+  const Seconds step = step_of(
+      prepared, [&](const training::CollectiveCall& call) { return call_at_least(cluster, call); });
+  const double longer = std::log(step / compute);
+  return compute * std::exp(moved_at_least(prepared.place, longer, priors, probability));
 }
 
 }  // namespace paceline::capacity

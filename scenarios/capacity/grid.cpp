@@ -49,7 +49,8 @@ class OfMachine {
 
   // Precondition: a setup fits.
   [[nodiscard]] MachineWords words() const {
-    const auto any = std::ranges::find_if(loads_, [](const auto& one) { return one.second != nullptr; });
+    const auto any =
+        std::ranges::find_if(loads_, [](const auto& one) { return one.second != nullptr; });
     const Scenario& scenario = *any->second;
     const topology::Network& network = scenario.cluster.network;
     MachineWords words;

@@ -22,7 +22,8 @@ struct Setup {
 };
 
 // The settings that complete the job's scenario of it, but for its nodes.
-[[nodiscard]] std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job, const Setup& setup);
+[[nodiscard]] std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job,
+                                                             const Setup& setup);
 [[nodiscard]] std::uint32_t gpus_of(const PlannedJob& job, const Setup& setup);
 [[nodiscard]] double samples_per_step(const PlannedJob& job, const Setup& setup);
 

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "scenarios/capacity/bounds.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
 
 namespace paceline::capacity {
 
-Predictor::Predictor(const PlannedJob& job, RunOptions options) : job_(job), options_(std::move(options)) {
+Predictor::Predictor(const PlannedJob& job, RunOptions options)
+    : job_(job), options_(std::move(options)) {
   if (!options_.belief) {
     options_.belief = std::make_shared<const uncertain::Belief>(unconditioned_belief());
   }
@@ -30,30 +33,51 @@ std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setup
   return speeds;
 }
 
-Predictor::Known Predictor::predicted(const Setup& setup) {
+Predictor::Prepared Predictor::prepare(const Setup& setup) const {
   try {
-    std::shared_ptr<const PreparedPoint> prepared;
-    PointOutcome outcome;
-    {
-      const std::lock_guard lock(loading_);
-      const ScenarioFile file =
-          job_.scenario(job_.machines[setup.machine], setup.nodes, settings_of(job_, setup));
-      prepared = Preparer(file).prediction(0);
-      outcome = outcome_of(file, *prepared);
-    }
-    take(predict_point(prepared, *options_.belief, &closed_reply_to), {job_.path, 0, 0}, outcome);
-    if (outcome.failure) {
-      if (outcome.failure->cause != FailureCause::refused) {
-        throw BackendError("closed", outcome.failure->why);
-      }
-      return {std::nullopt, outcome.failure->why};
-    }
+    const ScenarioFile file =
+        job_.scenario(job_.machines[setup.machine], setup.nodes, settings_of(job_, setup));
+    Prepared made{Preparer(file).prediction(0), {}, ""};
+    made.outcome = outcome_of(file, *made.point);
+    return made;
+  } catch (const InputError& error) {
+    return {nullptr, {}, error.what()};
+  }
+}
+
+Seconds Predictor::step_at_least(const Setup& setup) {
+  Prepared made = prepare(setup);
+  if (!made.point) return Seconds(std::numeric_limits<double>::infinity());
+  const Seconds bound =
+      capacity::step_at_least(*made.point, options_.belief->priors(), job_.probability);
+  constexpr std::size_t kept = 64;
+  if (prepared_.size() == kept) prepared_.pop_front();
+  prepared_.emplace_back(setup, std::move(made));
+  return bound;
+}
+
+Predictor::Prepared Predictor::take_prepared(const Setup& setup) {
+  const std::lock_guard lock(preparing_);
+  const auto found = std::ranges::find(prepared_, setup, &std::pair<Setup, Prepared>::first);
+  if (found == prepared_.end()) return prepare(setup);
+  Prepared made = std::move(found->second);
+  prepared_.erase(found);
+  return made;
+}
+
+Predictor::Known Predictor::predicted(const Setup& setup) {
+  Prepared prepared = take_prepared(setup);
+  if (!prepared.point) return {std::nullopt, prepared.refusal};
+  PointOutcome& outcome = prepared.outcome;
+  take(predict_point(prepared.point, *options_.belief, &closed_reply_to), {job_.path, 0, 0},
+       outcome);
+  if (!outcome.failure) {
     outcome.predicted->trace = {};
     outcome.predicted->calls.clear();
     return {std::move(outcome), ""};
-  } catch (const InputError& error) {
-    return {std::nullopt, error.what()};
   }
+  if (outcome.failure->cause == FailureCause::refused) return {std::nullopt, outcome.failure->why};
+  throw BackendError("closed", outcome.failure->why);
 }
 
 const Predictor::Known& Predictor::known(const Setup& setup) const {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <map>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -19,6 +20,9 @@ class Predictor {
   // `options`: jobs, force, and a belief, which is not conditioned. The job outlives it.
   Predictor(const PlannedJob& job, RunOptions options);
 
+  // No prediction of it is quicker (bounds.h); infinite of what cannot run.
+  [[nodiscard]] Seconds step_at_least(const Setup& setup);
+
   // Several at once. Throws BackendError and Stopped.
   [[nodiscard]] std::vector<std::optional<Speed>> speeds(std::span<const Setup> setups);
 
@@ -28,17 +32,28 @@ class Predictor {
   [[nodiscard]] const std::string& refusal(const Setup& setup) const;
 
  private:
+  // Ready to be predicted, or why it cannot be.
+  struct Prepared {
+    std::shared_ptr<const PreparedPoint> point;
+    PointOutcome outcome;
+    std::string refusal;
+  };
   struct Known {
     std::optional<PointOutcome> outcome;
     std::string refusal;
   };
 
+  [[nodiscard]] Prepared prepare(const Setup& setup) const;
+  [[nodiscard]] Prepared take_prepared(const Setup& setup);
   [[nodiscard]] Known predicted(const Setup& setup);
   [[nodiscard]] const Known& known(const Setup& setup) const;
 
   const PlannedJob& job_;
   RunOptions options_;
-  std::mutex loading_;  // documents are read by one thread at a time
+  std::mutex preparing_;  // one thread at a time reads documents
+  // Whose bounds were asked for, and that are not predicted yet; those asked for the longest ago
+  // are left out, and made again.
+  std::deque<std::pair<Setup, Prepared>> prepared_;
   std::vector<std::pair<Setup, Known>> known_;
 };
 

@@ -1,6 +1,8 @@
 #include "scenarios/capacity/search.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <tuple>
 
 namespace paceline::capacity {
@@ -31,18 +33,16 @@ std::pair<double, double> rank(Aim aim, const Targets& targets, Seconds time, Mo
 
 }  // namespace
 
-Search::Search(const PlannedJob& job, const Grid& grid, PredictSetups predict)
-    : job_(job), grid_(grid), predict_(std::move(predict)) {
+Search::Search(const PlannedJob& job, const Grid& grid, TightenBound tighten, PredictSetups predict)
+    : job_(job), grid_(grid), tighten_(std::move(tighten)), predict_(std::move(predict)) {
   for (std::size_t i = 0; i < grid.candidates.size(); ++i) {
-    const Machine& machine = job.machines[grid.candidates[i].setup.machine];
-    if (machine.price) by_cost_.push_back(bounded({i, Pricing::on_demand}));
-    if (machine.spot) by_cost_.push_back(bounded({i, Pricing::spot}));
+    const Candidate& candidate = grid.candidates[i];
+    const Machine& machine = job.machines[candidate.setup.machine];
+    if (machine.price) {
+      plans_.push_back(bounded({i, Pricing::on_demand}, candidate.step_at_least));
+    }
+    if (machine.spot) plans_.push_back(bounded({i, Pricing::spot}, candidate.step_at_least));
   }
-  by_time_ = by_cost_;
-  std::ranges::stable_sort(
-      by_cost_, {}, [](const Bounded& one) { return std::tuple(one.cost, one.time, one.plan); });
-  std::ranges::stable_sort(
-      by_time_, {}, [](const Bounded& one) { return std::tuple(one.time, one.cost, one.plan); });
 }
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
@@ -61,18 +61,27 @@ Losses Search::losses(const Plan& plan) const {
   return Losses::of(job_.overheads, made.nodes, preempted);
 }
 
-Search::Bounded Search::bounded(const Plan& plan) const {
+Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Candidate& candidate = grid_.candidates[plan.candidate];
   const double samples = samples_per_step(job_, candidate.setup);
   // Losses only add to it, and are left out.
   Losses without = losses(plan);
   without.per_s = 0;
-  const Speed speed{candidate.step_at_least, 0, 0, 4, samples};
+  const Speed speed{step_at_least, 0, 0, 4, samples};
   const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
   // Rounding of what is as long as its bound must not exclude it.
   constexpr double rounding = 1 - 1e-12;
   return {plan, time * rounding, rate(plan) * time * rounding,
-          SamplesPerSecond(samples / candidate.step_at_least.value() / rounding)};
+          SamplesPerSecond(samples / step_at_least.value() / rounding)};
+}
+
+Search::Bounded Search::tightened(const Plan& plan) {
+  const auto known = steps_at_least_.find(plan.candidate);
+  if (known != steps_at_least_.end()) return bounded(plan, known->second);
+  const Candidate& candidate = grid_.candidates[plan.candidate];
+  const Seconds step = std::max(candidate.step_at_least, tighten_(candidate.setup));
+  steps_at_least_.emplace(plan.candidate, step);
+  return bounded(plan, step);
 }
 
 void Search::predict(std::span<const Plan> plans) {
@@ -124,7 +133,7 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
 std::vector<std::pair<Plan, Promise>> Search::all_predicted(
     const Targets& targets, const std::function<bool(const Setup&, Pricing)>& allowed) {
   std::vector<std::pair<Plan, Promise>> all;
-  for (const Bounded& one : by_cost_) {
+  for (const Bounded& one : plans_) {
     if (!speeds_.contains(one.plan.candidate)) continue;
     if (!allowed(setup(one.plan), one.plan.pricing)) continue;
     if (const auto made = promise(one.plan, targets)) all.emplace_back(one.plan, *made);
@@ -137,49 +146,66 @@ Money Search::sure_cost(const Plan& plan, const Speed& speed) const {
   return rate(plan) * Finish(speed, job_.samples, losses(plan)).within(job_.probability);
 }
 
+// Plans that may still be the best, the one that is the best at most first.
+class Search::Queue {
+ public:
+  void push(double at_least, const Bounded& one, bool is_tight) {
+    entries_.emplace(at_least, one.plan, is_tight);
+  }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] double least() const { return std::get<0>(entries_.top()); }
+  std::pair<Plan, bool> pop() {
+    const auto [at_least, plan, is_tight] = entries_.top();
+    entries_.pop();
+    return {plan, is_tight};
+  }
+
+ private:
+  using Entry = std::tuple<double, Plan, bool>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+};
+
 std::optional<Plan> Search::best(const Wanted& wanted) {
-  const bool excludes = wanted.aim != Aim::nearest;
   const auto meets = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
-    return !excludes || excess(wanted.targets, time, cost, throughput) <= 1;
+    return wanted.aim == Aim::nearest || excess(wanted.targets, time, cost, throughput) <= 1;
   };
+  const auto value = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
+    return rank(wanted.aim, wanted.targets, time, cost, throughput);
+  };
+  Queue queue;
+  const auto add = [&](const Bounded& one, bool is_tight) {
+    if (!meets(one.time, one.cost, one.throughput)) return;
+    queue.push(value(one.time, one.cost, one.throughput).first, one, is_tight);
+  };
+  for (const Bounded& one : plans_) {
+    if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) add(one, false);
+  }
   std::optional<Plan> found;
   std::tuple<double, double, Plan> least;
-  std::vector<Plan> next;
-  const auto take_next = [&] {
+  const auto may_be_best = [&] {
+    return !queue.empty() && (!found || queue.least() <= std::get<0>(least));
+  };
+  while (may_be_best()) {
+    std::vector<Plan> next;
+    while (next.size() < predicted_together && may_be_best()) {
+      const auto [plan, is_tight] = queue.pop();
+      if (is_tight || speeds_.contains(plan.candidate)) {
+        next.push_back(plan);
+      } else {
+        add(tightened(plan), true);
+      }
+    }
     predict(next);
     for (const Plan& plan : next) {
       const auto made = promise(plan, wanted.targets);
       if (!made || !meets(made->sure, made->sure_cost, made->sure_throughput)) continue;
-      const auto [first, second] =
-          rank(wanted.aim, wanted.targets, made->sure, made->sure_cost, made->sure_throughput);
+      const auto [first, second] = value(made->sure, made->sure_cost, made->sure_throughput);
       const std::tuple of_plan(first, second, plan);
-      if (!found || of_plan < least) {
-        found = plan;
-        least = of_plan;
-      }
+      if (found && of_plan >= least) continue;
+      found = plan;
+      least = of_plan;
     }
-    next.clear();
-  };
-  std::vector<Bounded> by_excess;
-  if (wanted.aim == Aim::nearest) {
-    by_excess = by_cost_;
-    std::ranges::stable_sort(by_excess, {}, [&](const Bounded& one) {
-      return rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput);
-    });
   }
-  const auto& ordered = wanted.aim == Aim::cheapest  ? by_cost_
-                        : wanted.aim == Aim::fastest ? by_time_
-                                                     : by_excess;
-  for (const Bounded& one : ordered) {
-    if (wanted.allowed && !wanted.allowed(setup(one.plan), one.plan.pricing)) continue;
-    if (!meets(one.time, one.cost, one.throughput)) continue;
-    const double at_least =
-        rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput).first;
-    if (found && at_least > std::get<0>(least)) break;
-    next.push_back(one.plan);
-    if (next.size() == predicted_together) take_next();
-  }
-  take_next();
   return found;
 }
 

@@ -46,13 +46,18 @@ struct Wanted {
 using PredictSetups =
     std::function<std::vector<std::optional<Speed>>(std::span<const Setup> setups)>;
 
-// Finds the best plans of a grid and predicts only what its bounds do not exclude: in the order of
-// what plans cost (or take) at least, until the next one costs more at least than the best does.
-// Nothing that is left out can be better. Predictions are kept.
+// Closer bounds than a candidate has (Candidate::step_at_least), by more work, and far less than a
+// prediction; infinite of what cannot run. Throws as predicting does.
+using TightenBound = std::function<Seconds(const Setup& setup)>;
+
+// Finds the best plans of a grid and predicts only what bounds do not exclude: in the order of
+// what plans cost (or take) at least, whose bounds are tightened when their turn comes, until the
+// next one costs more at least than the best does. Nothing that is left out can be better.
+// Predictions and bounds are kept.
 class Search {
  public:
   // Both outlive it.
-  Search(const PlannedJob& job, const Grid& grid, PredictSetups predict);
+  Search(const PlannedJob& job, const Grid& grid, TightenBound tighten, PredictSetups predict);
 
   // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
   [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
@@ -78,6 +83,7 @@ class Search {
   [[nodiscard]] std::size_t setups() const { return grid_.candidates.size(); }
 
  private:
+  class Queue;
   struct Bounded {
     Plan plan;
     Seconds time;  // at least
@@ -85,15 +91,18 @@ class Search {
     SamplesPerSecond throughput;  // at most
   };
 
-  [[nodiscard]] Bounded bounded(const Plan& plan) const;
+  [[nodiscard]] Bounded bounded(const Plan& plan, Seconds step_at_least) const;
+  [[nodiscard]] Bounded tightened(const Plan& plan);
   [[nodiscard]] MoneyPerSecond rate(const Plan& plan) const;  // of all its nodes
   [[nodiscard]] Losses losses(const Plan& plan) const;
   void predict(std::span<const Plan> plans);
 
   const PlannedJob& job_;
   const Grid& grid_;
+  TightenBound tighten_;
   PredictSetups predict_;
-  std::vector<Bounded> by_cost_, by_time_;              // ascending
+  std::vector<Bounded> plans_;
+  std::map<std::size_t, Seconds> steps_at_least_;       // tightened, by candidate
   std::map<std::size_t, std::optional<Speed>> speeds_;  // by candidate
 };
 

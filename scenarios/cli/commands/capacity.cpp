@@ -26,7 +26,8 @@ int run(Options& options) {
   const capacity::Grid grid = capacity::grid_of(job, unconditioned_belief().priors());
   capacity::Predictor predictor(job, run_options);
   capacity::Search search(
-      job, grid, [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
+      job, grid, [&](const capacity::Setup& setup) { return predictor.step_at_least(setup); },
+      [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
   const capacity::Answer answer = answer_of(job, grid, search, predictor);
   if (!options.json.is_standard_output()) {
     write_answer(std::cout, job, grid, answer, predictor, capacity::today());

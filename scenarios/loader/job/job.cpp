@@ -19,23 +19,6 @@ Field value_in(const Field& file, const char* path, const std::string& text) {
 
 }  // namespace
 
-std::map<std::string, Field> loader::sections_of_measured(
-    const std::vector<MeasuredOnOneGpu>& measured, const std::string& device) {
-  YAML::Node rows(YAML::NodeType::Sequence);
-  loader::DocumentPtr document;
-  for (const MeasuredOnOneGpu& one : measured) {
-    if (one.device != device) continue;
-    document = one.row.document();
-    YAML::Node row(YAML::NodeType::Map);
-    for (const char* key : {"batch", "throughput"}) row[key] = one.row.node()[key];
-    rows.push_back(row);
-  }
-  if (!document) return {};
-  (void)rows.size();  // counted once, as loader::count_elements does
-  constexpr const char* path = "workload.single_gpu_throughput";
-  return {{path, Field(document, rows, path)}};
-}
-
 std::vector<std::uint32_t> PlannedJob::measured_batches(const Machine& machine) const {
   std::set<std::uint32_t> found;
   for (const MeasuredOnOneGpu& one : parts->measured) {
@@ -55,10 +38,7 @@ ScenarioFile PlannedJob::scenario(const Machine& machine, std::uint32_t nodes,
       {"gpus", value_in(*machine.cluster, "gpus", std::to_string(gpus))},
       {"simulation.fidelity", value_in(parts->name, "simulation.fidelity", "closed")}};
   if (parts->training) sections.emplace("training", *parts->training);
-  if (const auto found = parts->measured_on.find(machine.device);
-      found != parts->measured_on.end()) {
-    sections.insert(found->second.begin(), found->second.end());
-  }
+  if (parts->measured_on) sections.emplace("workload.measured_on", *parts->measured_on);
   std::vector<ScenarioFile::Setting> all = parts->settings;
   all.insert(all.end(), settings.begin(), settings.end());
   return ScenarioFile::of_sections(path, sections, all);

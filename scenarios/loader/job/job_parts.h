@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,15 +23,7 @@ struct PlannedJob::Parts {
   std::optional<loader::Field> training;        // likewise
   std::vector<ScenarioFile::Setting> settings;  // of these sections
   std::vector<MeasuredOnOneGpu> measured;
-  // Of each device what scenarios say was measured on it, by the path of its key.
-  std::map<std::string, std::map<std::string, loader::Field>> measured_on;
+  std::optional<loader::Field> measured_on;  // the list, as scenarios have it below their workload
 };
 
-namespace loader {
-
-// What scenarios say was measured on one GPU of a device, by the path of its key; empty: nothing.
-[[nodiscard]] std::map<std::string, Field> sections_of_measured(
-    const std::vector<MeasuredOnOneGpu>& measured, const std::string& device);
-
-}  // namespace loader
 }  // namespace paceline

@@ -405,9 +405,8 @@ PlannedJob JobReader::read() {
   if (!currency_.name().empty()) job_.currency = currency_.name();
   auto parts = std::make_shared<PlannedJob::Parts>(PlannedJob::Parts{
       name, file_.require("workload"), training_, settings_below_, measured_, {}});
-  for (const Machine& machine : job_.machines) {
-    auto sections = loader::sections_of_measured(measured_, machine.device);
-    if (!sections.empty()) parts->measured_on.emplace(machine.device, std::move(sections));
+  if (const auto list = file_.field("measured_on")) {
+    parts->measured_on.emplace(list->document(), list->node(), "workload.measured_on");
   }
   job_.parts = std::move(parts);
   try_one();
