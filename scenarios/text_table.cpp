@@ -1,5 +1,7 @@
 #include "scenarios/text_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <ostream>
@@ -48,6 +50,11 @@ std::vector<std::vector<std::size_t>> parts_within(std::size_t limit, std::size_
 }
 
 }  // namespace
+
+std::string in_digits(SamplesPerSecond throughput) {
+  return throughput.value() < 10 ? fmt::format("{:#.3g}", throughput.value())
+                                 : fmt::format("{:.1f}", throughput.value());
+}
 
 TextTable::TextTable(std::vector<std::string> header, std::size_t left) : left_(left) {
   rows_.push_back(std::move(header));

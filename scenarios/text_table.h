@@ -6,7 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "models/units/units.h"
+
 namespace paceline {
+
+// A throughput in a column or a line, without its unit: to a tenth, and slow ones (below 10 a
+// second) to three digits.
+[[nodiscard]] std::string in_digits(SamplesPerSecond throughput);
 
 // Columns as wide as their widest cell, right-aligned but for the first `left` columns.
 class TextTable {

@@ -1,6 +1,7 @@
 #include "scenarios/advise/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace paceline::advise {
@@ -25,6 +26,10 @@ const RankClass& last_to_end(const StepTrace& trace) {
 }
 
 bool is_launch(const Span& span) { return span.operation.kind == OperationKind::launch; }
+
+bool computes(const Span& span, const std::vector<training::Lane>& lanes) {
+  return lanes[span.operation.lane].kind == training::LaneKind::compute && !is_launch(span);
+}
 
 // When any of these goes on, joined, in order.
 template <class Counts>
@@ -54,12 +59,35 @@ Seconds idle_within(const std::vector<Busy>& busy, const Span& span) {
   return std::max(idle, Seconds(0));
 }
 
-std::string part_of(OperationKind kind) {
+Seconds length_of(const std::vector<Busy>& joined) {
+  Seconds length;
+  for (const Busy& one : joined) length += one.end - one.start;
+  return length;
+}
+
+// By which of them time counts in which several go on: the first of these.
+constexpr std::array compute_parts{compute_part, "optimizer", "copies", "input"};
+
+std::size_t part_of(OperationKind kind) {
   switch (kind) {
-    case OperationKind::input: return "input";
-    case OperationKind::copy: return "copies";
-    case OperationKind::optimizer: return "optimizer";
-    default: return compute_part;
+    case OperationKind::optimizer: return 1;
+    case OperationKind::copy: return 2;
+    case OperationKind::input: return 3;
+    default: return 0;
+  }
+}
+
+// Together as long as compute is busy. What an engine copies on the lane of its calls is
+// communication, as the totals of a step have it.
+void divide_compute(const std::vector<Span>& spans, const std::vector<training::Lane>& lanes,
+                    std::map<std::string, Seconds>& times) {
+  Seconds before;
+  for (std::size_t part = 0; part < compute_parts.size(); ++part) {
+    const Seconds with = length_of(busy_times(spans, [&](const Span& span) {
+      return computes(span, lanes) && part_of(span.operation.kind) <= part;
+    }));
+    times[compute_parts[part]] = with - before;
+    before = with;
   }
 }
 
@@ -73,20 +101,18 @@ std::string Limits::limit() const {
 Limits limits_of(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
   const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
-  const auto busy = busy_times(
-      spans, [](const Span& span) { return span.call() == nullptr && !is_launch(span); });
+  const auto& lanes = predicted.trace.program.lanes;
+  const auto busy = busy_times(spans, [&](const Span& span) { return computes(span, lanes); });
   const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
+  const auto all = busy_times(spans, [](const Span&) { return true; });
   Limits limits;
   std::map<std::string, Seconds> times;
-  Seconds host;
+  divide_compute(spans, lanes, times);
+  const Seconds host = length_of(all) - length_of(other);
   for (const Span& span : spans) {
     if (is_launch(span)) {
       limits.launches += span.duration();
-      host += idle_within(other, span);
-    } else if (span.call() == nullptr) {
-      Seconds& time = times[part_of(span.operation.kind)];
-      time = time + span.duration();
-    } else {
+    } else if (span.call() != nullptr) {
       ++limits.call_count;
       const Seconds exposed = idle_within(busy, span);
       if (exposed == Seconds(0)) continue;

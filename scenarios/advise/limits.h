@@ -10,8 +10,10 @@ namespace paceline::advise {
 
 // A part of a step, of the rank that ends last.
 struct StepPart {
-  std::string name;  // forward and backward, optimizer, copies, input, exposed communication, host
-                     // (launches while neither compute nor communication goes on), waiting
+  std::string name;  // forward and backward, optimizer, copies (beside compute; those of an engine,
+                     // on the lane of its calls, are communication), input, exposed
+                     // communication, host (launches while neither compute nor communication goes
+                     // on), waiting
   Seconds time;
 };
 
@@ -24,7 +26,7 @@ struct ExposedCall {
 
 // What a step is made of.
 struct Limits {
-  std::vector<StepPart> parts;     // that take any time, the longest first
+  std::vector<StepPart> parts;     // that take any time, the longest first; together the step
   std::vector<ExposedCall> calls;  // that are exposed, the most first
   std::size_t call_count = 0;
   Seconds launches;  // of the host's thread, most of it hidden unless `host` is a part

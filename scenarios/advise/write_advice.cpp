@@ -20,9 +20,9 @@ void write_step(std::ostream& out, const Advice& advice) {
   const Seconds step = outcome.predicted->totals.step;
   fmt::print(out, "{}, {} GPU{}{}{}\n\n", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
              advice.point.empty() ? "" : ": ", in_words(advice.point));
-  fmt::print(out, "step {} ({} to {}), {:.1f} samples/s, speedup {:.2f}; limited by {}\n\n",
+  fmt::print(out, "step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}\n\n",
              to_text(step), to_text(outcome.predicted->interval.low),
-             to_text(outcome.predicted->interval.high), outcome.predicted_throughput().value(),
+             to_text(outcome.predicted->interval.high), in_digits(outcome.predicted_throughput()),
              outcome.predicted_speedup(), advice.limits.limit());
   TextTable table({"part of the step", "time", "share"}, 1);
   for (const StepPart& part : advice.limits.parts) {

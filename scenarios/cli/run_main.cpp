@@ -29,6 +29,7 @@
 #include "scenarios/measure/worker_ranks.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/warnings.h"
 
 namespace paceline::cli {
 namespace {
@@ -150,6 +151,12 @@ int say_stopped(const std::string& done) {
 
 namespace {
 
+// Over a line of progress, if a terminal shows one.
+void say_warning(const std::string& line) {
+  const char* const before = ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "";
+  std::fputs((before + ("warning: " + in_one_line(line)) + "\n").c_str(), stderr);
+}
+
 // Other ranks would wait for one that is to measure with them.
 int say_bad_input(const std::string& what, std::span<const std::string> words) {
   complain(what);
@@ -173,6 +180,7 @@ int run_main(int argc, const char* const* argv) {
   std::set_terminate(end_without_memory);
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   set_line_width(std::cout, width_of_output());
+  hear_warnings(say_warning);
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);
   app.footer(below_help(std::string(commands().front().example)));

@@ -14,6 +14,7 @@
 #include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/calibration_parts.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/expect_device.h"
 #include "scenarios/loader/limit_by_sockets.h"
 #include "scenarios/loader/load_collective.h"
 #include "scenarios/loader/load_trace.h"
@@ -194,6 +195,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const auto batch =
       shared_batch(file.below("job"), workload, training, described.gpus_per_node, scenario);
   load_workload(workload, overrides, batch, scenario);
+  if (described_cluster.devices) expect_device(*described_cluster.devices, workload, scenario);
   scenario.real = load_real(file.below("real"));
   scenario.collective =
       load_collective(file.below("collective"),

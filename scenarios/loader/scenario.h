@@ -95,6 +95,11 @@ inline constexpr AssumptionKind class_of_boxes{
     "this one (`cluster.calibration`), or intra_node.bandwidth and staging_bandwidth, would say "
     "which"};
 
+// A preset, its devices, the workload's.
+inline constexpr AssumptionKind links_of_other_device{
+    "{}: those of {}, whose devices are {}, for {}; another preset, or cluster.intra_node, would "
+    "give its own"};
+
 // Of a network whose speed on the device no measurement gives: compute is modelled.
 inline constexpr AssumptionKind unmeasured_speed{
     "compute: {} on {} is modelled, within {} to +{} %; one number of one GPU, "

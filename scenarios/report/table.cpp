@@ -81,7 +81,7 @@ void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) 
   row.push_back(to_text(totals.step));
   row.push_back(interval_text(outcome));
   row.push_back(to_text(totals.exposed_communication));
-  row.push_back(fmt::format("{:.1f}", outcome.predicted_throughput().value()));
+  row.push_back(in_digits(outcome.predicted_throughput()));
 }
 
 void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
@@ -98,7 +98,7 @@ void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row)
 }
 
 std::string throughput_text(const PointOutcome& outcome) {
-  return outcome.measured ? fmt::format("{:.1f}", outcome.measured->throughput.value()) : "";
+  return outcome.measured ? in_digits(outcome.measured->throughput) : "";
 }
 
 std::string speedup_text(const std::optional<double>& speedup) {

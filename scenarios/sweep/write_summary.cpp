@@ -67,7 +67,7 @@ void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
   for (const auto& [gpus, best] : summary.best | std::views::drop(skipped)) {
     const Grid& grid = *grids[best.task.file];
     std::vector<std::string> row{axes_text(grid, best.task.point), std::to_string(gpus),
-                                 fmt::format("{:.1f}", best.throughput_per_s),
+                                 in_digits(SamplesPerSecond(best.throughput_per_s)),
                                  to_text(Seconds(best.step_s))};
     if (has_several) row.insert(row.begin(), grid.swept.path);
     table.add(row);

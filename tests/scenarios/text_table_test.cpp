@@ -61,6 +61,14 @@ TEST(WrappedLine, GoesOnBehindItsIndent) {
   EXPECT_EQ(wrapped_line("    ", 2, 0), "    \n");
 }
 
+TEST(Throughput, HasThreeDigitsWhereItIsSlow) {
+  EXPECT_EQ(in_digits(SamplesPerSecond(1234.56)), "1234.6");
+  EXPECT_EQ(in_digits(SamplesPerSecond(10)), "10.0");
+  EXPECT_EQ(in_digits(SamplesPerSecond(9.999)), "10.0");
+  EXPECT_EQ(in_digits(SamplesPerSecond(5)), "5.00");
+  EXPECT_EQ(in_digits(SamplesPerSecond(0.43219)), "0.432");
+}
+
 // "µ" has two bytes.
 TEST(TextTable, CountsCharacters) {
   TextTable table({"\u00b5", "x"}, 1);

@@ -52,7 +52,7 @@ struct Options {
       const std::vector<LogTable>& tables) const {
     if (cluster.empty()) return std::nullopt;
     ScenarioValues values = small_values();
-    values.set_given({{"cluster.preset", cluster}});
+    values.set_given({{"cluster.preset", cluster}, {"cluster.gpus", "any"}});
     for (const LogTable& table : tables) {
       if (!cost::nccl::Release::minor_of(table.release)) continue;
       values.set_given({{"collective.version", table.release}});

@@ -126,6 +126,8 @@ constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says ot
 
 Scenario scenario_with(const Options& options, const std::string& device) {
   ScenarioValues values = small_values();
+  // Of a cluster whose device nobody has named yet.
+  const bool stands_for_any = !options.cluster.empty() && device.empty();
   if (options.cluster.empty()) {  // what is measured is not predicted
     values.set_given({{"cluster.nodes", "1"},
                       {"cluster.gpus_per_node", options.gpus},
@@ -141,6 +143,7 @@ Scenario scenario_with(const Options& options, const std::string& device) {
        {"collective.version", options.version},
        {"collective.protocol", options.protocol},
        {"workload.device", device},
+       {"cluster.gpus", stands_for_any ? "any" : ""},
        {"collective.channels", options.channels},
        {"collective.min_ctas", options.min_ctas},
        {"collective.max_ctas", options.max_ctas},

@@ -90,7 +90,9 @@ double capability_of(Architecture gpu) {
 // A preset, or a file: what a scenario on it would take.
 Group group_on_cluster(const Options& options, Release release, Architecture gpu) {
   ScenarioValues values = small_values();
-  values.set_given({{"cluster.preset", options.cluster}, {"gpus", options.gpus}});
+  values.set_given({{"cluster.preset", options.cluster},
+                    {"cluster.gpus", "any"},  // the device is none that anyone named
+                    {"gpus", options.gpus}});
   const topology::Cluster cluster = scenario_of_options(values, {}).cluster;
   double capability = capability_of(gpu);
   if (options.gpu.empty() && !cluster.gpu.empty()) {

@@ -72,8 +72,8 @@ void write_tables(const std::vector<ValidationRow>& rows) {
                    "no overlap", "headline"},
                   2);
   for (const ValidationRow& row : rows) {
-    table.add({row.scenario, row.point, fmt::format("{:.1f}", row.measured_per_s),
-               fmt::format("{:.1f}", row.predicted_per_s),
+    table.add({row.scenario, row.point, in_digits(SamplesPerSecond(row.measured_per_s)),
+               in_digits(SamplesPerSecond(row.predicted_per_s)),
                fmt::format("{:+.1f}%", row.error_percent),
                fmt::format("{:+.1f}%", row.perfect_scaling_percent),
                fmt::format("{:+.1f}%", row.no_overlap_percent), row.in_headline ? "yes" : ""});

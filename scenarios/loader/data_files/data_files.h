@@ -6,6 +6,7 @@
 #include "models/cost/tcp_hosts.h"
 #include "models/topology/cluster.h"
 #include "models/workload/workload.h"
+#include "scenarios/loader/data_files/preset_devices.h"
 #include "scenarios/loader/document/section.h"
 
 namespace paceline::loader {
@@ -36,10 +37,11 @@ struct NetworkOptions {
 // it says more; a network bandwidth of 0 when none is given.
 [[nodiscard]] topology::Cluster load_cluster(Section cluster);
 
-// What the same section says of its hosts' TCP beside that.
+// What the same section says of its hosts' TCP and of its devices beside that.
 struct DescribedCluster {
   topology::Cluster cluster;
   cost::TcpHosts tcp;
+  std::optional<PresetDevices> devices;  // nullopt: any
 };
 [[nodiscard]] DescribedCluster load_described_cluster(Section cluster);
 

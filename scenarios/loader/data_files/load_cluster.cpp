@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "models/contract.h"
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
 #include "scenarios/loader/data_files/data_files.h"
@@ -38,9 +41,10 @@ using settings::Time;
 using settings::value_of;
 
 // Of a preset's file.
-constexpr std::array<std::string_view, 8> preset_keys{
-    "schema",        "name",       "gpu",     "nodes",
-    "gpus_per_node", "intra_node", "network", "reduction_bandwidth"};
+constexpr std::array<std::string_view, 9> preset_keys{
+    "schema",     "name",    "gpu",
+    "gpus",       "nodes",   "gpus_per_node",
+    "intra_node", "network", "reduction_bandwidth"};
 
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
@@ -181,7 +185,13 @@ constexpr std::array cluster_table{
         "the shipped one that `paceline collective` and `paceline nccl` take, where no option says "
         "otherwise",
         "h100-sxm5-80gb"},
-    Key{"nodes", Count{1, nodes_max}, std::uint64_t{1}, "how many, without `gpus`"},
+    Key{"gpus", settings::Structure{"any, or a list of devices"}, "`gpu`, else any",
+        "the shipped devices that such machines have; a `gpu` over the list of a preset is the "
+        "only one. A warning says where `workload.device` is a shipped one and none of the "
+        "preset's, unless links are given over it (`intra_node.kind` and `intra_node.bandwidth`)",
+        "[h100-sxm5-80gb, h200-sxm5-141gb]"},
+    Key{"nodes", Count{1, nodes_max}, std::uint64_t{1},
+        "how many, where the scenario has no `gpus`"},
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
     Key{"intra_node", settings::Map{intra_node_keys}, "", "what joins the GPUs of a node"},
     Key{"network", settings::Map{network_keys}, "", "what joins the nodes"},
@@ -282,9 +292,43 @@ std::optional<double> read_box_spread(Section& node) {
   return node.find<double>("box_spread");
 }
 
+// What GPUs of such nodes have: a port of an A100, a lane of a V100, a slot of PCIe 3.0 (presets
+// dgx-a100, dgx1-v100 and pcie-tree-8 have the sources).
+std::string_view usual_bandwidth(IntraNodeKind kind) {
+  switch (kind) {
+    case IntraNodeKind::nvswitch: return "240GBps";
+    case IntraNodeKind::nvlink_mesh: return "22.5GBps";
+    case IntraNodeKind::pcie: return "12GBps";
+  }
+  PACELINE_UNREACHABLE("a kind outside the enumeration");
+}
+
+void require_bandwidth(Section& node) {
+  if (node.is_given("bandwidth")) return;
+  const auto kind = node.get<IntraNodeKind>("kind");
+  std::string hint = fmt::format("write bandwidth: {}", usual_bandwidth(kind));
+  if (!node.is_given("kind")) {
+    hint = fmt::format(
+        "write intra_node: {{kind: {}, bandwidth: {}}}, or another kind, or name a "
+        "preset of such machines",
+        to_text(kind), usual_bandwidth(kind));
+  }
+  throw InputError(node.location(), "cluster.intra_node.bandwidth is missing", hint);
+}
+
+// What a preset says of nodes of its kind counts for nothing below another kind that lies over it.
+void leave_out_other_kinds(Section& node) {
+  const auto kind = node.map().layer_of("kind");
+  for (const Key& key : intra_node_table) {
+    const auto layer = node.map().layer_of(std::string(key.name));
+    if (kind && layer && *kind < *layer) node.leave_out(key.name);
+  }
+}
+
 IntraNode read_intra_node(Section section, std::uint32_t gpus) {
+  leave_out_other_kinds(section);
   section.finish();
-  if (gpus > 1) (void)section.map().require("bandwidth", "150GBps");
+  if (gpus > 1) require_bandwidth(section);
   IntraNode node{.kind = section.get<IntraNodeKind>("kind"),
                  .bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
                  .latency = section.get<Seconds>("latency"),
@@ -359,13 +403,7 @@ DescribedCluster load_described_cluster(Section section) {
     cluster.name = preset->text();
   }
   if (const auto name = section.field("name")) cluster.name = name->text();
-  if (const auto gpu = section.field("gpu")) {
-    cluster.gpu = gpu->text();
-    if (std::ranges::find(shipped_devices(), cluster.gpu, &ShippedFile::name) ==
-        shipped_devices().end()) {
-      gpu->fail("is no shipped device", "`paceline list devices` has them");
-    }
-  }
+  auto devices = read_devices(section, cluster);
   cluster.nodes = section.get<std::uint32_t>("nodes");
   cluster.gpus_per_node = section.get<std::uint32_t>("gpus_per_node");
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
@@ -382,7 +420,7 @@ DescribedCluster load_described_cluster(Section section) {
         fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
         "give intra_node.host_bandwidth, or lanes between them");
   }
-  return {std::move(cluster), tcp};
+  return {std::move(cluster), tcp, std::move(devices)};
 }
 
 }  // namespace paceline::loader

@@ -244,6 +244,7 @@ Reader Reader::map(const std::string& key) {
       reader.emplace(layer.document, node, below(key), *overrides_);
     }
   }
+  reader->around_ = location();
   return *reader;
 }
 
@@ -263,7 +264,7 @@ bool Reader::has(const std::string& key) {
 
 Location Reader::location() const {
   const Layer& first = layers_.front();
-  if (!first.map.IsDefined()) return {first.document->name, 0, 0};
+  if (!first.map.IsDefined()) return around_.value_or(Location{first.document->name, 0, 0});
   return location_of(*first.document, first.map);
 }
 

@@ -109,6 +109,7 @@ class Reader {
   // Throws InputError for the first key that was not asked for, with the nearest known one.
   void finish() const;
 
+  // Of the map; where the document has none, of the one around it.
   [[nodiscard]] Location location() const;
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::vector<std::pair<std::string, Field>> entries();  // all keys; asks for all
@@ -128,6 +129,7 @@ class Reader {
 
   std::vector<Layer> layers_;  // the first wins
   std::string path_;
+  std::optional<Location> around_;  // of the map that this one would be in
   const Overrides* overrides_;
   std::set<std::string> asked_;  // keys
   std::set<std::string> open_;   // those of them that overrides may reach below

@@ -83,6 +83,20 @@ TEST(Limits, NameTheHostWhereItsLaunchesAreWaitedFor) {
   EXPECT_NEAR(outcome.one_gpu_step.value(), 16e-3, 1e-12);
 }
 
+// Horovod's engine copies into its buffer and out of it on the lane of its calls, some of it while
+// the backward goes on. Such time counts once.
+TEST(Limits, AreTogetherTheStepWhereAnEngineCopies) {
+  const auto outcome = traced(changed(changed(pair_of_nodes, "bulk_synchronous", "horovod"),
+                                      "parameters: [3000]", "parameters: [30000000, 3000]"));
+  const Limits limits = limits_of(outcome);
+  Seconds sum;
+  for (const StepPart& part : limits.parts) sum += part.time;
+  EXPECT_NEAR(sum.value(), outcome.predicted->totals.step.value(), 1e-9);
+  EXPECT_NEAR(time_of(limits, "forward and backward"), 6e-3, 1e-12);
+  EXPECT_NEAR(time_of(limits, "exposed communication"),
+              outcome.predicted->totals.exposed_communication.value(), 1e-12);
+}
+
 PointOutcome predicted(double step, const uncertain::Believed& believed) {
   PointOutcome outcome;
   outcome.samples_per_step = 1;

@@ -62,7 +62,7 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                                       {"--protocol", "ll"},
                                       {"--library", "gloo"},
                                       {"--version", "2.18"},
-                                      {"--device", "v100-sxm2-16gb"},
+                                      {"--device", "a100-sxm4-80gb"},
                                       {"--channels", "2"},
                                       {"--min-ctas", "2"},
                                       {"--max-ctas", "2"},

@@ -207,6 +207,16 @@ const BadScenario fabrics[] = {
      "gpus_per_node: 2\n  intra_node: {kind: nvswitch, bandwidth: 100GBps,",
      "gpus_per_node: 1\n  intra_node: @{kind: pcie, gpus_per_switch: 1, switch_bandwidth: 12GBps,",
      "cluster.intra_node.bandwidth is missing; write bandwidth: 12GBps"},
+    {"LanesWithoutABandwidth", "{kind: nvswitch, bandwidth: 100GBps,", "@{kind: nvlink_mesh,",
+     "cluster.intra_node.bandwidth is missing; write bandwidth: 22.5GBps\n"},
+    {"PortsWithoutABandwidth", "{kind: nvswitch, bandwidth: 100GBps,", "@{kind: pcie,",
+     "cluster.intra_node.bandwidth is missing; write bandwidth: 12GBps\n"},
+    {"NodesWithNothingBetweenTheirGpus",
+     "nodes: 2\n  gpus_per_node: 2\n  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: "
+     "2us}\n",
+     "@nodes: 2\n  gpus_per_node: 2\n",
+     "cluster.intra_node.bandwidth is missing; write intra_node: {kind: nvswitch, bandwidth: "
+     "240GBps}, or another kind, or name a preset of such machines\n"},
     {"PcieSwitchBandwidthWithoutUnit", "kind: nvswitch",
      "kind: pcie, gpus_per_switch: 1, switch_bandwidth: @12",
      "switch_bandwidth \"12\" has no unit; write 12Gbps or 12GBps"},

@@ -372,6 +372,7 @@ constexpr std::pair<std::string_view, std::string_view> without_trial[] = {
     {"name", "is the report's"},
     {"cluster.name", "is the report's"},
     {"cluster.gpu", "is what paceline collective and paceline nccl take"},
+    {"cluster.gpus", "is what warnings say (expect_device_test.cpp)"},
     {"sweep", "is of points; no setting"},
     {"measured.source", "is the report's; no setting"},
     {"measured.by", "is the report's; no setting"},
