@@ -54,8 +54,12 @@ void Assumptions::remove(const AssumptionKind& kind, std::string_view subject) {
   });
 }
 
-void Assumptions::keep_only(const AssumptionKind& kind) {
-  std::erase_if(all_, [&](const Assumption& one) { return &one.kind() != &kind; });
+void Assumptions::keep_only(
+    std::initializer_list<std::reference_wrapper<const AssumptionKind>> kinds) {
+  std::erase_if(all_, [&](const Assumption& one) {
+    return std::ranges::none_of(kinds,
+                                [&](const AssumptionKind& kind) { return &one.kind() == &kind; });
+  });
 }
 
 bool Assumptions::has(const AssumptionKind& kind) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,9 +44,9 @@ class Assumptions {
   void add(Assumption one);
   void add(const Assumptions& others);
 
-  // Those of the kind about that subject, or of a kind that is not kept.
+  // Those of the kind about that subject, or of kinds that are not kept.
   void remove(const AssumptionKind& kind, std::string_view subject);
-  void keep_only(const AssumptionKind& kind);
+  void keep_only(std::initializer_list<std::reference_wrapper<const AssumptionKind>> kinds);
 
   [[nodiscard]] bool has(const AssumptionKind& kind) const;
   [[nodiscard]] bool empty() const { return all_.empty(); }

@@ -11,7 +11,9 @@
 #include "models/stats/normal.h"
 #include "models/units/parse.h"
 #include "models/workload/attained.h"
+#include "models/workload/carried.h"
 #include "scenarios/loader/load_trace.h"
+#include "scenarios/loader/measured_on.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -154,19 +156,101 @@ void say_what_bounds(const workload::OneGpuStep& step, Scenario& scenario) {
       {bound_by_launches, "host", {to_text(step.launches), to_text(step.kernels)}});
 }
 
-// Of a network whose step was not measured.
-void assume_modelled(const workload::OneGpuStep& step, Scenario& scenario) {
-  const Workload& workload = scenario.workload;
-  const workload::OneGpu run{
-      *scenario.network,  workload.batch_per_gpu, scenario.training.gradient_accumulation,
-      scenario.precision, workload.device,        workload.optimizer_states};
-  const double ratio = std::exp(stats::normal_90 * one_gpu_spread(run));
+workload::OneGpu one_gpu_of(std::uint32_t batch, const Scenario& scenario) {
+  return {*scenario.network,
+          batch,
+          scenario.training.gradient_accumulation,
+          scenario.precision,
+          scenario.workload.device,
+          scenario.workload.optimizer_states};
+}
+
+// How far a step of another device is from its model. What the scenario says of its host and of its
+// optimizer's time is of its own machine.
+workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scenario) {
+  Scenario there = scenario;
+  there.workload.device = measured.device;
+  there.precision = measured.precision;
+  there.training.host = {};
+  Workload timed = with_batch(measured.batch, there);
+  timed.optimizer = optimizer_time(timed.optimizer_states, timed.layers, timed.device,
+                                   workload::known_attained());
+  const Seconds modelled = wait_for_launches(true, there, timed).step();
+  const double samples =
+      static_cast<double>(measured.batch) * scenario.training.gradient_accumulation;
+  const Seconds step =
+      Seconds(samples / throughput_of(measured.throughput, scenario).value()) - timed.input;
+  if (step <= Seconds(0)) {
+    measured.throughput.fail("leaves no time for the layers", "check input_time");
+  }
+  return {step_errors(one_gpu_of(measured.batch, there)), std::log(step / modelled)};
+}
+
+void assume_carried_over(const std::vector<MeasuredOn>& others, double factor,
+                         const std::array<std::string, 2>& within, Scenario& scenario) {
+  std::string steps;
+  for (const MeasuredOn& one : others) {
+    steps += (steps.empty() ? "" : ", ") + one.text(scenario);
+  }
+  scenario.assumptions.add({carried_speed,
+                            "compute",
+                            {steps, scenario.workload.device.name, fmt::format("{:.2f}", factor),
+                             within[0], within[1]}});
+}
+
+// Of a network whose step was not measured, or only that of other devices.
+void assume_modelled(const workload::OneGpuStep& step, const std::vector<MeasuredOn>& others,
+                     bool optimizer_modelled, Scenario& scenario) {
+  Workload& workload = scenario.workload;
+  const workload::OneGpu run = one_gpu_of(workload.batch_per_gpu, scenario);
+  double factor = 1, spread = one_gpu_spread(run);
+  if (!others.empty()) {
+    std::vector<workload::KnownStep> known;
+    for (const MeasuredOn& one : others) known.push_back(known_step(one, scenario));
+    const workload::CarriedOver carried = carry_over(known, step_errors(run));
+    factor = carried.factor;
+    spread = carried.spread;
+    scale(workload, factor, optimizer_modelled);
+  }
+  const double ratio = std::exp(stats::normal_90 * spread);
   scenario.compute_ratio = ratio;
-  scenario.assumptions.add({unmeasured_speed,
-                            workload.name,
-                            {workload.device.name, fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
-                             fmt::format("{:.0f}", 100 * (ratio - 1))}});
+  const std::array<std::string, 2> within{fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
+                                          fmt::format("{:.0f}", 100 * (ratio - 1))};
+  if (others.empty()) {
+    scenario.assumptions.add(
+        {unmeasured_speed, workload.name, {workload.device.name, within[0], within[1]}});
+  } else {
+    assume_carried_over(others, factor, within, scenario);
+  }
   say_what_bounds(step, scenario);
+}
+
+// What the scenario says of one GPU: its own, and, where it says nothing of that, others.
+struct OneGpuRows {
+  std::optional<Field> field;  // of its own
+  Measured own;
+  std::vector<MeasuredOn> others;
+};
+
+OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
+  const auto throughput = section.field("single_gpu_throughput");
+  const auto list = section.field("measured_on");
+  if (throughput && list) {
+    list->fail("stands beside single_gpu_throughput, which says what this GPU does",
+               "keep one of them");
+  }
+  if (throughput) return {throughput, measured_of(section, *throughput, scenario), {}};
+  if (!list) return {};
+  OneGpuRows rows;
+  for (MeasuredOn& one : read_measured_on(*list, scenario)) {
+    if (one.is_own(scenario)) {
+      rows.field = list;
+      rows.own.emplace(one.batch, one.throughput);
+    } else {
+      rows.others.push_back(std::move(one));
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -188,18 +272,21 @@ SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
 }
 
 void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
-  const auto field = section.field("single_gpu_throughput");
+  const OneGpuRows rows = read_one_gpu(section, scenario);
+  const std::optional<Field>& field = rows.field;
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
   const Seconds optimizer = scenario.workload.optimizer;  // its kernels
   const auto modelled = wait_for_launches(optimizer_modelled, scenario, scenario.workload);
-  if (!field && scenario.network && !scenario.traced) return assume_modelled(modelled, scenario);
+  if (!field && scenario.network && !scenario.traced) {
+    return assume_modelled(modelled, rows.others, optimizer_modelled, scenario);
+  }
   if (!field) return assume_timed_layers(section, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
         .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
   }
   const std::uint32_t passes = scenario.training.gradient_accumulation;
-  const auto measured = measured_of(section, *field, scenario);
+  const Measured& measured = rows.own;
   const auto steps = steps_of(measured, scenario);
   Workload timed = scenario.workload;
   Seconds target = steps.front().step;

@@ -104,7 +104,11 @@ inline constexpr AssumptionKind links_of_other_device{
 inline constexpr AssumptionKind unmeasured_speed{
     "compute: {} on {} is modelled, within {} to +{} %; one number of one GPU, "
     "workload.single_gpu_throughput, would settle it"};
-// Likewise, where launching kernels takes about as long as they run, or longer.
+// Likewise, where others say something of it.
+inline constexpr AssumptionKind carried_speed{
+    "{}: {} carried over to {}: x {} of a modelled step, within {} to +{} %; one number of that "
+    "GPU would settle it"};
+// Of such networks, where launching kernels takes about as long as they run, or longer.
 inline constexpr AssumptionKind bound_by_launches{
     "{}: launching a step's kernels takes {} on the CPU, running them {} on the GPU, so smaller "
     "batches and faster GPUs gain little; CPUs differ by a factor of 2.3 either way"};

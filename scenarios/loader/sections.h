@@ -38,12 +38,18 @@ void load_workload(Section& workload, const Overrides& overrides,
 // device's roofline, listed ones in proportion. Precondition: it has no trace, and its training.
 [[nodiscard]] workload::Workload with_batch(std::uint32_t batch, const Scenario& scenario);
 
+// Throws InputError where the device, which a field names, has no such arithmetic.
+void require_arithmetic(const Field& named, const workload::Device& device,
+                        workload::Precision precision);
+
 // Samples a second, or tokens of samples of the scenario's model. Throws InputError.
 [[nodiscard]] SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario);
 
-// `single_gpu_throughput` is what was measured on one GPU; the modelled times keep their
-// proportions. Without it a model's step takes as long as its launches do, where these are longer.
-// Says how sure compute is. Precondition: the scenario has its training.
+// `single_gpu_throughput` is what was measured on one GPU, as is what `measured_on` has of the
+// scenario's device; the modelled times keep their proportions. Without either a model's step takes
+// as long as its launches do, where these are longer, and what other devices say
+// (models/workload/carried.h). Says how sure compute is. Precondition: the scenario has its
+// training.
 void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& scenario);
 
 [[nodiscard]] RealSettings load_real(Section real);

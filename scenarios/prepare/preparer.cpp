@@ -138,7 +138,8 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   if (scenario.real.measure.mode == CollectiveMode::plan && switches_of_job(made.point) > 0) {
     refuse_switches(scenario.collective);
   }
-  made.assumptions.keep_only(unmeasured_speed);  // the others are of what is measured
+  // The others are of what is measured.
+  made.assumptions.keep_only({unmeasured_speed, carried_speed});
   return made;
 }
 

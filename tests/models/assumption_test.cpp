@@ -46,7 +46,7 @@ TEST(Assumptions, AreRemovedAndAskedForByKindAndSubjectNotByText) {
   EXPECT_EQ(all.sentences(), (Sentences{"intra_node: no latency", "network: no latency"}));
   EXPECT_TRUE(all.has(same_words));
   EXPECT_FALSE(all.has(slow));
-  all.keep_only(no_latency);
+  all.keep_only({no_latency});
   EXPECT_EQ(all.sentences(), Sentences{"intra_node: no latency"});
   all.remove(no_latency, "intra_node");
   EXPECT_TRUE(all.empty());

@@ -68,6 +68,7 @@ constexpr Trial trials[] = {
     {"workload.single_gpu_throughput", "100 samples/s"},
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},
     {"workload.single_gpu_wrapped", "true", "workload.single_gpu_throughput=100 samples/s"},
+    {"workload.measured_on", "[{device: a100-sxm4-40gb, batch: 8, throughput: 300 samples/s}]"},
     {"training.merge_bandwidth", "100GBps", "training.strategy=merged_gradient"},
     {"job.global_batch", "128"},
     {"cluster.preset", "dgx-a100", "cluster={preset: dgx1-v100, nodes: 2}"},

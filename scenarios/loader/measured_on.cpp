@@ -1,0 +1,73 @@
+#include "scenarios/loader/measured_on.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/sections.h"
+
+namespace paceline::loader {
+namespace {
+
+MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
+  constexpr std::array<std::string_view, 4> keys{"device", "batch", "throughput", "precision"};
+  const Overrides none;
+  Reader reader(entry, none);
+  reader.expect_only(keys);
+  const Field device = reader.require("device", "v100-sxm2-16gb");
+  const Field batch = reader.require("batch", "32");
+  const auto precision = reader.find("precision");
+  MeasuredOn read{entry, load_device(device),
+                  precision ? precision->word<workload::Precision>() : scenario.precision,
+                  static_cast<std::uint32_t>(batch.count(1, 100'000'000)),
+                  reader.require("throughput", "119.6 samples/s")};
+  reader.finish();
+  (void)throughput_of(read.throughput, scenario);
+  if (scenario.network) {
+    require_arithmetic(precision.value_or(device), read.device, read.precision);
+  } else if (!read.is_own(scenario)) {
+    const bool is_of_other_device = read.device.name != scenario.workload.device.name;
+    (is_of_other_device ? device : *precision)
+        .fail("is not the scenario's, and times of layers are of their own",
+              "leave it out, or give a model in place of layers");
+  }
+  return read;
+}
+
+bool are_the_same(const MeasuredOn& one, const MeasuredOn& other) {
+  return one.device.name == other.device.name && one.precision == other.precision &&
+         one.batch == other.batch;
+}
+
+}  // namespace
+
+bool MeasuredOn::is_own(const Scenario& scenario) const {
+  return device.name == scenario.workload.device.name && precision == scenario.precision;
+}
+
+std::string MeasuredOn::text(const Scenario& scenario) const {
+  const std::string in =
+      precision == scenario.precision ? "" : fmt::format(" in {}", to_text(precision));
+  return fmt::format("{} on {}{}", throughput.text(), device.name, in);
+}
+
+std::vector<MeasuredOn> read_measured_on(const Field& list, const Scenario& scenario) {
+  if (scenario.traced) {
+    list.fail("is of devices, and a trace does not say its own", "write single_gpu_throughput");
+  }
+  std::vector<MeasuredOn> all;
+  for (const Field& entry : list.list()) {
+    MeasuredOn one = read_entry(entry, scenario);
+    if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
+      entry.fail("has a device, batch and precision that are twice in the list",
+                 "leave one of them out");
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace paceline::loader
