@@ -258,6 +258,25 @@ TEST(JobScenario, MayBeMadeByManyThreads) {
   for (const double step : steps) EXPECT_EQ(step, steps.front());
 }
 
+// What stands between the fences of the n-th block of YAML.
+std::string block_of(const std::string& document, int number) {
+  const std::string begin = "```yaml\n", end = "```\n";
+  std::size_t from = 0;
+  for (int i = 0; i <= number; ++i) from = document.find(begin, from) + begin.size();
+  return document.substr(from, document.find(end, from) - from);
+}
+
+TEST(LoadJob, ReadsWhatItsDocumentShows) {
+  const std::string document = test::text_of(PACELINE_SOURCE_DIR "/scenarios/JOB.md");
+  const test::Folder folder;
+  folder.write("my-machines.yaml", block_of(document, 1));
+  const PlannedJob job = load_job(folder.write("job.yaml", block_of(document, 0)), {});
+  EXPECT_EQ(job.targets.budget, Money(2000));
+  // 42,000 (1 / 4 + 5 %) a year in 80 % of 8,766 hours, and 4.2 kW x 0.15: 1.7967 + 0.63.
+  EXPECT_EQ(job.machines.back().full_name(), "ours the eight");
+  EXPECT_NEAR(3600 * job.machines.back().price->value(), 2.4267, 1e-4);
+}
+
 TEST(ShippedJobs, AndCataloguesLoad) {
   EXPECT_FALSE(shipped_catalogues().empty());
   for (const ShippedFile& catalogue : shipped_catalogues()) {
