@@ -54,7 +54,8 @@ constexpr std::array machine_table{
     Key{"owned", Map{owned_keys}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
-    Key{"at_most", Count{1, 1'000'000}, "any number", "nodes that can be had of it"},
+    Key{"at_most", Count{1, 1'000'000}, "any number",
+        "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
 
 constexpr std::array spot_table{
@@ -138,6 +139,7 @@ void read_nodes(Section& section, Machine& machine) {
   }
   const auto loaded = load_described_cluster(std::move(described)).cluster;
   machine.gpus_per_node = loaded.gpus_per_node;
+  if (loaded.network.bandwidth == BytesPerSecond(0)) machine.at_most = 1;
   machine.cluster = std::make_shared<const Field>(cluster.document(), cluster.node(), "cluster");
   const auto named = section.field("device");
   if (!named && loaded.gpu.empty()) {
@@ -168,12 +170,6 @@ Machine read_machine(const Field& entry, const Origin& origin, OneCurrency& curr
   return machine;
 }
 
-void count_elements(const YAML::Node& node) {
-  if (!node.IsMap() && !node.IsSequence()) return;
-  (void)node.size();
-  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
-}
-
 }  // namespace
 
 std::span<const Key> catalogue_keys() { return catalogue_table; }
@@ -187,7 +183,7 @@ Catalogue load_catalogue(const Field& name, OneCurrency& currency) {
 
 Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
   static const Overrides none;
-  count_elements(*document);
+  count_elements(document->root);
   Section file(Reader(document, document->root, "", none), catalogue_table);
   (void)file.require("schema");  // named_document has looked at it
   const Origin origin{file.require("name").text(), file.require("source").text(),
@@ -215,6 +211,10 @@ std::string device_named_by(const Field& field) {
   return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
 }
 
-void count_elements(const Document& document) { count_elements(document.root); }
+void count_elements(const YAML::Node& node) {
+  if (!node.IsMap() && !node.IsSequence()) return;
+  (void)node.size();
+  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
+}
 
 }  // namespace paceline::loader

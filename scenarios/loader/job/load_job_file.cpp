@@ -382,7 +382,8 @@ PlannedJob JobReader::read() {
     throw InputError({job_.path, 0, 0}, "is not a job",
                      "write schema: paceline.job/1 and its keys");
   }
-  loader::count_elements(*document_);
+  loader::count_elements(document_->root);
+  for (const auto& [path, field] : overrides_) loader::count_elements(field.node());
   const Field schema = file_.require("schema");
   if (schema.text() != job_schema) {
     schema.fail("is not known", fmt::format("write schema: {}", job_schema));

@@ -132,6 +132,15 @@ TEST(LoadJob, ReadsTheMachinesOfItsCatalogues) {
   EXPECT_NEAR(3600 * ours.price->value(), 2.05339, 1e-5);
 }
 
+// Nothing joins two of them.
+TEST(LoadJob, TakesOneNodeOfMachinesWithoutANetwork) {
+  const std::string alone = changed(small_catalogue, "preset: dgx1-v100",
+                                    "gpus_per_node: 4, intra_node: {bandwidth: 10GBps}");
+  EXPECT_EQ(job_of(small_job, alone).machines[2].at_most, 1U);
+  const std::string two = changed(alone, "10GBps}}\n", "10GBps}}\n    at_most: 2\n");
+  EXPECT_EQ(job_of(small_job, two).machines[2].at_most, 1U);
+}
+
 TEST(LoadJob, LeavesOutMachinesInOtherRegions) {
   using Names = std::vector<std::string>;
   const auto names = [](const char* limits) {
