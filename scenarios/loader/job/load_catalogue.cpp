@@ -75,7 +75,7 @@ struct Origin {
 };
 
 std::string read_date(const Field& field) {
-  const std::string text = field.text();
+  std::string text = field.text();
   const auto number = [&](std::size_t from, std::size_t length) {
     return number_of<unsigned>(std::string_view(text).substr(from, length)).value_or(0);
   };
@@ -206,7 +206,7 @@ Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
 }
 
 std::string device_named_by(const Field& field) {
-  const std::string text = field.text();
+  std::string text = field.text();
   if (!text.ends_with(".yaml") && !text.ends_with(".yml")) return text;
   return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
 }

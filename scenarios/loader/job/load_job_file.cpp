@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -7,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "models/text/number.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/job/job.h"
 #include "scenarios/loader/job/job_keys.h"
