@@ -39,6 +39,7 @@ struct Fraction {
 struct Time {
   bool above_zero = false;  // or 0
   Seconds least{0};         // where that is more
+  bool is_long = false;     // hints name minutes and hours
 };
 struct Bandwidth {};   // above 0
 struct Size {};        // above 0

@@ -100,6 +100,13 @@ T within(const Field& field, T value, T least, T most) {
 Seconds Field::seconds() const {
   return within(*this, value_or_fail(parse_seconds(text()), *this), Seconds(0), seconds_max);
 }
+Seconds Field::long_time() const {
+  const std::string value = text();
+  if (const auto number = number_of<double>(value); number && *number >= 0) {
+    fail("has no unit", fmt::format("write {0}h or {0}min", value));
+  }
+  return seconds();
+}
 Seconds Field::positive_seconds() const { return positive(seconds(), "time"); }
 BytesPerSecond Field::bandwidth() const {
   const auto value = positive(value_or_fail(parse_bandwidth(text()), *this), "bandwidth");

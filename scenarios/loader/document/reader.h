@@ -28,8 +28,9 @@ class Field {
   [[nodiscard]] std::string text() const;  // any scalar
   [[nodiscard]] Seconds seconds() const;
   [[nodiscard]] Seconds positive_seconds() const;
-  [[nodiscard]] BytesPerSecond bandwidth() const;         // above 0
-  [[nodiscard]] Bytes bytes() const;                      // above 0
+  [[nodiscard]] Seconds long_time() const;         // as seconds(); hints name minutes and hours
+  [[nodiscard]] BytesPerSecond bandwidth() const;  // above 0
+  [[nodiscard]] Bytes bytes() const;               // above 0
   [[nodiscard]] FlopsPerSecond flops_per_second() const;  // above 0
   [[nodiscard]] SamplesPerSecond throughput() const;      // above 0
   [[nodiscard]] bool boolean() const;

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "models/units/parse.h"
+
 namespace paceline::loader {
 namespace {
 
@@ -51,7 +53,8 @@ struct ValueOf {
     return part;
   }
   Value operator()(settings::Time time) const {
-    const Seconds value = time.above_zero ? field.positive_seconds() : field.seconds();
+    const Seconds value = time.is_long ? field.long_time() : field.seconds();
+    if (time.above_zero && value == Seconds(0)) field.fail("is not a time above zero", "");
     if (value < time.least) {
       field.fail("is too short", fmt::format("write {} or more", to_text(time.least)));
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/loader/job/job_parts.h"
+#include "scenarios/loader/job/load_catalogue.h"
 
 namespace paceline {
 

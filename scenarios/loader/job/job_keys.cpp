@@ -34,7 +34,7 @@ constexpr std::array amount_table{
 };
 
 constexpr std::array target_table{
-    Key{"deadline", Time{.above_zero = true}, "none",
+    Key{"deadline", Time{.above_zero = true, .is_long = true}, "none",
         "from the start of the first node to the end of the last step"},
     Key{"throughput", Structure{"a throughput"}, "none",
         "of training while it runs, in samples/s or, of a network with a sequence, tokens/s",
@@ -72,16 +72,18 @@ constexpr std::array limits_table{
 };
 
 constexpr std::array checkpoint_table{
-    Key{"every", Time{.above_zero = true}, "as often as loses least", "between two of them"},
-    Key{"takes", Time{}, required, "in which training waits", "40s"},
+    Key{"every", Time{.above_zero = true, .is_long = true}, "as often as loses least",
+        "between two of them"},
+    Key{"takes", Time{.is_long = true}, required, "in which training waits", "40s"},
 };
 
 std::span<const Key> checkpoint_keys() { return checkpoint_table; }
 
 constexpr std::array overheads_table{
-    Key{"start", Time{}, Seconds(0), "until the first step, and again after each failure"},
+    Key{"start", Time{.is_long = true}, Seconds(0),
+        "until the first step, and again after each failure"},
     Key{"checkpoint", Map{checkpoint_keys}, "", "what failures cost no more than the time since"},
-    Key{"mtbf_per_node", Time{.above_zero = true}, "none fails",
+    Key{"mtbf_per_node", Time{.above_zero = true, .is_long = true}, "none fails",
         "mean time between failures of a node"},
 };
 

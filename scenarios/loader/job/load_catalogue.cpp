@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "models/text/number.h"
+#include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/job/owned.h"
@@ -53,14 +54,15 @@ constexpr std::array machine_table{
     Key{"owned", Map{owned_keys}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
-    Key{"at_most", Count{1, 1'000'000}, "any number", "nodes that can be had of it"},
+    Key{"at_most", Count{1, 1'000'000}, "any number",
+        "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
 
 constexpr std::array spot_table{
     Key{"price", Text{"a price of time"}, required, "of a node", "6.29 USD/h"},
     Key{"preemptions", Text{"a part a time"}, "not known",
-        "part of the nodes that is taken away in a time, 0 to 100% of it: as many as that on "
-        "average, each of which is replaced",
+        "part of the nodes, 0% to 100%, that is taken away in a time, on average, each of which is "
+        "replaced",
         "2%/h"},
 };
 
@@ -73,27 +75,31 @@ struct Origin {
 };
 
 std::string read_date(const Field& field) {
-  const std::string text = field.text();
-  int year = 0, month = 0, day = 0, end = 0;
-  const bool has_form = text.size() == 10 &&
-                        std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!has_form || end != 10 || !date.ok()) field.fail("is not a date", "write 2026-11-26");
+  std::string text = field.text();
+  const auto number = [&](std::size_t from, std::size_t length) {
+    return number_of<unsigned>(std::string_view(text).substr(from, length)).value_or(0);
+  };
+  const bool has_form = text.size() == 10 && text[4] == '-' && text[7] == '-';
+  const bool is_date =
+      has_form &&
+      std::chrono::year_month_day(std::chrono::year(static_cast<int>(number(0, 4))),
+                                  std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2)))
+          .ok();
+  if (!is_date) field.fail("is not a date", "write 2026-11-26");
   return text;
 }
 
 // "2%/h": of a node, per second.
 double preemptions_of(const Field& field) {
   const std::string text = field.text();
-  const auto slash = text.find('/');
   constexpr const char* hint = "write 2%/h";
-  if (slash == text.npos || slash == 0) field.fail("is not a part a time", hint);
-  const auto time = parse_seconds("1" + text.substr(slash + 1));
+  const auto slash = text.find("%/");
+  const auto percent = number_of<double>(std::string_view(text).substr(0, slash));
+  if (slash == text.npos || !percent) field.fail("is not a part a time", hint);
+  if (!(*percent >= 0 && *percent <= 100)) field.fail("is not from 0% to 100% a time", hint);
+  const auto time = parse_seconds("1 " + text.substr(slash + 2));
   if (!std::holds_alternative<Seconds>(time)) field.fail("has no unit of time", hint);
-  const YAML::Node part(text.substr(0, slash));
-  return Field(field.document(), part, field.path()).fraction(1) / std::get<Seconds>(time).value();
+  return *percent / 100 / std::get<Seconds>(time).value();
 }
 
 Spot read_spot(Section& machine, const Field& field, OneCurrency& currency) {
@@ -133,6 +139,7 @@ void read_nodes(Section& section, Machine& machine) {
   }
   const auto loaded = load_described_cluster(std::move(described)).cluster;
   machine.gpus_per_node = loaded.gpus_per_node;
+  if (loaded.network.bandwidth == BytesPerSecond(0)) machine.at_most = 1;
   machine.cluster = std::make_shared<const Field>(cluster.document(), cluster.node(), "cluster");
   const auto named = section.field("device");
   if (!named && loaded.gpu.empty()) {
@@ -163,12 +170,6 @@ Machine read_machine(const Field& entry, const Origin& origin, OneCurrency& curr
   return machine;
 }
 
-void count_elements(const YAML::Node& node) {
-  if (!node.IsMap() && !node.IsSequence()) return;
-  (void)node.size();
-  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
-}
-
 }  // namespace
 
 std::span<const Key> catalogue_keys() { return catalogue_table; }
@@ -182,7 +183,7 @@ Catalogue load_catalogue(const Field& name, OneCurrency& currency) {
 
 Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
   static const Overrides none;
-  count_elements(*document);
+  count_elements(document->root);
   Section file(Reader(document, document->root, "", none), catalogue_table);
   (void)file.require("schema");  // named_document has looked at it
   const Origin origin{file.require("name").text(), file.require("source").text(),
@@ -205,11 +206,15 @@ Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
 }
 
 std::string device_named_by(const Field& field) {
-  const std::string text = field.text();
+  std::string text = field.text();
   if (!text.ends_with(".yaml") && !text.ends_with(".yml")) return text;
   return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
 }
 
-void count_elements(const Document& document) { count_elements(document.root); }
+void count_elements(const YAML::Node& node) {
+  if (!node.IsMap() && !node.IsSequence()) return;
+  (void)node.size();
+  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
+}
 
 }  // namespace paceline::loader

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -7,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "models/text/number.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/job/job.h"
 #include "scenarios/loader/job/job_keys.h"
@@ -382,7 +380,8 @@ PlannedJob JobReader::read() {
     throw InputError({job_.path, 0, 0}, "is not a job",
                      "write schema: paceline.job/1 and its keys");
   }
-  loader::count_elements(*document_);
+  loader::count_elements(document_->root);
+  for (const auto& [path, field] : overrides_) loader::count_elements(field.node());
   const Field schema = file_.require("schema");
   if (schema.text() != job_schema) {
     schema.fail("is not known", fmt::format("write schema: {}", job_schema));

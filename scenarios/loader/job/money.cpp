@@ -34,7 +34,7 @@ Parsed<PriceOfTime> parse_price_of_time(std::string_view text) {
   const auto parsed = parse_money(text, "price of time", "/h");
   if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
   const auto& money = std::get<AmountOfMoney>(parsed);
-  const auto unit = parse_seconds("1" + money.per);
+  const auto unit = parse_seconds("1 " + money.per);
   if (!std::holds_alternative<Seconds>(unit)) return UnitError{"has no unit of time", money.hint};
   return PriceOfTime{money.amount / std::get<Seconds>(unit), money.currency};
 }

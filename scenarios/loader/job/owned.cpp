@@ -38,7 +38,8 @@ using settings::Time;
 constexpr std::array owned_table{
     Key{"price", Text{"a price"}, required, "of a node, with what it needs of a network",
         "42000 USD"},
-    Key{"lifetime", Time{.above_zero = true}, required, "after which it is worth nothing", "4y"},
+    Key{"lifetime", Time{.above_zero = true, .is_long = true}, required,
+        "after which it is worth nothing", "4y"},
     Key{"in_use", Fraction{0.01, 1}, required, "part of its lifetime in which it is used", "80%"},
     Key{"upkeep", Fraction{0, 1}, 0.0, "of its price a year: space, people, repairs"},
     Key{"power", Text{"a power"}, "not counted", "of a node in use, with its cooling", "4.2kW"},

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"None", "{deadline: 6h}", "@{}",
             "target names none; write deadline: 6h, throughput: 20000 samples/s or budget: 500 "
             "USD"},
-        Bad{"DeadlineWithoutAUnit", "6h", "@6", "deadline \"6\" has no unit; write 6us or 6ms"},
+        Bad{"DeadlineWithoutAUnit", "6h", "@6", "deadline \"6\" has no unit; write 6h or 6min"},
         Bad{"BudgetWithoutACurrency", "deadline: 6h", "budget: @500",
             "budget \"500\" has no unit; write 500 USD"},
         Bad{"TokensOfImages", "deadline: 6h", "throughput: @5 tokens/s",
@@ -237,6 +237,12 @@ INSTANTIATE_TEST_SUITE_P(
             "price \"1 USD/h\" stands beside owned; keep one of them"},
         Bad{"PreemptionsOfNoTime", "3.6%/h", "@3.6%",
             "preemptions \"3.6%\" is not a part a time; write 2%/h"},
+        Bad{"PreemptionsOfAll", "3.6%/h", "@101%/h",
+            "preemptions \"101%/h\" is not from 0% to 100% a time; write 2%/h"},
+        Bad{"PreemptionsOfAnOddTime", "3.6%/h", "@3.6%/e5h",
+            "preemptions \"3.6%/e5h\" has no unit of time; write 2%/h"},
+        Bad{"DateOfOtherForm", "2026-11-26", "@26-11-2026",
+            "date \"26-11-2026\" is not a date; write 2026-11-26"},
         Bad{"PowerWithoutElectricity", "{price: 36000 USD, lifetime: 4y, in_use: 50%}",
             "@{price: 36000 USD, lifetime: 4y, in_use: 50%, power: 4kW}",
             "owned.electricity is missing; write electricity: 0.15 USD/kWh"},
@@ -256,7 +262,7 @@ TEST(Job, IsRefusedWithABudgetOfAnotherCurrencyThanItsCatalogues) {
 TEST(Job, MayBeABadOneBySettings) {
   EXPECT_EQ(
       refusal_of(std::string(small_job), std::string(small_catalogue), {{"target.deadline", "6"}}),
-      "--set target.deadline=6: deadline \"6\" has no unit; write 6us or 6ms");
+      "--set target.deadline=6: deadline \"6\" has no unit; write 6h or 6min");
   EXPECT_EQ(refusal_of(std::string(small_job), std::string(small_catalogue),
                        {{"workload.precison", "fp32"}}),
             "--set workload.precison=fp32: unknown key \"workload.precison\"; did you mean "

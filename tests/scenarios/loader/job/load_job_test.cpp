@@ -132,6 +132,15 @@ TEST(LoadJob, ReadsTheMachinesOfItsCatalogues) {
   EXPECT_NEAR(3600 * ours.price->value(), 2.05339, 1e-5);
 }
 
+// Nothing joins two of them.
+TEST(LoadJob, TakesOneNodeOfMachinesWithoutANetwork) {
+  const std::string alone = changed(small_catalogue, "preset: dgx1-v100",
+                                    "gpus_per_node: 4, intra_node: {bandwidth: 10GBps}");
+  EXPECT_EQ(job_of(small_job, alone).machines[2].at_most, 1U);
+  const std::string two = changed(alone, "10GBps}}\n", "10GBps}}\n    at_most: 2\n");
+  EXPECT_EQ(job_of(small_job, two).machines[2].at_most, 1U);
+}
+
 TEST(LoadJob, LeavesOutMachinesInOtherRegions) {
   using Names = std::vector<std::string>;
   const auto names = [](const char* limits) {
@@ -256,6 +265,25 @@ TEST(JobScenario, MayBeMadeByManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const double step : steps) EXPECT_EQ(step, steps.front());
+}
+
+// What stands between the fences of the n-th block of YAML.
+std::string block_of(const std::string& document, int number) {
+  const std::string begin = "```yaml\n", end = "```\n";
+  std::size_t from = 0;
+  for (int i = 0; i <= number; ++i) from = document.find(begin, from) + begin.size();
+  return document.substr(from, document.find(end, from) - from);
+}
+
+TEST(LoadJob, ReadsWhatItsDocumentShows) {
+  const std::string document = test::text_of(PACELINE_SOURCE_DIR "/scenarios/JOB.md");
+  const test::Folder folder;
+  folder.write("my-machines.yaml", block_of(document, 1));
+  const PlannedJob job = load_job(folder.write("job.yaml", block_of(document, 0)), {});
+  EXPECT_EQ(job.targets.budget, Money(2000));
+  // 42,000 (1 / 4 + 5 %) a year in 80 % of 8,766 hours, and 4.2 kW x 0.15: 1.7967 + 0.63.
+  EXPECT_EQ(job.machines.back().full_name(), "ours the eight");
+  EXPECT_NEAR(3600 * job.machines.back().price->value(), 2.4267, 1e-4);
 }
 
 TEST(ShippedJobs, AndCataloguesLoad) {
