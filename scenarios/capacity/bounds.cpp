@@ -80,29 +80,58 @@ Seconds communication_of(const Scenario& scenario) {
   return sent / rate;
 }
 
-// What a call takes at least; 0 of what is not known to cross nodes.
-Seconds call_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
+// What a rank sends, or a node, over what it has, where it is one of so many.
+double sent_at_least(collectives::Collective collective, double among, bool switches_add) {
   using collectives::Collective;
+  const double passed_on = (among - 1) / among;
+  switch (collective) {
+    case Collective::all_reduce: return switches_add ? 1 : 2 * passed_on;
+    case Collective::reduce_scatter:
+    case Collective::all_gather: return switches_add ? 0 : passed_on;
+    case Collective::broadcast: return 1;
+    default: return 0;
+  }
+}
+
+// News of every rank goes from node to node: along a ring or chain through all of them, else, as
+// what a rank knows doubles at most with each message, through log2 of them.
+Seconds news_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
+  using collectives::Collective;
+  const auto* simulated = call.simulated();
+  const bool is_chain =
+      simulated != nullptr && (simulated->algorithm == "ring" || simulated->algorithm == "chain");
+  if (!is_chain) {
+    return cluster.network.latency *
+           (cluster.network.sharp ? 1 : std::ceil(std::log2(cluster.nodes)));
+  }
+  const double rounds = call.collective == Collective::all_reduce ? 2 : 1;
+  const bool is_across = call.group == training::Group::across_nodes;
+  const double in_nodes = is_across ? 0 : cluster.nodes * (cluster.gpus_per_node - 1.0);
+  return (cluster.network.latency * (cluster.nodes - 1.0) + cluster.intra_node.latency * in_nodes) *
+         rounds;
+}
+
+// What a call takes at least.
+Seconds call_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
   if (const auto* known = call.known()) return known->time;
-  if (cluster.nodes < 2 || cluster.servers > 0 || call.group == training::Group::node) {
+  if (cluster.servers > 0 || call.group == training::Group::node ||
+      sent_at_least(call.collective, 2, false) == 0) {
     return Seconds(0);
   }
-  const double nodes = cluster.nodes;
-  const BytesPerSecond rate = cluster.network.bandwidth * cluster.network.nics_per_node;
-  // What a node sends, over what it has.
-  const double passed_on = (nodes - 1) / nodes;
-  double sent = 0;
-  switch (call.collective) {
-    case Collective::all_reduce: sent = cluster.network.sharp ? 1 : 2 * passed_on; break;
-    case Collective::reduce_scatter:
-    case Collective::all_gather: sent = cluster.network.sharp ? 0 : passed_on; break;
-    case Collective::broadcast: sent = 1; break;
-    default: return Seconds(0);
+  if (cluster.nodes < 2) {
+    const auto* simulated = call.simulated();
+    const bool is_ring = simulated != nullptr && simulated->algorithm == "ring";
+    if (!is_ring || cluster.intra_node.kind != topology::IntraNodeKind::nvswitch) return Seconds(0);
+    return (call.size() / cluster.intra_node.bandwidth) *
+               sent_at_least(call.collective, cluster.gpus_per_node, false) +
+           news_at_least(cluster, call);
   }
-  const bool is_of_each = call.group == training::Group::across_nodes;
-  const double groups = is_of_each ? cluster.gpus_per_node : 1;
-  const double hops = cluster.network.sharp ? 1 : std::ceil(std::log2(nodes));
-  return (call.size() / rate) * (sent * groups) + cluster.network.latency * hops;
+  const BytesPerSecond rate = cluster.network.bandwidth * cluster.network.nics_per_node;
+  const bool is_across = call.group == training::Group::across_nodes;
+  const double groups = is_across ? cluster.gpus_per_node : 1;
+  return (call.size() / rate) *
+             (sent_at_least(call.collective, cluster.nodes, cluster.network.sharp) * groups) +
+         news_at_least(cluster, call);
 }
 
 // The step of one rank, the slowest, with calls of such times.
