@@ -14,7 +14,10 @@ namespace {
 using uncertain::Unknown;
 
 constexpr std::size_t others_most = 4;
+// Of the front: each row is twice as fast as the one before, up to so many times the least cost,
+// beyond which time is dear.
 constexpr std::size_t front_rows = 6;
+constexpr double front_cost_most = 4;
 
 // Everything that is looked for is the best of some plans.
 class Answering {
@@ -23,6 +26,7 @@ class Answering {
       : job_(job), grid_(grid), search_(search), predictor_(predictor) {}
 
   Answer answer() {
+    made_.aim = aim_of_job();
     made_.best = find({aim_of_job(), job_.targets, asked()});
     if (made_.best) {
       find_others();
@@ -43,6 +47,10 @@ class Answering {
  private:
   using Allowed = std::function<bool(const Setup&, Pricing)>;
 
+  [[nodiscard]] const Machine& machine(const Setup& setup) const {
+    return job_.machines[setup.machine];
+  }
+
   // Who has so much to spend and no other target wants it soon.
   [[nodiscard]] Aim aim_of_job() const {
     const Targets& targets = job_.targets;
@@ -50,9 +58,11 @@ class Answering {
                                                                       : Aim::cheapest;
   }
 
+  // Machines of one's own are there whatever is rented.
   [[nodiscard]] Allowed asked() const {
-    return [this](const Setup&, Pricing pricing) {
-      return std::ranges::find(job_.pricings, pricing) != job_.pricings.end();
+    return [this](const Setup& setup, Pricing pricing) {
+      return machine(setup).is_owned ||
+             std::ranges::find(job_.pricings, pricing) != job_.pricings.end();
     };
   }
   [[nodiscard]] Allowed asked_and(const std::function<bool(const Setup&)>& also) const {
@@ -65,10 +75,6 @@ class Answering {
     const auto plan = search_.best(wanted);
     if (!plan) return std::nullopt;
     return Row{*plan, *search_.promise(*plan, job_.targets)};
-  }
-
-  [[nodiscard]] const Machine& machine(const Setup& setup) const {
-    return job_.machines[setup.machine];
   }
 
   void find_others() {
@@ -126,23 +132,15 @@ class Answering {
     }
   }
 
-  // Times between those of the cheapest plan and of the fastest, each the same part of the one
-  // before.
   void find_front() {
-    const auto cheapest = find({Aim::cheapest, {}, asked()});
-    const auto fastest = find({Aim::fastest, {}, asked()});
-    if (!cheapest || !fastest) return;
-    made_.front.push_back(*cheapest);
-    const double part =
-        std::pow(fastest->promise.sure / cheapest->promise.sure, 1.0 / (front_rows - 1));
-    for (std::size_t row = 1; row < front_rows && part < 1; ++row) {
-      Targets sooner;
-      sooner.deadline = row + 1 == front_rows
-                            ? fastest->promise.sure
-                            : cheapest->promise.sure * std::pow(part, static_cast<double>(row));
-      if (made_.front.back().promise.sure <= *sooner.deadline) continue;
-      const auto next = find({Aim::cheapest, sooner, asked()});
-      if (next) made_.front.push_back(*next);
+    auto next = find({Aim::cheapest, {}, asked()});
+    if (!next) return;
+    Targets sooner;
+    sooner.budget = Money(next->promise.sure_cost.value() * front_cost_most);
+    while (next && made_.front.size() < front_rows) {
+      made_.front.push_back(*next);
+      sooner.deadline = next->promise.sure / 2.0;
+      next = find({Aim::cheapest, sooner, asked()});
     }
   }
 
@@ -185,7 +183,7 @@ void Answering::settle(const Row& row) {
   const double links = priors.links[static_cast<std::size_t>(uncertain::LinkClass::measured)];
   uncertain::Place place = predicted.response.place;
   uncertain::KnownRow known;
-  Settling made{row, "", "", {}};
+  Settling made{row, "", "", {}, {}};
   const auto q = static_cast<std::size_t>(*widest);
   made.hangs_on = fmt::format("{} on {} ({:+.0f} to {:+.0f} % of its step)", to_text(*widest),
                               kind.full_name(), 100 * std::expm1(predicted.believed.lows[q]),
@@ -228,7 +226,8 @@ void Answering::settle(const Row& row) {
   speed.low = after.low;
   speed.high = after.high;
   speed.degrees = uncertain::freedom + 1;
-  made.sure_cost_after = search_.sure_cost(row.plan, speed);
+  made.sure_after = search_.sure_time(row.plan, speed);
+  made.sure_cost_after = search_.rate(row.plan) * made.sure_after;
   made_.settling.push_back(std::move(made));
 }
 

@@ -24,18 +24,21 @@ struct Further {
 
 // A measurement that would make a plan's figures surer.
 struct Settling {
-  Row row;                // whose figures are unsure
-  std::string hangs_on;   // "the speed of one h100-sxm5-80gb, which is modelled (-28 to +39 %)"
-  std::string measure;    // what, and where the number goes
-  Money sure_cost_after;  // if it is as expected
+  Row row;               // whose figures are unsure
+  std::string hangs_on;  // "the speed of one h100-sxm5-80gb, which is modelled (-28 to +39 %)"
+  std::string measure;   // what, and where the number goes
+  Seconds sure_after;    // from start to finish, if it is as expected
+  Money sure_cost_after;
 };
 
 // What to rent or buy, and what the answer hangs on.
 struct Answer {
+  Aim aim = Aim::cheapest;     // fastest where a budget is the only target
   std::optional<Row> best;     // meets the targets with the job's probability
   std::optional<Row> nearest;  // where none does
   std::vector<Row> others;     // the best of other machines that meet them, each of another machine
-  // From the cheapest plan to the fastest, whatever the targets: each the cheapest that is as fast.
+  // From the cheapest plan on, whatever the targets: each the cheapest that is twice as fast as the
+  // one before, up to four times the least cost.
   std::vector<Row> front;
   std::vector<Further> further;
   // The plan of another machine that would cost less than the best if both are as likely; nullopt:

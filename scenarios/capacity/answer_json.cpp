@@ -91,6 +91,7 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
     settling.push_back({{"plan", json.row(one.row)},
                         {"hangs_on", one.hangs_on},
                         {"measure", one.measure},
+                        {"time_s_sure_after", finite(one.sure_after.value())},
                         {"cost_sure_after", finite(one.sure_cost_after.value())}});
   }
   ordered_json left_out = ordered_json::array();

@@ -28,4 +28,12 @@ std::string in_words(Seconds time) {
   return fmt::format("{:.3g} s", time.value());
 }
 
+std::string range_in_words(Seconds shorter, Seconds longer) {
+  if (!std::isfinite(longer.value()) || longer.value() > 1e12) return "never";
+  constexpr double minute = 60, hour = 3600, day = 86400;
+  const double unit = longer.value() < 2 * hour ? minute : longer.value() < 3 * day ? hour : day;
+  const char* const name = unit == minute ? "min" : unit == hour ? "h" : "d";
+  return fmt::format("{:.3g} - {:.3g} {}", shorter.value() / unit, longer.value() / unit, name);
+}
+
 }  // namespace paceline::capacity

@@ -29,6 +29,15 @@ std::string to_upper(std::string_view word) {
   return upper;
 }
 
+// What is wrong, without where: the machine is named beside it.
+std::string reason_of(const InputError& error) {
+  const std::string text = error.what();
+  const Location& where = error.where();
+  std::string place = where.file + ": ";
+  if (where.line > 0) place = fmt::format("{}:{}:{}: ", where.file, where.line, where.column);
+  return text.starts_with(place) ? text.substr(place.size()) : text;
+}
+
 // One machine's setups. What a scenario says but for its nodes is loaded once.
 class OfMachine {
  public:
@@ -242,8 +251,12 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     grid.machines.push_back(fits ? setups.words() : MachineWords{});
     if (fits) continue;
     std::string why = setups.too_large();
-    if (why.empty() && setups.refused()) why = setups.refused()->what();
-    if (why.empty()) why = "no number of its GPUs shares the batch";
+    if (why.empty() && setups.refused()) why = reason_of(*setups.refused());
+    if (why.empty() && job.gpus_at_most &&
+        *job.gpus_at_most < job.machines[machine].gpus_per_node) {
+      why = fmt::format("a node has more GPUs than limits.gpus, {}", *job.gpus_at_most);
+    }
+    if (why.empty()) why = "no number of its nodes shares the batch that is asked for";
     if (!first && setups.too_large().empty() && setups.refused()) first = setups.refused();
     grid.left_out.push_back({machine, std::move(why)});
   }

@@ -142,8 +142,8 @@ std::vector<std::pair<Plan, Promise>> Search::all_predicted(
   return all;
 }
 
-Money Search::sure_cost(const Plan& plan, const Speed& speed) const {
-  return rate(plan) * Finish(speed, job_.samples, losses(plan)).within(job_.probability);
+Seconds Search::sure_time(const Plan& plan, const Speed& speed) const {
+  return Finish(speed, job_.samples, losses(plan)).within(job_.probability);
 }
 
 // Plans that may still be the best, the one that is the best at most first.

@@ -69,7 +69,8 @@ class Search {
   [[nodiscard]] std::vector<std::pair<Plan, Promise>> all_predicted(
       const Targets& targets, const std::function<bool(const Setup&, Pricing)>& allowed);
   // If its steps took that.
-  [[nodiscard]] Money sure_cost(const Plan& plan, const Speed& speed) const;
+  [[nodiscard]] Seconds sure_time(const Plan& plan, const Speed& speed) const;
+  [[nodiscard]] MoneyPerSecond rate(const Plan& plan) const;  // of all its nodes
 
   [[nodiscard]] const Setup& setup(const Plan& plan) const {
     return grid_.candidates[plan.candidate].setup;
@@ -93,7 +94,6 @@ class Search {
 
   [[nodiscard]] Bounded bounded(const Plan& plan, Seconds step_at_least) const;
   [[nodiscard]] Bounded tightened(const Plan& plan);
-  [[nodiscard]] MoneyPerSecond rate(const Plan& plan) const;  // of all its nodes
   [[nodiscard]] Losses losses(const Plan& plan) const;
   void predict(std::span<const Plan> plans);
 

@@ -60,7 +60,8 @@ class Writer {
 
   static std::string probability(double part) {
     const double percent = 100 * part;
-    return percent > 99.9 ? "over 99.9 %" : fmt::format("{:.3g} %", percent);
+    if (percent > 99.9) return "over 99.9 %";
+    return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
   }
 
   [[nodiscard]] std::string question() const {
@@ -123,28 +124,33 @@ class Writer {
     const Setup& made = setup(row);
     const Promise& promise = row.promise;
     const Speed speed = speed_of(*predictor_.outcome(made));
-    // Of throughput, as `run` has them of steps: the other way round.
+    const std::string paid =
+        row.plan.pricing == Pricing::spot ? fmt::format(", {}", to_text(row.plan.pricing)) : "";
     return {what,
-            machine(row).full_name(),
+            machine(row).full_name() + paid,
             std::to_string(made.nodes),
             std::to_string(gpus_of(job_, made)),
-            pricing(row),
             fmt::format("{}, {}{}", strategy(row), made.batch,
-                        made.passes > 1 ? fmt::format("x{}", made.passes) : ""),
+                        made.passes > 1 ? fmt::format(" x {}", made.passes) : ""),
             fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),
                         100 * std::expm1(speed.high),
                         grid_.machines[made.machine].speed_is_modelled ? "*" : ""),
-            in_words(promise.likely),
-            in_words(promise.sure),
-            money(promise.likely_cost),
-            money(promise.sure_cost),
+            range_in_words(promise.likely, promise.sure),
+            fmt::format("{} - {}", number(promise.likely_cost), number(promise.sure_cost)),
             probability(promise.probability)};
+  }
+
+  // Without its currency.
+  [[nodiscard]] std::string number(Money amount) const {
+    const std::string text = money(amount);
+    return text.substr(0, text.find(' '));
   }
 
   void write_rows() {
     const std::string sure = probability(job_.probability);
-    TextTable table({"", "machine", "nodes", "GPUs", "paid", "strategy, batch", "step", "time",
-                     "at " + sure, "cost", "at " + sure, "meets it"},
+    TextTable table({"", "machine", "nodes", "GPUs", "strategy, batch", "step, 90%",
+                     fmt::format("time, likely - {}", sure),
+                     fmt::format("{}, likely - {}", job_.currency, sure), "meets it"},
                     2);
     std::set<Plan> shown;
     const auto add = [&](const std::string& what, const Row& row) {
@@ -153,47 +159,71 @@ class Writer {
     if (answer_.best) add("best", *answer_.best);
     for (const Row& row : answer_.others) add("next", row);
     if (answer_.would_win) add("may win", *answer_.would_win);
-    for (std::size_t i = 0; i < answer_.front.size(); ++i) {
-      add(i == 0                          ? "cheapest"
-          : i + 1 == answer_.front.size() ? "fastest"
-                                          : "faster",
-          answer_.front[i]);
+    for (const Row& row : answer_.front) {
+      add(&row == &answer_.front.front() ? "cheapest" : "faster", row);
     }
     table.write(out_);
     if (std::ranges::any_of(shown, [&](const Plan& plan) {
           return grid_.machines[grid_.candidates[plan.candidate].setup.machine].speed_is_modelled;
         })) {
-      line("* nobody measured one of these GPUs: its speed is modelled, and the interval has that");
+      line(
+          "* nobody measured one of these GPUs with this model: its speed is modelled, which makes "
+          "the interval wide");
     }
     out_ << '\n';
   }
 
+  // What plans are compared by, of the job's probability.
+  [[nodiscard]] bool by_cost() const { return answer_.aim == Aim::cheapest; }
+  [[nodiscard]] double compared(const Promise& promise) const {
+    return by_cost() ? promise.sure_cost.value() : promise.sure.value();
+  }
+  [[nodiscard]] std::string compared_text(Seconds time, Money cost) const {
+    return by_cost() ? money(cost) : in_words(time);
+  }
+
   void write_further() {
     if (answer_.further.empty()) return;
-    line("What more would cost or save, at " + probability(job_.probability) + ":");
-    const Money now = answer_.best->promise.sure_cost;
+    line(fmt::format("What more would change, in {} at {}:", by_cost() ? "cost" : "time",
+                     probability(job_.probability)));
+    const double now = compared(answer_.best->promise);
     for (const Further& one : answer_.further) {
       if (!one.best) {
         line(fmt::format("  {}: nothing meets the target", one.words));
         continue;
       }
-      line(fmt::format("  {}: {} ({}), {} x {}", one.words,
-                       percent(one.best->promise.sure_cost.value() / now.value() - 1),
-                       money(one.best->promise.sure_cost), setup(*one.best).nodes,
+      const Promise& then = one.best->promise;
+      line(fmt::format("  {}: {} ({}), {} x {}", one.words, percent(compared(then) / now - 1),
+                       compared_text(then.sure, then.sure_cost), setup(*one.best).nodes,
                        machine(*one.best).full_name()));
     }
     out_ << '\n';
   }
 
+  // How much slower the best may be before the next one is as good.
+  void write_margin() {
+    if (!answer_.best || answer_.others.empty()) return;
+    const Row& next = answer_.others.front();
+    const double margin = compared(next.promise) / compared(answer_.best->promise) - 1;
+    if (margin <= 0) return;
+    line(
+        fmt::format("The next, {}, is the better one if steps of the best are {:.3g} % slower than "
+                    "this and its "
+                    "own are not.",
+                    machine(next).full_name(), 100 * margin));
+  }
+
   void write_settling() {
+    write_margin();
     for (const Settling& one : answer_.settling) {
       const bool is_best = answer_.best && one.row.plan == answer_.best->plan;
-      line(fmt::format("{}: {}", is_best ? "It hangs on" : "Another may be cheaper, by",
+      line(fmt::format("{}{}.", is_best ? "It hangs on " : "Another may be better, by ",
                        one.hangs_on));
-      line(fmt::format("  measure {}", one.measure));
-      line(fmt::format("  its cost at {} would be {} and not {}, if it is as expected",
-                       probability(job_.probability), money(one.sure_cost_after),
-                       money(one.row.promise.sure_cost)));
+      line(fmt::format("  To settle it: {}", one.measure));
+      line(fmt::format("  At {} it is then {} and not {}, if the number is as expected.",
+                       probability(job_.probability),
+                       compared_text(one.sure_after, one.sure_cost_after),
+                       compared_text(one.row.promise.sure, one.row.promise.sure_cost)));
     }
     if (!answer_.settling.empty()) out_ << '\n';
   }
@@ -212,13 +242,26 @@ class Writer {
         "among the others{}",
         answer_.setups, job_.machines.size() - grid_.left_out.size(), answer_.predicted,
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
+    write_left_out();
+    line(footnote());
+  }
+
+  // Each reason once, with how many machines it is of.
+  void write_left_out() {
+    std::map<std::string, std::vector<std::string>> by_reason;
     for (const LeftOut& one : grid_.left_out) {
-      line(fmt::format("left out: {}: {}", job_.machines[one.machine].full_name(), one.why));
+      by_reason[one.why].push_back(job_.machines[one.machine].full_name());
+    }
+    for (const auto& [why, machines] : by_reason) {
+      const std::string more =
+          machines.size() > 1 ? fmt::format(" and {} more", machines.size() - 1) : "";
+      line(fmt::format("left out: {}{}: {}", machines.front(), more, why));
     }
     if (job_.machines_elsewhere > 0) {
-      line(fmt::format("left out: {} machines in other regions", job_.machines_elsewhere));
+      line(fmt::format(
+          "left out: {}, in other regions",
+          plural(static_cast<std::uint32_t>(job_.machines_elsewhere), "machine", "machines")));
     }
-    line(footnote());
   }
 
   [[nodiscard]] std::string footnote() const {
@@ -233,7 +276,9 @@ class Writer {
     if (is_spot && !machine(*answer_.best).spot->preemptions_per_s) {
       text += "; nobody says how often spot nodes are taken away: none are counted";
     }
-    return text + "; a tenth of each GPU's memory is kept free";
+    return text +
+           "; cost: nodes alone, no storage or traffic; input is taken to keep up; a tenth of "
+           "each GPU's memory is kept free";
   }
 
   [[nodiscard]] std::string age_of(const std::string& date) const {
