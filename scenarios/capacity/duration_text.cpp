@@ -33,7 +33,11 @@ std::string range_in_words(Seconds shorter, Seconds longer) {
   constexpr double minute = 60, hour = 3600, day = 86400;
   const double unit = longer.value() < 2 * hour ? minute : longer.value() < 3 * day ? hour : day;
   const char* const name = unit == minute ? "min" : unit == hour ? "h" : "d";
-  return fmt::format("{:.3g} - {:.3g} {}", shorter.value() / unit, longer.value() / unit, name);
+  const auto number = [&](Seconds time) {
+    const double units = time.value() / unit;
+    return units < 1000 ? fmt::format("{:.3g}", units) : fmt::format("{:.0f}", units);
+  };
+  return fmt::format("{} - {} {}", number(shorter), number(longer), name);
 }
 
 }  // namespace paceline::capacity

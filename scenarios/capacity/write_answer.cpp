@@ -81,6 +81,7 @@ class Writer {
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
+    if (gpus_of(job_, setup(row)) == 1) return "one GPU";
     const PlannedJob::Strategy& strategy = job_.strategies[setup(row).strategy];
     if (strategy.bucket_cap.empty()) return strategy.name;
     return fmt::format("{} {}", strategy.name, strategy.bucket_cap);

@@ -227,5 +227,36 @@ TEST(Golden, RunsGiveTheSameBytesWhateverTheNumberOfJobs) {
   }
 }
 
+class Jobs : public testing::TestWithParam<std::string> {};
+
+// But for what was assumed of each plan, which the scenarios' own files have.
+TEST_P(Jobs, AreAnsweredAsTheyWere) {
+  const auto ended = test::run_program(
+      {PACELINE_BINARY, "capacity", "scenarios/library/jobs/" + GetParam() + ".yaml", "--json", "-",
+       "--quiet"},
+      source_dir, 240);
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  ordered_json now = ordered_json::parse(ended.out);
+  const auto forget = [](ordered_json& plan) {
+    if (plan.is_object()) plan.erase("assumptions");
+  };
+  for (const char* key : {"best", "nearest", "may_win"}) forget(now.at(key));
+  for (const char* key : {"others", "front"}) {
+    for (ordered_json& plan : now.at(key)) forget(plan);
+  }
+  for (ordered_json& one : now.at("further")) forget(one.at("best"));
+  for (ordered_json& one : now.at("settling")) forget(one.at("plan"));
+  const fs::path file = golden_dir / "jobs" / (GetParam() + ".json");
+  if (updating()) std::ofstream(file) << now.dump(1) << '\n';
+  std::ifstream in(file);
+  ASSERT_TRUE(in) << file << " is missing: run with PACELINE_UPDATE_GOLDEN=1 and look at it";
+  expect_same(now, ordered_json::parse(in), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Jobs,
+                         testing::ValuesIn(stems(source_dir / "scenarios/library/jobs", ".yaml")),
+                         name_of);
+
 }  // namespace
 }  // namespace paceline

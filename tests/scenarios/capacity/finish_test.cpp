@@ -78,7 +78,8 @@ TEST(Finish, ExpectsWhatDrawnLossesTake) {
   }
   EXPECT_NEAR(sum / runs / finish.likely().value(), 1, 0.01);
   std::ranges::sort(times);
-  // That each loss costs its average makes the tail thinner than it is: by less than three per cent.
+  // That each loss costs its average makes the tail thinner than it is: by less than three per
+  // cent.
   EXPECT_NEAR(finish.within(0.9).value() / times[runs * 9 / 10], 1, 0.03);
   EXPECT_NEAR(finish.within(0.5).value() / times[runs / 2], 1, 0.03);
 }

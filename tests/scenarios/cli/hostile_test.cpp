@@ -94,7 +94,8 @@ const std::map<std::string, Arguments>& needed() {
                                                     {"replay", {"trace.json"}},
                                                     {"nccl", {"dgx1-v100"}},
                                                     {"advise", {"scenario.yaml"}},
-                                                    {"strategies", {"scenario.yaml"}}};
+                                                    {"strategies", {"scenario.yaml"}},
+                                                    {"capacity", {"scenario.yaml"}}};
   return all;
 }
 

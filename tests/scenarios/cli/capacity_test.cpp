@@ -1,0 +1,190 @@
+// paceline capacity, as a planner runs it.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/refused.h"
+
+namespace paceline {
+namespace {
+
+using nlohmann::json;
+using test::Ended;
+using test::expect_refused;
+using test::Folder;
+using test::paceline;
+
+// Two kinds of node with two GPUs each: one costs twice as much, and is quicker.
+constexpr const char* catalogue = R"(schema: paceline.catalogue/1
+name: small
+source: a test
+date: 2026-01-31
+machines:
+  - name: slow
+    device: tesla-t4
+    cluster: {gpus_per_node: 2, intra_node: {kind: pcie, bandwidth: 12GBps}, network: {bandwidth: 25Gbps}}
+    price: 1 USD/h
+    spot: {price: 0.3 USD/h, preemptions: 5%/h}
+  - name: quick
+    device: a100-sxm4-40gb
+    cluster: {gpus_per_node: 2, intra_node: {bandwidth: 240GBps}, network: {bandwidth: 100Gbps, transport: rdma}}
+    price: 5 USD/h
+)";
+
+constexpr const char* job = R"(schema: paceline.job/1
+name: a test
+workload: {model: resnet18, precision: amp}
+amount: {samples: 1e8}
+target: {deadline: 10h}
+global_batch: {at_most: 1024}
+catalogue: [small.yaml]
+strategies: [ddp]
+bucket_caps: [25MiB]
+limits: {nodes: 3}
+)";
+
+class Capacity : public testing::Test {
+ protected:
+  Capacity() {
+    folder_.write("small.yaml", catalogue);
+    folder_.write("job.yaml", job);
+  }
+  [[nodiscard]] Ended answered(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{"capacity", "job.yaml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return paceline(arguments, folder_.path());
+  }
+  [[nodiscard]] json answer(const std::vector<std::string>& settings = {}) const {
+    std::vector<std::string> more{"--json", "-"};
+    for (const std::string& one : settings) {
+      more.push_back("--set");
+      more.push_back(one);
+    }
+    return json::parse(answered(more).out);
+  }
+
+  Folder folder_;
+};
+
+TEST_F(Capacity, SaysWhatToRentForHowMuchAndHowSureThatIs) {
+  const Ended made = answered();
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.err, "");
+  for (const char* part : {"rent ", "train ", "time ", "cost ", "% that it meets the target",
+                           "small of 2026-01-31", "days old", "bounds leave no better one"}) {
+    EXPECT_NE(made.out.find(part), std::string::npos) << part << '\n' << made.out;
+  }
+}
+
+TEST_F(Capacity, KeepsItsPromisesInItsFigures) {
+  const json made = answer();
+  const json& best = made.at("best");
+  EXPECT_GE(best.at("probability"), 0.9);
+  EXPECT_LE(best.at("time_s_sure"), 36000);
+  EXPECT_LT(best.at("time_s"), best.at("time_s_sure"));
+  const double rate = best.at("price_per_node_hour").get<double>() * best.at("nodes").get<int>();
+  EXPECT_NEAR(best.at("cost_sure"), rate * best.at("time_s_sure").get<double>() / 3600, 1e-9);
+  for (const json& other : made.at("others"))
+    EXPECT_GE(other.at("cost_sure"), best.at("cost_sure"));
+  double time = 1e300, cost = 0;
+  for (const json& row : made.at("front")) {
+    EXPECT_LT(row.at("time_s_sure"), time / 2 * (1 + 1e-12));
+    EXPECT_GE(row.at("cost_sure"), cost);
+    time = row.at("time_s_sure");
+    cost = row.at("cost_sure");
+  }
+}
+
+TEST_F(Capacity, IsTheSameWithAnyNumberOfThreads) {
+  EXPECT_EQ(answered({"--json", "-", "--jobs", "1"}).out,
+            answered({"--json", "-", "--jobs", "2"}).out);
+}
+
+TEST_F(Capacity, WantsMoreOfWhatIsLessSure) {
+  const json likely = answer({"probability=50%"}), sure = answer({"probability=99%"});
+  EXPECT_LE(likely.at("best").at("cost"), sure.at("best").at("cost_sure"));
+  EXPECT_GE(sure.at("best").at("probability"), 0.99);
+}
+
+// What nobody can meet is no failure of the tool, and no plan.
+TEST_F(Capacity, SaysWhatComesNearestWhereNothingMeetsTheTarget) {
+  const Ended made = answered({"--set", "target.deadline=1min"});
+  EXPECT_EQ(made.exit_code, 1);
+  EXPECT_NE(made.out.find("Nothing meets that with 90 % probability. What comes nearest:"),
+            std::string::npos)
+      << made.out;
+  EXPECT_NE(made.out.find("rent     3 x small quick"), std::string::npos) << made.out;
+}
+
+// 5 % of the nodes are taken away each hour. Without checkpoints all work is lost with one.
+TEST_F(Capacity, TakesSpotNodesOnlyWhereThatIsAskedFor) {
+  EXPECT_EQ(answer().at("best").at("pricing"), "on demand");
+  EXPECT_TRUE(answer({"pricing=spot"}).at("best").is_null());
+  const json spot = answer({"pricing=spot", "overheads={checkpoint: {every: 10min, takes: 10s}}"});
+  EXPECT_EQ(spot.at("best").at("pricing"), "spot");
+  EXPECT_EQ(spot.at("best").at("machine"), "slow");
+}
+
+TEST_F(Capacity, TakesMachinesOfOnesOwnWhateverIsRented) {
+  const std::string own =
+      std::string(catalogue) +
+      "  - name: ours\n    device: a100-sxm4-40gb\n"
+      "    cluster: {gpus_per_node: 2, intra_node: {bandwidth: 240GBps}}\n"
+      "    owned: {price: 1000 USD, lifetime: 5y, in_use: 80%}\n    at_most: 1\n";
+  folder_.write("small.yaml", own);
+  for (const char* pricing : {"on_demand", "spot"}) {
+    const json made = answer({std::string("pricing=") + pricing});
+    EXPECT_EQ(made.at("best").at("machine"), "ours") << pricing;
+    EXPECT_EQ(made.at("best").at("pricing"), "owned");
+  }
+}
+
+TEST_F(Capacity, SaysWhichMachinesAreLeftOutAndWhy) {
+  const Ended made = answered({"--set", "workload.precision=bf16"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(made.out.find("left out: small slow: device \"tesla-t4\" has no bf16"),
+            std::string::npos)
+      << made.out;
+}
+
+// A speed that was measured makes the interval of its GPU narrow, and the answer sure of it.
+TEST_F(Capacity, IsSurerOfGpusWhoseSpeedWasMeasured) {
+  const json before = answer({"target.deadline=100h"}).at("best");
+  const json after =
+      answer({"target.deadline=100h",
+              "measured_on=[{device: " + before.at("device").get<std::string>() +
+                  ", batch: " + std::to_string(before.at("batch_per_gpu").get<int>()) +
+                  ", throughput: 1000 samples/s}]"})
+          .at("best");
+  const auto width = [](const json& plan) {
+    return plan.at("step_s_high").get<double>() / plan.at("step_s_low").get<double>();
+  };
+  EXPECT_LT(width(after), 0.7 * width(before));
+  EXPECT_TRUE(before.at("one_gpu_is_modelled").get<bool>());
+  EXPECT_FALSE(after.at("one_gpu_is_modelled").get<bool>());
+}
+
+TEST_F(Capacity, RefusesWhatItCannotAnswerInOneLine) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> faults{
+      {{"target.deadline=6"}, "has no unit; write 6h or 6min"},
+      {{"target.budget=5 EUR"}, "write all prices in one currency"},
+      {{"catalogue=[awz]"}, "did you mean aws?"},
+      {{"workload.model=resnet51"}, "did you mean resnet50?"},
+      {{"batch_per_gpu.exactly=65536", "global_batch.at_most=1000000"}, "fits no machine: "},
+  };
+  for (const auto& [settings, message] : faults) {
+    std::vector<std::string> arguments;
+    for (const std::string& one : settings) arguments.insert(arguments.end(), {"--set", one});
+    const Ended made = answered(arguments);
+    expect_refused(made, "paceline: ");
+    EXPECT_NE(made.err.find(message), std::string::npos) << made.err;
+  }
+}
+
+}  // namespace
+}  // namespace paceline
