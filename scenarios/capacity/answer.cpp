@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/uncertain/next.h"
+#include "scenarios/capacity/text.h"
 
 namespace paceline::capacity {
 namespace {
@@ -18,6 +19,8 @@ constexpr std::size_t others_most = 4;
 // beyond which time is dear.
 constexpr std::size_t front_rows = 6;
 constexpr double front_cost_most = 4;
+// What a plan nearby may cost, or take, over the best.
+constexpr double nearby_cost = 1.05, nearby_time = 1.1;
 
 // Everything that is looked for is the best of some plans.
 class Answering {
@@ -30,6 +33,7 @@ class Answering {
     made_.best = find({aim_of_job(), job_.targets, asked()});
     if (made_.best) {
       find_others();
+      find_nearby();
       find_further();
     } else {
       made_.nearest = find({Aim::nearest, job_.targets, asked()});
@@ -89,6 +93,20 @@ class Answering {
     }
   }
 
+  void find_nearby() {
+    Targets targets = job_.targets;
+    const Promise& best = made_.best->promise;
+    const bool by_cost = aim_of_job() == Aim::cheapest;
+    if (by_cost) {
+      const Money most(best.limit_cost.value() * nearby_cost);
+      targets.budget = targets.budget ? std::min(*targets.budget, most) : most;
+    } else {
+      targets.deadline = best.limit * nearby_time;
+    }
+    made_.nearby = find({by_cost ? Aim::fastest : Aim::cheapest, targets, asked()});
+    if (made_.nearby && made_.nearby->plan == made_.best->plan) made_.nearby.reset();
+  }
+
   void add_further(std::string words, const Wanted& wanted) {
     made_.further.push_back({std::move(words), find(wanted)});
   }
@@ -109,24 +127,28 @@ class Answering {
                 [&](const Setup& one) { return machine(one).catalogue == best_machine.catalogue; });
     if (best.nodes > 1) {
       const std::string& network = grid_.machines[best.machine].network_kind;
-      add_without(network, [&](const Setup& one) {
+      add_without(fmt::format("nodes joined by {}", network), [&](const Setup& one) {
         return one.nodes > 1 && grid_.machines[one.machine].network_kind == network;
       });
-      add_further("on one node", {aim_of_job(), job_.targets,
-                                  asked_and([](const Setup& one) { return one.nodes == 1; })});
+      add_further("one node only", {aim_of_job(), job_.targets,
+                                    asked_and([](const Setup& one) { return one.nodes == 1; })});
     }
     if (job_.targets.deadline) {
       Targets sooner = job_.targets;
       sooner.deadline = *sooner.deadline / 2.0;
-      add_further("in half the time", {aim_of_job(), sooner, asked()});
+      add_further(fmt::format("a deadline of {}", in_words(*sooner.deadline)),
+                  {aim_of_job(), sooner, asked()});
     }
     const Pricing other =
         made_.best->plan.pricing == Pricing::spot ? Pricing::on_demand : Pricing::spot;
     const auto has_other = [&](const Machine& one) {
       return other == Pricing::spot ? one.spot.has_value() : one.price.has_value();
     };
+    const bool has_own = std::ranges::any_of(job_.machines, &Machine::is_owned);
     if (std::ranges::any_of(job_.machines, has_other)) {
-      add_further(fmt::format("{} only", to_text(other)),
+      add_further(other == Pricing::on_demand ? "nodes on demand only"
+                  : has_own                   ? "spot nodes only, none of one's own"
+                                              : "spot nodes only",
                   {aim_of_job(), job_.targets,
                    [other](const Setup&, Pricing pricing) { return pricing == other; }});
     }
@@ -136,10 +158,10 @@ class Answering {
     auto next = find({Aim::cheapest, {}, asked()});
     if (!next) return;
     Targets sooner;
-    sooner.budget = Money(next->promise.sure_cost.value() * front_cost_most);
+    sooner.budget = Money(next->promise.limit_cost.value() * front_cost_most);
     while (next && made_.front.size() < front_rows) {
       made_.front.push_back(*next);
-      sooner.deadline = next->promise.sure / 2.0;
+      sooner.deadline = next->promise.limit / 2.0;
       next = find({Aim::cheapest, sooner, asked()});
     }
   }
@@ -148,8 +170,8 @@ class Answering {
     if (!made_.best) return;
     const Setup& best = search_.setup(made_.best->plan);
     const auto likely = [&](const Row& row) {
-      return aim_of_job() == Aim::fastest ? row.promise.likely.value()
-                                          : row.promise.likely_cost.value();
+      return aim_of_job() == Aim::fastest ? row.promise.median.value()
+                                          : row.promise.median_cost.value();
     };
     double least = likely(*made_.best);
     for (const auto& [plan, promise] : search_.all_predicted(job_.targets, asked())) {
@@ -185,40 +207,40 @@ void Answering::settle(const Row& row) {
   uncertain::KnownRow known;
   Settling made{row, "", "", {}, {}};
   const auto q = static_cast<std::size_t>(*widest);
-  made.hangs_on = fmt::format("{} on {} ({:+.0f} to {:+.0f} % of its step)", to_text(*widest),
-                              kind.full_name(), 100 * std::expm1(predicted.believed.lows[q]),
+  made.hangs_on = fmt::format("{}{}: {:+.0f} to {:+.0f} % of the step", to_text(*widest),
+                              *widest == Unknown::compute ? fmt::format(" ({})", kind.device) : "",
+                              100 * std::expm1(predicted.believed.lows[q]),
                               100 * std::expm1(predicted.believed.highs[q]));
+  const std::string calibrate =
+      ", give its output to paceline calibrate, and name the file as cluster.calibration in the "
+      "catalogue";
   switch (*widest) {
     case Unknown::compute:
       place.log2_ranks = place.log2_gpus_per_node = place.log2_nodes = 0;
       known = {uncertain::response_of_itself(place, *widest), 0, priors.row};
       made.measure = fmt::format(
-          "a minute of training on one {}: measured_on: [{{device: {}, batch: {}, throughput: ... "
-          "samples/s}}]",
-          kind.device, kind.device, setup.batch);
+          "train for a minute on one {} with a batch of {}, and add to the job file: measured_on: "
+          "[{{device: {}, batch: {}, throughput: ... samples/s}}]",
+          kind.device, setup.batch, kind.device, setup.batch);
       break;
     case Unknown::node_links:
       place.log2_nodes = 0;
       known = {uncertain::response_of_itself(place, *widest), 0, links};
-      made.measure = fmt::format(
-          "all_reduce_perf on one node of {}, paceline calibrate, and cluster.calibration in its "
-          "catalogue",
-          kind.full_name());
+      made.measure =
+          fmt::format("run all_reduce_perf on one node of {}{}", kind.full_name(), calibrate);
       break;
     case Unknown::network:
       place.log2_nodes = 1;
       known = {uncertain::response_of_itself(place, *widest), 0, links};
-      made.measure = fmt::format(
-          "all_reduce_perf between two nodes of {}, paceline calibrate, and cluster.calibration in "
-          "its catalogue",
-          kind.full_name());
+      made.measure =
+          fmt::format("run all_reduce_perf between two nodes of {}{}", kind.full_name(), calibrate);
       break;
     case Unknown::wrapper:
     case Unknown::host:
     case Unknown::overlap:
       known = {predicted.response, 0, 0};
-      made.measure = fmt::format("a minute of the job itself on {} GPUs of {}",
-                                 gpus_of(job_, setup), kind.full_name());
+      made.measure = fmt::format("train for a minute on {} GPUs of {}", gpus_of(job_, setup),
+                                 kind.full_name());
       break;
   }
   const auto after = uncertain::believed_after(predicted.belief, known, predicted.response);
@@ -226,8 +248,8 @@ void Answering::settle(const Row& row) {
   speed.low = after.low;
   speed.high = after.high;
   speed.degrees = uncertain::freedom + 1;
-  made.sure_after = search_.sure_time(row.plan, speed);
-  made.sure_cost_after = search_.rate(row.plan) * made.sure_after;
+  made.limit_after = search_.limit_time(row.plan, speed);
+  made.limit_cost_after = search_.rate(row.plan) * made.limit_after;
   made_.settling.push_back(std::move(made));
 }
 

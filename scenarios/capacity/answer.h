@@ -25,10 +25,10 @@ struct Further {
 // A measurement that would make a plan's figures surer.
 struct Settling {
   Row row;               // whose figures are unsure
-  std::string hangs_on;  // "the speed of one h100-sxm5-80gb, which is modelled (-28 to +39 %)"
-  std::string measure;   // what, and where the number goes
-  Seconds sure_after;    // from start to finish, if it is as expected
-  Money sure_cost_after;
+  std::string hangs_on;  // "the speed of one GPU (h100-sxm5-80gb): its step may be 28 % shorter..."
+  std::string measure;   // "Train a minute on one ...", and where the number goes
+  Seconds limit_after;   // from start to finish, if it is as expected
+  Money limit_cost_after;
 };
 
 // What to rent or buy, and what the answer hangs on.
@@ -41,6 +41,9 @@ struct Answer {
   // one before, up to four times the least cost.
   std::vector<Row> front;
   std::vector<Further> further;
+  // Where cost decides, the fastest for 5 % more; where time decides, the cheapest that takes 10 %
+  // more. nullopt: that is the best itself.
+  std::optional<Row> nearby;
   // The plan of another machine that would cost less than the best if both are as likely; nullopt:
   // none of those that were predicted.
   std::optional<Row> would_win;

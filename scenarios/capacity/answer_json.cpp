@@ -46,12 +46,12 @@ class Json {
             {"step_s_low", (speed.step * std::exp(speed.low)).value()},
             {"step_s_high", (speed.step * std::exp(speed.high)).value()},
             {"one_gpu_is_modelled", grid_.machines[setup.machine].speed_is_modelled},
-            {"throughput_per_s", promise.likely_throughput.value()},
-            {"throughput_per_s_sure", promise.sure_throughput.value()},
-            {"time_s", finite(promise.likely.value())},
-            {"time_s_sure", finite(promise.sure.value())},
-            {"cost", finite(promise.likely_cost.value())},
-            {"cost_sure", finite(promise.sure_cost.value())},
+            {"throughput_per_s", promise.median_throughput.value()},
+            {"throughput_per_s_limit", promise.limit_throughput.value()},
+            {"time_s", finite(promise.median.value())},
+            {"time_s_limit", finite(promise.limit.value())},
+            {"cost", finite(promise.median_cost.value())},
+            {"cost_limit", finite(promise.limit_cost.value())},
             {"probability", promise.probability},
             {"assumptions", predictor_.outcome(setup)->assumptions}};
   }
@@ -91,8 +91,8 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
     settling.push_back({{"plan", json.row(one.row)},
                         {"hangs_on", one.hangs_on},
                         {"measure", one.measure},
-                        {"time_s_sure_after", finite(one.sure_after.value())},
-                        {"cost_sure_after", finite(one.sure_cost_after.value())}});
+                        {"time_s_sure_after", finite(one.limit_after.value())},
+                        {"cost_sure_after", finite(one.limit_cost_after.value())}});
   }
   ordered_json left_out = ordered_json::array();
   for (const LeftOut& one : grid.left_out) {

@@ -113,6 +113,6 @@ Seconds Finish::within(double probability) const {
   return high;
 }
 
-Seconds Finish::likely() const { return losses_.start + speed_.step * (steps_ * expected_); }
+Seconds Finish::expected() const { return losses_.start + speed_.step * (steps_ * expected_); }
 
 }  // namespace paceline::capacity

@@ -48,7 +48,7 @@ class Finish {
   // When it is done at the latest with that probability; infinite where losses leave no way on.
   [[nodiscard]] Seconds within(double probability) const;
   // Where steps are as likely and losses as many as expected.
-  [[nodiscard]] Seconds likely() const;
+  [[nodiscard]] Seconds expected() const;
 
  private:
   [[nodiscard]] Seconds lossless(Seconds step) const;

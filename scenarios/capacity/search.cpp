@@ -107,13 +107,13 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   const Finish finish(*speed, job_.samples, losses(plan));
   const MoneyPerSecond price = rate(plan);
   Promise made;
-  made.likely = finish.likely();
-  made.sure = finish.within(job_.probability);
-  made.likely_cost = price * made.likely;
-  made.sure_cost = price * made.sure;
+  made.median = finish.within(0.5);
+  made.limit = finish.within(job_.probability);
+  made.median_cost = price * made.median;
+  made.limit_cost = price * made.limit;
   const double samples = speed->samples_per_step;
-  made.likely_throughput = SamplesPerSecond(samples / speed->step.value());
-  made.sure_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
+  made.median_throughput = SamplesPerSecond(samples / speed->step.value());
+  made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
   // All follow from how long steps take: the hardest decides.
   made.probability = 1;
   if (targets.deadline) {
@@ -142,7 +142,7 @@ std::vector<std::pair<Plan, Promise>> Search::all_predicted(
   return all;
 }
 
-Seconds Search::sure_time(const Plan& plan, const Speed& speed) const {
+Seconds Search::limit_time(const Plan& plan, const Speed& speed) const {
   return Finish(speed, job_.samples, losses(plan)).within(job_.probability);
 }
 
@@ -198,8 +198,8 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
     predict(next);
     for (const Plan& plan : next) {
       const auto made = promise(plan, wanted.targets);
-      if (!made || !meets(made->sure, made->sure_cost, made->sure_throughput)) continue;
-      const auto [first, second] = value(made->sure, made->sure_cost, made->sure_throughput);
+      if (!made || !meets(made->limit, made->limit_cost, made->limit_throughput)) continue;
+      const auto [first, second] = value(made->limit, made->limit_cost, made->limit_throughput);
       const std::tuple of_plan(first, second, plan);
       if (found && of_plan >= least) continue;
       found = plan;

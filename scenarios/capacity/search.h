@@ -21,17 +21,18 @@ struct Plan {
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
 
-// What a plan is believed to do. "Sure" figures hold with the job's probability.
+// What a plan is believed to do. Limits hold with the job's
+// probability: no more, and no less of throughput.
 struct Promise {
-  Seconds likely, sure;  // from start to finish
-  Money likely_cost, sure_cost;
-  SamplesPerSecond likely_throughput, sure_throughput;  // of steps alone
-  double probability = 0;                               // that all targets are met
+  Seconds median, limit;  // from start to finish
+  Money median_cost, limit_cost;
+  SamplesPerSecond median_throughput, limit_throughput;  // of steps alone
+  double probability = 0;                                // that all targets are met
 };
 
 enum class Aim {
-  cheapest,  // by sure cost
-  fastest,   // by sure time
+  cheapest,  // by the limit of cost
+  fastest,   // by the limit of time
   nearest,   // by how many times as much as the worst target allows; targets exclude nothing
 };
 
@@ -69,7 +70,7 @@ class Search {
   [[nodiscard]] std::vector<std::pair<Plan, Promise>> all_predicted(
       const Targets& targets, const std::function<bool(const Setup&, Pricing)>& allowed);
   // If its steps took that.
-  [[nodiscard]] Seconds sure_time(const Plan& plan, const Speed& speed) const;
+  [[nodiscard]] Seconds limit_time(const Plan& plan, const Speed& speed) const;
   [[nodiscard]] MoneyPerSecond rate(const Plan& plan) const;  // of all its nodes
 
   [[nodiscard]] const Setup& setup(const Plan& plan) const {

@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,9 +9,8 @@
 #include <ostream>
 #include <set>
 
-#include "models/units/parse.h"
 #include "scenarios/capacity/answer.h"
-#include "scenarios/capacity/duration_text.h"
+#include "scenarios/capacity/text.h"
 #include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
@@ -21,8 +19,27 @@ namespace {
 
 std::string percent(double part) { return fmt::format("{:+.0f} %", 100 * part); }
 
-std::string plural(std::uint32_t count, std::string_view one, std::string_view more) {
-  return fmt::format("{} {}", count, count == 1 ? one : more);
+std::string chance(double part) {
+  const double percent = 100 * part;
+  if (percent > 99.9) return "over 99.9 %";
+  return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
+}
+
+std::string nodes_text(std::uint32_t nodes) {
+  return fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s");
+}
+
+// ", 12 days old" of a date as 2026-11-26.
+std::string age_of(const std::string& date, Today today) {
+  int year = 0;
+  unsigned month = 0, day = 0;
+  if (std::sscanf(date.c_str(), "%d-%u-%u", &year, &month, &day) != 3) return "";
+  const std::chrono::sys_days of{std::chrono::year{year} / std::chrono::month{month} /
+                                 std::chrono::day{day}};
+  const long days = today.days - of.time_since_epoch().count();
+  if (days < 0) return " (which is to come)";
+  if (days == 0) return " (today)";
+  return days == 1 ? " (a day old)" : fmt::format(" ({} days old)", days);
 }
 
 class Writer {
@@ -35,15 +52,15 @@ class Writer {
     line(fmt::format("{}: {}", job_.name, question()));
     out_ << '\n';
     if (answer_.best) {
-      write_best(*answer_.best);
+      write_plan(*answer_.best);
     } else {
-      line(fmt::format("Nothing meets that with {} probability. What comes nearest:",
-                       probability(job_.probability)));
-      if (answer_.nearest) write_best(*answer_.nearest);
+      line(fmt::format("No plan meets that with {} probability. What comes nearest:",
+                       chance(job_.probability)));
+      if (answer_.nearest) write_plan(*answer_.nearest);
     }
     write_rows();
     write_further();
-    write_settling();
+    write_sureness();
     write_footing();
   }
 
@@ -56,31 +73,50 @@ class Writer {
   [[nodiscard]] const Machine& machine(const Row& row) const {
     return job_.machines[setup(row).machine];
   }
+  [[nodiscard]] bool is_modelled(const Row& row) const {
+    return grid_.machines[setup(row).machine].speed_is_modelled;
+  }
   [[nodiscard]] std::string money(Money amount) const { return to_text(amount, job_.currency); }
+  [[nodiscard]] std::string probability() const { return chance(job_.probability); }
 
-  static std::string probability(double part) {
-    const double percent = 100 * part;
-    if (percent > 99.9) return "over 99.9 %";
-    return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
+  // What plans are compared by: their cost, or their time where a budget is all that is asked.
+  [[nodiscard]] bool by_cost() const { return answer_.aim == Aim::cheapest; }
+  [[nodiscard]] double compared(const Promise& promise) const {
+    return by_cost() ? promise.limit_cost.value() : promise.limit.value();
+  }
+  [[nodiscard]] std::string compared_text(Seconds time, Money cost) const {
+    return by_cost() ? money(cost) : in_words(time);
   }
 
   [[nodiscard]] std::string question() const {
     std::vector<std::string> wanted;
     if (job_.targets.deadline) wanted.push_back("within " + in_words(*job_.targets.deadline));
     if (job_.targets.throughput) {
-      wanted.push_back(fmt::format("at {:.6g} samples/s", job_.targets.throughput->value()));
+      wanted.push_back(
+          fmt::format("at {} samples/s", with_commas(job_.targets.throughput->value())));
     }
     if (job_.targets.budget) wanted.push_back("for at most " + money(*job_.targets.budget));
-    return fmt::format("{} {}, with {} probability", job_.amount, fmt::join(wanted, ", "),
-                       probability(job_.probability));
+    return fmt::format("{}, {}, with {} probability", job_.amount, fmt::join(wanted, ", "),
+                       probability());
   }
 
-  [[nodiscard]] std::string pricing(const Row& row) const {
-    if (machine(row).is_owned) return "own";
-    return std::string(to_text(row.plan.pricing));
+  // "2 nodes of oci BM.GPU.B200.8, spot".
+  [[nodiscard]] std::string nodes_of(const Row& row) const {
+    return fmt::format("{} of {}", nodes_text(setup(row).nodes), name_of(row));
+  }
+  [[nodiscard]] std::string name_of(const Row& row) const {
+    const bool is_spot = row.plan.pricing == Pricing::spot;
+    return machine(row).full_name() + (is_spot ? ", spot" : "");
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
+    if (gpus_of(job_, setup(row)) == 1) return "one GPU";
+    const PlannedJob::Strategy& strategy = job_.strategies[setup(row).strategy];
+    if (strategy.bucket_cap.empty()) return strategy.name;
+    return fmt::format("{}, {} buckets", strategy.name, strategy.bucket_cap);
+  }
+
+  [[nodiscard]] std::string short_strategy(const Row& row) const {
     if (gpus_of(job_, setup(row)) == 1) return "one GPU";
     const PlannedJob::Strategy& strategy = job_.strategies[setup(row).strategy];
     if (strategy.bucket_cap.empty()) return strategy.name;
@@ -92,27 +128,39 @@ class Writer {
     return (row.plan.pricing == Pricing::spot ? kind.spot->price : *kind.price) * setup(row).nodes;
   }
 
-  void write_best(const Row& row) {
+  void write_plan(const Row& row) {
     const Setup& made = setup(row);
     const Machine& kind = machine(row);
-    const std::string region = kind.region.empty() ? "" : ", " + kind.region;
     const Promise& promise = row.promise;
-    line(fmt::format("  {:<9}{} x {}: {} of {}{}", kind.is_owned ? "use" : "rent", made.nodes,
-                     kind.full_name(), plural(gpus_of(job_, made), "GPU", "GPUs"), kind.device,
-                     kind.is_owned ? "" : fmt::format(" ({}{})", pricing(row), region)));
-    line(fmt::format("  {:<9}{}, {} samples a GPU{}, {:.0f} a step", "train", strategy(row),
-                     made.batch, made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
-                     samples_per_step(job_, made)));
-    line(fmt::format("  {:<9}{} likely, {} at most with {}", "time", in_words(promise.likely),
-                     in_words(promise.sure), probability(job_.probability)));
-    line(fmt::format("  {:<9}{} likely, {} at most with {}; {}", "cost", money(promise.likely_cost),
-                     money(promise.sure_cost), probability(job_.probability),
-                     to_text(rate(row), job_.currency)));
-    line(fmt::format("  {:<9}{:.0f} samples/s likely, {:.0f} at least with {}", "speed",
-                     promise.likely_throughput.value(), promise.sure_throughput.value(),
-                     probability(job_.probability)));
-    line(fmt::format("  {:<9}{} that it meets {}", "sure", probability(promise.probability),
-                     target_count() > 1 ? "all targets" : "the target"));
+    const auto part = [&](const char* name, const std::string& text) {
+      line(fmt::format("  {:<9}{}", name, text));
+    };
+    const std::string paid = kind.is_owned
+                                 ? "of one's own"
+                                 : fmt::format("{}{}", to_text(row.plan.pricing),
+                                               kind.region.empty() ? "" : ", " + kind.region);
+    part(kind.is_owned ? "use" : "rent",
+         fmt::format("{} of {} ({} x {}), {}", nodes_text(made.nodes), kind.full_name(),
+                     gpus_of(job_, made), kind.device, paid));
+    part("train", fmt::format("{}; {} samples a GPU{}, {} a step", strategy(row), made.batch,
+                              made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
+                              with_commas(samples_per_step(job_, made))));
+    part("time", fmt::format("{} median; with {} probability at most {}", in_words(promise.median),
+                             probability(), in_words(promise.limit)));
+    part("cost",
+         fmt::format("{} median; with {} probability at most {}; {}{}", money(promise.median_cost),
+                     probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
+                     kind.is_owned ? " of depreciation, upkeep and power" : ""));
+    part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
+                              with_commas(promise.median_throughput.value()), probability(),
+                              with_commas(promise.limit_throughput.value())));
+    part("chance", fmt::format("{} of meeting {}", chance(promise.probability),
+                               target_count() > 1 ? "all targets" : "the target"));
+    if (answer_.nearby && answer_.best) {
+      part("nearby", fmt::format("{}: {} and {} at {}", nodes_of(*answer_.nearby),
+                                 in_words(answer_.nearby->promise.limit),
+                                 money(answer_.nearby->promise.limit_cost), probability()));
+    }
     out_ << '\n';
   }
 
@@ -121,130 +169,165 @@ class Writer {
            int{job_.targets.budget.has_value()};
   }
 
-  [[nodiscard]] std::vector<std::string> cells(const std::string& what, const Row& row) const {
+  [[nodiscard]] std::vector<std::string> cells(const std::string& what, const Row& row,
+                                               bool marks_modelled) const {
     const Setup& made = setup(row);
     const Promise& promise = row.promise;
     const Speed speed = speed_of(*predictor_.outcome(made));
-    const std::string paid =
-        row.plan.pricing == Pricing::spot ? fmt::format(", {}", to_text(row.plan.pricing)) : "";
-    return {what,
-            machine(row).full_name() + paid,
-            std::to_string(made.nodes),
-            std::to_string(gpus_of(job_, made)),
-            fmt::format("{}, {}{}", strategy(row), made.batch,
-                        made.passes > 1 ? fmt::format(" x {}", made.passes) : ""),
-            fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),
-                        100 * std::expm1(speed.high),
-                        grid_.machines[made.machine].speed_is_modelled ? "*" : ""),
-            range_in_words(promise.likely, promise.sure),
-            fmt::format("{} - {}", number(promise.likely_cost), number(promise.sure_cost)),
-            probability(promise.probability)};
+    const auto number = [&](Money amount) {
+      const std::string text = money(amount);
+      return text.substr(0, text.find(' '));
+    };
+    return {
+        what,
+        name_of(row),
+        std::to_string(made.nodes),
+        std::to_string(gpus_of(job_, made)),
+        strategy(row),
+        made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
+                        : std::to_string(made.batch),
+        fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),
+                    100 * std::expm1(speed.high), marks_modelled && is_modelled(row) ? "*" : ""),
+        in_one_unit(promise.median),
+        in_one_unit(promise.limit),
+        number(promise.median_cost),
+        number(promise.limit_cost),
+        chance(promise.probability)};
   }
 
-  // Without its currency.
-  [[nodiscard]] std::string number(Money amount) const {
-    const std::string text = money(amount);
-    return text.substr(0, text.find(' '));
+  // Each plan once, by what it is beside the best.
+  [[nodiscard]] std::vector<std::pair<std::string, Row>> rows() const {
+    std::vector<std::pair<std::string, Row>> rows;
+    const auto add = [&](const std::string& what, const Row& row) {
+      const bool is_there = std::ranges::any_of(
+          rows, [&](const auto& other) { return other.second.plan == row.plan; });
+      if (!is_there) rows.emplace_back(what, row);
+    };
+    if (answer_.best) add("best", *answer_.best);
+    for (const Row& row : answer_.others) add("runner-up", row);
+    if (answer_.nearby) add("nearby", *answer_.nearby);
+    if (answer_.would_win) add("misses narrowly", *answer_.would_win);
+    for (const Row& row : answer_.front) {
+      const bool meets = row.promise.probability >= job_.probability;
+      const bool is_cheapest = &row == &answer_.front.front();
+      if (is_cheapest) {
+        add(meets ? "cheapest" : "cheapest, misses", row);
+      } else if (!answer_.best || row.promise.limit < answer_.best->promise.limit) {
+        add(meets ? "faster, dearer" : "faster, misses", row);
+      }
+    }
+    return rows;
   }
 
   void write_rows() {
-    const std::string sure = probability(job_.probability);
-    TextTable table({"", "machine", "nodes", "GPUs", "strategy, batch", "step, 90%",
-                     fmt::format("time, likely - {}", sure),
-                     fmt::format("{}, likely - {}", job_.currency, sure), "meets it"},
+    const std::string limit = probability() + " limit";
+    TextTable table({"", "machine", "nodes", "GPUs", "strategy", "batch", "step range",
+                     "time, median", limit, job_.currency + ", median", limit, "chance"},
                     2);
-    std::set<Plan> shown;
-    const auto add = [&](const std::string& what, const Row& row) {
-      if (shown.insert(row.plan).second) table.add(cells(what, row));
-    };
-    if (answer_.best) add("best", *answer_.best);
-    for (const Row& row : answer_.others) add("next", row);
-    if (answer_.would_win) add("may win", *answer_.would_win);
-    for (const Row& row : answer_.front) {
-      add(&row == &answer_.front.front() ? "cheapest" : "faster", row);
-    }
+    const auto all = rows();
+    const auto modelled = [&](const auto& one) { return is_modelled(one.second); };
+    const bool are_all_modelled = std::ranges::all_of(all, modelled);
+    for (const auto& [what, row] : all) table.add(cells(what, row, !are_all_modelled));
     table.write(out_);
-    if (std::ranges::any_of(shown, [&](const Plan& plan) {
-          return grid_.machines[grid_.candidates[plan.candidate].setup.machine].speed_is_modelled;
-        })) {
+    if (are_all_modelled) {
       line(
-          "* nobody measured one of these GPUs with this model: its speed is modelled, which makes "
-          "the interval wide");
+          "Nobody measured one of these GPUs with this model: speeds are modelled, hence the wide "
+          "ranges.");
+    } else if (std::ranges::any_of(all, modelled)) {
+      line(
+          "* Nobody measured one of these GPUs with this model: its speed is modelled, hence the "
+          "wide range.");
     }
     out_ << '\n';
   }
 
-  // What plans are compared by, of the job's probability.
-  [[nodiscard]] bool by_cost() const { return answer_.aim == Aim::cheapest; }
-  [[nodiscard]] double compared(const Promise& promise) const {
-    return by_cost() ? promise.sure_cost.value() : promise.sure.value();
-  }
-  [[nodiscard]] std::string compared_text(Seconds time, Money cost) const {
-    return by_cost() ? money(cost) : in_words(time);
-  }
-
+  // Those with the same answer together.
   void write_further() {
-    if (answer_.further.empty()) return;
-    line(fmt::format("What more would change, in {} at {}:", by_cost() ? "cost" : "time",
-                     probability(job_.probability)));
-    const double now = compared(answer_.best->promise);
+    if (answer_.further.empty() || !answer_.best) return;
+    std::vector<std::pair<std::optional<Row>, std::vector<std::string>>> grouped;
     for (const Further& one : answer_.further) {
-      if (!one.best) {
-        line(fmt::format("  {}: nothing meets the target", one.words));
+      const auto same = std::ranges::find_if(grouped, [&](const auto& other) {
+        return other.first.has_value() == one.best.has_value() &&
+               (!one.best || other.first->plan == one.best->plan);
+      });
+      if (same != grouped.end()) {
+        same->second.push_back(one.words);
+      } else {
+        grouped.push_back({one.best, {one.words}});
+      }
+    }
+    line(fmt::format("With one more condition the {} limit of {} would be:", probability(),
+                     by_cost() ? "the cost" : "the time"));
+    for (const auto& [best, words] : grouped) {
+      const std::string conditions = fmt::format("{}", fmt::join(words, ", or "));
+      if (!best) {
+        line(fmt::format("  {}: no plan meets the target", conditions));
         continue;
       }
-      const Promise& then = one.best->promise;
-      line(fmt::format("  {}: {} ({}), {} x {}", one.words, percent(compared(then) / now - 1),
-                       compared_text(then.sure, then.sure_cost), setup(*one.best).nodes,
-                       machine(*one.best).full_name()));
+      const double change = compared(best->promise) / compared(answer_.best->promise) - 1;
+      line(fmt::format("  {}: {} ({}), {}", conditions,
+                       compared_text(best->promise.limit, best->promise.limit_cost),
+                       percent(change), nodes_of(*best)));
     }
     out_ << '\n';
   }
 
-  // How much slower the best may be before the next one is as good.
-  void write_margin() {
-    if (!answer_.best || answer_.others.empty()) return;
-    const Row& next = answer_.others.front();
-    const double margin = compared(next.promise) / compared(answer_.best->promise) - 1;
-    if (margin <= 0) return;
-    line(
-        fmt::format("The next, {}, is the better one if steps of the best are {:.3g} % slower than "
-                    "this and its "
-                    "own are not.",
-                    machine(next).full_name(), 100 * margin));
-  }
-
-  void write_settling() {
-    write_margin();
-    for (const Settling& one : answer_.settling) {
-      const bool is_best = answer_.best && one.row.plan == answer_.best->plan;
-      line(fmt::format("{}{}.", is_best ? "It hangs on " : "Another may be better, by ",
-                       one.hangs_on));
-      line(fmt::format("  To settle it: {}", one.measure));
-      line(fmt::format("  At {} it is then {} and not {}, if the number is as expected.",
-                       probability(job_.probability),
-                       compared_text(one.sure_after, one.sure_cost_after),
-                       compared_text(one.row.promise.sure, one.row.promise.sure_cost)));
+  // Whether another machine may be the better one, and what would tell.
+  void write_sureness() {
+    if (!answer_.best) return;
+    const Speed speed = speed_of(*predictor_.outcome(setup(*answer_.best)));
+    const Row* other = nullptr;
+    for (const Row& row : answer_.others) {
+      if (other == nullptr && machine(row).device != machine(*answer_.best).device) other = &row;
     }
-    if (!answer_.settling.empty()) out_ << '\n';
+    if (other != nullptr) {
+      const double margin = compared(other->promise) / compared(answer_.best->promise) - 1;
+      const bool is_safe = margin > std::expm1(speed.high);
+      line(fmt::format(
+          "{} would be the better choice only if steps of the best plan took {:.0f} % longer than "
+          "predicted, and its own did not{}.",
+          name_of(*other), 100 * margin,
+          is_safe ? ": that is beyond their range, so the choice is safe" : ""));
+    }
+    std::string measured;
+    for (const Settling& one : answer_.settling) {
+      const bool is_best = one.row.plan == answer_.best->plan;
+      line(fmt::format("{} is least sure of {}.", is_best ? "This plan" : nodes_of(one.row),
+                       one.hangs_on));
+      if (one.measure != measured) line(fmt::format("  To narrow it, {}.", one.measure));
+      measured = one.measure;
+      line(fmt::format("  If that is what is predicted, the {} limit goes from {} to {}.",
+                       probability(),
+                       compared_text(one.row.promise.limit, one.row.promise.limit_cost),
+                       compared_text(one.limit_after, one.limit_cost_after)));
+    }
+    out_ << '\n';
   }
 
-  // What the prices are of, how much was looked at, and what is not in it.
+  // What the figures mean, what prices are of, how much was looked at, and what is not in it.
   void write_footing() {
+    line(fmt::format("median: as likely more as less; limit: no more with {} probability",
+                     probability()));
     std::map<std::string, std::set<std::string>> dates;
     for (const Machine& one : job_.machines) {
       if (!one.date.empty()) dates[one.date].insert(one.catalogue);
     }
     for (const auto& [date, catalogues] : dates) {
-      line(fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "), date, age_of(date)));
+      line(fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "), date,
+                       age_of(date, today_)));
     }
     line(fmt::format(
-        "looked at: {} setups of {} machines; {} were predicted, and bounds leave no better one "
-        "among the others{}",
-        answer_.setups, job_.machines.size() - grid_.left_out.size(), answer_.predicted,
+        "looked at: {} plans on {} machines; {} were predicted in full, and no other can be "
+        "better{}",
+        with_commas(static_cast<double>(answer_.setups)),
+        job_.machines.size() - grid_.left_out.size(), answer_.predicted,
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
     write_left_out();
-    line(footnote());
+    line(
+        "step range: how much shorter or longer a step may be than predicted, with 90 % "
+        "probability");
+    line("counted: " + counted());
+    line("not counted: " + not_counted());
   }
 
   // Each reason once, with how many machines it is of.
@@ -259,39 +342,32 @@ class Writer {
       line(fmt::format("left out: {}{}: {}", machines.front(), more, why));
     }
     if (job_.machines_elsewhere > 0) {
-      line(fmt::format(
-          "left out: {}, in other regions",
-          plural(static_cast<std::uint32_t>(job_.machines_elsewhere), "machine", "machines")));
+      line(fmt::format("left out: {} in other regions", job_.machines_elsewhere));
     }
   }
 
-  [[nodiscard]] std::string footnote() const {
-    std::vector<std::string> counted;
-    if (job_.overheads.start > Seconds(0)) counted.emplace_back("start-up");
-    if (job_.overheads.checkpoint) counted.emplace_back("checkpoints");
-    if (job_.overheads.mtbf_per_node) counted.emplace_back("failures");
-    std::string text = counted.empty()
-                           ? "time: steps alone; start-up, checkpoints and failures are not given"
-                           : fmt::format("time: steps, {}", fmt::join(counted, ", "));
-    const bool is_spot = answer_.best && answer_.best->plan.pricing == Pricing::spot;
-    if (is_spot && !machine(*answer_.best).spot->preemptions_per_s) {
-      text += "; nobody says how often spot nodes are taken away: none are counted";
-    }
-    return text +
-           "; cost: nodes alone, no storage or traffic; input is taken to keep up; a tenth of "
-           "each GPU's memory is kept free";
+  [[nodiscard]] std::string counted() const {
+    std::vector<std::string> parts{"steps"};
+    if (job_.overheads.start > Seconds(0)) parts.emplace_back("start-up");
+    if (job_.overheads.checkpoint) parts.emplace_back("checkpoints");
+    if (job_.overheads.mtbf_per_node) parts.emplace_back("failures");
+    parts.emplace_back("a tenth of each GPU's memory kept free");
+    return fmt::format("{}", fmt::join(parts, ", "));
   }
 
-  [[nodiscard]] std::string age_of(const std::string& date) const {
-    int year = 0;
-    unsigned month = 0, day = 0;
-    if (std::sscanf(date.c_str(), "%d-%u-%u", &year, &month, &day) != 3) return "";
-    const std::chrono::sys_days of{std::chrono::year{year} / std::chrono::month{month} /
-                                   std::chrono::day{day}};
-    const long days = today_.days - of.time_since_epoch().count();
-    if (days < 0) return ", which is to come";
-    if (days == 0) return ", today";
-    return fmt::format(", {} old", days == 1 ? "a day" : fmt::format("{} days", days));
+  [[nodiscard]] std::string not_counted() const {
+    std::vector<std::string> parts;
+    const Row& row = answer_.best ? *answer_.best : *answer_.nearest;
+    parts.push_back(
+        fmt::format("whether a node's CPUs and storage deliver {} samples/s",
+                    with_commas(row.promise.median_throughput.value() / setup(row).nodes)));
+    if (row.plan.pricing == Pricing::spot && !machine(row).spot->preemptions_per_s) {
+      parts.emplace_back("interruptions of spot nodes (`spot: {price, preemptions}` would say)");
+    }
+    if (job_.overheads.start == Seconds(0)) parts.emplace_back("start-up");
+    if (!job_.overheads.mtbf_per_node) parts.emplace_back("failures");
+    parts.emplace_back("storage and traffic");
+    return fmt::format("{}", fmt::join(parts, "; "));
   }
 
   std::ostream& out_;

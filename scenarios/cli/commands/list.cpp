@@ -13,6 +13,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/doctor/doctor.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline::cli {
 namespace list_command {
@@ -43,6 +44,7 @@ std::vector<Entry> entries_of(std::span<const ShippedFile> files) {
 
 std::vector<Entry> models() { return entries_of(shipped_networks()); }
 std::vector<Entry> devices() { return entries_of(shipped_devices()); }
+std::vector<Entry> catalogues() { return entries_of(shipped_catalogues()); }
 std::vector<Entry> presets() { return entries_of(shipped_clusters()); }
 
 std::vector<Entry> strategies() {
@@ -98,6 +100,8 @@ constexpr std::array kinds{
     Kind{"models", "networks, for workload.model", models},
     Kind{"devices", "GPUs, for workload.device", devices},
     Kind{"presets", "clusters, for cluster.preset and paceline collective", presets},
+    Kind{"catalogues", "machines and their prices, for the catalogue of paceline capacity",
+         catalogues},
     Kind{"strategies", "how gradients are reduced, for training.strategy", strategies},
     Kind{"algorithms", "of collectives, for collective.algorithm", algorithms},
     Kind{"backends", "what runs on hardware, for real.backend; paceline doctor says more",

@@ -80,7 +80,4 @@ class PlannedJob {
 [[nodiscard]] PlannedJob load_job(const std::string& path,
                                   const std::vector<ScenarioFile::Setting>& settings);
 
-// scenarios/library/jobs
-[[nodiscard]] std::span<const ShippedFile> shipped_jobs();
-
 }  // namespace paceline

@@ -175,7 +175,7 @@ void JobReader::read_amount() {
   if (amount.is_given("epochs")) {
     const Field each = amount.require("samples_per_epoch");
     job_.samples = amount.get<double>("epochs") * amount.get<double>("samples_per_epoch");
-    job_.amount = fmt::format("{} epochs of {}", given->text(), each.text());
+    job_.amount = fmt::format("{} epochs of {} samples", given->text(), each.text());
   } else if (amount.is_given("samples")) {
     job_.samples = *amount.find<double>("samples");
     job_.amount = fmt::format("{} samples", given->text());
@@ -186,7 +186,7 @@ void JobReader::read_amount() {
                   "write samples, or epochs with samples_per_epoch");
     }
     job_.samples = *amount.find<double>("tokens") / static_cast<double>(sequence);
-    job_.amount = fmt::format("{} tokens, {} a sample", given->text(), sequence);
+    job_.amount = fmt::format("{} tokens ({} a sample)", given->text(), sequence);
   }
   amount.finish();
 }

@@ -16,7 +16,7 @@ Speed sure_speed() { return {Seconds(0.1), 0, 0, 4, 1000}; }
 TEST(Finish, OfSureStepsAloneIsSamplesOverThroughput) {
   const Finish finish(sure_speed(), 3.6e7, {});
   EXPECT_NEAR(finish.within(0.9).value(), 3600, 1e-6);
-  EXPECT_NEAR(finish.likely().value(), 3600, 1e-6);
+  EXPECT_NEAR(finish.expected().value(), 3600, 1e-6);
   EXPECT_EQ(finish.probability_within(Seconds(3600.1)), 1);
   EXPECT_EQ(finish.probability_within(Seconds(3599.9)), 0);
 }
@@ -50,7 +50,7 @@ TEST(Finish, ExpectsWhatDrawnLossesTake) {
   const Losses losses{1 / 3600.0, Seconds(300), Seconds(1800), Seconds(60)};
   const double work = 1800 * 40;
   const Finish finish(sure_speed(), work * 1e4, losses);
-  EXPECT_NEAR((finish.likely() - Seconds(300)).value() / 40,
+  EXPECT_NEAR((finish.expected() - Seconds(300)).value() / 40,
               3600 * std::exp(1.0 / 12) * std::expm1(1860.0 / 3600), 1e-6);
   std::mt19937_64 random(1);
   std::exponential_distribution<double> next_loss(1 / 3600.0);
@@ -76,7 +76,7 @@ TEST(Finish, ExpectsWhatDrawnLossesTake) {
     sum += time;
     times.push_back(time);
   }
-  EXPECT_NEAR(sum / runs / finish.likely().value(), 1, 0.01);
+  EXPECT_NEAR(sum / runs / finish.expected().value(), 1, 0.01);
   std::ranges::sort(times);
   // That each loss costs its average makes the tail thinner than it is: by less than three per
   // cent.
@@ -103,7 +103,7 @@ TEST(Losses, AreOfAllNodesAndCheckpointsAsOftenAsLosesLeast) {
   const auto expected = [&](double segment) {
     Losses other = losses;
     other.segment = Seconds(segment);
-    return Finish(sure_speed(), 3.6e12, other).likely().value();
+    return Finish(sure_speed(), 3.6e12, other).expected().value();
   };
   EXPECT_LE(expected(losses.segment.value()), expected(losses.segment.value() * 1.1));
   EXPECT_LE(expected(losses.segment.value()), expected(losses.segment.value() / 1.1));

@@ -49,7 +49,7 @@ TEST(List, SaysWhatThereIsInPlaceOfAnUnknownKind) {
   const Ended ended = paceline({"list", "clusters"}, folder.path());
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.out, "");
-  EXPECT_NE(ended.err.find("it has models, devices, presets, strategies, algorithms"),
+  EXPECT_NE(ended.err.find("it has models, devices, presets, catalogues, strategies, algorithms"),
             std::string::npos)
       << ended.err;
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,7 +32,7 @@ TEST(LoadJob, ReadsWhatHasToBeDone) {
   const PlannedJob job = job_of(small_job);
   EXPECT_EQ(job.name, "a small job");
   EXPECT_EQ(job.samples, 115305030.0);
-  EXPECT_EQ(job.amount, "90 epochs of 1281167");
+  EXPECT_EQ(job.amount, "90 epochs of 1281167 samples");
   EXPECT_EQ(job.targets.deadline, Seconds(21600));
   EXPECT_FALSE(job.targets.throughput);
   EXPECT_FALSE(job.targets.budget);
@@ -80,7 +81,7 @@ limits: {nodes: 4, gpus: 24}
 overheads: {start: 10min, checkpoint: {every: 30min, takes: 40s}, mtbf_per_node: 5000h}
 )");
   EXPECT_EQ(job.samples, 3e9 / 128);
-  EXPECT_EQ(job.amount, "3e9 tokens, 128 a sample");
+  EXPECT_EQ(job.amount, "3e9 tokens (128 a sample)");
   EXPECT_EQ(job.targets.deadline, Seconds(2 * 86400.0));
   EXPECT_EQ(job.targets.throughput, SamplesPerSecond(400));  // of 128 tokens each
   EXPECT_EQ(job.targets.budget, Money(500));
@@ -293,8 +294,10 @@ TEST(ShippedJobs, AndCataloguesLoad) {
     EXPECT_FALSE(job.machines.empty());
     for (const Machine& machine : job.machines) EXPECT_EQ(machine.catalogue, catalogue.name);
   }
-  for (const ShippedFile& shipped : shipped_jobs()) {
-    EXPECT_GT(job_of(shipped.text).samples, 0) << shipped.name;
+  const std::filesystem::path jobs = PACELINE_SOURCE_DIR "/scenarios/library/jobs";
+  for (const auto& entry : std::filesystem::directory_iterator(jobs)) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_GT(load_job(entry.path().string(), {}).samples, 0) << entry.path();
   }
 }
 

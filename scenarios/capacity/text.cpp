@@ -1,4 +1,4 @@
-#include "scenarios/capacity/duration_text.h"
+#include "scenarios/capacity/text.h"
 
 #include <fmt/format.h>
 
@@ -22,22 +22,29 @@ std::string in_words(Seconds time) {
         static_cast<std::uint64_t>(std::llround(time.value() / static_cast<double>(part.seconds)));
     const std::uint64_t in_whole = whole.seconds / part.seconds;
     if (parts < in_whole) continue;
-    if (parts % in_whole == 0) return fmt::format("{} {}", parts / in_whole, whole.name);
+    // Nobody plans by the second what takes many minutes.
+    const bool is_exact_enough = whole.seconds == 60 && parts / in_whole >= 10;
+    if (parts % in_whole == 0 || is_exact_enough)
+      return fmt::format("{} {}", parts / in_whole, whole.name);
     return fmt::format("{} {} {} {}", parts / in_whole, whole.name, parts % in_whole, part.name);
   }
   return fmt::format("{:.3g} s", time.value());
 }
 
-std::string range_in_words(Seconds shorter, Seconds longer) {
-  if (!std::isfinite(longer.value()) || longer.value() > 1e12) return "never";
+std::string in_one_unit(Seconds time) {
+  if (!std::isfinite(time.value()) || time.value() > 1e12) return "never";
   constexpr double minute = 60, hour = 3600, day = 86400;
-  const double unit = longer.value() < 2 * hour ? minute : longer.value() < 3 * day ? hour : day;
+  const double unit = time.value() < 2 * hour ? minute : time.value() < 3 * day ? hour : day;
   const char* const name = unit == minute ? "min" : unit == hour ? "h" : "d";
-  const auto number = [&](Seconds time) {
-    const double units = time.value() / unit;
-    return units < 1000 ? fmt::format("{:.3g}", units) : fmt::format("{:.0f}", units);
-  };
-  return fmt::format("{} - {} {}", number(shorter), number(longer), name);
+  const double units = time.value() / unit;
+  return units < 1000 ? fmt::format("{:.3g} {}", units, name)
+                      : fmt::format("{:.0f} {}", units, name);
+}
+
+std::string with_commas(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
 }
 
 }  // namespace paceline::capacity
