@@ -1,14 +1,16 @@
 #include "models/stats/expected_maximum.h"
 
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <numbers>
 
 #include "models/contract.h"
 
 namespace paceline::stats {
+namespace {
 
-double expected_maximum(std::uint32_t count) {
-  PACELINE_EXPECTS(count > 0);
+double integral(std::uint32_t count) {
   // E[max] = integral over x > 0 of 1 - P(x)^n, less the integral over x < 0 of P(x)^n, by the
   // trapezoid rule: what is left out beyond 10 is below 1e-15 for 2^32 draws.
   constexpr double end = 10;
@@ -22,6 +24,18 @@ double expected_maximum(std::uint32_t count) {
     sum += (i == 0 || i == steps ? 0.5 : 1.0) * (1 - all_below - all_below_negative);
   }
   return sum * end / steps;
+}
+
+}  // namespace
+
+double expected_maximum(std::uint32_t count) {
+  PACELINE_EXPECTS(count > 0);
+  // A search asks for the same numbers of ranks thousands of times.
+  constexpr std::size_t kept = 1024;
+  thread_local std::map<std::uint32_t, double> known;
+  if (const auto found = known.find(count); found != known.end()) return found->second;
+  if (known.size() == kept) known.clear();
+  return known.emplace(count, integral(count)).first->second;
 }
 
 }  // namespace paceline::stats

@@ -1,7 +1,10 @@
 #include "models/stats/student.h"
 
 #include <cmath>
+#include <cstddef>
 #include <initializer_list>
+#include <map>
+#include <utility>
 
 #include "models/contract.h"
 
@@ -49,9 +52,10 @@ double student_below(double at, double degrees) {
   return at > 0 ? 1 - tail : tail;
 }
 
-double student_quantile(double probability, double degrees) {
-  PACELINE_EXPECTS(probability > 0 && probability < 1);
-  if (probability < 0.5) return -student_quantile(1 - probability, degrees);
+namespace {
+
+double found_quantile(double probability, double degrees) {
+  if (probability < 0.5) return -found_quantile(1 - probability, degrees);
   double low = 0, high = 1;
   while (student_below(high, degrees) < probability && high < 1e30) high *= 2;
   while (high - low > 1e-10 * (1 + high)) {
@@ -59,6 +63,19 @@ double student_quantile(double probability, double degrees) {
     (student_below(middle, degrees) < probability ? low : high) = middle;
   }
   return (low + high) / 2;
+}
+
+}  // namespace
+
+double student_quantile(double probability, double degrees) {
+  PACELINE_EXPECTS(probability > 0 && probability < 1);
+  // Thousands of times the same few are asked for.
+  constexpr std::size_t kept = 64;
+  thread_local std::map<std::pair<double, double>, double> known;
+  const std::pair key(probability, degrees);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (known.size() == kept) known.clear();
+  return known.emplace(key, found_quantile(probability, degrees)).first->second;
 }
 
 }  // namespace paceline::stats

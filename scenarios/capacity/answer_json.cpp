@@ -107,6 +107,7 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
                          {"best", json.row(answer.best)},
                          {"nearest", json.row(answer.nearest)},
                          {"others", json.rows(answer.others)},
+                         {"nearby", json.row(answer.nearby)},
                          {"front", json.rows(answer.front)},
                          {"may_win", json.row(answer.would_win)},
                          {"further", std::move(further)},

@@ -241,7 +241,7 @@ TEST_P(Jobs, AreAnsweredAsTheyWere) {
   const auto forget = [](ordered_json& plan) {
     if (plan.is_object()) plan.erase("assumptions");
   };
-  for (const char* key : {"best", "nearest", "may_win"}) forget(now.at(key));
+  for (const char* key : {"best", "nearest", "nearby", "may_win"}) forget(now.at(key));
   for (const char* key : {"others", "front"}) {
     for (ordered_json& plan : now.at(key)) forget(plan);
   }
