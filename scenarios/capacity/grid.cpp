@@ -230,11 +230,11 @@ double samples_per_step(const PlannedJob& job, const Setup& setup) {
 }
 
 std::vector<std::uint32_t> node_counts(std::uint32_t most) {
-  constexpr std::uint32_t all_up_to = 16;
+  constexpr std::uint32_t all_up_to = 32;
   std::vector<std::uint32_t> counts;
   for (std::uint32_t nodes = 1; nodes < most;) {
     counts.push_back(nodes);
-    nodes += nodes < all_up_to ? 1 : std::bit_floor(nodes) / 8;
+    nodes += nodes < all_up_to ? 1 : std::bit_floor(nodes) / 16;
   }
   if (most > 0) counts.push_back(most);
   return counts;

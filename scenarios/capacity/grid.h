@@ -48,7 +48,7 @@ struct MachineWords {
 };
 
 // All setups of a job that are looked at:
-//   - nodes: 1 to 16, then in steps of an eighth of the power of two below, and the most allowed
+//   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below, and the most allowed
 //   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the
 //     one that is asked for exactly; from a sixteenth of the largest that fits
 //   - passes: powers of two up to what is allowed, or as many as an exact global batch takes

@@ -183,7 +183,7 @@ class Writer {
         name_of(row),
         std::to_string(made.nodes),
         std::to_string(gpus_of(job_, made)),
-        strategy(row),
+        short_strategy(row),
         made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
                         : std::to_string(made.batch),
         fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),
@@ -290,6 +290,10 @@ class Writer {
           is_safe ? ": that is beyond their range, so the choice is safe" : ""));
     }
     std::string measured;
+    for (const std::string& sentence : predictor_.outcome(setup(*answer_.best))->assumptions) {
+      const bool is_carried = sentence.find("carried over") != std::string::npos;
+      if (is_carried || sentence.starts_with("compute: scaled to")) line(sentence);
+    }
     for (const Settling& one : answer_.settling) {
       const bool is_best = one.row.plan == answer_.best->plan;
       line(fmt::format("{} is least sure of {}.", is_best ? "This plan" : nodes_of(one.row),
