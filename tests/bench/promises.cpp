@@ -3,8 +3,9 @@
 // Each source is left out: priors are learnt from all others. A candidate is a measured row of a
 // scenario on several GPUs, at 1 a GPU-hour; those that differ in their numbers of GPUs alone are a
 // group. A job is as much as one of a group's rows does in an hour, with a deadline of some times
-// that hour. capacity::Search plans it with the steps that are predicted; what its row measured
-// keeps the promise or does not.
+// that hour: as the row measured, or as it is likely to by prediction, which no planned row's
+// measurement has a part in. capacity::Search plans it with the steps that are predicted; what its
+// row measured keeps the promise or does not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +32,11 @@ constexpr double stated_probability = 0.9;
 // Deadlines, over what a row of the group measured.
 constexpr std::array deadlines{0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0};
 constexpr double hour = 3600;
+// Of the plans' own probabilities, in which they are counted apart.
+constexpr std::array promised_from{0.5, 0.8, 0.9, 0.95, 0.99};
+
+// What a job's amount is an hour of.
+enum class HourOf { measured, predicted };
 
 // A measured row.
 struct Candidate {
@@ -183,11 +189,12 @@ Kept planned(const Group& group, double samples, double times, double probabilit
   return kept;
 }
 
-Jobs jobs_of(const std::vector<Group>& groups, double probability) {
+Jobs jobs_of(const std::vector<Group>& groups, double probability, HourOf of) {
   Jobs jobs;
   for (const Group& group : groups) {
     for (const Candidate& row : group) {
-      const double samples = row.samples_per_step * (Seconds(hour) / row.measured);
+      const Seconds step = of == HourOf::measured ? row.measured : row.speed->step;
+      const double samples = row.samples_per_step * (Seconds(hour) / step);
       for (const double times : deadlines) {
         jobs[row.source].push_back(planned(group, samples, times, probability));
       }
@@ -246,22 +253,31 @@ constexpr const char* head =
     "| jobs | plans | promised | kept | no plan, though a row met it | cost over the cheapest "
     "that met it |\n|---|---|---|---|---|---|---|\n";
 
-void write_by_source(const Jobs& jobs) {
-  fmt::print("\n| source {}", head);
+// All jobs; shares are means of sources.
+void write_means(const std::string& name, const Jobs& jobs) {
   Votes promised, kept, missed, cost;
   Counts all;
   for (const auto& [source, of] : jobs) {
     const Counts counts = counted(of);
-    fmt::print("{}\n", row_text(source, counts));
     promised.add(counts.promised / counts.planned);
     kept.add(counts.kept_share());
     missed.add(counts.missed / counts.possible);
     cost.add(counts.cost / counts.kept);
     for (const Kept& one : of) all.add(one);
   }
-  fmt::print("| mean of {} sources | {} | {} | {:.0f} % | {:.1f} % | {:.0f} % | {:.2f} |\n",
-             kept.sources, all.jobs, all.planned, 100 * promised.mean(), 100 * kept.mean(),
-             100 * missed.mean(), cost.mean());
+  fmt::print("| {} | {} | {} | {:.1f} % | {:.1f} % | {:.0f} % | {:.2f} |\n", name, all.jobs,
+             all.planned, 100 * promised.mean(), 100 * kept.mean(), 100 * missed.mean(),
+             cost.mean());
+}
+
+void write_by_source(const Jobs& jobs) {
+  fmt::print("\n| source {}", head);
+  Counts all;
+  for (const auto& [source, of] : jobs) {
+    fmt::print("{}\n", row_text(source, counted(of)));
+    for (const Kept& one : of) all.add(one);
+  }
+  write_means(fmt::format("mean of {} sources", jobs.size()), jobs);
   fmt::print("{}\n", row_text("all jobs alike", all));
 }
 
@@ -297,30 +313,30 @@ void write_by_links(const Jobs& jobs) {
 }
 
 void write_by_deadline(const Jobs& jobs) {
-  fmt::print("\n| deadline, of what a row took {}", part_head);
+  fmt::print("\n| deadline, times that hour {}", part_head);
   for (const double times : deadlines) {
     write_part(fmt::format("{:.1f}", times), jobs,
                [&](const Kept& one) { return one.deadline == times; });
   }
 }
 
-void write_calibration(const std::vector<Group>& groups) {
+void write_by_promised(const Jobs& jobs) {
+  fmt::print("\n| promised {}", part_head);
+  for (std::size_t i = 0; i < promised_from.size(); ++i) {
+    const double low = promised_from[i];
+    const double high = i + 1 < promised_from.size() ? promised_from[i + 1] : 2;
+    const std::string name = high > 1 ? fmt::format("{:.0f} % and more", 100 * low)
+                                      : fmt::format("{:.0f} to {:.0f} %", 100 * low, 100 * high);
+    write_part(name, jobs, [&](const Kept& one) {
+      return one.is_planned && one.promised >= low && one.promised < high;
+    });
+  }
+}
+
+void write_calibration(const std::vector<Group>& groups, HourOf hour_of) {
   fmt::print("\n| asked for {}", head);
   for (const double probability : probabilities) {
-    const Jobs jobs = jobs_of(groups, probability);
-    Votes promised, kept, missed, cost;
-    Counts all;
-    for (const auto& [source, of] : jobs) {
-      const Counts counts = counted(of);
-      promised.add(counts.promised / counts.planned);
-      kept.add(counts.kept_share());
-      missed.add(counts.missed / counts.possible);
-      cost.add(counts.cost / counts.kept);
-      for (const Kept& one : of) all.add(one);
-    }
-    fmt::print("| {:.0f} % | {} | {} | {:.1f} % | {:.1f} % | {:.0f} % | {:.2f} |\n",
-               100 * probability, all.jobs, all.planned, 100 * promised.mean(), 100 * kept.mean(),
-               100 * missed.mean(), cost.mean());
+    write_means(fmt::format("{:.0f} %", 100 * probability), jobs_of(groups, probability, hour_of));
   }
 }
 
@@ -339,11 +355,17 @@ int main(int argc, char** argv) {
     for (const Group& group : groups) rows += group.size();
     fmt::print("{} measured rows, {} of them in {} groups of several numbers of GPUs\n",
                all.rows.size(), rows, groups.size());
-    const Jobs jobs = jobs_of(groups, stated_probability);
-    write_by_source(jobs);
-    write_by_links(jobs);
-    write_by_deadline(jobs);
-    write_calibration(groups);
+    for (const HourOf hour_of : {HourOf::measured, HourOf::predicted}) {
+      fmt::print("\n## Deadlines of what a row {}\n",
+                 hour_of == HourOf::measured ? "took" : "is likely to take");
+      const Jobs jobs = jobs_of(groups, stated_probability, hour_of);
+      write_by_source(jobs);
+      write_by_links(jobs);
+      write_by_deadline(jobs);
+      write_calibration(groups, hour_of);
+      fmt::print("\nWhere 50 % is asked for, by what plans promise:\n");
+      write_by_promised(jobs_of(groups, probabilities.front(), hour_of));
+    }
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 2;
