@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t batch_most = 1U << 20;
 // Batches and passes from a sixteenth of the most on: smaller ones compute less well, and no
 // sooner.
-constexpr std::uint32_t batches_within = 16;
+constexpr std::uint64_t batches_within = 16;
 
 std::string to_upper(std::string_view word) {
   std::string upper(word);
@@ -74,6 +74,7 @@ class OfMachine {
   // Why the last setup did not fit, if any did not.
   [[nodiscard]] const std::optional<InputError>& refused() const { return refused_; }
   [[nodiscard]] const std::string& too_large() const { return too_large_; }
+  [[nodiscard]] bool is_within_limits() const { return nodes_most() > 0; }
 
  private:
   struct Load {
@@ -96,9 +97,9 @@ class OfMachine {
       const Setup setup{number_, nodes, strategy, batch, passes};
       if (fits(setup)) fitting.push_back(setup);
     }
-    std::uint32_t largest = 0;
-    for (const Setup& one : fitting) largest = std::max(largest, one.batch);
-    std::erase_if(fitting, [&](const Setup& one) { return one.batch < largest / batches_within; });
+    std::uint64_t largest = 0;
+    for (const Setup& one : fitting) largest = std::max<std::uint64_t>(largest, one.batch);
+    std::erase_if(fitting, [&](const Setup& one) { return one.batch * batches_within < largest; });
     return fitting;
   }
 
@@ -172,19 +173,24 @@ class OfMachine {
     return false;
   }
 
-  // Null: refused.
-  [[nodiscard]] const std::shared_ptr<Scenario>& loaded(const Setup& setup) {
+  // Null: refused. With one node, or with the setup's where its strategy wants several.
+  [[nodiscard]] std::shared_ptr<Scenario> loaded(const Setup& setup) {
     const Load key{setup.strategy, setup.batch, setup.passes};
     const auto known = loads_.find(key);
     if (known != loads_.end()) return known->second;
-    std::shared_ptr<Scenario> made;
-    try {
-      made = std::make_shared<Scenario>(
-          job_.scenario(machine_, 1, settings_of(job_, setup)).scenario(0));
-    } catch (const InputError& error) {
-      if (!refused_) refused_ = error;
+    for (const std::uint32_t nodes : {1U, setup.nodes}) {
+      try {
+        auto made = std::make_shared<Scenario>(
+            job_.scenario(machine_, nodes, settings_of(job_, setup)).scenario(0));
+        return loads_.emplace(key, std::move(made)).first->second;
+      } catch (const StrategyRefusal& refusal) {
+        if (!refused_) refused_ = refusal;
+      } catch (const InputError& error) {
+        if (!refused_) refused_ = error;
+        return loads_.emplace(key, nullptr).first->second;
+      }
     }
-    return loads_.emplace(key, std::move(made)).first->second;
+    return nullptr;
   }
 
   [[nodiscard]] const Scenario& of_size(const Setup& setup) {
@@ -240,9 +246,33 @@ std::vector<std::uint32_t> node_counts(std::uint32_t most) {
   return counts;
 }
 
+namespace {
+
+struct NoFit {
+  std::string why, hint;
+  std::optional<InputError> refusal;  // the strategy's, or the scenario's
+};
+
+// Precondition: no setup of the machine fits.
+NoFit why_none_fits(const Machine& machine, const OfMachine& setups) {
+  if (!setups.too_large().empty()) {
+    return {setups.too_large(), "allow smaller batches, or strategies that share the model (fsdp)",
+            std::nullopt};
+  }
+  if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
+  if (!setups.is_within_limits()) {
+    return {fmt::format("a node has {} GPUs, and limits.gpus allows fewer", machine.gpus_per_node),
+            "allow more GPUs", std::nullopt};
+  }
+  return {"no number of its GPUs shares the batch", "allow other batches, or other numbers of GPUs",
+          std::nullopt};
+}
+
+}  // namespace
+
 Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
   Grid grid;
-  std::optional<InputError> first;
+  std::optional<NoFit> first;
   for (std::size_t machine = 0; machine < job.machines.size(); ++machine) {
     OfMachine setups(job, machine, priors);
     const std::size_t before = grid.candidates.size();
@@ -250,23 +280,16 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     const bool fits = grid.candidates.size() > before;
     grid.machines.push_back(fits ? setups.words() : MachineWords{});
     if (fits) continue;
-    std::string why = setups.too_large();
-    if (why.empty() && setups.refused()) why = reason_of(*setups.refused());
-    if (why.empty() && job.gpus_at_most &&
-        *job.gpus_at_most < job.machines[machine].gpus_per_node) {
-      why = fmt::format("a node has more GPUs than limits.gpus, {}", *job.gpus_at_most);
-    }
-    if (why.empty()) why = "no number of its nodes shares the batch that is asked for";
-    if (!first && setups.too_large().empty() && setups.refused()) first = setups.refused();
-    grid.left_out.push_back({machine, std::move(why)});
+    NoFit none = why_none_fits(job.machines[machine], setups);
+    grid.left_out.push_back({machine, none.why});
+    if (!first || (!first->refusal && none.refusal)) first = std::move(none);
   }
   if (!grid.candidates.empty()) return grid;
-  if (first) throw *first;
+  if (first->refusal) throw *first->refusal;
   throw InputError({job.path, 0, 0},
                    fmt::format("fits no machine: {}: {}",
-                               job.machines[grid.left_out.front().machine].full_name(),
-                               grid.left_out.front().why),
-                   "allow smaller batches, or strategies that share the model (fsdp)");
+                               job.machines[grid.left_out.front().machine].full_name(), first->why),
+                   first->hint);
 }
 
 }  // namespace paceline::capacity

@@ -1,5 +1,7 @@
 #include "scenarios/capacity/predictor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,6 +41,13 @@ Predictor::Prepared Predictor::prepare(const Setup& setup) const {
         job_.scenario(job_.machines[setup.machine], setup.nodes, settings_of(job_, setup));
     Prepared made{Preparer(file).prediction(0), {}, ""};
     made.outcome = outcome_of(file, *made.point);
+    if (made.outcome.servers > 0) {
+      return {nullptr,
+              {},
+              fmt::format("has {} servers on hosts of their own, which have no price; "
+                          "take server_hosts: beside_workers",
+                          made.outcome.servers)};
+    }
     return made;
   } catch (const InputError& error) {
     return {nullptr, {}, error.what()};

@@ -1,6 +1,7 @@
 #include "scenarios/capacity/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <tuple>
@@ -20,9 +21,14 @@ double excess(const Targets& targets, Seconds time, Money cost, SamplesPerSecond
   return worst;
 }
 
+// What has no end costs more than anything, at a price of nothing, too.
+Money cost_of(MoneyPerSecond rate, Seconds time) {
+  return std::isfinite(time.value()) ? rate * time : Money(time.value());
+}
+
 // What is to be least, and then next.
-std::pair<double, double> rank(Aim aim, const Targets& targets, Seconds time, Money cost,
-                               SamplesPerSecond throughput) {
+using Rank = std::pair<double, double>;
+Rank rank(Aim aim, const Targets& targets, Seconds time, Money cost, SamplesPerSecond throughput) {
   switch (aim) {
     case Aim::cheapest: return {cost.value(), time.value()};
     case Aim::fastest: return {time.value(), cost.value()};
@@ -71,7 +77,7 @@ Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
   // Rounding of what is as long as its bound must not exclude it.
   constexpr double rounding = 1 - 1e-12;
-  return {plan, time * rounding, rate(plan) * time * rounding,
+  return {plan, time * rounding, cost_of(rate(plan), time) * rounding,
           SamplesPerSecond(samples / step_at_least.value() / rounding)};
 }
 
@@ -109,13 +115,13 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   Promise made;
   made.median = finish.within(0.5);
   made.limit = finish.within(job_.probability);
-  made.median_cost = price * made.median;
-  made.limit_cost = price * made.limit;
+  made.median_cost = cost_of(price, made.median);
+  made.limit_cost = cost_of(price, made.limit);
   const double samples = speed->samples_per_step;
   made.median_throughput = SamplesPerSecond(samples / speed->step.value());
   made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
-  // All follow from how long steps take: the hardest decides.
-  made.probability = 1;
+  // All follow from how long steps take: the hardest decides. What has no end meets none.
+  made.probability = std::isfinite(made.median.value()) ? 1 : 0;
   if (targets.deadline) {
     made.probability = std::min(made.probability, finish.probability_within(*targets.deadline));
   }
@@ -149,11 +155,11 @@ Seconds Search::limit_time(const Plan& plan, const Speed& speed) const {
 // Plans that may still be the best, the one that is the best at most first.
 class Search::Queue {
  public:
-  void push(double at_least, const Bounded& one, bool is_tight) {
+  void push(Rank at_least, const Bounded& one, bool is_tight) {
     entries_.emplace(at_least, one.plan, is_tight);
   }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
-  [[nodiscard]] double least() const { return std::get<0>(entries_.top()); }
+  [[nodiscard]] Rank least() const { return std::get<0>(entries_.top()); }
   std::pair<Plan, bool> pop() {
     const auto [at_least, plan, is_tight] = entries_.top();
     entries_.pop();
@@ -161,13 +167,14 @@ class Search::Queue {
   }
 
  private:
-  using Entry = std::tuple<double, Plan, bool>;
+  using Entry = std::tuple<Rank, Plan, bool>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
 };
 
 std::optional<Plan> Search::best(const Wanted& wanted) {
   const auto meets = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
-    return wanted.aim == Aim::nearest || excess(wanted.targets, time, cost, throughput) <= 1;
+    return wanted.aim == Aim::nearest ||
+           (std::isfinite(time.value()) && excess(wanted.targets, time, cost, throughput) <= 1);
   };
   const auto value = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
     return rank(wanted.aim, wanted.targets, time, cost, throughput);
@@ -175,15 +182,15 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
   Queue queue;
   const auto add = [&](const Bounded& one, bool is_tight) {
     if (!meets(one.time, one.cost, one.throughput)) return;
-    queue.push(value(one.time, one.cost, one.throughput).first, one, is_tight);
+    queue.push(value(one.time, one.cost, one.throughput), one, is_tight);
   };
   for (const Bounded& one : plans_) {
     if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) add(one, false);
   }
   std::optional<Plan> found;
-  std::tuple<double, double, Plan> least;
+  std::pair<Rank, Plan> least;
   const auto may_be_best = [&] {
-    return !queue.empty() && (!found || queue.least() <= std::get<0>(least));
+    return !queue.empty() && (!found || queue.least() <= least.first);
   };
   while (may_be_best()) {
     std::vector<Plan> next;
@@ -199,8 +206,7 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
     for (const Plan& plan : next) {
       const auto made = promise(plan, wanted.targets);
       if (!made || !meets(made->limit, made->limit_cost, made->limit_throughput)) continue;
-      const auto [first, second] = value(made->limit, made->limit_cost, made->limit_throughput);
-      const std::tuple of_plan(first, second, plan);
+      const std::pair of_plan(value(made->limit, made->limit_cost, made->limit_throughput), plan);
       if (found && of_plan >= least) continue;
       found = plan;
       least = of_plan;

@@ -9,23 +9,27 @@
 namespace paceline::capacity {
 
 std::string in_words(Seconds time) {
+  // A time that is less than a unit by less than `rounds_to_it` is said to be one.
   struct Unit {
     const char* name;
     std::uint64_t seconds;
+    double rounds_to_it;
   };
-  constexpr std::array units{Unit{"d", 86400}, Unit{"h", 3600}, Unit{"min", 60}, Unit{"s", 1}};
+  constexpr std::array units{Unit{"d", 86400, 30}, Unit{"h", 3600, 0.5}, Unit{"min", 60, 0.05},
+                             Unit{"s", 1, 0}};
   if (!std::isfinite(time.value()) || time.value() > 1e12) return "never";
   for (std::size_t i = 0; i + 1 < units.size(); ++i) {
     const Unit& whole = units[i];
     const Unit& part = units[i + 1];
+    if (time.value() < static_cast<double>(whole.seconds) - whole.rounds_to_it) continue;
     const auto parts =
         static_cast<std::uint64_t>(std::llround(time.value() / static_cast<double>(part.seconds)));
     const std::uint64_t in_whole = whole.seconds / part.seconds;
-    if (parts < in_whole) continue;
     // Nobody plans by the second what takes many minutes.
-    const bool is_exact_enough = whole.seconds == 60 && parts / in_whole >= 10;
-    if (parts % in_whole == 0 || is_exact_enough)
-      return fmt::format("{} {}", parts / in_whole, whole.name);
+    if (whole.seconds == 60 && parts >= 10 * in_whole) {
+      return fmt::format("{:.0f} {}", time.value() / 60, whole.name);
+    }
+    if (parts % in_whole == 0) return fmt::format("{} {}", parts / in_whole, whole.name);
     return fmt::format("{} {} {} {}", parts / in_whole, whole.name, parts % in_whole, part.name);
   }
   return fmt::format("{:.3g} s", time.value());

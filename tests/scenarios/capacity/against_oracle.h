@@ -1,0 +1,134 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/capacity/answer.h"
+#include "scenarios/predict/evidence.h"
+#include "tests/scenarios/capacity/drawn_job.h"
+#include "tests/scenarios/capacity/oracle.h"
+#include "tests/scenarios/loader/job/small_job.h"
+
+namespace paceline::test {
+
+// The search's grid and answers beside the oracle's.
+class AgainstOracle {
+ public:
+  AgainstOracle(const DrawnJob& drawn, Foretold& foretold)
+      : job_(job_of(drawn.job, drawn.catalogue)), oracle_(job_, drawn.workload, foretold) {
+    capacity::Grid grid;
+    try {
+      grid = capacity::grid_of(job_, unconditioned_belief().priors());
+    } catch (const InputError&) {  // nothing fits
+    }
+    setups_ = grid.candidates.size();
+    compare(grid, drawn.workload, foretold);
+    if (setups_ > 0) search(grid);
+  }
+
+  // In words; none where all is the same.
+  [[nodiscard]] const std::vector<std::string>& differences() const { return differences_; }
+  [[nodiscard]] std::size_t setups() const { return setups_; }
+  // By the search for the best plan alone, and for all of the answer.
+  [[nodiscard]] std::size_t predicted_for_best() const { return predicted_for_best_; }
+  [[nodiscard]] std::size_t predicted() const { return predicted_; }
+  [[nodiscard]] bool has_answer() const { return has_answer_; }
+
+ private:
+  [[nodiscard]] std::string words(const capacity::Setup& setup) const {
+    const auto& strategy = job_.strategies[setup.strategy];
+    return fmt::format("{} x {}, {} {}, batch {}, {} passes", setup.nodes,
+                       job_.machines[setup.machine].name, strategy.name, strategy.bucket_cap,
+                       setup.batch, setup.passes);
+  }
+  template <class... Words>
+  void differ(fmt::format_string<Words...> text, Words&&... of) {
+    differences_.push_back(fmt::format(text, std::forward<Words>(of)...));
+  }
+
+  // The grid may have setups more that no scenario can have: the search finds that they are
+  // refused.
+  void compare(const capacity::Grid& grid, const std::string& workload, Foretold& foretold) {
+    std::vector<capacity::Setup> searched;
+    for (const auto& one : grid.candidates) searched.push_back(one.setup);
+    for (const auto& setup : oracle_.setups()) {
+      if (std::ranges::count(searched, setup) != 1)
+        differ("not once in the grid: {}", words(setup));
+    }
+    for (const auto& setup : searched) {
+      if (std::ranges::count(oracle_.setups(), setup) == 1) continue;
+      if (foretold.memory(job_, workload, setup)) differ("in the grid: {}", words(setup));
+    }
+  }
+
+  void search(const capacity::Grid& grid) {
+    capacity::Predictor predictor(job_, {});
+    capacity::Search search(
+        job_, grid, [&](const auto& setup) { return predictor.step_at_least(setup); },
+        [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
+    plans_ = oracle_.plans();
+    const Targets& targets = job_.targets;
+    using capacity::Aim;
+    const Aim aim =
+        targets.budget && !targets.deadline && !targets.throughput ? Aim::fastest : Aim::cheapest;
+    const auto best = compare(search, aim, targets);
+    predicted_for_best_ = search.predicted();
+    const auto answer = answer_of(job_, grid, search, predictor);
+    predicted_ = search.predicted();
+    has_answer_ = best.has_value();
+    if (answer.best.has_value() != best.has_value() || (best && answer.best->plan != *best)) {
+      differ("the answer's best is not that of its search");
+    }
+    if (!answer.best.has_value() && answer.nearest.has_value() == plans_.empty()) {
+      differ("a nearest plan: {}", answer.nearest.has_value());
+    }
+    compare(search, aim == Aim::cheapest ? Aim::fastest : Aim::cheapest, targets);
+    compare(search, Aim::nearest, targets);
+    compare(search, Aim::cheapest, {});
+  }
+
+  std::optional<capacity::Plan> compare(capacity::Search& search, capacity::Aim aim,
+                                        const Targets& targets) {
+    const auto found =
+        search.best({aim, targets, [&](const capacity::Setup& setup, Pricing pricing) {
+                       return oracle_.is_considered(job_.machines[setup.machine], pricing);
+                     }});
+    const auto least = Oracle::least(plans_, aim, targets);
+    if (found.has_value() != least.has_value()) {
+      differ("aim {}: the search {}, of {} plans the oracle {}", static_cast<int>(aim),
+             found ? "found one" : "found none", plans_.size(), least ? "found one" : "found none");
+    }
+    if (!found || !least) return found;
+    const auto of_found = std::ranges::find_if(plans_, [&](const Oracle::Priced& plan) {
+      return plan.setup == search.setup(*found) && plan.pricing == found->pricing;
+    });
+    if (of_found == plans_.end()) {
+      differ("aim {}: no plan: {}", static_cast<int>(aim), words(search.setup(*found)));
+      return found;
+    }
+    constexpr double rounding = 1e-8;  // Finish::within of losses is as close as 1e-9
+    const double value = of_found->value(aim, targets);
+    if (value > *least * (1 + rounding)) {
+      differ("aim {}: {} is {:.9g}, and the least {:.9g}", static_cast<int>(aim),
+             words(of_found->setup), value, *least);
+    }
+    const auto promise = *search.promise(*found, targets);
+    if (const double time = promise.limit.value();
+        !(std::abs(time - of_found->time_s) <= rounding * time)) {
+      if (std::isfinite(time)) differ("{:.12g} s, and {:.12g} s", time, of_found->time_s);
+    }
+    return found;
+  }
+
+  PlannedJob job_;
+  Oracle oracle_;
+  std::vector<Oracle::Priced> plans_;
+  std::vector<std::string> differences_;
+  std::size_t setups_ = 0, predicted_for_best_ = 0, predicted_ = 0;
+  bool has_answer_ = false;
+};
+
+}  // namespace paceline::test

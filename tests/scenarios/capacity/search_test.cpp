@@ -1,0 +1,128 @@
+#include "scenarios/capacity/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "tests/scenarios/capacity/against_oracle.h"
+
+namespace paceline::capacity {
+namespace {
+
+using test::AgainstOracle;
+using test::Foretold;
+using test::JobDrawer;
+
+// tests/bench/capacity_grid.cpp has 200 jobs of up to 8 nodes.
+TEST(Search, FindsWhatAWholeGridHasOfRandomJobs) {
+  Foretold foretold;
+  std::size_t setups = 0, predicted = 0, answered = 0;
+  constexpr std::uint64_t jobs = 30, nodes = 2;
+  for (std::uint64_t number = 0; number < jobs; ++number) {
+    const test::DrawnJob drawn = JobDrawer(number).draw(nodes);
+    const AgainstOracle against(drawn, foretold);
+    for (const std::string& difference : against.differences()) {
+      ADD_FAILURE() << "job " << number << ": " << difference << '\n'
+                    << drawn.job << drawn.catalogue;
+    }
+    setups += against.setups();
+    predicted += against.predicted();
+    if (against.has_answer()) ++answered;
+  }
+  EXPECT_GT(answered, jobs / 5);
+  EXPECT_LT(answered, jobs);
+  EXPECT_GT(setups, jobs * 20);
+  EXPECT_LT(predicted, setups / 2);  // small grids have much of them predicted for their fronts
+}
+
+// Predictions are made up here: steps of 1.1 times their bounds.
+struct Made {
+  PlannedJob job;
+  Grid grid;
+  std::size_t predicted = 0;
+
+  Made(std::string_view price, std::string_view rest)
+      : job(test::job_of("schema: paceline.job/1\nname: made\nworkload: {model: resnet50, "
+                         "precision: amp}\namount: {samples: 1e8}\ncatalogue: [small.yaml]\n"
+                         "batch_per_gpu: {at_most: 256}\nlimits: {nodes: 8}\n" +
+                             std::string(rest),
+                         "schema: paceline.catalogue/1\nname: small\nsource: made up\n"
+                         "date: 2026-11-26\nmachines: [{name: eight, cluster: {preset: "
+                         "aws-p4d-24xlarge}, price: " +
+                             std::string(price) + "}]\n")),
+        grid(grid_of(job, unconditioned_belief().priors())) {}
+
+  [[nodiscard]] Search search() {
+    return {job, grid, [](const Setup&) { return Seconds(0); },
+            [this](std::span<const Setup> setups) {
+              std::vector<std::optional<Speed>> speeds;
+              for (const Setup& setup : setups) {
+                const auto of = std::ranges::find(grid.candidates, setup, &Candidate::setup);
+                speeds.emplace_back(
+                    Speed{of->step_at_least * 1.1, -0.01, 0.01, 4, samples_per_step(job, setup)});
+              }
+              predicted += speeds.size();
+              return speeds;
+            }};
+  }
+};
+
+// A minute between failures and ten days until the first step.
+constexpr std::string_view endless =
+    "overheads: {start: 10d, mtbf_per_node: 1min}\ntarget: {throughput: 1 samples/s}\n";
+
+TEST(Search, FindsNoPlanThatNeverEnds) {
+  for (const char* price : {"20 USD/h", "0 USD/h"}) {
+    Made made(price, endless);
+    Search search = made.search();
+    EXPECT_FALSE(search.best({Aim::cheapest, made.job.targets, {}}));
+    EXPECT_FALSE(search.best({Aim::fastest, {}, {}}));
+    const auto nearest = search.best({Aim::nearest, made.job.targets, {}});
+    ASSERT_TRUE(nearest);
+    const auto promise = *search.promise(*nearest, made.job.targets);
+    EXPECT_EQ(promise.limit_cost.value(), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(promise.median_cost.value(), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(promise.probability, 0);
+  }
+}
+
+// All cost nothing: the fastest of them, which is found as such.
+TEST(Search, PredictsFewOfManyThatCostTheSame) {
+  Made made("0 USD/h", "target: {deadline: 100d}\n");
+  Search search = made.search();
+  const auto cheapest = search.best({Aim::cheapest, made.job.targets, {}});
+  EXPECT_LT(made.predicted, made.grid.candidates.size() / 4);
+  EXPECT_EQ(cheapest, search.best({Aim::fastest, {}, {}}));
+}
+
+// All exceed it by as much: the cheapest, for which no more has to be predicted.
+TEST(Search, FindsTheCheapestWhereABudgetIsNothing) {
+  Made made("20 USD/h", "target: {budget: 0 USD}\n");
+  Search search = made.search();
+  EXPECT_FALSE(search.best({Aim::fastest, made.job.targets, {}}));
+  const auto nearest = search.best({Aim::nearest, made.job.targets, {}});
+  const std::size_t predicted = made.predicted;
+  EXPECT_LT(predicted, made.grid.candidates.size());
+  EXPECT_EQ(nearest, search.best({Aim::cheapest, {}, {}}));
+  EXPECT_EQ(made.predicted, predicted);
+}
+
+// Servers are one more host for each node there, and stand in no catalogue.
+TEST(Predictor, RefusesHostsThatHaveNoPrice) {
+  const Made made("20 USD/h", "target: {deadline: 100d}\nstrategies: [parameter_server]\n");
+  Predictor predictor(made.job, {});
+  const std::vector<capacity::Setup> setups{{0, 1, 0, 64, 1}, {0, 2, 0, 64, 1}};
+  EXPECT_EQ(predictor.step_at_least(setups[1]).value(), std::numeric_limits<double>::infinity());
+  const auto speeds = predictor.speeds(setups);
+  EXPECT_TRUE(speeds[0]);
+  EXPECT_FALSE(speeds[1]);
+  EXPECT_EQ(predictor.refusal(setups[1]),
+            "has 2 servers on hosts of their own, which have no price; take server_hosts: "
+            "beside_workers");
+}
+
+}  // namespace
+}  // namespace paceline::capacity
