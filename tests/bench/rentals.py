@@ -121,7 +121,7 @@ def in_words(plan):
         return "none", ""
     hours = plan["time_s"] / 3600
     return (f"{plan['nodes']} x {plan['catalogue']} {plan['machine']} ({plan['gpus']} {plan['device']})",
-            f"{plan['cost']:.2f} ({plan['cost_sure']:.2f}), {hours:.3g} h")
+            f"{plan['cost']:.2f} ({plan['cost_limit']:.2f}), {hours:.3g} h")
 
 
 def digits(value):
@@ -139,7 +139,7 @@ def predicted_lines(rows):
 
 
 def rented_lines(rows):
-    yield "| | entry, date | stated hours | USD then | today | USD, likely (sure), hours |"
+    yield "| | entry, date | stated hours | USD then | today | USD, median (90 % limit), hours |"
     yield "|---|---|---|---|---|---|"
     for row in rows:
         stated = row.stated
@@ -181,7 +181,7 @@ Predicted is one step of 224 x 224 pictures on the entry's machines, with no mea
 
 RENTED = """
 Rented today: `paceline capacity` with the entry's work and its hours as the deadline, on demand, of catalogues aws, azure, gcp, oci and lambda (their
-dates and sources are in `catalogues/`), in mixed precision whatever the entry had, batches together as large as its own at most, likely
+dates and sources are in `catalogues/`), in mixed precision whatever the entry had, batches together as large as its own at most, median
 cost and time beside the cost that holds with 90 %%. The work is that of 224-pixel epochs which have as many pixels as the entry's of all sizes, up to the hour
 stated: %(work)s. Smaller pictures compute less well than that counts. Neither validation, nor set-up, nor whether the schedule would reach 93 %%
 with another batch or precision, is in it; deadlines under an hour leave no time to start. Nor is the input: 28 machines of eight virtual cores
