@@ -65,7 +65,7 @@ class Answering {
   // Machines of one's own are there whatever is rented.
   [[nodiscard]] Allowed asked() const {
     return [this](const Setup& setup, Pricing pricing) {
-      return machine(setup).is_owned ||
+      return (pricing == Pricing::on_demand && machine(setup).is_owned) ||
              std::ranges::find(job_.pricings, pricing) != job_.pricings.end();
     };
   }

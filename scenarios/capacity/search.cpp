@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -70,10 +71,14 @@ Losses Search::losses(const Plan& plan) const {
 Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Candidate& candidate = grid_.candidates[plan.candidate];
   const double samples = samples_per_step(job_, candidate.setup);
-  // Losses only add to it, and are left out.
-  Losses without = losses(plan);
-  without.per_s = 0;
   const Speed speed{step_at_least, 0, 0, 4, samples};
+  // Losses only add to it, and are left out, but where they never let as much work end.
+  Losses without = losses(plan);
+  if (!std::isfinite(Finish(speed, job_.samples, without).expected().value())) {
+    const Seconds never(std::numeric_limits<double>::infinity());
+    return {plan, never, cost_of(rate(plan), never), SamplesPerSecond(0)};
+  }
+  without.per_s = 0;
   const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
   // Rounding of what is as long as its bound must not exclude it.
   constexpr double rounding = 1 - 1e-12;
@@ -181,6 +186,7 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
   };
   Queue queue;
   const auto add = [&](const Bounded& one, bool is_tight) {
+    if (!std::isfinite(one.time.value())) return;  // what never ends is no plan
     if (!meets(one.time, one.cost, one.throughput)) return;
     queue.push(value(one.time, one.cost, one.throughput), one, is_tight);
   };

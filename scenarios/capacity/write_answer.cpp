@@ -56,7 +56,12 @@ class Writer {
     } else {
       line(fmt::format("No plan meets that with {} probability. What comes nearest:",
                        chance(job_.probability)));
-      if (answer_.nearest) write_plan(*answer_.nearest);
+      if (answer_.nearest) {
+        write_plan(*answer_.nearest);
+      } else {
+        line("  none: every plan loses nodes more often than it gets on");
+        out_ << '\n';
+      }
     }
     write_rows();
     write_further();
@@ -142,7 +147,8 @@ class Writer {
     part(kind.is_owned ? "use" : "rent",
          fmt::format("{} of {} ({} x {}), {}", nodes_text(made.nodes), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
-    part("train", fmt::format("{}; {} samples a GPU{}, {} a step", strategy(row), made.batch,
+    part("train", fmt::format("{}; {} sample{} a GPU{}, {} a step", strategy(row), made.batch,
+                              made.batch == 1 ? "" : "s",
                               made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
                               with_commas(samples_per_step(job_, made))));
     part("time", fmt::format("{} median; with {} probability at most {}", in_words(promise.median),
@@ -321,10 +327,11 @@ class Writer {
                        age_of(date, today_)));
     }
     line(fmt::format(
-        "looked at: {} plans on {} machines; {} were predicted in full, and no other can be "
+        "looked at: {} plans on {} machine{}; {} were predicted in full, and no other can be "
         "better{}",
         with_commas(static_cast<double>(answer_.setups)),
-        job_.machines.size() - grid_.left_out.size(), answer_.predicted,
+        job_.machines.size() - grid_.left_out.size(),
+        job_.machines.size() - grid_.left_out.size() == 1 ? "" : "s", answer_.predicted,
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
     write_left_out();
     line(

@@ -53,7 +53,7 @@ constexpr std::array batch_per_gpu_table{
 };
 
 constexpr std::array accumulation_table{
-    Key{"at_most", Count{1, 1'000'000}, std::uint64_t{1},
+    Key{"at_most", Count{1, 1024}, std::uint64_t{1},
         "passes a step, where the global batch is not exact"},
 };
 
