@@ -231,6 +231,7 @@ class Writer {
                      "time, median", limit, job_.currency + ", median", limit, "chance"},
                     2);
     const auto all = rows();
+    if (all.empty()) return;
     const auto modelled = [&](const auto& one) { return is_modelled(one.second); };
     const bool are_all_modelled = std::ranges::all_of(all, modelled);
     for (const auto& [what, row] : all) table.add(cells(what, row, !are_all_modelled));
@@ -368,7 +369,9 @@ class Writer {
 
   [[nodiscard]] std::string not_counted() const {
     std::vector<std::string> parts;
-    const Row& row = answer_.best ? *answer_.best : *answer_.nearest;
+    const auto& shown = answer_.best ? answer_.best : answer_.nearest;
+    if (!shown) return "storage and traffic";
+    const Row& row = *shown;
     parts.push_back(
         fmt::format("whether a node's CPUs and storage deliver {} samples/s",
                     with_commas(row.promise.median_throughput.value() / setup(row).nodes)));

@@ -184,7 +184,7 @@ Rented today: `paceline capacity` with the entry's work and its hours as the dea
 dates and sources are in `catalogues/`), in mixed precision whatever the entry had, batches together as large as its own at most, median
 cost and time beside the cost that holds with 90 %%. The work is that of 224-pixel epochs which have as many pixels as the entry's of all sizes, up to the hour
 stated: %(work)s. Smaller pictures compute less well than that counts. Neither validation, nor set-up, nor whether the schedule would reach 93 %%
-with another batch or precision, is in it; deadlines under an hour leave no time to start. Nor is the input: 28 machines of eight virtual cores
+with another batch or precision, is in it; deadlines under an hour leave no time to start. Nor is the input: machines of eight virtual cores
 (row 3) would have to decode some 1,200 pictures a second each, which is more than such cores do. That many can be had is not said by a price.
 """
 

@@ -121,6 +121,15 @@ TEST_F(Capacity, SaysWhatComesNearestWhereNothingMeetsTheTarget) {
   EXPECT_NE(made.out.find("rent     3 nodes of small quick"), std::string::npos) << made.out;
 }
 
+// Nodes fail every minute, and starting takes an hour.
+TEST_F(Capacity, HasNoPlanThatNeverEnds) {
+  const Ended made = answered({"--set", "overheads={start: 1h, mtbf_per_node: 1min}"});
+  EXPECT_EQ(made.exit_code, 1) << made.err;
+  EXPECT_NE(made.out.find("every plan loses nodes more often than it gets on"), std::string::npos)
+      << made.out;
+  EXPECT_NE(made.out.find("0 were predicted"), std::string::npos) << made.out;
+}
+
 // 5 % of the nodes are taken away each hour. Without checkpoints all work is lost with one.
 TEST_F(Capacity, TakesSpotNodesOnlyWhereThatIsAskedFor) {
   EXPECT_EQ(answer().at("best").at("pricing"), "on demand");
