@@ -8,6 +8,7 @@
 
 #include "models/uncertain/next.h"
 #include "scenarios/capacity/text.h"
+#include "scenarios/errors.h"
 
 namespace paceline::capacity {
 namespace {
@@ -37,6 +38,11 @@ class Answering {
       find_further();
     } else {
       made_.nearest = find({Aim::nearest, job_.targets, asked()});
+      const bool all_refused = search_.predicted() == search_.refused();
+      if (!made_.nearest && all_refused && !predictor_.first_refusal().empty()) {
+        throw InputError({job_.path, 0, 0}, "runs on no machine: " + predictor_.first_refusal(),
+                         "");
+      }
     }
     find_front();
     find_what_would_win();

@@ -91,8 +91,8 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
     settling.push_back({{"plan", json.row(one.row)},
                         {"hangs_on", one.hangs_on},
                         {"measure", one.measure},
-                        {"time_s_sure_after", finite(one.limit_after.value())},
-                        {"cost_sure_after", finite(one.limit_cost_after.value())}});
+                        {"time_s_limit_after", finite(one.limit_after.value())},
+                        {"cost_limit_after", finite(one.limit_cost_after.value())}});
   }
   ordered_json left_out = ordered_json::array();
   for (const LeftOut& one : grid.left_out) {

@@ -56,12 +56,12 @@ Losses Losses::of(const Overheads& overheads, std::uint32_t nodes, double preemp
 }
 
 Finish::Finish(const Speed& speed, double samples, const Losses& losses)
-    : speed_(speed), steps_(samples / speed.samples_per_step), losses_(losses) {
+    : speed_(speed), steps_(std::ceil(samples / speed.samples_per_step)), losses_(losses) {
   const Seconds work = speed_.step * steps_;
   const bool has_checkpoints = losses.segment > Seconds(0);
   const Seconds segment = has_checkpoints ? std::min(losses.segment, work) : work;
   const Seconds takes = has_checkpoints && losses.segment < work ? losses.takes : Seconds(0);
-  stretch_ = (segment + takes) / segment;
+  stretch_ = has_checkpoints ? (segment + takes) / segment : 1;
   expected_ = stretch_;
   if (losses.per_s <= 0) return;
   const Seconds mean(1 / losses.per_s);
@@ -76,9 +76,13 @@ Finish::Finish(const Speed& speed, double samples, const Losses& losses)
 Seconds Finish::lossless(Seconds step) const { return losses_.start + step * (steps_ * stretch_); }
 
 double Finish::probability_within(Seconds time) const {
+  return probability_within(time, Seconds(never));
+}
+
+double Finish::probability_within(Seconds time, Seconds step_at_most) const {
   if (!std::isfinite(expected_)) return 0;
   const auto by_work = [&](Seconds left) {
-    const Seconds step = (left - losses_.start) / (steps_ * stretch_);
+    const Seconds step = std::min((left - losses_.start) / (steps_ * stretch_), step_at_most);
     return step > Seconds(0) ? speed_.probability_within(step) : 0;
   };
   if (losses_.per_s <= 0) return by_work(time);

@@ -37,7 +37,9 @@ struct Losses {
 // Failures come by themselves at a constant rate: Poisson. With a rate 1/M, segments of work T and
 // checkpoints C, and R for a restart, the expected time for each segment is
 // M exp(R/M) (exp((T + C)/M) - 1) (Daly, eq. 20). What a loss costs on average follows from it;
-// the number of losses is drawn, their cost is that average.
+// the number of losses is drawn, their cost is that average, of the likeliest step. Where no
+// checkpoints are made slow steps lose more than that: limits of 99 % are 6 to 17 % too short then,
+// of 90 % they are not.
 class Finish {
  public:
   // Of samples.
@@ -45,6 +47,8 @@ class Finish {
 
   // The probability that it is done by then.
   [[nodiscard]] double probability_within(Seconds time) const;
+  // And that no step takes longer than that, besides.
+  [[nodiscard]] double probability_within(Seconds time, Seconds step) const;
   // When it is done at the latest with that probability; infinite where losses leave no way on.
   [[nodiscard]] Seconds within(double probability) const;
   // Where steps are as likely and losses as many as expected.

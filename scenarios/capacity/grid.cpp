@@ -66,8 +66,6 @@ class OfMachine {
     words.speed_is_modelled = scenario.compute_ratio > compute_of_other_batch;
     if (nodes_most() < 2 || network.bandwidth <= BytesPerSecond(0)) return words;
     words.network_kind = to_upper(to_text(network.transport));
-    const double bits = 8 * network.bandwidth.value() * network.nics_per_node;
-    words.network = fmt::format("{} {:.4g} Gb/s", words.network_kind, bits / 1e9);
     return words;
   }
 
@@ -110,15 +108,24 @@ class OfMachine {
     const Batches& limits = job_.batches;
     const std::uint64_t global_most =
         limits.global_exactly.value_or(limits.global_at_most.value_or(batch_most * gpus));
+    constexpr std::uint32_t passes_of_exact = 4096;
     const std::uint32_t passes_most =
-        limits.global_exactly ? batch_most : limits.accumulation_at_most;
-    for (std::uint32_t passes = 1; passes <= passes_most; passes *= 2) {
+        limits.global_exactly ? passes_of_exact : limits.accumulation_at_most;
+    if (limits.global_exactly) {
+      if (global_most % gpus != 0) return {};
+      const std::uint64_t share = global_most / gpus;
+      for (std::uint32_t passes = 1; passes <= passes_most && passes <= share; ++passes) {
+        if (share % passes == 0) add(share / passes, passes, found);
+      }
+      std::ranges::sort(found);
+      return found;
+    }
+    std::uint32_t largest = 1;  // that the limits allow
+    while (largest * 2 <= passes_most && gpus * largest * 2 <= global_most) largest *= 2;
+    for (std::uint32_t passes = std::max<std::uint32_t>(1, largest / batches_within);
+         passes <= largest; passes *= 2) {
       const std::uint64_t sharers = gpus * passes;
       if (sharers > global_most) break;
-      if (limits.global_exactly) {
-        if (*limits.global_exactly % sharers == 0) add(global_most / sharers, passes, found);
-        continue;
-      }
       for (const std::uint32_t batch : sizes(std::min<std::uint64_t>(
                global_most / sharers, limits.per_gpu_at_most.value_or(batch_most)))) {
         add(batch, passes, found);

@@ -43,7 +43,6 @@ struct LeftOut {
 // What a machine has, in words.
 struct MachineWords {
   std::string network_kind;        // "EFA", "RDMA", "TCP"; empty: its setups are of one node
-  std::string network;             // with its rate, "EFA 400Gbps"
   bool speed_is_modelled = false;  // nobody measured one GPU's
 };
 
@@ -51,7 +50,9 @@ struct MachineWords {
 //   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below, and the most allowed
 //   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the
 //     one that is asked for exactly; from a sixteenth of the largest that fits
-//   - passes: powers of two up to what is allowed, or as many as an exact global batch takes
+//   - passes: powers of two up to what is allowed, from a sixteenth of that; of an exact global
+//   batch
+//     all that divide a GPU's part of it, up to 4,096
 //   - every strategy with every bucket cap of the job
 struct Grid {
   std::vector<Candidate> candidates;   // by machine, nodes, strategy, batch, passes

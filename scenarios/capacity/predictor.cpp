@@ -29,6 +29,7 @@ std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setup
   std::vector<std::optional<Speed>> speeds;
   for (std::size_t i = 0; i < setups.size(); ++i) {
     speeds.push_back(made[i].outcome ? std::optional(speed_of(*made[i].outcome)) : std::nullopt);
+    if (first_refusal_.empty()) first_refusal_ = made[i].refusal;
     known_.emplace_back(setups[i], std::move(made[i]));
   }
   if (options_.progress) options_.progress({.done = known_.size(), .of = "setups"});
@@ -56,7 +57,10 @@ Predictor::Prepared Predictor::prepare(const Setup& setup) const {
 
 Seconds Predictor::step_at_least(const Setup& setup) {
   Prepared made = prepare(setup);
-  if (!made.point) return Seconds(std::numeric_limits<double>::infinity());
+  if (!made.point) {
+    if (first_refusal_.empty()) first_refusal_ = made.refusal;
+    return Seconds(std::numeric_limits<double>::infinity());
+  }
   const Seconds bound =
       capacity::step_at_least(*made.point, options_.belief->priors(), job_.probability);
   constexpr std::size_t kept = 64;
@@ -99,8 +103,6 @@ const PointOutcome* Predictor::outcome(const Setup& setup) const {
   const Known& of_setup = known(setup);
   return of_setup.outcome ? &*of_setup.outcome : nullptr;
 }
-
-const std::string& Predictor::refusal(const Setup& setup) const { return known(setup).refusal; }
 
 Speed speed_of(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;

@@ -28,8 +28,8 @@ class Predictor {
 
   // Of a setup that was predicted; null: it cannot run.
   [[nodiscard]] const PointOutcome* outcome(const Setup& setup) const;
-  // Why a setup that was predicted cannot run.
-  [[nodiscard]] const std::string& refusal(const Setup& setup) const;
+  // Why the first of those that cannot run cannot; empty: all can.
+  [[nodiscard]] const std::string& first_refusal() const { return first_refusal_; }
 
  private:
   // Ready to be predicted, or why it cannot be.
@@ -50,6 +50,7 @@ class Predictor {
 
   const PlannedJob& job_;
   RunOptions options_;
+  std::string first_refusal_;
   std::mutex preparing_;  // one thread at a time reads documents
   // Whose bounds were asked for, and that are not predicted yet; those asked for the longest ago
   // are left out, and made again.

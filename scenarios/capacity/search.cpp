@@ -7,6 +7,8 @@
 #include <queue>
 #include <tuple>
 
+#include "scenarios/process/stop_request.h"
+
 namespace paceline::capacity {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::size_t predicted_together = 4;
 double excess(const Targets& targets, Seconds time, Money cost, SamplesPerSecond throughput) {
   double worst = 0;
   if (targets.deadline) worst = std::max(worst, time / *targets.deadline);
-  if (targets.budget) worst = std::max(worst, cost / *targets.budget);
+  if (targets.budget && cost > Money(0)) worst = std::max(worst, cost / *targets.budget);
   if (targets.throughput) worst = std::max(worst, *targets.throughput / throughput);
   return worst;
 }
@@ -72,13 +74,15 @@ Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Candidate& candidate = grid_.candidates[plan.candidate];
   const double samples = samples_per_step(job_, candidate.setup);
   const Speed speed{step_at_least, 0, 0, 4, samples};
-  // Losses only add to it, and are left out, but where they never let as much work end.
+  // Losses and checkpoints only add to it, and are left out, but where losses never let as much
+  // work end.
   Losses without = losses(plan);
   if (!std::isfinite(Finish(speed, job_.samples, without).expected().value())) {
     const Seconds never(std::numeric_limits<double>::infinity());
     return {plan, never, cost_of(rate(plan), never), SamplesPerSecond(0)};
   }
   without.per_s = 0;
+  without.segment = without.takes = Seconds(0);
   const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
   // Rounding of what is as long as its bound must not exclude it.
   constexpr double rounding = 1 - 1e-12;
@@ -125,18 +129,20 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   const double samples = speed->samples_per_step;
   made.median_throughput = SamplesPerSecond(samples / speed->step.value());
   made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
-  // All follow from how long steps take: the hardest decides. What has no end meets none.
+  // What has no end meets none.
   made.probability = std::isfinite(made.median.value()) ? 1 : 0;
-  if (targets.deadline) {
-    made.probability = std::min(made.probability, finish.probability_within(*targets.deadline));
+  // Cost is price times time; what is free is within any budget.
+  Seconds within(std::numeric_limits<double>::infinity());
+  if (targets.deadline) within = *targets.deadline;
+  if (targets.budget && price > MoneyPerSecond(0)) {
+    within = std::min(within, *targets.budget / price);
   }
-  if (targets.budget) {
-    made.probability =
-        std::min(made.probability, finish.probability_within(*targets.budget / price));
-  }
-  if (targets.throughput) {
-    const Seconds step(samples / targets.throughput->value());
-    made.probability = std::min(made.probability, speed->probability_within(step));
+  Seconds step(std::numeric_limits<double>::infinity());
+  if (targets.throughput) step = Seconds(samples / targets.throughput->value());
+  if (std::isfinite(within.value())) {
+    made.probability *= finish.probability_within(within, step);
+  } else if (std::isfinite(step.value())) {
+    made.probability *= speed->probability_within(step);
   }
   return made;
 }
@@ -199,6 +205,7 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
     return !queue.empty() && (!found || queue.least() <= least.first);
   };
   while (may_be_best()) {
+    StopRequest::check();
     std::vector<Plan> next;
     while (next.size() < predicted_together && may_be_best()) {
       const auto [plan, is_tight] = queue.pop();
@@ -212,6 +219,8 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
     for (const Plan& plan : next) {
       const auto made = promise(plan, wanted.targets);
       if (!made || !meets(made->limit, made->limit_cost, made->limit_throughput)) continue;
+      // Losses may spoil the one where steps spoil the other.
+      if (wanted.aim != Aim::nearest && made->probability < job_.probability * (1 - 1e-6)) continue;
       const std::pair of_plan(value(made->limit, made->limit_cost, made->limit_throughput), plan);
       if (found && of_plan >= least) continue;
       found = plan;

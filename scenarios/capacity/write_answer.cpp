@@ -212,7 +212,10 @@ class Writer {
     if (answer_.best) add("best", *answer_.best);
     for (const Row& row : answer_.others) add("runner-up", row);
     if (answer_.nearby) add("nearby", *answer_.nearby);
-    if (answer_.would_win) add("misses narrowly", *answer_.would_win);
+    if (answer_.would_win) {
+      const bool meets = answer_.would_win->promise.probability >= job_.probability;
+      add(meets ? "better median" : "better median, misses", *answer_.would_win);
+    }
     for (const Row& row : answer_.front) {
       const bool meets = row.promise.probability >= job_.probability;
       const bool is_cheapest = &row == &answer_.front.front();
@@ -282,19 +285,14 @@ class Writer {
   // Whether another machine may be the better one, and what would tell.
   void write_sureness() {
     if (!answer_.best) return;
-    const Speed speed = speed_of(*predictor_.outcome(setup(*answer_.best)));
-    const Row* other = nullptr;
-    for (const Row& row : answer_.others) {
-      if (other == nullptr && machine(row).device != machine(*answer_.best).device) other = &row;
-    }
-    if (other != nullptr) {
-      const double margin = compared(other->promise) / compared(answer_.best->promise) - 1;
-      const bool is_safe = margin > std::expm1(speed.high);
+    for (const Row& other : answer_.others) {
+      if (machine(other).device == machine(*answer_.best).device) continue;
+      const double margin = compared(other.promise) / compared(answer_.best->promise) - 1;
       line(fmt::format(
-          "{} would be the better choice only if steps of the best plan took {:.0f} % longer than "
-          "predicted, and its own did not{}.",
-          name_of(*other), 100 * margin,
-          is_safe ? ": that is beyond their range, so the choice is safe" : ""));
+          "{} would be the better choice if steps of the best plan took {:.0f} % longer than "
+          "predicted, and its own did not.",
+          name_of(other), 100 * margin));
+      break;
     }
     std::string measured;
     for (const std::string& sentence : predictor_.outcome(setup(*answer_.best))->assumptions) {
@@ -367,6 +365,17 @@ class Writer {
     return fmt::format("{}", fmt::join(parts, ", "));
   }
 
+  // Whether a plan that is shown is of spot nodes, and nobody says how often these are taken away.
+  [[nodiscard]] bool shows_uncounted_spot() const {
+    const auto is_one = [&](const Row& row) {
+      return row.plan.pricing == Pricing::spot && !machine(row).spot->preemptions_per_s;
+    };
+    const auto all = rows();
+    return std::ranges::any_of(all, [&](const auto& one) { return is_one(one.second); }) ||
+           std::ranges::any_of(answer_.further,
+                               [&](const Further& one) { return one.best && is_one(*one.best); });
+  }
+
   [[nodiscard]] std::string not_counted() const {
     std::vector<std::string> parts;
     const auto& shown = answer_.best ? answer_.best : answer_.nearest;
@@ -375,7 +384,7 @@ class Writer {
     parts.push_back(
         fmt::format("whether a node's CPUs and storage deliver {} samples/s",
                     with_commas(row.promise.median_throughput.value() / setup(row).nodes)));
-    if (row.plan.pricing == Pricing::spot && !machine(row).spot->preemptions_per_s) {
+    if (shows_uncounted_spot()) {
       parts.emplace_back("interruptions of spot nodes (`spot: {price, preemptions}` would say)");
     }
     if (job_.overheads.start == Seconds(0)) parts.emplace_back("start-up");

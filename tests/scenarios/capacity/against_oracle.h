@@ -96,7 +96,7 @@ class AgainstOracle {
         search.best({aim, targets, [&](const capacity::Setup& setup, Pricing pricing) {
                        return oracle_.is_considered(job_.machines[setup.machine], pricing);
                      }});
-    const auto least = Oracle::least(plans_, aim, targets);
+    const auto least = oracle_.least(plans_, aim, targets);
     if (found.has_value() != least.has_value()) {
       differ("aim {}: the search {}, of {} plans the oracle {}", static_cast<int>(aim),
              found ? "found one" : "found none", plans_.size(), least ? "found one" : "found none");

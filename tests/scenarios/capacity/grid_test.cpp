@@ -103,11 +103,12 @@ TEST(Grid, HasTheBatchesThatOneGpuWasMeasuredWith) {
   EXPECT_EQ(made.loads(0, 1), (Loads{{4, 1}, {8, 1}, {16, 1}, {32, 1}, {48, 1}, {64, 1}}));
 }
 
-// 96 samples: a GPU takes them in 1, 2, 4, ... passes, of 96, 48, 24, 12, 6 (a sixteenth); three
-// GPUs 32 each, and 5 GPUs share them in no way.
+// 96 samples: a GPU takes them in 1, 2, 3, 4, 6, 8, 12 or 16 passes, of 96 to 6 (a sixteenth);
+// three GPUs 32 each, and 5 GPUs share them in no way.
 TEST(Grid, SharesAnExactGlobalBatchAmongGpusAndPasses) {
   const Gridded made("global_batch: {exactly: 96}\nlimits: {nodes: 5}\n");
-  EXPECT_EQ(made.loads(0, 1), (Loads{{6, 16}, {12, 8}, {24, 4}, {48, 2}, {96, 1}}));
+  EXPECT_EQ(made.loads(0, 1),
+            (Loads{{6, 16}, {8, 12}, {12, 8}, {16, 6}, {24, 4}, {32, 3}, {48, 2}, {96, 1}}));
   EXPECT_EQ(made.loads(0, 3), (Loads{{2, 16}, {4, 8}, {8, 4}, {16, 2}, {32, 1}}));
   EXPECT_EQ(made.loads(0, 5), Loads{});
   for (const auto& [setup, bound] : made.grid.candidates) {
@@ -118,7 +119,8 @@ TEST(Grid, SharesAnExactGlobalBatchAmongGpusAndPasses) {
 TEST(Grid, KeepsAnExactGlobalBatchWithinABatchOfAGpu) {
   const Gridded made(
       "global_batch: {exactly: 96}\nbatch_per_gpu: {at_most: 24}\nlimits: {nodes: 1}\n");
-  EXPECT_EQ(made.loads(0, 1), (Loads{{3, 32}, {6, 16}, {12, 8}, {24, 4}}));
+  EXPECT_EQ(made.loads(0, 1),
+            (Loads{{2, 48}, {3, 32}, {4, 24}, {6, 16}, {8, 12}, {12, 8}, {16, 6}, {24, 4}}));
 }
 
 // 8 samples a GPU; 7 GPUs make 56, and 4 of them twice 64. Passes: 1, 2 and 4 of up to 5.

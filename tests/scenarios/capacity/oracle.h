@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -121,11 +122,26 @@ class Oracle {
     capacity::Setup setup;
     Pricing pricing;
     double time_s, cost, samples_per_s;  // all three with the job's probability
+    double price_per_s = 0, samples = 0;
+    std::shared_ptr<const capacity::Finish> lossy = nullptr;  // of jobs with losses
+
+    // With losses a plan may miss by them what its steps keep, and the other way round.
+    [[nodiscard]] bool keeps_all(const Targets& targets, double probability) const {
+      if (!lossy || !targets.throughput) return true;
+      double within = std::numeric_limits<double>::infinity();
+      if (targets.deadline) within = targets.deadline->value();
+      if (targets.budget && price_per_s > 0) {
+        within = std::min(within, targets.budget->value() / price_per_s);
+      }
+      if (!std::isfinite(within)) return true;
+      const Seconds step(samples / targets.throughput->value());
+      return lossy->probability_within(Seconds(within), step) >= probability * (1 - 1e-6);
+    }
     // How many times as much as the worst target allows.
     [[nodiscard]] double excess(const Targets& targets) const {
       double worst = std::isfinite(time_s) ? 0 : time_s;
       if (targets.deadline) worst = std::max(worst, time_s / targets.deadline->value());
-      if (targets.budget) worst = std::max(worst, cost / targets.budget->value());
+      if (targets.budget && cost > 0) worst = std::max(worst, cost / targets.budget->value());
       if (targets.throughput) worst = std::max(worst, targets.throughput->value() / samples_per_s);
       return worst;
     }
@@ -159,11 +175,12 @@ class Oracle {
   }
 
   // The least value of those that meet the targets (all of them, of the nearest); nullopt: none.
-  [[nodiscard]] static std::optional<double> least(const std::vector<Priced>& plans,
-                                                   capacity::Aim aim, const Targets& targets) {
+  [[nodiscard]] std::optional<double> least(const std::vector<Priced>& plans, capacity::Aim aim,
+                                            const Targets& targets) const {
     std::optional<double> found;
     for (const Priced& plan : plans) {
       if (aim != capacity::Aim::nearest && plan.excess(targets) > 1) continue;
+      if (aim != capacity::Aim::nearest && !plan.keeps_all(targets, job_.probability)) continue;
       const double value = plan.value(aim, targets);
       if (!found || value < *found) found = value;
     }
@@ -195,8 +212,9 @@ class Oracle {
     for (std::uint64_t batch = 1; batch * gpus <= samples_most; ++batch) {
       if (batch > limits.per_gpu_at_most.value_or(1U << 20)) break;
       if (!is_tried(job_.machines[machine], batch)) continue;
-      for (std::uint32_t passes = 1; batch * gpus * passes <= samples_most; passes *= 2) {
-        if (limits.global_exactly ? batch * gpus * passes != samples_most
+      for (std::uint32_t passes = 1; batch * gpus * passes <= samples_most;
+           passes = limits.global_exactly ? passes + 1 : passes * 2) {
+        if (limits.global_exactly ? batch * gpus * passes != samples_most || passes > 4096
                                   : passes > limits.accumulation_at_most) {
           continue;
         }
@@ -231,21 +249,37 @@ class Oracle {
     const double step_s = step.likeliest.value() * std::pow(step.high / step.likeliest, ends);
     const double time_s =
         this->time_s(setup, is_spot ? *machine.spot : Spot{}, step, samples, step_s);
-    return {setup, pricing, time_s, time_s * price_per_s, samples / step_s};
+    return {setup,
+            pricing,
+            time_s,
+            time_s * price_per_s,
+            samples / step_s,
+            price_per_s,
+            samples,
+            lossy(setup, is_spot ? *machine.spot : Spot{}, step, samples)};
+  }
+
+  // Null: nothing is lost.
+  [[nodiscard]] std::shared_ptr<const capacity::Finish> lossy(const capacity::Setup& setup,
+                                                              const Spot& spot,
+                                                              const Foretold::Step& step,
+                                                              double samples) const {
+    const double preempted = spot.preemptions_per_s.value_or(0);
+    if (!job_.overheads.mtbf_per_node && preempted <= 0) return nullptr;
+    const capacity::Speed speed{step.likeliest, std::log(step.low / step.likeliest),
+                                std::log(step.high / step.likeliest), 4, samples};
+    return std::make_shared<const capacity::Finish>(
+        speed, job_.samples, capacity::Losses::of(job_.overheads, setup.nodes, preempted));
   }
 
   // From start to finish; with losses by Finish, which tests of its own hold to simulated runs.
   [[nodiscard]] double time_s(const capacity::Setup& setup, const Spot& spot,
                               const Foretold::Step& step, double samples, double step_s) const {
     const Overheads& overheads = job_.overheads;
-    const double preempted = spot.preemptions_per_s.value_or(0);
-    if (overheads.mtbf_per_node || preempted > 0) {
-      const capacity::Speed speed{step.likeliest, std::log(step.low / step.likeliest),
-                                  std::log(step.high / step.likeliest), 4, samples};
-      const auto losses = capacity::Losses::of(overheads, setup.nodes, preempted);
-      return capacity::Finish(speed, job_.samples, losses).within(job_.probability).value();
+    if (const auto finish = lossy(setup, spot, step, samples)) {
+      return finish->within(job_.probability).value();
     }
-    const double steps = job_.samples / samples;
+    const double steps = std::ceil(job_.samples / samples);
     double work_s = steps * step_s;
     const auto& checkpoint = overheads.checkpoint;
     // None where the job is done before the first.

@@ -80,13 +80,54 @@ TEST(Search, FindsNoPlanThatNeverEnds) {
     Search search = made.search();
     EXPECT_FALSE(search.best({Aim::cheapest, made.job.targets, {}}));
     EXPECT_FALSE(search.best({Aim::fastest, {}, {}}));
-    const auto nearest = search.best({Aim::nearest, made.job.targets, {}});
-    ASSERT_TRUE(nearest);
-    const auto promise = *search.promise(*nearest, made.job.targets);
+    EXPECT_FALSE(search.best({Aim::nearest, made.job.targets, {}}));
+    EXPECT_EQ(made.predicted, 0U);
+    const auto promise = *search.promise({0, Pricing::on_demand}, made.job.targets);
     EXPECT_EQ(promise.limit_cost.value(), std::numeric_limits<double>::infinity());
     EXPECT_EQ(promise.median_cost.value(), std::numeric_limits<double>::infinity());
     EXPECT_EQ(promise.probability, 0);
   }
+}
+
+// A checkpoint of an hour every three and a half: of work that is likely done before, none is made,
+// though with the probability asked for it may take longer than that.
+TEST(Search, BoundsNoPlanByCheckpointsThatItDoesNotMake) {
+  Made made("20 USD/h",
+            "overheads: {checkpoint: {every: 3.5h, takes: 1h}}\ntarget: {budget: 1e9 USD}\n");
+  Search search = made.search();
+  const auto fastest = *search.best({Aim::fastest, {}, {}});
+  const Speed speed{Seconds(1), -0.5, 0.5, 4, 1000};
+  const Losses losses = Losses::of(made.job.overheads, 1, 0);
+  const Finish likely(speed, 1000 * 3.4 * 3600, losses);
+  EXPECT_NEAR(likely.within(0.5).value(), 3.4 * 3600, 1);
+  EXPECT_LE(search.promise(fastest, {})->limit, search.promise({0, Pricing::on_demand}, {})->limit);
+}
+
+// What is free is within any budget, and losses spoil no budget of it.
+TEST(Search, TakesWhatIsFreeForWithinAnyBudget) {
+  Made made("0 USD/h",
+            "overheads: {mtbf_per_node: 100h, checkpoint: {every: 1h, takes: 10s}}\n"
+            "target: {budget: 0 USD}\n");
+  Search search = made.search();
+  const auto best = search.best({Aim::cheapest, made.job.targets, {}});
+  ASSERT_TRUE(best);
+  EXPECT_EQ(search.promise(*best, made.job.targets)->probability, 1);
+}
+
+// Losses spoil the deadline of one run, steps the throughput of another.
+TEST(Search, AsksForAllTargetsTogether) {
+  Made made("20 USD/h",
+            "target: {deadline: 1y}\noverheads: {mtbf_per_node: 100h, checkpoint: {every: 1h, "
+            "takes: 10s}}\n");
+  Search search = made.search();
+  const Plan plan{0, Pricing::on_demand};
+  const Promise free = *search.promise(plan, {});
+  Targets both;
+  both.deadline = free.limit;
+  both.throughput = free.limit_throughput;
+  const double together = search.promise(plan, both)->probability;
+  EXPECT_LE(together, made.job.probability + 1e-6);
+  EXPECT_GT(together, made.job.probability - 0.1);
 }
 
 // All cost nothing: the fastest of them, which is found as such.
@@ -119,7 +160,7 @@ TEST(Predictor, RefusesHostsThatHaveNoPrice) {
   const auto speeds = predictor.speeds(setups);
   EXPECT_TRUE(speeds[0]);
   EXPECT_FALSE(speeds[1]);
-  EXPECT_EQ(predictor.refusal(setups[1]),
+  EXPECT_EQ(predictor.first_refusal(),
             "has 2 servers on hosts of their own, which have no price; take server_hosts: "
             "beside_workers");
 }

@@ -1,0 +1,65 @@
+// What a planner reads, of shipped jobs: tests/golden/jobs/NAME.txt. PACELINE_UPDATE_GOLDEN=1
+// writes the files again.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "scenarios/capacity/answer.h"
+#include "scenarios/predict/evidence.h"
+#include "tests/scenarios/process.h"
+
+namespace paceline::capacity {
+namespace {
+
+// 2026-12-08: twelve days after prices were read.
+constexpr Today some_day{20795};
+
+std::string answered(const std::string& path,
+                     const std::vector<ScenarioFile::Setting>& settings = {}) {
+  const PlannedJob job = load_job(path, settings);
+  const Grid grid = grid_of(job, unconditioned_belief().priors());
+  Predictor predictor(job, {});
+  Search search(
+      job, grid, [&](const Setup& setup) { return predictor.step_at_least(setup); },
+      [&](std::span<const Setup> setups) { return predictor.speeds(setups); });
+  const Answer answer = answer_of(job, grid, search, predictor);
+  std::ostringstream out;
+  write_answer(out, job, grid, answer, predictor, some_day);
+  return out.str();
+}
+
+const std::filesystem::path source_dir = PACELINE_SOURCE_DIR;
+
+class AnswerText : public testing::TestWithParam<const char*> {};
+
+TEST_P(AnswerText, IsWhatItWas) {
+  const std::string text =
+      answered((source_dir / "scenarios/library/jobs" / GetParam()).string() + ".yaml");
+  const std::filesystem::path file =
+      source_dir / "tests/golden/jobs" / (std::string(GetParam()) + ".txt");
+  if (std::getenv("PACELINE_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << text;
+  EXPECT_EQ(text, test::text_of(file));
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, AnswerText,
+                         testing::Values("gpt2-medium-one-gpu", "own-machines"),
+                         [](const testing::TestParamInfo<const char*>& row) {
+                           std::string name = row.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(AnswerText, SaysThatInterruptionsOfSpotNodesAreNotCounted) {
+  const std::string job = (source_dir / "scenarios/library/jobs/gpt2-medium-one-gpu.yaml").string();
+  EXPECT_NE(answered(job).find("interruptions of spot nodes"), std::string::npos);
+  EXPECT_EQ(answered(job, {{"catalogue", "[lambda]"}}).find("interruptions of spot nodes"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace paceline::capacity
