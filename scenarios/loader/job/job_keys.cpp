@@ -74,7 +74,8 @@ constexpr std::array limits_table{
 constexpr std::array checkpoint_table{
     Key{"every", Time{.above_zero = true, .is_long = true}, "as often as loses least",
         "between two of them"},
-    Key{"takes", Time{.above_zero = true, .is_long = true}, required, "in which training waits", "40s"},
+    Key{"takes", Time{.above_zero = true, .is_long = true}, required, "in which training waits",
+        "40s"},
 };
 
 std::span<const Key> checkpoint_keys() { return checkpoint_table; }
