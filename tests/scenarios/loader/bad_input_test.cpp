@@ -248,7 +248,7 @@ const BadScenario names[] = {
      "  model: resnet18\n  layers:\n    @- {name: a,",
      "layers stands beside model; keep one of them"},
     {"UnknownDevice", "v100-sxm2-16gb", "@v100-sxm2-61gb",
-     "device \"v100-sxm2-61gb\" is not known; did you mean v100-sxm2-16gb? known: a100-"},
+     "device \"v100-sxm2-61gb\" is not known; did you mean v100-sxm2-16gb? known: a10, "},
     {"UnknownStrategy", "bulk_synchronous", "@bulk_synchronos",
      "strategy \"bulk_synchronos\" is not known; did you mean bulk_synchronous? known: ddp, "},
     {"UnknownPrecision", "  batch_per_gpu: 8\n", "  batch_per_gpu: 8\n  precision: @fp31\n",
