@@ -26,7 +26,7 @@ class Json {
     const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
     const Promise& promise = row->promise;
     const Speed speed = speed_of(*predictor_.outcome(setup));
-    const auto& price = row->plan.pricing == Pricing::spot ? machine.spot->price : *machine.price;
+    const MoneyPerSecond price = price_of(machine, row->plan.pricing);
     constexpr double hour = 3600;
     return {{"catalogue", machine.catalogue},
             {"machine", machine.name},

@@ -82,7 +82,7 @@ class OfMachine {
   };
 
   [[nodiscard]] std::uint32_t nodes_most() const {
-    std::uint32_t most = job_.nodes_at_most.value_or(nodes_unless_said);
+    std::uint32_t most = job_.nodes_at_most;
     if (machine_.at_most) most = std::min(most, *machine_.at_most);
     if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine_.gpus_per_node);
     return most;
@@ -205,9 +205,6 @@ class OfMachine {
     scenario.cluster.nodes = setup.nodes;
     return scenario;
   }
-
-  // Where a job says nothing of them.
-  static constexpr std::uint32_t nodes_unless_said = 32;
 
   const PlannedJob& job_;
   std::size_t number_;

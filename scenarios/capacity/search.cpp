@@ -56,10 +56,7 @@ Search::Search(const PlannedJob& job, const Grid& grid, TightenBound tighten, Pr
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
   const Setup& made = setup(plan);
-  const Machine& machine = job_.machines[made.machine];
-  const MoneyPerSecond of_node =
-      plan.pricing == Pricing::spot ? machine.spot->price : *machine.price;
-  return of_node * made.nodes;
+  return price_of(job_.machines[made.machine], plan.pricing) * made.nodes;
 }
 
 Losses Search::losses(const Plan& plan) const {

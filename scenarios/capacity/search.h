@@ -21,6 +21,11 @@ struct Plan {
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
 
+// Of a node. Precondition: it can be had so.
+[[nodiscard]] inline MoneyPerSecond price_of(const Machine& machine, Pricing pricing) {
+  return pricing == Pricing::spot ? machine.spot->price : *machine.price;
+}
+
 // What a plan is believed to do. Limits hold with the job's
 // probability: no more, and no less of throughput.
 struct Promise {

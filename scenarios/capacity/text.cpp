@@ -45,10 +45,4 @@ std::string in_one_unit(Seconds time) {
                       : fmt::format("{:.0f} {}", units, name);
 }
 
-std::string with_commas(double number) {
-  std::string digits = fmt::format("{:.0f}", number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
 }  // namespace paceline::capacity

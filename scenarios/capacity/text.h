@@ -11,7 +11,4 @@ namespace paceline::capacity {
 // For tables: "4.43 h", "68.9 min", "5.6 d".
 [[nodiscard]] std::string in_one_unit(Seconds time);
 
-// "1,281,167". Precondition: 0 or more.
-[[nodiscard]] std::string with_commas(double number);
-
 }  // namespace paceline::capacity

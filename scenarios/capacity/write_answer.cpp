@@ -118,19 +118,17 @@ class Writer {
     if (gpus_of(job_, setup(row)) == 1) return "one GPU";
     const PlannedJob::Strategy& strategy = job_.strategies[setup(row).strategy];
     if (strategy.bucket_cap.empty()) return strategy.name;
-    return fmt::format("{}, {} buckets", strategy.name, strategy.bucket_cap);
-  }
-
-  [[nodiscard]] std::string short_strategy(const Row& row) const {
-    if (gpus_of(job_, setup(row)) == 1) return "one GPU";
-    const PlannedJob::Strategy& strategy = job_.strategies[setup(row).strategy];
-    if (strategy.bucket_cap.empty()) return strategy.name;
     return fmt::format("{} {}", strategy.name, strategy.bucket_cap);
   }
 
+  [[nodiscard]] std::string trained_by(const Row& row) const {
+    const bool has_cap = !job_.strategies[setup(row).strategy].bucket_cap.empty();
+    const bool is_alone = gpus_of(job_, setup(row)) == 1;
+    return strategy(row) + (has_cap && !is_alone ? " buckets" : "");
+  }
+
   [[nodiscard]] MoneyPerSecond rate(const Row& row) const {
-    const Machine& kind = machine(row);
-    return (row.plan.pricing == Pricing::spot ? kind.spot->price : *kind.price) * setup(row).nodes;
+    return price_of(machine(row), row.plan.pricing) * setup(row).nodes;
   }
 
   void write_plan(const Row& row) {
@@ -147,7 +145,7 @@ class Writer {
     part(kind.is_owned ? "use" : "rent",
          fmt::format("{} of {} ({} x {}), {}", nodes_text(made.nodes), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
-    part("train", fmt::format("{}; {} sample{} a GPU{}, {} a step", strategy(row), made.batch,
+    part("train", fmt::format("{}; {} sample{} a GPU{}, {} a step", trained_by(row), made.batch,
                               made.batch == 1 ? "" : "s",
                               made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
                               with_commas(samples_per_step(job_, made))));
@@ -189,7 +187,7 @@ class Writer {
         name_of(row),
         std::to_string(made.nodes),
         std::to_string(gpus_of(job_, made)),
-        short_strategy(row),
+        strategy(row),
         made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
                         : std::to_string(made.batch),
         fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),

@@ -10,18 +10,18 @@ namespace paceline {
 namespace {
 
 // 1234567 as "1,234,567".
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
-  return digits;
-}
-
 std::string rounded(double value) {
   constexpr double whole_from = 99.995;  // from here on two decimals would say 100.00
-  return value < whole_from ? fmt::format("{:.2f}", value) : grouped(value);
+  return value < whole_from ? fmt::format("{:.2f}", value) : with_commas(value);
 }
 
 }  // namespace
+
+std::string with_commas(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+  return digits;
+}
 
 Parsed<Price> parse_price(std::string_view text) {
   const auto parsed = parse_money(text, "price", "");

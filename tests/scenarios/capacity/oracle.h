@@ -190,7 +190,7 @@ class Oracle {
  private:
   void add(std::size_t number) {
     const Machine& machine = job_.machines[number];
-    std::uint32_t most = job_.nodes_at_most.value_or(32);
+    std::uint32_t most = job_.nodes_at_most;
     if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine.gpus_per_node);
     most = std::min(most, machine.at_most.value_or(most));
     for (std::uint32_t nodes = 1; nodes <= most; ++nodes) {

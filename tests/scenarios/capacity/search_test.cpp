@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <string_view>
 
+#include "models/stats/student.h"
 #include "tests/scenarios/capacity/against_oracle.h"
 
 namespace paceline::capacity {
@@ -56,7 +58,7 @@ struct Made {
         grid(grid_of(job, unconditioned_belief().priors())) {}
 
   [[nodiscard]] Search search() {
-    return {job, grid, [](const Setup&) { return Seconds(0); },
+    return {job, grid, [](const capacity::Setup&) { return Seconds(0); },
             [this](std::span<const Setup> setups) {
               std::vector<std::optional<Speed>> speeds;
               for (const Setup& setup : setups) {
@@ -92,15 +94,22 @@ TEST(Search, FindsNoPlanThatNeverEnds) {
 // A checkpoint of an hour every three and a half: of work that is likely done before, none is made,
 // though with the probability asked for it may take longer than that.
 TEST(Search, BoundsNoPlanByCheckpointsThatItDoesNotMake) {
-  Made made("20 USD/h",
-            "overheads: {checkpoint: {every: 3.5h, takes: 1h}}\ntarget: {budget: 1e9 USD}\n");
-  Search search = made.search();
-  const auto fastest = *search.best({Aim::fastest, {}, {}});
-  const Speed speed{Seconds(1), -0.5, 0.5, 4, 1000};
-  const Losses losses = Losses::of(made.job.overheads, 1, 0);
-  const Finish likely(speed, 1000 * 3.4 * 3600, losses);
-  EXPECT_NEAR(likely.within(0.5).value(), 3.4 * 3600, 1);
-  EXPECT_LE(search.promise(fastest, {})->limit, search.promise({0, Pricing::on_demand}, {})->limit);
+  Made made("20 USD/h", "target: {deadline: 1y}\n");
+  const Candidate only = made.grid.candidates.front();
+  made.grid.candidates = {only};
+  const double samples = samples_per_step(made.job, only.setup);
+  const Seconds work = only.step_at_least * std::ceil(made.job.samples / samples);
+  made.job.overheads.checkpoint = Checkpoints{work * 0.9, work};
+  made.job.targets.deadline = work * 1.1;
+  // Likely 0.8 of the bound's work, within 1.05 of it with 90 %.
+  const double high =
+      std::log(1.05 / 0.8) * stats::student_quantile(0.95, 4) / stats::student_quantile(0.9, 4);
+  Search search{made.job, made.grid, [](const capacity::Setup&) { return Seconds(0); },
+                [&](std::span<const capacity::Setup> setups) {
+                  const Speed speed{only.step_at_least * 0.8, -0.1, high, 4, samples};
+                  return std::vector<std::optional<Speed>>(setups.size(), speed);
+                }};
+  EXPECT_TRUE(search.best({Aim::cheapest, made.job.targets, {}}));
 }
 
 // What is free is within any budget, and losses spoil no budget of it.

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "scenarios/loader/job/money.h"
+
 namespace paceline::capacity {
 namespace {
 
