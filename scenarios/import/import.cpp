@@ -13,6 +13,7 @@
 #include "traces/archive/archive.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
+#include "traces/formats/run_records.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
@@ -80,6 +81,7 @@ std::string known_formats() {
   for (const auto& format : traces::collective_log_formats()) {
     known += ", " + std::string(format.name);
   }
+  for (const auto& format : traces::run_record_formats()) known += ", " + std::string(format.name);
   return known;
 }
 
@@ -88,9 +90,17 @@ bool is_device_trace(std::string_view text) {
                              [&](const auto& format) { return format.is_one(text); });
 }
 
+const traces::RunRecordFormat* record_format_of(std::string_view text) {
+  const auto formats = traces::run_record_formats();
+  const auto found =
+      std::ranges::find_if(formats, [&](const auto& format) { return format.is_one(text); });
+  return found == formats.end() ? nullptr : &*found;
+}
+
 // Whether what begins so may be in a known format: all are texts but for some of profilers'.
 bool may_be_known(std::string_view first) {
-  return traces::may_begin_text(first) || is_device_trace(first);
+  return traces::may_begin_text(first) || is_device_trace(first) ||
+         record_format_of(first) != nullptr;
 }
 
 void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
@@ -98,6 +108,8 @@ void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
   try {
     if (traces::is_step_traces(file.text)) {
       take_runs(file, import);
+    } else if (const auto* format = record_format_of(file.text)) {
+      import.records.push_back({name, format->read(file.text)});
     } else if (is_device_trace(file.text)) {
       take_device_trace(std::move(file), import);
     } else if (traces::is_collective_log(file.text)) {
@@ -166,7 +178,8 @@ Import import_traces(const std::vector<std::string>& paths) {
         });
   }
   add_joined(logs, import);
-  if (import.traces.empty() && import.runs.empty() && import.logs.empty()) {
+  if (import.traces.empty() && import.runs.empty() && import.logs.empty() &&
+      import.records.empty()) {
     if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
     throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
   }

@@ -8,6 +8,7 @@
 #include "traces/collective_log/collective_log.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
+#include "traces/run_record/run_record.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline {
@@ -30,6 +31,12 @@ struct Import {
     traces::CollectiveLog table;
   };
   std::vector<Log> logs;
+  // What else files tell of a run (traces/formats/run_records.h).
+  struct Record {
+    std::string file;
+    traces::RunRecord record;
+  };
+  std::vector<Record> records;
   std::vector<Refused> refused;
 };
 

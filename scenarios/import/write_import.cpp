@@ -14,6 +14,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/import/import.h"
 #include "scenarios/import/logs_summary.h"
+#include "scenarios/import/records_summary.h"
 #include "scenarios/import/runs_summary.h"
 #include "scenarios/import/step_summary.h"
 #include "scenarios/text_table.h"
@@ -250,6 +251,10 @@ void write_summary(std::ostream& out, const Import& import, const std::string& p
     if (!import.traces.empty() || !import.runs.empty()) out << '\n';
     write_logs(out, import.logs);
   }
+  if (!import.records.empty()) {
+    if (!import.traces.empty() || !import.runs.empty() || !import.logs.empty()) out << '\n';
+    write_records(out, import.records, rows);
+  }
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
 }
@@ -280,6 +285,7 @@ void write_json(std::ostream& out, const Import& import) {
   }
   all["runs"] = json_of(import.runs);
   all["logs"] = json_of(import.logs);
+  all["records"] = json_of(import.records);
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
   out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

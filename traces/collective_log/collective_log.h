@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,13 +26,20 @@ struct CollectiveLog {
     std::string why;
   };
 
-  std::optional<collectives::Collective> collective;  // nullopt: not recorded
+  std::optional<collectives::Collective> collective;  // nullopt: not known
   std::uint32_t ranks = 0, nodes = 0;                 // 0: not recorded
   std::string release;                                // such as 2.8.4; may be empty
   std::set<std::string> devices;                      // as the log names them; may be empty
   std::vector<Row> rows;
   std::vector<Skipped> skipped;         // lines that look like a row and cannot be one
   std::vector<std::string> notes = {};  // sentences on what its times may hold
+  // Where `collective` is not known: those of which the rows may be, two or more; empty where they
+  // say nothing. A name that is not among them contradicts the rows.
+  std::vector<collectives::Collective> may_be = {};
+  // What was measured where it is none of ours, such as sendrecv; else empty.
+  std::string other = {};
+  std::string known_by = {};  // how the collective is known, such as: its command; may be empty
+  std::map<std::string, std::size_t> left_out = {};  // lines of others in and before it, by kind
 };
 
 // Files that are one log together, such as one a rank.

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "models/units/units.h"
+
+namespace paceline::traces {
+
+// What a file tells of a run that is neither a step's trace nor a table of collectives, as figures
+// with names: of Horovod's engine, of DistributedDataParallel's own logging, of sums over kernels.
+struct RunRecord {
+  // Text, a count, a ratio, or a figure with its unit.
+  using Cell = std::variant<std::string, std::uint64_t, double, Seconds, Bytes, BytesPerSecond>;
+  struct Fact {
+    std::string name;
+    Cell value;
+  };
+  struct Table {
+    std::string title;  // a sentence's beginning, in lower case
+    std::vector<std::string> columns;
+    std::vector<std::vector<Cell>> rows;  // as many cells as columns; at most rows_most
+  };
+  static constexpr std::size_t rows_most = 1000;
+
+  std::string title;  // "Horovod's timeline of 8 ranks"
+  std::vector<Fact> facts;
+  std::vector<Table> tables;
+  std::vector<std::string> notes;  // sentences: what is left out, or not told
+  // Keys of a scenario that the file tells, as --set takes them: {"training.cycle_time", "5ms"}.
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+}  // namespace paceline::traces

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::traces {
+
+// A line as its program wrote it.
+struct CleanLine {
+  std::size_t number = 0;  // in the file, from 1; of one that was broken in two, of its beginning
+  std::size_t column = 0;  // of its first byte there, from 1
+  std::string_view text;   // without its end, what was put before it, and a terminal's codes
+};
+
+// The lines of a text as people have it: behind the prefixes of launchers, schedulers and loggers
+// (mpirun --tag-output, srun --label, Ray, torchrun, Kubernetes, timestamps), quoted in Markdown,
+// with a terminal's codes or blanks of web pages, and of several writers at once.
+//
+// Lines of one writer, as prefixes name it, follow one another, in their order; writers come in the
+// order of their first lines. A line that a message of NCCL's (INFO, WARN) broke in two is whole
+// again where its end follows, and the message is a line of its own.
+//
+// A text without any of these has its own lines, none of them copied: O(1) memory a line.
+class CleanText {
+ public:
+  explicit CleanText(std::string_view text);  // which has to outlive it
+
+  [[nodiscard]] std::span<const CleanLine> lines() const { return lines_; }
+  // How many lines had a prefix of each kind, and how many were made whole: "prefix of mpirun
+  // --tag-output".
+  [[nodiscard]] const std::map<std::string, std::size_t>& changes() const { return changes_; }
+
+ private:
+  std::vector<CleanLine> lines_;
+  std::deque<std::string> made_;  // texts of lines that are no part of the file
+  std::map<std::string, std::size_t> changes_;
+};
+
+// Whose line it is, where it is none of a format's: "NCCL's log", "MPI", "shell", "Markdown",
+// "other"; empty for a blank one.
+[[nodiscard]] std::string_view kind_of_foreign(std::string_view line);
+
+}  // namespace paceline::traces
