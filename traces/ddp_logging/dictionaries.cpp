@@ -58,6 +58,11 @@ bool is_word(char c) {
          c == '.' || c == '-' || c == '+';
 }
 
+// Behind a word of more than one letter, which Python's strings may have before them.
+bool is_apostrophe(std::string_view line, std::size_t at) {
+  return line[at] == '\'' && at > 1 && is_word(line[at - 1]) && is_word(line[at - 2]);
+}
+
 }  // namespace
 
 bool is_known(std::string_view key) {
@@ -87,6 +92,8 @@ void Dictionaries::take(std::size_t number, std::string_view line) {
   while (at < line.size()) {
     const char c = line[at];
     if (open_.empty() && c != '{') {
+      ++at;
+    } else if (is_apostrophe(line, at)) {
       ++at;
     } else if (c == '\'' || c == '"') {
       take_string(line, at);

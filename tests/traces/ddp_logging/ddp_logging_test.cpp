@@ -162,6 +162,9 @@ TEST(DdpLogging, OfMoreRanksThanARunHasIsRefused) {
 TEST(DdpLogging, IsNoTextThatOnlyNamesIt) {
   EXPECT_FALSE(is_ddp_logging("DistributedDataParallel has bucket_cap_mb=25\n"));
   EXPECT_FALSE(is_ddp_logging(""));
+  // A recording of ours.
+  EXPECT_FALSE(
+      is_ddp_logging(R"({"schema":"paceline.recording/1","ddp":[{"bucket_cap_bytes":7}]})"));
 }
 
 }  // namespace
