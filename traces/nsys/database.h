@@ -31,8 +31,8 @@ class Row {
 };
 
 // An SQLite file in memory, which may come from anyone: it is read, whole tables at a time, and
-// nothing that is defined in it is run: no view, trigger, function or virtual table. Steps of
-// SQLite's are bounded by the size of the file.
+// nothing that is defined in it is run: no view, trigger, virtual table or computed column. Steps
+// of SQLite's are bounded by the size of the file.
 //
 // Members throw FormatError for what is damaged or cut off, is no database, or has a write-ahead
 // log.
