@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 // Its rank, or its file where it has none.
 std::string who(const Import& import, std::size_t trace) {
   const auto& rank = import.traces[trace].rank;
-  return rank ? std::to_string(index(*rank)) : import.files[trace];
+  return rank ? std::to_string(index(*rank)) : "of " + import.files[trace];
 }
 
 // "rank 3", "ranks 0, 1, 2 and 12 more".
