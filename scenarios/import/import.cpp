@@ -39,13 +39,29 @@ void take_runs(const traces::UnpackedFile& file, Import& import) {
   std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
 }
 
+const traces::DeviceTraceFormat* device_trace_format_of(std::string_view text) {
+  const auto formats = traces::device_trace_formats();
+  const auto found =
+      std::ranges::find_if(formats, [&](const auto& format) { return format.is_one(text); });
+  return found == formats.end() ? nullptr : &*found;
+}
+
+// As the name says it, where that is a rank of the run.
+void take_rank_of_name(std::string_view file, DeviceTrace& trace) {
+  const auto rank = traces::rank_of_file_name(file);
+  if (rank && (trace.world_size == 0 || index(*rank) < trace.world_size)) trace.rank = rank;
+}
+
+// Precondition: a format of device traces takes it.
 void take_device_trace(const traces::UnpackedFile& file, Import& import) {
+  const bool is_named_by_rank = device_trace_format_of(file.text)->is_named_by_rank;
   for (auto& [part, trace] : traces::read_device_traces(file.text)) {
     const std::string name = part.empty() ? file.name : fmt::format("{} ({})", file.name, part);
     if (trace.tasks.empty() && trace.collectives.empty()) {
       import.refused.push_back({name, "has no collectives, and nothing that ran on a device"});
       continue;
     }
+    if (is_named_by_rank && !trace.rank) take_rank_of_name(file.name, trace);
     import.traces.push_back(std::move(trace));
     import.files.push_back(name);
   }
@@ -86,11 +102,6 @@ std::string known_formats() {
   return known;
 }
 
-bool is_device_trace(std::string_view text) {
-  return std::ranges::any_of(traces::device_trace_formats(),
-                             [&](const auto& format) { return format.is_one(text); });
-}
-
 const traces::RunRecordFormat* record_format_of(std::string_view text) {
   const auto formats = traces::run_record_formats();
   const auto found =
@@ -100,7 +111,7 @@ const traces::RunRecordFormat* record_format_of(std::string_view text) {
 
 // Whether what begins so may be in a known format: all are texts but for some of profilers'.
 bool may_be_known(std::string_view first) {
-  return traces::may_begin_text(first) || is_device_trace(first) ||
+  return traces::may_begin_text(first) || device_trace_format_of(first) != nullptr ||
          record_format_of(first) != nullptr;
 }
 
@@ -111,7 +122,7 @@ void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
       take_runs(file, import);
     } else if (const auto* format = record_format_of(file.text)) {
       import.records.push_back({name, format->read(file.text)});
-    } else if (is_device_trace(file.text)) {
+    } else if (device_trace_format_of(file.text) != nullptr) {
       take_device_trace(file, import);
     } else if (traces::is_collective_log(file.text)) {
       take_log(file, logs, import);

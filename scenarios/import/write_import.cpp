@@ -12,6 +12,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/import/calls_of_ranks.h"
 #include "scenarios/import/import.h"
 #include "scenarios/import/logs_summary.h"
 #include "scenarios/import/records_summary.h"
@@ -203,6 +204,7 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
 }
 
 void write_profiles(std::ostream& out, const Import& import, Rows rows) {
+  write_unfinished(out, import);
   std::size_t steps = 0;
   for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
   fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
@@ -221,6 +223,7 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);
   write_matched(out, import, rows);
+  write_called_late(out, import, rows);
 }
 
 void write_replayed(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
@@ -283,6 +286,8 @@ void write_json(std::ostream& out, const Import& import) {
   for (const traces::MatchedCall& call : import.matched.calls) {
     matched.push_back(json_of(import, call));
   }
+  all["unfinished"] = unfinished_json(import);
+  all["called_late"] = called_late_json(import);
   all["runs"] = json_of(import.runs);
   all["logs"] = json_of(import.logs);
   all["records"] = json_of(import.records);
