@@ -28,7 +28,7 @@ constexpr auto group_paths = [] {
 constexpr std::array switch_keys{"gpus_per_switch", "switch_bandwidth", "sockets",
                                  "socket_bandwidth"};
 
-const Overrides no_overrides;
+const Overrides no_settings;
 
 // How many of each part of a node there are, if its number divides the whole.
 std::uint32_t divisor(Section& node, std::string_view key, std::uint32_t whole,
@@ -67,7 +67,7 @@ std::vector<std::uint32_t> read_numbers(const Field& list, std::uint32_t count,
 
 PcieGroup read_group(const Field& field, std::uint32_t gpus, std::uint32_t nics,
                      std::set<std::uint32_t>& named_nics) {
-  Reader map(field, no_overrides);
+  Reader map(field, no_settings);
   map.expect_only(group_keys);
   PcieGroup group;
   std::set<std::uint32_t> of_group;
