@@ -13,27 +13,12 @@ constexpr std::size_t name_most = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Where a terminal's code that starts at `at` ends: ESC [ digits m, whose ESC some copies have
-// lost. `at` itself where none starts.
-std::size_t end_of_code(std::string_view line, std::size_t at) {
-  constexpr char escape = '\x1b';
-  std::size_t end = at;
-  if (line[end] == escape) ++end;
-  if (end >= line.size() || line[end] != '[') return end;  // an ESC alone is passed over, too
-  const std::size_t last = line.find_first_not_of("0123456789;", end + 1);
-  return last != std::string_view::npos && line[last] == 'm' ? last + 1 : end;
-}
-
-// The first words of a line without a terminal's codes, and without the bars of a table.
+// The first words of a line, without the bars of a table.
 std::vector<MatrixName> words_of_row(std::string_view line) {
   constexpr std::size_t words_most = 1 + topology_gpus_most + topology_nics_most + 16;
   std::vector<MatrixName> words;
   bool inside = false;
-  for (std::size_t at = 0; at < line.size();) {
-    if (const std::size_t end = end_of_code(line, at); end > at) {
-      at = end;
-      continue;
-    }
+  for (std::size_t at = 0; at < line.size(); ++at) {
     const bool is_blank = line[at] == ' ' || line[at] == '\t' || line[at] == '|';
     if (!is_blank && !inside) {
       if (words.size() == words_most) return words;
@@ -41,7 +26,6 @@ std::vector<MatrixName> words_of_row(std::string_view line) {
     }
     if (!is_blank) words.back().text += line[at];
     inside = !is_blank;
-    ++at;
   }
   return words;
 }
