@@ -8,26 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "models/topology/pcie_tree.h"
 #include "models/units/units.h"
-#include "models/words.h"
 
 namespace paceline::traces {
 
-using paceline::to_text;
-
-// What two devices of a node have between them on PCIe, the nearest first.
-enum class PciePath {
-  one_switch,   // at most one bridge
-  switches,     // several bridges, but not the CPU's
-  host_bridge,  // the CPU's
-  numa_node,    // several of one NUMA node's
-  system,       // the link between two NUMA nodes
-};
-
-// As nvidia-smi spells them.
-constexpr auto words_of(PciePath) {
-  return words_up_to<PciePath::system>("PIX", "PXB", "PHB", "NODE", "SYS");
-}
+using topology::PciePath;
 
 // Where a text says something; from 1.
 struct TextPlace {
