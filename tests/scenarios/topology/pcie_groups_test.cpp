@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "models/topology/pcie_tree.h"
 #include "scenarios/errors.h"
 #include "tests/scenarios/process.h"
 
@@ -95,6 +96,20 @@ TEST(PcieGroups, AreTheTreeThatTheMatrixIsOf) {
                     groups, [&](const auto& one) { return one.is_numa_node && holds(one, i); }),
                 has_nodes ? 1 : 0);
     }
+  }
+}
+
+// What the cluster's loader holds groups to.
+TEST(PcieGroups, HaveNoFaultInTheModel) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 300; ++round) {
+    const RandomTree tree = random_tree(random);
+    topology::PcieTree made;
+    for (const PcieGroup& group : pcie_groups(read_matrix(matrix_of(tree)), {})) {
+      made.groups.push_back({group.gpus, group.path, std::nullopt, group.nics});
+    }
+    const auto fault = topology::find_fault(made, static_cast<std::uint32_t>(tree.gpus.size()), 1);
+    EXPECT_FALSE(fault) << matrix_of(tree) << (fault ? fault->what : "");
   }
 }
 
