@@ -1,10 +1,11 @@
 // Lines of texts as people have them: any bytes are lines, which are parts of the text but for
-// those made whole of two, in the order of their writers; cleaning them again changes nothing.
+// those made whole of two, in the order of their writers, and once each.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -35,14 +36,19 @@ void check_line(const CleanLine& line, std::size_t lines) {
 }
 
 // Within a writer numbers ascend, and writers come in the order of their first lines: where a
-// number is lower than the one before, another writer begins, behind where the last one began.
+// number is lower than the one before, another writer begins, behind where the last one began. A
+// line that was broken may come behind the message that broke it, which has its number.
 void check_order(const CleanText& clean) {
+  std::set<std::size_t> of_writer;
   std::size_t began = 0, before = 0;
   for (const CleanLine& line : clean.lines()) {
-    if (began == 0 || line.number < before) {
-      require(line.number >= began, "a writer comes before one whose first line is earlier");
-      began = line.number;
+    if (of_writer.contains(line.number)) continue;
+    if (line.number < before) {
+      require(line.number > began, "a writer comes before one whose first line is earlier");
+      of_writer.clear();
     }
+    if (of_writer.empty()) began = line.number;
+    of_writer.insert(line.number);
     before = line.number;
   }
 }
@@ -54,14 +60,22 @@ void check_length(const CleanText& clean, std::string_view text) {
   require(length <= text.size(), "lines are longer than the text");
 }
 
-void check_changes(const CleanText& clean, std::size_t lines) {
+void check_changes(const CleanText& clean, std::string_view text) {
   for (const auto& [kind, count] : clean.changes()) {
     require(!kind.empty() && count > 0, "a change says nothing");
-    require(count <= 2 * lines, "a change is of more lines than there are");
+    require(count <= text.size(), "there are more changes than bytes");
   }
 }
 
-std::string joined(const CleanText& clean) {
+// The text's lines, each with an end.
+std::string checked(std::string_view text) {
+  const CleanText clean(text);
+  const std::size_t lines = lines_of(text);
+  require(clean.lines().size() <= 2 * lines, "there are more lines than can be broken");
+  for (const CleanLine& line : clean.lines()) check_line(line, lines);
+  check_order(clean);
+  check_length(clean, text);
+  check_changes(clean, text);
   std::string out;
   for (const CleanLine& line : clean.lines()) out.append(line.text).push_back('\n');
   return out;
@@ -70,15 +84,7 @@ std::string joined(const CleanText& clean) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const CleanText clean(text);
-  const std::size_t lines = lines_of(text);
-  for (const CleanLine& line : clean.lines()) check_line(line, lines);
-  check_order(clean);
-  check_length(clean, text);
-  check_changes(clean, lines);
-  const std::string once = joined(clean);
-  const CleanText again(once);
-  require(joined(again) == once, "cleaning clean lines changes them");
+  // Clean lines may be cleaned once more: of seven prefixes on end one is left.
+  (void)checked(checked({reinterpret_cast<const char*>(data), size}));
   return 0;
 }
