@@ -13,17 +13,6 @@
 // Texts as they come out of terminals, launchers, web pages and hands: the same every time.
 namespace paceline::test {
 
-// What befalls a text.
-struct Mutation {
-  enum class Loss {
-    none,   // every byte of it is still there, in order
-    words,  // so are its lines, each whole or broken in two
-    bytes,  // it begins or ends early, anywhere
-  };
-  const char* name;
-  Loss loss;
-};
-
 class TextMutator {
  public:
   explicit TextMutator(std::uint64_t seed) : random_(seed) {}
@@ -131,9 +120,8 @@ class TextMutator {
   static std::string with_carriage_returns(const std::string& text) {
     return replaced(text, '\n', "\r\n");
   }
-  // Blanks as web pages have them: some or all of a text's.
-  std::string with_hard_blanks(const std::string& text) {
-    const std::size_t every = 1 + below(4);
+  // Blanks as web pages have them: of every `every`th line.
+  static std::string with_hard_blanks(const std::string& text, std::size_t every) {
     std::size_t number = 0;
     return of_lines(text, [&](const std::string& line) {
       return number++ % every == 0 ? replaced(line, ' ', "\xc2\xa0") : line;
@@ -274,7 +262,10 @@ inline MutatedText mutated_once(MutatedText in, const Bearable& bearable, TextMu
     case 6: return made(change.with_messages(text), "messages");
     case 7: return made(change.without_tabs(text), "tabs lost");
     case 8: return made(TextMutator::with_carriage_returns(text), "CRLF");
-    case 9: return made(change.with_hard_blanks(text), "hard blanks");
+    case 9: {
+      const std::size_t every = bearable.cuts_of_lines ? 1 + change.below(4) : 1;
+      return made(TextMutator::with_hard_blanks(text, every), "hard blanks");
+    }
     case 10: return made(change.with_blank_lines(text), "blank lines");
     case 11: return made(change.with_ends_of_blanks(text), "blank ends");
     default: break;
