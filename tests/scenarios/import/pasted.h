@@ -47,12 +47,4 @@ inline void expect_said(const std::string& file, const Said& said) {
   }
 }
 
-// A test's name: the file's with letters and digits alone.
-inline std::string name_of_file(std::string file) {
-  std::replace_if(
-      file.begin(), file.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return file;
-}
-
 }  // namespace paceline::test
