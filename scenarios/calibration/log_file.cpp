@@ -33,18 +33,33 @@ std::size_t first_line(const CollectiveLog& log) {
   return log.rows.empty() ? log.skipped.front().line : log.rows.front().line;
 }
 
-cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
-                               const Location& where) {
-  const auto collective = log.collective ? log.collective : options.collective;
-  if (log.collective && options.collective && *log.collective != *options.collective) {
+// Throws InputError where no one says which, or what is said contradicts the rows.
+Collective collective_of(const CollectiveLog& log, const LogOptions& options,
+                         const Location& where) {
+  const auto said = options.collective;
+  if (log.collective && said && *log.collective != *said) {
     throw InputError(where, fmt::format("is of {}, as it says", to_text(*log.collective)),
                      "leave out --collective, or take another log");
   }
-  if (!collective) {
-    throw InputError(where, "does not say which collective was measured",
-                     "add --collective all_reduce, or a line \"# collective: all_reduce\", or "
-                     "\"# ping_pong: network\" where it is one");
+  if (log.collective) return *log.collective;
+  const std::string which = log.may_be.empty() ? "all_reduce" : traces::listed(log.may_be);
+  if (!said) {
+    const bool is_known = !log.may_be.empty();
+    throw InputError(
+        where,
+        is_known ? "does not say which collective was measured: by its rows " + which
+                 : "does not say which collective was measured",
+        is_known ? fmt::format("add --collective {}, whichever it is", which)
+                 : "add --collective all_reduce, or a line \"# collective: all_reduce\", or "
+                   "\"# ping_pong: network\" where it is one");
   }
+  return *said;
+}
+
+// The collective, and the group of an even number of GPUs a node.
+cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
+                               const Location& where) {
+  const Collective collective = collective_of(log, options, where);
   const auto differ = [](std::uint32_t said, std::uint32_t found) {
     return said > 0 && found > 0 && said != found;
   };
@@ -55,9 +70,18 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
   }
   const std::uint32_t ranks = log.ranks > 0 ? log.ranks : options.gpus;
   const std::uint32_t nodes = log.nodes > 0 ? log.nodes : options.nodes;
+  if (!traces::allows(log.evidence, collective, ranks)) {
+    throw InputError(where,
+                     "contradicts its rows: " + traces::why_not(log.evidence, collective, ranks),
+                     log.may_be.empty() ? "take another log, or say what it is of"
+                                        : "by its rows it is " + traces::listed(log.may_be));
+  }
   if (ranks == 0 || nodes == 0) {
-    throw InputError(where, "does not list its GPUs and nodes",
-                     "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\"");
+    const std::string why = log.notes.empty() ? "" : ": " + log.notes.front();
+    throw InputError(
+        where, (ranks == 0 ? "does not list its GPUs and nodes" : "does not tell its nodes") + why,
+        ranks == 0 ? "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\""
+                   : "add --nodes 2, or a line \"# nodes: 2\"");
   }
   if (ranks > traces::ranks_most) {
     throw InputError(where, fmt::format("has more than {} GPUs", traces::ranks_most), "");
@@ -66,7 +90,7 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
     throw InputError(where, fmt::format("has {} GPUs on {} nodes", ranks, nodes),
                      "only groups with the same number on each node can be fitted");
   }
-  return {*collective, nodes, ranks / nodes};
+  return {collective, nodes, ranks / nodes};
 }
 
 LogTable table_of(const std::string& path, const std::string& sha256, CollectiveLog log,
@@ -155,7 +179,11 @@ void take_file(const std::string& path, const LogOptions& options, LogFiles& log
     }
     logs.taken.push_back({path, sha256});
     for (CollectiveLog& log : logs.files.take(text)) {
-      measured.logs.push_back(table_of(path, sha256, std::move(log), options));
+      if (!log.other.empty()) {
+        measured.left_out.push_back({path, first_line(log), log.other});
+      } else {
+        measured.logs.push_back(table_of(path, sha256, std::move(log), options));
+      }
     }
   } catch (const traces::FormatError& error) {
     throw InputError({path, error.line(), 0}, error.what(), error.hint());

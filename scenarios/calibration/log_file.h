@@ -39,8 +39,16 @@ struct LinkTable {
 };
 
 struct MeasuredFiles {
+  // Tables of what is no collective, such as sendrecv.
+  struct LeftOut {
+    std::string file;
+    std::size_t line = 0;
+    std::string what;
+  };
+
   std::vector<LogTable> logs;
   std::vector<LinkTable> links;
+  std::vector<LeftOut> left_out = {};
 };
 
 // Tables of files that are one log together (CollectiveLogFiles) name the first.

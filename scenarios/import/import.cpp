@@ -39,15 +39,16 @@ void take_runs(const traces::UnpackedFile& file, Import& import) {
   std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
 }
 
-void take_device_trace(traces::UnpackedFile file, Import& import) {
-  DeviceTrace trace = traces::read_device_trace(file.text);
-  if (trace.tasks.empty() && trace.collectives.empty()) {
-    import.refused.push_back(
-        {std::move(file.name), "has no collectives, and nothing that ran on a device"});
-    return;
+void take_device_trace(const traces::UnpackedFile& file, Import& import) {
+  for (auto& [part, trace] : traces::read_device_traces(file.text)) {
+    const std::string name = part.empty() ? file.name : fmt::format("{} ({})", file.name, part);
+    if (trace.tasks.empty() && trace.collectives.empty()) {
+      import.refused.push_back({name, "has no collectives, and nothing that ran on a device"});
+      continue;
+    }
+    import.traces.push_back(std::move(trace));
+    import.files.push_back(name);
   }
-  import.traces.push_back(std::move(trace));
-  import.files.push_back(std::move(file.name));
 }
 
 void add_log(const std::string& file, traces::CollectiveLog log, Import& import) {
@@ -111,7 +112,7 @@ void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
     } else if (const auto* format = record_format_of(file.text)) {
       import.records.push_back({name, format->read(file.text)});
     } else if (is_device_trace(file.text)) {
-      take_device_trace(std::move(file), import);
+      take_device_trace(file, import);
     } else if (traces::is_collective_log(file.text)) {
       take_log(file, logs, import);
     } else {

@@ -131,6 +131,16 @@ std::vector<Collective> may_be(const Evidence& evidence, std::uint32_t ranks) {
   return found;
 }
 
+std::string listed(const std::vector<Collective>& collectives) {
+  std::string all;
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const bool is_last = i + 1 == collectives.size();
+    all += i == 0 ? "" : is_last ? " or " : ", ";
+    all += to_text(collectives[i]);
+  }
+  return all;
+}
+
 std::uint32_t ranks_by_factor(const Evidence& evidence, Collective collective) {
   const Printed* one = printed_of(collective);
   if (one == nullptr || one->factor == Factor::whole || !allows(evidence, collective, 0)) return 0;

@@ -38,6 +38,9 @@ struct Evidence {
 [[nodiscard]] std::vector<collectives::Collective> may_be(const Evidence& evidence,
                                                           std::uint32_t ranks);
 
+// "all_gather or all_to_all".
+[[nodiscard]] std::string listed(const std::vector<collectives::Collective>& collectives);
+
 // On how many ranks the collective has the factor; 0 where that is open, or there is none.
 [[nodiscard]] std::uint32_t ranks_by_factor(const Evidence& evidence,
                                             collectives::Collective collective);

@@ -6,6 +6,7 @@
 #include "traces/chakra/chakra.h"
 #include "traces/execution_trace/execution_trace.h"
 #include "traces/kineto/kineto.h"
+#include "traces/nsys/nsys.h"
 #include "traces/perfetto/perfetto.h"
 #include "traces/text/format_error.h"
 #include "traces/torch/recording.h"
@@ -18,23 +19,34 @@ constexpr std::array trace_formats{
     DeviceTraceFormat{"recording", is_recording, read_recording},
     DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
     DeviceTraceFormat{"chakra", is_chakra, read_chakra},
+    DeviceTraceFormat{"Nsight Systems", is_nsys_trace, read_nsys_trace, read_nsys_traces},
 };
 
-}  // namespace
-
-std::span<const DeviceTraceFormat> device_trace_formats() { return trace_formats; }
-
-DeviceTrace read_device_trace(std::string_view text) {
+const DeviceTraceFormat& trace_format_of(std::string_view text) {
   if (is_own_timeline(text)) {
     throw FormatError(0, "is a timeline that paceline wrote for viewers, not a profiler's trace",
                       "give what --trace wrote beside --timeline");
   }
   std::string known;
   for (const DeviceTraceFormat& row : trace_formats) {
-    if (row.is_one(text)) return row.read(text);
+    if (row.is_one(text)) return row;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw FormatError(0, "is in no known format", "known: " + known);
+}
+
+}  // namespace
+
+std::span<const DeviceTraceFormat> device_trace_formats() { return trace_formats; }
+
+DeviceTrace read_device_trace(std::string_view text) { return trace_format_of(text).read(text); }
+
+std::vector<TracePart> read_device_traces(std::string_view text) {
+  const DeviceTraceFormat& format = trace_format_of(text);
+  if (format.read_all != nullptr) return format.read_all(text);
+  std::vector<TracePart> only;
+  only.push_back({"", format.read(text)});
+  return only;
 }
 
 }  // namespace paceline::traces

@@ -2,8 +2,10 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "traces/device_trace/device_trace.h"
+#include "traces/device_trace/trace_part.h"
 
 namespace paceline::traces {
 
@@ -11,6 +13,8 @@ struct DeviceTraceFormat {
   std::string_view name;
   bool (*is_one)(std::string_view text);
   DeviceTrace (*read)(std::string_view text);  // throws FormatError
+  // Of formats whose files may hold several traces, which `read` refuses.
+  std::vector<TracePart> (*read_all)(std::string_view text) = nullptr;
 };
 
 // A row a format; the first that takes a text reads it.
@@ -19,5 +23,8 @@ struct DeviceTraceFormat {
 // In the format that its content shows. Throws FormatError when it shows none, or is cut off, or is
 // a timeline of ours, which looks like Kineto's.
 [[nodiscard]] DeviceTrace read_device_trace(std::string_view text);
+
+// All traces of a text: one, but of formats whose files hold several. Throws likewise.
+[[nodiscard]] std::vector<TracePart> read_device_traces(std::string_view text);
 
 }  // namespace paceline::traces
