@@ -40,11 +40,12 @@ std::vector<PastedTopology> pasted_matrices() {
        {"gpus_per_node: 4", "kind: pcie", "nics_per_node: 1", "gpus: [2]", "nics: [0]"},
        {},
        4},
+      // Two of 25 Gb/s a GPU are one of 50.
       {"MoreNicsThanGpus",
        "topo-more-nics.txt",
        host,
        0,
-       {"gpus_per_node: 2", "kind: pcie", "nics_per_node: 4"},
+       {"gpus_per_node: 2", "kind: pcie", "bandwidth: 50Gbps", "nics_per_node: 2"},
        {},
        2},
       // NV2 0-1 and 2-3, NV1 0-2 and 1-3.
