@@ -50,6 +50,10 @@ bool is_collective_log(std::string_view text) {
       log_formats, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
 }
 
+bool is_log_beside_ping_pongs(std::string_view text) {
+  return is_osu_collective(text) || is_imb_collective(text);
+}
+
 std::vector<CollectiveLog> CollectiveLogFiles::take(std::string_view text) {
   const std::size_t file = taken_++;
   text = plain_text(text);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -106,12 +107,9 @@ void take_perf(const json& perf, InspectedCall& call) {
 void take_metadata(const json& in, InspectedCall& call) {
   const auto found = in.find("metadata");
   if (found == in.end() || !found->is_object()) return;
-  const auto at = found->find("dump_timestamp_us"), host = found->find("hostname"),
-             pid = found->find("pid");
+  const auto at = found->find("dump_timestamp_us"), host = found->find("hostname");
   if (at != found->end() && at->is_number_unsigned()) call.dumped_us = at->get<std::uint64_t>();
   if (host != found->end() && host->is_string()) call.host = shown(host->get<std::string>());
-  if (pid != found->end() && pid->is_number_unsigned())
-    call.process = call.host + "/" + pid->dump();
 }
 
 // Throws std::runtime_error where it is no measurement, FormatError where the whole is absurd.
@@ -281,13 +279,12 @@ CollectiveLog log_of(const TableKey& key, const Table& table) {
 
 // A communicator as its calls' metadata show it.
 struct Stay {
-  std::set<std::string> hosts, processes;
+  std::set<std::string> hosts;
   std::uint64_t first_us = std::numeric_limits<std::uint64_t>::max(), last_us = 0;
 
   void add(const InspectedCall& call) {
-    if (call.host.empty() || call.process.empty() || !call.dumped_us) return;
+    if (call.host.empty() || !call.dumped_us) return;
     hosts.insert(call.host);
-    processes.insert(call.process);
     first_us = std::min(first_us, *call.dumped_us);
     last_us = std::max(last_us, *call.dumped_us);
   }
@@ -297,27 +294,36 @@ bool have_common(const std::set<std::string>& a, const std::set<std::string>& b)
   return std::ranges::any_of(a, [&](const std::string& one) { return b.contains(one); });
 }
 
-// Of two jobs, which share no process, on one host at the same time.
-bool are_beside_each_other(const Stay& a, const Stay& b) {
+bool were_together(const Stay& a, const Stay& b) {
   return std::max(a.first_us, b.first_us) < std::min(a.last_us, b.last_us) &&
-         have_common(a.hosts, b.hosts) && !have_common(a.processes, b.processes);
+         have_common(a.hosts, b.hosts);
 }
 
-// Whose times hold what another job took from them, by communicator: whose.
-std::map<std::string, std::string> shared_machines(const std::vector<InspectedFile>& files) {
-  std::map<std::string, Stay> stays;
+// Communicators by their ids.
+using Stays = std::map<std::string, Stay>;
+
+Stays stays_of(const std::vector<InspectedFile>& files) {
+  Stays stays;
   for (const InspectedFile& file : files) {
     for (const InspectedCall& call : file.calls) stays[call.communicator].add(call);
   }
-  constexpr std::size_t communicators_most = 1000;  // pairs of them are looked at
-  std::map<std::string, std::string> beside;
-  if (stays.size() > communicators_most) return beside;
-  for (const auto& [one, stay] : stays) {
-    for (const auto& [other, of_other] : stays) {
-      if (one != other && are_beside_each_other(stay, of_other)) beside.emplace(one, other);
+  return stays;
+}
+
+// Of a table with calls of communicators that were on one host at the same time, as those of two
+// jobs, or groups of one; empty of others.
+std::string note_of(const std::set<std::string>& communicators, const Stays& stays) {
+  constexpr std::size_t most = 1000;  // pairs of them are looked at
+  if (communicators.size() > most) return "";
+  for (auto one = communicators.begin(); one != communicators.end(); ++one) {
+    for (auto other = std::next(one); other != communicators.end(); ++other) {
+      if (!were_together(stays.at(*one), stays.at(*other))) continue;
+      return "communicators " + shown(*one) + " and " + shown(*other) +
+             " ran on one host at the same time: their times may hold what each took from the "
+             "other; give calls of one that ran alone";
     }
   }
-  return beside;
+  return "";
 }
 
 class InspectedLog : public JoinedLog {
@@ -369,16 +375,11 @@ std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files) 
     if (call.ranks.size() < ranks) ++table.lacking;
   }
   std::vector<CollectiveLog> logs;
-  const auto beside = shared_machines(files);
+  const Stays stays = stays_of(files);
   for (const auto& [key, table] : tables) {
     logs.push_back(log_of(key, table));
-    const auto shared = std::ranges::find_if(
-        table.communicators, [&](const std::string& one) { return beside.contains(one); });
-    if (shared == table.communicators.end()) continue;
-    logs.back().notes.push_back("two jobs, communicators " + shown(*shared) + " and " +
-                                shown(beside.at(*shared)) +
-                                ", ran on one host at the same time: their times hold what each "
-                                "took from the other; give a job that ran alone");
+    std::string note = note_of(table.communicators, stays);
+    if (!note.empty()) logs.back().notes.push_back(std::move(note));
   }
   if (logs.empty()) logs.emplace_back();  // what was skipped is reported of a table without rows
   for (const InspectedFile& file : files) {

@@ -24,9 +24,8 @@ struct InspectedCall {
   std::uint64_t sequence = 0;  // of its kind, in its communicator
   Bytes size;                  // of the whole buffer
   Seconds time;
-  // Of its metadata, where these are: when it was written, and by which process of which host.
+  // Of its metadata, where these are: when it was written, and on which host.
   std::optional<std::uint64_t> dumped_us = std::nullopt;
-  std::string process = {};  // host/pid
   std::string host = {};
 };
 
@@ -51,7 +50,7 @@ struct InspectedFile {
 // A table for each kind, number of ranks and number of nodes, with a row for each size: the median
 // over calls, of which each takes as long as on the rank that was in it shortest. A call on several
 // ranks is one by communicator, kind and number. Notes say how many calls lack ranks, and which
-// communicators of different processes were on one host at the same time.
+// communicators of a table were on one host at the same time.
 [[nodiscard]] std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files);
 
 [[nodiscard]] std::unique_ptr<JoinedLog> join_nccl_inspector();

@@ -39,7 +39,7 @@ TEST(ImbCollectives, AreATableForEachNumberOfProcesses) {
 TEST(ImbCollectives, StandBesidePingPongs) {
   const auto links = read_ping_pongs(fixture("imb_collectives.txt"));
   ASSERT_EQ(links.size(), 1U);
-  EXPECT_EQ(links[0].rows.size(), 4U);
+  EXPECT_EQ(links[0].rows.size(), 6U);
 }
 
 // 4,096 bytes are a share of 8 from 2019 on, and all of them before.

@@ -23,10 +23,10 @@ TEST(OsuCollectives, HaveSizesAndMeanTimesOfTheCollectiveInTheirTitle) {
   EXPECT_EQ(log.collective, Collective::all_reduce);
   EXPECT_EQ(log.known_by, "its title");
   EXPECT_EQ(log.ranks, 0U) << "it does not tell";
-  ASSERT_EQ(log.rows.size(), 6U);
+  ASSERT_EQ(log.rows.size(), 7U);
   EXPECT_EQ(log.rows[0].line, 6U);
-  EXPECT_EQ(log.rows[5].size, Bytes(268435456));
-  EXPECT_EQ(times_us(log.rows[5]), std::vector{13431.8});
+  EXPECT_EQ(log.rows[6].size, Bytes(268435456));
+  EXPECT_EQ(times_us(log.rows[6]), std::vector{13431.8});
   EXPECT_TRUE(log.skipped.empty());
   EXPECT_TRUE(log.notes.empty());
 }

@@ -164,12 +164,12 @@ TEST(NcclInspector, PrettyPrintedObjectsThatBreakOffAreSkippedWithTheirFirstLine
   EXPECT_EQ(file.skipped[0].line, 2U);
 }
 
-TEST(NcclInspector, TwoJobsOnOneHostAtATimeAreSaid) {
+TEST(NcclInspector, CommunicatorsOnOneHostAtATimeAreSaid) {
   const auto logs = joined_logs({parse_nccl_inspector(fixture("inspector_two_jobs.jsonl"))});
   ASSERT_EQ(logs.size(), 1U);
   ASSERT_EQ(logs[0].notes.size(), 1U);
-  EXPECT_EQ(logs[0].notes[0].rfind("two jobs, communicators 0x51aa0001 and 0x51aa0002, ran on one "
-                                   "host at the same time",
+  EXPECT_EQ(logs[0].notes[0].rfind("communicators 0x51aa0001 and 0x51aa0002 ran on one host at the "
+                                   "same time",
                                    0),
             0U)
       << logs[0].notes[0];
