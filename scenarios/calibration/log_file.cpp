@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
+#include "scenarios/warnings.h"
+#include "traces/archive/input.h"
 #include "traces/collective_log/comments.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/text/format_error.h"
@@ -165,28 +168,58 @@ struct LogFiles {
   }
 };
 
-// Reads one file, whatever it holds.
-void take_file(const std::string& path, const LogOptions& options, LogFiles& logs,
-               MeasuredFiles& measured) {
-  const std::string text = files::read_text(path);
+// Whatever it holds. Throws FormatError.
+void take_text(const std::string& name, const std::string& text, const LogOptions& options,
+               LogFiles& logs, MeasuredFiles& measured) {
   const std::string sha256 = loader::sha256_of(text);
-  try {
-    if (traces::is_ping_pong(traces::plain_text(text))) {
-      for (traces::PingPong& one : traces::read_ping_pongs(text)) {
-        measured.links.push_back(link_table_of(path, sha256, std::move(one), options));
-      }
-      return;
+  const bool is_ping_pong = traces::is_ping_pong(traces::plain_text(text));
+  if (is_ping_pong) {
+    for (traces::PingPong& one : traces::read_ping_pongs(text)) {
+      measured.links.push_back(link_table_of(name, sha256, std::move(one), options));
     }
-    logs.taken.push_back({path, sha256});
-    for (CollectiveLog& log : logs.files.take(text)) {
-      if (!log.other.empty()) {
-        measured.left_out.push_back({path, first_line(log), log.other});
-      } else {
-        measured.logs.push_back(table_of(path, sha256, std::move(log), options));
-      }
+    if (!traces::is_log_beside_ping_pongs(text)) return;
+  }
+  logs.taken.push_back({name, sha256});
+  for (CollectiveLog& log : logs.files.take(text)) {
+    if (!log.other.empty()) {
+      warn({name, first_line(log), 0}, "is of " + log.other + ", and left out", "");
+      continue;
     }
-  } catch (const traces::FormatError& error) {
-    throw InputError({path, error.line(), 0}, error.what(), error.hint());
+    measured.logs.push_back(table_of(name, sha256, std::move(log), options));
+  }
+}
+
+bool is_of_a_log(std::string_view text) {
+  return traces::may_begin_text(text) &&
+         (traces::is_ping_pong(text) || traces::is_collective_log(text));
+}
+
+// A file, or all logs of a folder or an archive: what else lies there is named and passed over.
+void take_path(const std::string& path, const LogOptions& options, LogFiles& logs,
+               MeasuredFiles& measured) {
+  const std::string given = traces::name_of_input(path);
+  bool is_empty = true, has_log = false;
+  files::for_each_input(
+      path, traces::may_begin_text,
+      [&](const traces::UnpackedFile& file) {
+        is_empty = false;
+        if (file.name != given && !is_of_a_log(file.text)) {
+          return warn({file.name, 0, 0}, "is no log of collectives, and passed over", "");
+        }
+        has_log = true;
+        try {
+          take_text(file.name, file.text, options, logs, measured);
+        } catch (const traces::FormatError& error) {
+          throw InputError({file.name, error.line(), 0}, error.what(), error.hint());
+        }
+      },
+      [](const std::string& file, const std::string& why) {
+        throw InputError({file, 0, 0}, "cannot be read: " + why, "");
+      });
+  if (is_empty) throw InputError({given, 0, 0}, "has no files", "");
+  if (!has_log) {
+    throw InputError({given, 0, 0}, "has no log of collectives in it",
+                     "give the output of nccl-tests, or of osu_latency");
   }
 }
 
@@ -196,7 +229,7 @@ MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
                                   const LogOptions& options) {
   MeasuredFiles files;
   LogFiles logs;
-  for (const std::string& path : paths) take_file(path, options, logs, files);
+  for (const std::string& path : paths) take_path(path, options, logs, files);
   for (auto& joined : logs.files.joined()) {
     const LogFiles::Origin origin = logs.origin_of(joined.files);
     for (CollectiveLog& log : joined.tables) {

@@ -39,19 +39,12 @@ struct LinkTable {
 };
 
 struct MeasuredFiles {
-  // Tables of what is no collective, such as sendrecv.
-  struct LeftOut {
-    std::string file;
-    std::size_t line = 0;
-    std::string what;
-  };
-
   std::vector<LogTable> logs;
   std::vector<LinkTable> links;
-  std::vector<LeftOut> left_out = {};
 };
 
-// Tables of files that are one log together (CollectiveLogFiles) name the first.
+// Of files, archives and folders, whose other files are passed over with a warning; "-" is standard
+// input. Tables of files that are one log together (CollectiveLogFiles) name the first.
 //
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
 // that does not record its collective and group, or what lies between its ranks, or contradicts the

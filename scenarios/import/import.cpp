@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "traces/archive/archive.h"
+#include "traces/archive/input.h"
+#include "traces/collective_table/collective_table.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
 #include "traces/formats/run_records.h"
@@ -32,6 +35,8 @@ struct LogFiles {
   traces::CollectiveLogFiles files;
   std::vector<std::string> names;  // of those that were taken
 };
+
+using Kind = Import::Origin::Kind;
 
 void take_runs(const traces::UnpackedFile& file, Import& import) {
   auto runs = traces::read_step_traces(file.text);
@@ -99,7 +104,7 @@ std::string known_formats() {
     known += ", " + std::string(format.name);
   }
   for (const auto& format : traces::run_record_formats()) known += ", " + std::string(format.name);
-  return known;
+  return known + ", ping-pongs, topologies of nodes";
 }
 
 const traces::RunRecordFormat* record_format_of(std::string_view text) {
@@ -115,23 +120,82 @@ bool may_be_known(std::string_view first) {
          record_format_of(first) != nullptr;
 }
 
-void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
+bool is_topology(std::string_view text) {
+  return traces::may_begin_text(text) && text.size() <= traces::topology_text_most &&
+         std::ranges::any_of(traces::node_topology_formats(),
+                             [&](const auto& format) { return format.is_one(text); });
+}
+
+// What calibrate takes; a text may hold both kinds.
+bool take_measured(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
+  const bool is_link = traces::may_begin_text(file.text) && traces::is_ping_pong(file.text);
+  const bool is_log =
+      is_link ? traces::is_log_beside_ping_pongs(file.text) : traces::is_collective_log(file.text);
+  if (is_log) take_log(file, logs, import);
+  if (!is_link) return is_log;
+  for (traces::PingPong& table : traces::read_ping_pongs(file.text)) {
+    if (!table.rows.empty()) {
+      import.links.push_back({file.name, std::move(table)});
+      continue;
+    }
+    const auto& [line, why] = table.skipped.front();
+    import.refused.push_back({file.name, fmt::format("line {}: {}", line, why)});
+  }
+  return true;
+}
+
+// What it is; nullopt for what no format takes. Throws FormatError.
+std::optional<Kind> take_known(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
+  if (traces::is_step_traces(file.text)) {
+    take_runs(file, import);
+    return Kind::run;
+  }
+  if (const auto* format = record_format_of(file.text)) {
+    import.records.push_back({file.name, format->read(file.text)});
+    return Kind::other;
+  }
+  if (device_trace_format_of(file.text) != nullptr) {
+    take_device_trace(file, import);
+    return Kind::trace;
+  }
+  if (take_measured(file, logs, import)) return Kind::log;
+  if (is_topology(file.text)) {
+    import.topologies.push_back({file.name, traces::read_node_topology(file.text)});
+    return Kind::other;
+  }
+  return std::nullopt;
+}
+
+void take(traces::UnpackedFile file, const std::string& path, LogFiles& logs, Import& import) {
   const std::string name = file.name;
+  // A scenario is no log that breaks off; what paceline measured is one where it has calls.
+  const std::optional<OwnFile> own = own_file_of(file.text);
   try {
-    if (traces::is_step_traces(file.text)) {
-      take_runs(file, import);
-    } else if (const auto* format = record_format_of(file.text)) {
-      import.records.push_back({name, format->read(file.text)});
-    } else if (device_trace_format_of(file.text) != nullptr) {
-      take_device_trace(file, import);
-    } else if (traces::is_collective_log(file.text)) {
-      take_log(file, logs, import);
+    if (const auto kind = take_known(file, logs, import)) {
+      import.origins.push_back({*kind, name, path});
+    } else if (own) {
+      import.own.push_back({name, *own});
     } else {
-      import.refused.push_back({name, "is in no known format; known: " + known_formats()});
+      const std::string hint = traces::hint_for_table(file.text);
+      import.refused.push_back(
+          {name, "is in no known format; " + (hint.empty() ? "known: " + known_formats() : hint)});
     }
   } catch (const traces::FormatError& error) {
+    if (own && nlohmann::json::accept(file.text)) return import.own.push_back({name, *own});
     import.refused.push_back({name, reason(error)});
   }
+}
+
+// Of nothing that import prints: why, in the words of the first file.
+[[noreturn]] void refuse_all(const Import& import, const std::string& path) {
+  if (!import.own.empty()) {
+    const auto& [file, kind] = import.own.front();
+    throw InputError({file, 0, 0}, sentence_of(kind, file), "");
+  }
+  if (import.refused.empty()) {
+    throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "");
+  }
+  throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
 }
 
 std::uint32_t rank_or_last(const DeviceTrace& trace) {
@@ -179,21 +243,17 @@ Import import_traces(const std::vector<std::string>& paths) {
   Import import;
   LogFiles logs;
   for (const std::string& path : paths) {
-    traces::for_each_file(
+    files::for_each_input(
         path, may_be_known,
-        [&](traces::UnpackedFile file) {
-          files::note_input(file.file);
-          take(std::move(file), logs, import);
-        },
+        [&](traces::UnpackedFile file) { take(std::move(file), path, logs, import); },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });
   }
   add_joined(logs, import);
   if (import.traces.empty() && import.runs.empty() && import.logs.empty() &&
-      import.records.empty()) {
-    if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
-    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+      import.records.empty() && import.links.empty() && import.topologies.empty()) {
+    refuse_all(import, paths.front());
   }
   sort_by_rank(import);
   refuse_several_jobs(import);

@@ -14,10 +14,13 @@
 #include "scenarios/errors.h"
 #include "scenarios/import/calls_of_ranks.h"
 #include "scenarios/import/import.h"
+#include "scenarios/import/links_summary.h"
 #include "scenarios/import/logs_summary.h"
+#include "scenarios/import/next_commands.h"
 #include "scenarios/import/records_summary.h"
 #include "scenarios/import/runs_summary.h"
 #include "scenarios/import/step_summary.h"
+#include "scenarios/import/topologies_summary.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
@@ -226,40 +229,65 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   write_called_late(out, import, rows);
 }
 
-void write_replayed(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
+// The step that replay takes.
+std::optional<TracedRun> write_replayed(std::ostream& out, const Import& import, Rows rows) {
   try {
-    write_step(out, profiled_run(import, import.files.front()), rows);
-    const bool is_of_one = import.traces.size() == 1 && import.traces.front().world_size <= 1;
-    fmt::print(out,
-               "\nnext: paceline replay {0}\n"
-               "      paceline replay {0}{1} --set cluster.network.bandwidth=100Gbps\n",
-               path, is_of_one ? " --set gpus=16" : "");
+    TracedRun traced = profiled_run(import, import.files.front());
+    write_step(out, traced, rows);
+    return traced;
   } catch (const InputError& error) {
     fmt::print(out, "\nno step to replay: {}\n", error.what());
+    return std::nullopt;
   }
 }
 
+// One below the other, so that a line is a command.
+void write_next(std::ostream& out, const std::vector<NextCommand>& commands) {
+  bool is_first = true;
+  for (const auto& [command, note] : commands) {
+    const std::string& line = command.empty() ? note : command;
+    fmt::print(out, "{}{}\n", is_first ? "\nnext: " : "      ", line);
+    if (!command.empty() && !note.empty()) fmt::print(out, "        {}\n", note);
+    is_first = false;
+  }
+}
+
+// Kinds of content, with an empty line between.
+class Parts {
+ public:
+  explicit Parts(std::ostream& out) : out_(out) {}
+  std::ostream& next() {
+    if (has_any_) out_ << '\n';
+    has_any_ = true;
+    return out_;
+  }
+
+ private:
+  std::ostream& out_;
+  bool has_any_ = false;
+};
+
 }  // namespace
 
-void write_summary(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
+void write_summary(std::ostream& out, const Import& import, Rows rows) {
+  Parts parts(out);
+  std::optional<TracedRun> profiled;
   if (!import.traces.empty()) {
-    write_profiles(out, import, rows);
-    if (!import.steps.front().empty()) write_replayed(out, import, path, rows);
+    write_profiles(parts.next(), import, rows);
+    if (!import.steps.front().empty()) profiled = write_replayed(out, import, rows);
   }
-  if (!import.runs.empty()) {
-    if (!import.traces.empty()) out << '\n';
-    write_runs(out, import.runs);
-  }
-  if (!import.logs.empty()) {
-    if (!import.traces.empty() || !import.runs.empty()) out << '\n';
-    write_logs(out, import.logs);
-  }
-  if (!import.records.empty()) {
-    if (!import.traces.empty() || !import.runs.empty() || !import.logs.empty()) out << '\n';
-    write_records(out, import.records, rows);
+  if (!import.runs.empty()) write_runs(parts.next(), import.runs);
+  if (!import.logs.empty()) write_logs(parts.next(), import.logs);
+  if (!import.links.empty()) write_links(parts.next(), import.links);
+  if (!import.topologies.empty()) write_topologies(parts.next(), import.topologies);
+  if (!import.records.empty()) write_records(parts.next(), import.records, rows);
+  if (!import.own.empty()) parts.next();
+  for (const auto& [file, kind] : import.own) {
+    fmt::print(out, "{} {}\n", file, sentence_of(kind, file));
   }
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
+  write_next(out, next_commands(import, profiled ? &*profiled : nullptr));
 }
 
 void write_json(std::ostream& out, const Import& import) {
@@ -290,6 +318,8 @@ void write_json(std::ostream& out, const Import& import) {
   all["called_late"] = called_late_json(import);
   all["runs"] = json_of(import.runs);
   all["logs"] = json_of(import.logs);
+  all["ping_pongs"] = json_of(import.links);
+  all["topologies"] = json_of(import.topologies);
   all["records"] = json_of(import.records);
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});

@@ -17,7 +17,7 @@
 #include "scenarios/topology/gpu_links.h"
 #include "scenarios/topology/node_shape.h"
 #include "scenarios/topology/pcie_groups.h"
-#include "traces/archive/archive.h"
+#include "traces/archive/input.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
@@ -532,10 +532,9 @@ TopologyOptions::Device device_named(const std::string& name) {
 
 TopologyFile read_topology_file(const std::string& path, std::optional<std::uint32_t> node) {
   std::optional<TopologyFile> found;
-  traces::for_each_file(
+  files::for_each_input(
       path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
-        files::note_input(file.file);
         if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
         try {
           traces::NamedTopology read = traces::read_node_topology(file.text, node);
@@ -547,7 +546,7 @@ TopologyFile read_topology_file(const std::string& path, std::optional<std::uint
       [](const std::string& file, const std::string& why) {
         throw InputError({file, 0, 0}, why, "");
       });
-  if (!found) throw InputError({path, 0, 0}, "has no files", "give a file");
+  if (!found) throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "give a file");
   return std::move(*found);
 }
 

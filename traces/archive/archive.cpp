@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
+
+#include "traces/archive/input.h"
 
 namespace paceline::traces {
 namespace {
@@ -45,8 +46,10 @@ using Take = std::function<void(UnpackedFile)>;
 
 // Where the bytes are: what can be read only once, a pipe, is in memory.
 struct Source {
-  std::string path;
-  std::optional<std::string> bytes = std::nullopt;
+  std::string path;  // as messages have it
+  std::string place = path;
+  std::shared_ptr<const std::string> bytes = nullptr;
+  std::uint64_t size = 0;  // of the file; 0 where it is in memory
 };
 
 // `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
@@ -65,7 +68,7 @@ Reader opened(const Source& source, bool raw) {
   const int status =
       source.bytes
           ? archive_read_open_memory(reader.get(), source.bytes->data(), source.bytes->size())
-          : archive_read_open_filename(reader.get(), source.path.c_str(), block);
+          : archive_read_open_filename(reader.get(), source.place.c_str(), block);
   if (status == ARCHIVE_OK) return reader;
   // A file that is no archive is opened again as a raw file, which reports what is wrong with it.
   if (raw) fail(reader.get());
@@ -138,25 +141,30 @@ bool begins_unwanted(const Source& first, const Wanted& is_wanted) {
   }
 }
 
-// Throws ArchiveError with the system's reason.
+// Throws ArchiveError with the system's reason, and SilentInput.
 Source source_of(const std::string& path, const Wanted& is_wanted) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ArchiveError(std::generic_category().message(errno));
-  if (std::filesystem::is_regular_file(path)) return {path};
-  Source source{path, ""};
-  std::vector<char> block(first_bytes);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    const bool is_first = source.bytes->empty();
-    source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (is_first && file && begins_unwanted(source, is_wanted)) return source;
+  const std::string name = name_of_input(path);
+  try {
+    auto input = std::make_unique<Input>(path);
+    if (input->size()) {
+      const std::string place = path == standard_input ? "/proc/self/fd/0" : path;
+      return {name, place, nullptr, *input->size()};
+    }
+    const auto goes_on = [&](const std::string& first) {
+      const Source begun{name, "", std::shared_ptr<const std::string>(&first, [](const void*) {})};
+      return !begins_unwanted(begun, is_wanted);
+    };
+    Source source{name, "", bytes_of_stream(std::move(input), piped_most, goes_on)};
     if (source.bytes->size() > piped_most) refuse_size("comes from a pipe, and is", piped_most);
+    return source;
+  } catch (const std::system_error& error) {
+    throw ArchiveError(error.code().message());
   }
-  return source;
 }
 
 // Nothing when it is no archive.
-bool take_archive(const Source& source, const Wanted& is_wanted, const Take& take) {
+bool take_archive(const std::string& path, const Source& source, const Wanted& is_wanted,
+                  const Take& take) {
   const Reader reader = opened(source, false);
   if (!reader) return false;
   archive_entry* entry = nullptr;
@@ -169,15 +177,24 @@ bool take_archive(const Source& source, const Wanted& is_wanted, const Take& tak
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
-    take({std::move(name), text_of(reader.get(), is_wanted), source.path});
+    take({std::move(name), text_of(reader.get(), is_wanted), path});
+  }
+}
+
+// Of what is not packed the size tells at once: a hole of a terabyte behind some text does.
+void expect_plain_in_limits(const Source& source, archive* reader) {
+  constexpr int none = 1;  // filter, but that which hands on bytes
+  if (archive_filter_count(reader) == none && source.size > unpacked_most) {
+    refuse_size("has", unpacked_most);
   }
 }
 
 void take_file(const std::string& path, const Wanted& is_wanted, const Take& take) {
   const Source source = source_of(path, is_wanted);
-  if (take_archive(source, is_wanted, take)) return;
+  if (take_archive(path, source, is_wanted, take)) return;
   const Reader reader = at_raw_file(source);
-  take({path, reader ? text_of(reader.get(), is_wanted) : "", path});
+  if (reader) expect_plain_in_limits(source, reader.get());
+  take({source.path, reader ? text_of(reader.get(), is_wanted) : "", path});
 }
 
 std::vector<std::string> files_below(const std::string& folder) {
@@ -195,7 +212,7 @@ void for_each_file(const std::string& path, const Wanted& is_wanted, const Take&
                    const std::function<void(std::string, std::string)>& refuse) {
   std::vector<std::string> files{path};
   try {
-    if (std::filesystem::is_directory(path)) files = files_below(path);
+    if (path != standard_input && std::filesystem::is_directory(path)) files = files_below(path);
   } catch (const std::filesystem::filesystem_error& error) {
     return refuse(path, error.code().message());
   }
@@ -203,7 +220,7 @@ void for_each_file(const std::string& path, const Wanted& is_wanted, const Take&
     try {
       take_file(file, is_wanted, take);
     } catch (const ArchiveError& error) {
-      refuse(file, error.what());
+      refuse(name_of_input(file), error.what());
     }
   }
 }

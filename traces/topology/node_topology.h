@@ -107,7 +107,8 @@ struct NamedTopology {
 
 // In the format that its content shows. Throws FormatError when it shows none, is too long or not
 // text, does not hold together, or has several nodes and `node` chooses none of them.
-[[nodiscard]] NamedTopology read_node_topology(std::string_view text, NodeChoice node);
+[[nodiscard]] NamedTopology read_node_topology(std::string_view text,
+                                               NodeChoice node = std::nullopt);
 
 // Throws FormatError for a choice where nothing is to choose, and one that is not there. `nodes`:
 // what there is, each as a few words; `at`: of the second.

@@ -212,9 +212,6 @@ int run(Options& options) {
   expect_one_kind(calibration.learnt);
   if (!options.output.is_standard_output()) {
     write_sources(calibration);
-    for (const auto& [file, line, what] : files.left_out) {
-      fmt::print(std::cout, "{}:{}: left out: {} is no collective\n", file, line, what);
-    }
     if (calibration.machine) write_machine_parts(*calibration.machine);
     for (const LogTable& table : tables) {
       for (const std::string& note : table.notes) {

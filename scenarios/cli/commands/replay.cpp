@@ -14,6 +14,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/process/stop_request.h"
+#include "traces/archive/input.h"
 
 namespace paceline::cli {
 namespace replay_command {
@@ -72,7 +73,7 @@ void set_cluster_of_run(const std::string& path, const traces::TraceRun& run,
 // whether its collectives are predicted, and whether its buckets are filled anew.
 ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun& traced,
                          const Settings& settings) {
-  const std::string& path = paths.front();
+  const std::string path = traces::name_of_input(paths.front());
   const bool sets_training =
       touches_any(settings, {"training", "workload.precision", "workload.model"});
   const bool predicts = sets_training || touches_any(settings, {"cluster", "collective", "gpus",
@@ -87,7 +88,7 @@ ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun&
                          {"workload.calls", predicts ? "predicted" : "as_traced"},
                          {"training.strategy", refills ? "ddp" : "traced"}}};
   if (paths.size() == 1) {
-    values.by_path["workload.trace"] = path;
+    values.by_path["workload.trace"] = paths.front();
   } else {
     values.lists["workload.trace"] = paths;
   }
@@ -118,7 +119,7 @@ int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
   const auto traced = read_traced_run(options.paths);
-  const auto file = ScenarioFile::of_values(options.paths.front(),
+  const auto file = ScenarioFile::of_values(traces::name_of_input(options.paths.front()),
                                             values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
