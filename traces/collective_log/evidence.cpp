@@ -90,8 +90,11 @@ Evidence agreed(const std::vector<Evidence>& rows) {
   Evidence best;
   std::ptrdiff_t most = 0;
   for (std::size_t i = 0; i < tried; ++i) {
-    const auto alike =
-        std::ranges::count_if(told, [&](const Evidence* row) { return agrees(*row, *told[i]); });
+    // As near as either's decimals, so that one that is a little off does not draw the others.
+    const auto alike = std::ranges::count_if(told, [&](const Evidence* row) {
+      return std::abs(row->bus_factor - told[i]->bus_factor) <=
+             std::max(row->bus_factor_off, told[i]->bus_factor_off);
+    });
     if (alike <= most) continue;
     most = alike;
     best = *told[i];

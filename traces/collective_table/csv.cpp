@@ -5,6 +5,7 @@
 
 #include "traces/collective_log/comments.h"
 #include "traces/collective_table/collective_table.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
@@ -100,13 +101,16 @@ class TableReader {
 }  // namespace
 
 bool is_collective_table(std::string_view text) {
-  return has_line(text, [](std::string_view line) { return !header_of(line).empty(); });
+  if (text.find("time(") == std::string_view::npos) return false;
+  const CleanText clean(text);
+  return std::ranges::any_of(
+      clean.lines(), [](const CleanLine& line) { return !header_of(line.text).empty(); });
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {
   TableReader reader;
-  for_each_line(text,
-                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
+  const CleanText clean(text);
+  for (const CleanLine& line : clean.lines()) reader.take(line.number, line.text);
   auto logs = std::move(reader).logs();
   if (logs.empty()) throw FormatError(0, "has a header and no rows", "give the whole table");
   return logs;

@@ -36,25 +36,37 @@ bool allows(const Evidence& evidence, const Program& program, std::uint32_t rank
   return program.name != "sendrecv" || evidence.bus_factor <= 0 || allows_exchange(evidence);
 }
 
-// On as many ranks as the rows have the factor of, where that is not what is known.
-void set_ranks(bool are_listed, CollectiveLog& log) {
-  const Evidence& evidence = log.evidence;
-  if (!(evidence.bus_factor > 0) || !log.collective) return;
-  if (log.ranks > 0 && allows(evidence, *log.collective, log.ranks)) return;
-  if (log.ranks > 0 && !are_listed) return;
-  const std::uint32_t found = ranks_by_factor(evidence, *log.collective);
-  if (log.ranks > 0) {
-    log.notes.push_back(
-        fmt::format("{} GPUs are listed, but busbw / algbw, {:.4g}, is {}: the "
-                    "list is cut, or of another run",
-                    log.ranks, evidence.bus_factor,
-                    found > 0 ? fmt::format("that of {}", found) : "not theirs"));
-    log.nodes = 0;
-  } else if (found > 0) {
-    log.notes.push_back(
-        fmt::format("{} GPUs by busbw / algbw, {:.4g}", found, evidence.bus_factor));
+// Ranks that all of the collectives have the factor on; 0: they differ, or it is open.
+std::uint32_t ranks_of(const Evidence& evidence, const std::vector<Collective>& collectives) {
+  std::uint32_t ranks = 0;
+  for (const Collective one : collectives) {
+    const std::uint32_t of_one = ranks_by_factor(evidence, one);
+    if (of_one == 0 || (ranks > 0 && of_one != ranks)) return 0;
+    ranks = of_one;
   }
-  log.ranks = found;
+  return ranks;
+}
+
+// Forgets a list whose number of ranks has another factor with every collective.
+void hold_list_to_factor(CollectiveLog& log) {
+  const Evidence& evidence = log.evidence;
+  if (log.ranks == 0 || !(evidence.bus_factor > 0)) return;
+  if (log.ranks > 1 && (!may_be(evidence, log.ranks).empty() || allows_exchange(evidence))) return;
+  const std::uint32_t found = ranks_of(evidence, may_be(evidence, 0));
+  log.notes.push_back(fmt::format(
+      "{} GPU{} listed, but busbw / algbw, {:.4g}, is {}: the list is cut, or of another run",
+      log.ranks, log.ranks == 1 ? " is" : "s are", evidence.bus_factor,
+      found > 0 ? fmt::format("that of {}", found) : "not theirs"));
+  log.ranks = log.nodes = 0;
+}
+
+// As many as the rows have the factor of, where no list or comment tells.
+void set_ranks(const std::vector<Collective>& collectives, bool is_noted, CollectiveLog& log) {
+  if (log.ranks > 0) return;
+  log.ranks = ranks_of(log.evidence, collectives);
+  if (log.ranks == 0 || is_noted) return;
+  log.notes.push_back(
+      fmt::format("{} GPUs by busbw / algbw, {:.4g}", log.ranks, log.evidence.bus_factor));
 }
 
 bool is_of_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -83,16 +95,18 @@ std::optional<Program> program_in(std::string_view text) {
 std::optional<std::size_t> identify(const std::vector<Program>& programs, bool are_listed,
                                     CollectiveLog& log) {
   const Evidence& evidence = log.evidence;
+  const std::size_t notes = log.notes.size();
+  if (are_listed) hold_list_to_factor(log);
+  const bool is_noted = log.notes.size() > notes;
   for (std::size_t i = programs.size(); i-- > 0;) {
     if (!allows(evidence, programs[i], log.ranks)) continue;
     log.collective = programs[i].collective;
     if (!log.collective) log.other = programs[i].name;
     log.known_by = "its program";
-    set_ranks(are_listed, log);
+    if (log.collective) set_ranks({*log.collective}, is_noted, log);
     return i;
   }
   auto found = may_be(evidence, log.ranks);
-  if (found.empty() && (are_listed || log.ranks == 0)) found = may_be(evidence, 0);
   const bool is_exchange = allows_exchange(evidence);
   if (!programs.empty()) {
     const Program& named = programs.back();
@@ -107,9 +121,10 @@ std::optional<std::size_t> identify(const std::vector<Program>& programs, bool a
     // Pairs that exchange look like an all-reduce of two ranks, and are taken for one.
     log.collective = found[0];
     log.known_by = fmt::format("its operation and busbw / algbw, {:.4g}", evidence.bus_factor);
-    set_ranks(are_listed, log);
+    set_ranks(found, is_noted, log);
     return std::nullopt;
   }
+  if (found.size() > 1) set_ranks(found, is_noted, log);
   log.may_be = std::move(found);
   return std::nullopt;
 }

@@ -34,9 +34,11 @@ struct TableLayout {
 // Why rows of -C are none.
 constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
 
-// One of out of place and in place, in nccl-tests' units: us and GB/s.
+// One of out of place and in place, in nccl-tests' units: us and GB/s; time and algbw are off by so
+// much at most, by the decimals that are printed.
 struct HalfRow {
   double time_us, algbw_gb_per_s, busbw_gb_per_s;
+  double time_off_us, algbw_off_gb_per_s;
 };
 
 // A row, or why it is none.

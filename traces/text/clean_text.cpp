@@ -106,25 +106,29 @@ class Mender {
   void take(const CleanLine& line) {
     const std::size_t mark = nccl_mark(line.text);
     if (mark == std::string_view::npos) return take_other(line);
-    const std::size_t start = start_of_message(line.text, mark);
-    const std::string_view before = line.text.substr(0, start);
+    const MessageStart message = start_of_message(line.text, mark);
+    const std::string_view before = line.text.substr(0, message.at);
     if (!is_blank(before)) {
       flush();
       broken_ = CleanLine{line.number, line.column, before};
+      if (!message.is_sure) flush();  // a part of it may be lost
     }
-    out_.push_back({line.number, line.column + start, line.text.substr(start)});
+    out_.push_back({line.number, line.column + message.at, line.text.substr(message.at)});
   }
 
-  [[nodiscard]] std::size_t start_of_message(std::string_view line, std::size_t mark) const {
+  struct MessageStart {
+    std::size_t at;
+    bool is_sure;
+  };
+
+  [[nodiscard]] MessageStart start_of_message(std::string_view line, std::size_t mark) const {
     const auto host = host_before(line, mark);
-    if (!host) return mark;
+    if (!host) return {mark, false};
     const std::string_view name = line.substr(host->start, host->end - host->start);
-    if (is_blank(line.substr(0, host->start)) && hosts_.start_in(name) == name.size()) {
-      return host->start;
-    }
     const std::size_t known = hosts_.start_in(name);
-    // Where no name is known, what is glued to it is lost with it.
-    return host->start + (known < name.size() ? known : 0);
+    if (known < name.size()) return {host->start + known, true};
+    // What stands glued to an unknown name goes with it.
+    return {host->start, is_blank(line.substr(0, host->start))};
   }
 
   void take_other(const CleanLine& line) {
@@ -163,7 +167,7 @@ class Mender {
 class Writers {
  public:
   std::size_t of(const std::string& name) {
-    if (name == last_) return last_number_;
+    if (name == last_ && !numbers_.empty()) return last_number_;
     last_ = name;
     last_number_ = numbers_.try_emplace(name, numbers_.size()).first->second;
     return last_number_;
@@ -173,9 +177,7 @@ class Writers {
  private:
   std::unordered_map<std::string, std::size_t> numbers_;
   std::string last_;
-  std::size_t last_number_ = of_first();
-
-  std::size_t of_first() { return numbers_.try_emplace("", 0).first->second; }
+  std::size_t last_number_ = 0;
 };
 
 }  // namespace

@@ -211,6 +211,12 @@ Scan quote(std::string_view line) {
   return Scan(line).one('>').maybe([](Scan& s) { s.one(' '); });
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  const std::size_t last = text.find_last_not_of(" \t");
+  return first == std::string_view::npos ? text.substr(0, 0) : text.substr(first, last - first + 1);
+}
+
 struct Kind {
   std::string_view name, starts;  // characters that it may start with
   bool names_writer;
@@ -313,7 +319,7 @@ std::size_t Prefixes::length(std::string_view line, std::string& writer,
       continue;
     }
     const bool is_writer = found->names_writer && !(found->match == label && numbers_are_of_lines_);
-    if (is_writer) writer.append(scan.taken());
+    if (is_writer) writer.append(without_blanks(scan.taken()));
     ++counts[std::string(found->name)];
     line.remove_prefix(scan.at() + (found->match == quote ? first : 0));
   }
@@ -325,6 +331,20 @@ bool may_have_codes(std::string_view text) {
          text.find("\xc2\xa0") != std::string_view::npos || text.find("[0m") != text.npos ||
          text.find("[4m") != std::string_view::npos;
 }
+
+namespace {
+
+// More than blanks and codes.
+bool has_words(std::string_view line) {
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t code = code_length(line, at);
+    if (code == 0 && line[at] != ' ' && line[at] != '\t' && line[at] != '\r') return true;
+    at += std::max(code, std::size_t{1});
+  }
+  return false;
+}
+
+}  // namespace
 
 std::optional<std::string> without_codes(std::string_view line) {
   constexpr std::string_view blank_of_pages = "\xc2\xa0";
@@ -340,8 +360,9 @@ std::optional<std::string> without_codes(std::string_view line) {
       drop(at, code, "");
       at += code;
     } else if (line[at] == '\r') {  // what a progress bar wrote is overwritten
-      plain.emplace();
-      kept = ++at;
+      drop(at, 1, "");
+      if (has_words(line.substr(at + 1))) plain->clear();
+      ++at;
     } else if (line.substr(at).starts_with(blank_of_pages)) {
       drop(at, blank_of_pages.size(), " ");
       at += blank_of_pages.size();

@@ -244,9 +244,9 @@ class XmlReader {
     const auto rate = number_of<double>(text.substr(0, text.find(' ')));
     constexpr double rate_most = 256;  // GT/s, of PCIe 8
     if (!rate || !(*rate > 0) || *rate > rate_most) return std::nullopt;
-    constexpr std::uint32_t lanes_unless_said = 16, lanes_most = 32;
+    constexpr std::uint32_t lanes_unless_said = 16, pcie_lanes_most = 32;
     auto lanes = number_of<std::uint32_t>(pci.attribute("link_width").value()).value_or(0);
-    if (lanes == 0 || lanes > lanes_most) lanes = lanes_unless_said;
+    if (lanes == 0 || lanes > pcie_lanes_most) lanes = lanes_unless_said;
     constexpr double rate_most_8b10b = 5, bytes_a_gigabit = 1e9 / 8;
     const double reached = *rate > rate_most_8b10b ? 0.75 : 0.6;
     return BytesPerSecond(*rate * reached * bytes_a_gigabit * lanes);

@@ -23,8 +23,8 @@
 namespace paceline::traces {
 namespace {
 
-using test::MutatedText;
-using test::TextMutator;
+using paceline::test::MutatedText;
+using paceline::test::TextMutator;
 
 const std::string all_fixtures = PACELINE_SOURCE_DIR "/tests/fixtures/";
 
@@ -195,7 +195,7 @@ MutatedCase case_of(std::size_t number, const std::vector<Fixture>& fixtures) {
   TextMutator change(number);
   const Fixture& one = change.one_of(fixtures);
   if (change.below(16) != 0 || is_json(one.text)) {
-    return {test::mutated(one.text, bearable(one), change), one.name, one.tables};
+    return {paceline::test::mutated(one.text, bearable(one), change), one.name, one.tables};
   }
   // Two programs at once, each as a launcher's prefix names it.
   const Fixture& other = change.one_of(fixtures);
@@ -239,12 +239,12 @@ void expect_no_other_numbers(const std::vector<Fixture>& fixtures, ReadText read
 
 TEST(MutatedLogs, OfCollectivesGiveNoOtherNumbers) {
   expect_no_other_numbers(readable({"collective_log", "pasted"}, logs_of), logs_of,
-                          test::mutation_cases(6000));
+                          paceline::test::mutation_cases(6000));
 }
 
 TEST(MutatedLogs, OfPingPongsGiveNoOtherNumbers) {
   expect_no_other_numbers(readable({"ping_pong", "pasted"}, ping_pongs_of), ping_pongs_of,
-                          test::mutation_cases(2000));
+                          paceline::test::mutation_cases(2000));
 }
 
 // A number of a row: where it stands, how many decimals it has.
@@ -331,7 +331,7 @@ TEST(MutatedLogs, WithAChangedDigitLeaveTheRowOutUnlessRoundingHidesIt) {
   const auto fixtures = readable({"collective_log", "pasted"}, logs_of);
   const auto only = only_case();
   std::size_t wrong = 0, tried = 0, hidden = 0;
-  const std::size_t cases = test::mutation_cases(2000);
+  const std::size_t cases = paceline::test::mutation_cases(2000);
   for (std::size_t i = only.value_or(0); i < (only ? *only + 1 : cases); ++i) {
     TextMutator change(i);
     const Fixture& one = change.one_of(fixtures);
