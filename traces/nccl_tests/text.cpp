@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "traces/collective_log/comments.h"
@@ -76,7 +77,11 @@ struct Table {
 // next run: its devices or comments.
 class TextReader {
  public:
+  // `broken`: beginnings of lines that are lost.
+  explicit TextReader(std::span<const CleanLine> broken) : broken_(broken) {}
+
   void take(const CleanLine& line) {
+    take_broken(line);
     const Words words = words_of(line.text);
     if (words.empty()) return;
     if (begins_row(words, open_.layout)) {
@@ -139,6 +144,21 @@ class TextReader {
                           lists || said.says_something() || words[0].front() == '#' ||
                           starts_run(line.text);
     if (!is_known) take_foreign(line);
+  }
+
+  // Of the lines before this one.
+  void take_broken(const CleanLine& line) {
+    for (; !broken_.empty() && broken_.front().number < line.number; broken_ = broken_.subspan(1)) {
+      const CleanLine& lost = broken_.front();
+      if (lost.writer != line.writer) continue;
+      const Words words = words_of(lost.text);
+      const bool is_of_list = std::ranges::find(words, "Rank") != words.end();
+      if (is_of_list && open_.is_filled()) close();
+      if (is_of_list) open_.devices.lose_one();
+      if (words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1])) {
+        open_.log.skipped.push_back({lost.number, "a message of NCCL's broke the line"});
+      }
+    }
   }
 
   void take_foreign(const CleanLine& line) {
@@ -208,6 +228,7 @@ class TextReader {
     tables_.push_back(std::exchange(open_, std::move(next)));
   }
 
+  std::span<const CleanLine> broken_;
   std::vector<Table> tables_;
   Table open_;
   CleanLine failure_;
@@ -315,17 +336,20 @@ bool is_nccl_tests_text(std::string_view text) {
 
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {
   const CleanText clean(text);
-  TextReader reader;
-  for (const CleanLine& line : clean.lines()) reader.take(line);
-  const CleanLine failure = reader.failure();
-  const std::string reason = shown(failure.text);
   std::vector<CollectiveLog> logs;
-  std::vector<Program> left;
-  for (Table& table : joined(std::move(reader).tables())) {
-    if (table.programs.empty()) table.programs = left;
-    left = identify_table(table);
-    logs.push_back(std::move(table.log));
+  CleanLine failure;
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    TextReader reader(clean.broken());
+    for (const CleanLine& line : writer) reader.take(line);
+    if (failure.number == 0) failure = reader.failure();
+    std::vector<Program> left;
+    for (Table& table : joined(std::move(reader).tables())) {
+      if (table.programs.empty()) table.programs = left;
+      left = identify_table(table);
+      logs.push_back(std::move(table.log));
+    }
   }
+  const std::string reason = shown(failure.text);
   if (logs.empty() && failure.number > 0) {
     throw FormatError(failure.number, "is of a run that failed before its first row: " + reason,
                       "give the output of a run that measured");
