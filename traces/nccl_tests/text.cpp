@@ -86,6 +86,8 @@ class TextReader {
     if (words.empty()) return;
     if (begins_row(words, open_.layout)) {
       take_row(line.number, words);
+    } else if (line.is_mended) {
+      take_lost(line);  // nothing else on it would tell that it is right
     } else {
       take_other(line, words);
     }
@@ -149,15 +151,17 @@ class TextReader {
   // Of the lines before this one.
   void take_broken(const CleanLine& line) {
     for (; !broken_.empty() && broken_.front().number < line.number; broken_ = broken_.subspan(1)) {
-      const CleanLine& lost = broken_.front();
-      if (lost.writer != line.writer) continue;
-      const Words words = words_of(lost.text);
-      const bool is_of_list = std::ranges::find(words, "Rank") != words.end();
-      if (is_of_list && open_.is_filled()) close();
-      if (is_of_list) open_.devices.lose_one();
-      if (words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1])) {
-        open_.log.skipped.push_back({lost.number, "a message of NCCL's broke the line"});
-      }
+      if (broken_.front().writer == line.writer) take_lost(broken_.front());
+    }
+  }
+
+  void take_lost(const CleanLine& lost) {
+    const Words words = words_of(lost.text);
+    const bool is_of_list = std::ranges::find(words, "Rank") != words.end();
+    if (is_of_list && open_.is_filled()) close();
+    if (is_of_list) open_.devices.lose_one();
+    if (words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1])) {
+      open_.log.skipped.push_back({lost.number, "a message of NCCL's broke the line"});
     }
   }
 
