@@ -102,9 +102,7 @@ class TableReader {
 
 bool is_collective_table(std::string_view text) {
   if (text.find("time(") == std::string_view::npos) return false;
-  const CleanText clean(text);
-  return std::ranges::any_of(clean.lines(),
-                             [](const CleanLine& line) { return !header_of(line.text).empty(); });
+  return has_clean_line(text, [](std::string_view line) { return !header_of(line).empty(); });
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {

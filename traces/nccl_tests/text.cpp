@@ -322,20 +322,14 @@ std::vector<Program> identify_table(Table& table) {
 bool is_nccl_tests_text(std::string_view text) {
   // What every run prints, with or without rows; else rows alone.
   constexpr std::string_view said[] = {"algbw", "maxBytes", "# Using devices"};
-  if (std::ranges::any_of(said, [&](std::string_view words) {
-        return text.find(words) != std::string_view::npos;
-      })) {
-    const CleanText clean(text);
-    return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
-      const Words words = words_of(line.text);
-      return begins_row(words, {}) || layout_of(words) || is_device_line(words) ||
-             starts_run(line.text);
-    });
-  }
   constexpr std::size_t looked_at = std::size_t{1} << 20;
-  const CleanText clean(text.substr(0, looked_at));
-  return std::ranges::any_of(
-      clean.lines(), [](const CleanLine& line) { return begins_row(words_of(line.text), {}); });
+  const bool is_said = std::ranges::any_of(
+      said, [&](std::string_view words) { return text.find(words) != std::string_view::npos; });
+  return has_clean_line(is_said ? text : text.substr(0, looked_at), [&](std::string_view line) {
+    const Words words = words_of(line);
+    return begins_row(words, {}) ||
+           (is_said && (layout_of(words) || is_device_line(words) || starts_run(line)));
+  });
 }
 
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {

@@ -68,9 +68,8 @@ class TableReader {
 
 bool is_ping_pong_table(std::string_view text) {
   if (text.find("ping_pong:") == std::string_view::npos) return false;
-  const CleanText clean(text);
-  return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
-    const auto words = words_of(line.text);
+  return has_clean_line(text, [](std::string_view line) {
+    const auto words = words_of(line);
     return words.size() > 1 && words[0] == "#" && words[1] == "ping_pong:";
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -52,6 +53,18 @@ class CleanText {
   std::deque<std::string> made_;         // texts of lines that are no part of the file
   std::map<std::string, std::size_t> changes_;
 };
+
+// Whether a line of a text is one; the first MiB is looked at before the rest.
+template <class IsOne>
+[[nodiscard]] bool has_clean_line(std::string_view text, const IsOne& is_one) {
+  constexpr std::size_t looked_at = std::size_t{1} << 20;
+  const auto has = [&](std::string_view part) {
+    const CleanText clean(part);
+    return std::ranges::any_of(clean.lines(),
+                               [&](const CleanLine& line) { return is_one(line.text); });
+  };
+  return has(text.substr(0, looked_at)) || (text.size() > looked_at && has(text));
+}
 
 // Whose line it is, where it is none of a format's: "NCCL's log", "MPI", "shell", "Markdown",
 // "other"; empty for a blank one.
