@@ -39,8 +39,21 @@ void take_runs(const traces::UnpackedFile& file, Import& import) {
   std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
 }
 
+bool has_device_work(const DeviceTrace& trace) {
+  return !trace.tasks.empty() || std::ranges::any_of(trace.collectives, [](const auto& call) {
+    return call.device.has_value();
+  });
+}
+
 void take_device_trace(traces::UnpackedFile file, Import& import) {
   DeviceTrace trace = traces::read_device_trace(file.text);
+  if (trace.is_cut && !has_device_work(trace)) {
+    import.refused.push_back({std::move(file.name),
+                              fmt::format("is cut off after {} events, before anything that ran on "
+                                          "a device",
+                                          trace.events)});
+    return;
+  }
   if (trace.tasks.empty() && trace.collectives.empty()) {
     import.refused.push_back(
         {std::move(file.name), "has no collectives, and nothing that ran on a device"});
@@ -103,23 +116,56 @@ bool may_be_known(std::string_view first) {
          record_format_of(first) != nullptr;
 }
 
+// "12,345".
+std::string in_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+  return digits;
+}
+
+// Kineto's traces are read up to their last whole event; of other formats a reader took what is
+// left of the text.
+void note_cut(const std::string& name, const std::string& why, std::size_t traces_before,
+              Import& import) {
+  const bool is_cut_trace = import.traces.size() > traces_before && import.traces.back().is_cut;
+  if (is_cut_trace) {
+    import.notes.push_back(
+        {name, fmt::format("cut off after {} events{}: what came later is not there",
+                           in_thousands(import.traces.back().events),
+                           why.empty() ? "" : " (" + why + ")")});
+  } else if (!why.empty()) {
+    import.notes.push_back({name, fmt::format("cut off, or damaged ({}): read up to there", why)});
+  }
+}
+
+// Throws FormatError. False: in no known format.
+bool read(traces::UnpackedFile file, LogFiles& logs, Import& import) {
+  if (traces::is_step_traces(file.text)) {
+    take_runs(file, import);
+  } else if (const auto* format = record_format_of(file.text)) {
+    import.records.push_back({file.name, format->read(file.text)});
+  } else if (is_device_trace(file.text)) {
+    take_device_trace(std::move(file), import);
+  } else if (traces::is_collective_log(file.text)) {
+    take_log(file, logs, import);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
-  const std::string name = file.name;
+  const std::string name = file.name, cut = file.cut;
+  const std::size_t traces = import.traces.size(), refused = import.refused.size();
   try {
-    if (traces::is_step_traces(file.text)) {
-      take_runs(file, import);
-    } else if (const auto* format = record_format_of(file.text)) {
-      import.records.push_back({name, format->read(file.text)});
-    } else if (is_device_trace(file.text)) {
-      take_device_trace(std::move(file), import);
-    } else if (traces::is_collective_log(file.text)) {
-      take_log(file, logs, import);
-    } else {
+    if (!read(std::move(file), logs, import)) {
       import.refused.push_back({name, "is in no known format; known: " + known_formats()});
     }
   } catch (const traces::FormatError& error) {
     import.refused.push_back({name, reason(error)});
   }
+  if (import.refused.size() == refused) return note_cut(name, cut, traces, import);
+  if (!cut.empty()) import.refused.back().why += fmt::format("; the file is cut off ({})", cut);
 }
 
 std::uint32_t rank_or_last(const DeviceTrace& trace) {

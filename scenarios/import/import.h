@@ -37,6 +37,11 @@ struct Import {
     traces::RunRecord record;
   };
   std::vector<Record> records;
+  // What was read, though not all of it: where it ends, and why.
+  struct Note {
+    std::string file, text;
+  };
+  std::vector<Note> notes;
   std::vector<Refused> refused;
 };
 
@@ -48,8 +53,8 @@ struct Import {
 // Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and
 // the step that replay takes (step_summary.h); of runs the totals of their steps and their calls;
 // of logs their rows. Of long tables the worst rows, unless all are asked for; then what to do next
-// with the file that was given as `path`.
-void write_summary(std::ostream& out, const Import& import, const std::string& path, Rows rows);
+// with the files that were given as `paths`, as a shell takes them.
+void write_summary(std::ostream& out, const Import& import, const std::string& paths, Rows rows);
 void write_json(std::ostream& out, const Import& import);
 
 }  // namespace paceline

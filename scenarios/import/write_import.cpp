@@ -14,10 +14,13 @@
 #include "scenarios/errors.h"
 #include "scenarios/import/import.h"
 #include "scenarios/import/logs_summary.h"
+#include "scenarios/import/next_commands.h"
 #include "scenarios/import/records_summary.h"
 #include "scenarios/import/runs_summary.h"
+#include "scenarios/import/seen_summary.h"
 #include "scenarios/import/step_summary.h"
 #include "scenarios/text_table.h"
+#include "traces/learn/seen_steps.h"
 
 namespace paceline {
 namespace {
@@ -202,12 +205,7 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
           {"ranks", std::move(ranks)}};
 }
 
-void write_profiles(std::ostream& out, const Import& import, Rows rows) {
-  std::size_t steps = 0;
-  for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
-  fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
-             import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
-             import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+void write_broken(std::ostream& out, const Import& import) {
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     const DeviceTrace& trace = import.traces[t];
     if (trace.skipped == 0) continue;
@@ -218,19 +216,31 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
     fmt::print(out, "{}: {} of {} events are broken, and left out{}\n", import.files[t],
                trace.skipped, trace.events, why);
   }
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+void write_profiles(std::ostream& out, const Import& import, Rows rows) {
+  std::size_t steps = 0;
+  for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
+  const std::string part = ranks_in_words(import);
+  fmt::print(out, "{}, {}{}\n", part.empty() ? counted(import.traces.size(), "rank") : part,
+             counted(steps, "step"),
+             import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+  write_broken(out, import);
+  write_seen_steps(out, import);
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);
   write_matched(out, import, rows);
 }
 
-void write_replayed(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
+void write_replayed(std::ostream& out, const Import& import, const std::string& paths, Rows rows) {
   try {
-    write_step(out, profiled_run(import, import.files.front()), rows);
-    const bool is_of_one = import.traces.size() == 1 && import.traces.front().world_size <= 1;
-    fmt::print(out,
-               "\nnext: paceline replay {0}\n"
-               "      paceline replay {0}{1} --set cluster.network.bandwidth=100Gbps\n",
-               path, is_of_one ? " --set gpus=16" : "");
+    const TracedRun traced = profiled_run(import, import.files.front());
+    write_step(out, traced, rows);
+    write_next(out, import, traced, paths);
   } catch (const InputError& error) {
     fmt::print(out, "\nno step to replay: {}\n", error.what());
   }
@@ -238,10 +248,11 @@ void write_replayed(std::ostream& out, const Import& import, const std::string& 
 
 }  // namespace
 
-void write_summary(std::ostream& out, const Import& import, const std::string& path, Rows rows) {
+void write_summary(std::ostream& out, const Import& import, const std::string& paths, Rows rows) {
+  for (const auto& [file, text] : import.notes) fmt::print(out, "{}: {}\n", file, text);
   if (!import.traces.empty()) {
     write_profiles(out, import, rows);
-    if (!import.steps.front().empty()) write_replayed(out, import, path, rows);
+    if (!import.steps.front().empty()) write_replayed(out, import, paths, rows);
   }
   if (!import.runs.empty()) {
     if (!import.traces.empty()) out << '\n';
@@ -272,6 +283,8 @@ void write_json(std::ostream& out, const Import& import) {
                       {"device", trace.device},
                       {"events", trace.events},
                       {"skipped_events", trace.skipped},
+                      {"is_cut_off", trace.is_cut},
+                      {"is_forward_only", is_forward_only(trace)},
                       {"steps", std::move(steps)}});
     if (!import.steps[t].empty()) continue;
     auto& calls = traces.back()["calls"] = nlohmann::ordered_json::array();
@@ -286,6 +299,8 @@ void write_json(std::ostream& out, const Import& import) {
   all["runs"] = json_of(import.runs);
   all["logs"] = json_of(import.logs);
   all["records"] = json_of(import.records);
+  auto& notes = all["notes"] = nlohmann::ordered_json::array();
+  for (const auto& [file, text] : import.notes) notes.push_back({{"file", file}, {"note", text}});
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
   out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

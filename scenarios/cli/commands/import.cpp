@@ -7,6 +7,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/import/next_commands.h"
 #include "scenarios/import/traced_run.h"
 
 namespace paceline::cli {
@@ -37,7 +38,7 @@ int run(Options& options) {
     }
   }
   if (summary) {
-    write_summary(std::cout, import, options.paths.front(), options.all ? Rows::all : Rows::worst);
+    write_summary(std::cout, import, typed(options.paths), options.all ? Rows::all : Rows::worst);
   }
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, import); });
   if (options.output.is_asked()) {
