@@ -211,8 +211,7 @@ void say_what_was_taken(const TracedRun& traced, const Settings& settings,
   const auto words = taken_in_words(traced.run, settings);
   for (PointOutcome& outcome : outcomes) {
     if (!outcome.predicted) continue;
-    auto& assumptions = outcome.predicted->assumptions;
-    assumptions.insert(assumptions.end(), words.begin(), words.end());
+    outcome.assumptions.insert(outcome.assumptions.end(), words.begin(), words.end());
   }
 }
 

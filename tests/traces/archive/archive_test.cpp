@@ -118,8 +118,8 @@ TEST(Archive, ShowsWhatIsLeftOfWhatIsCutOff) {
     EXPECT_TRUE(whole.starts_with(text)) << name;
     return text.size();
   };
-  // It has 588,895 bytes, of which gzip makes some 213,000: 2.8 times as many as it reads.
-  EXPECT_GT(left_of("small.gz"), 1'500U);
+  // It has 588,895 bytes, of which gzip makes some 213,000.
+  EXPECT_GT(left_of("small.gz"), 1'000U);  // packed, it is that
   EXPECT_LT(left_of("small.gz"), 10'000U);
   EXPECT_GT(left_of("large.gz"), 350'000U);
   EXPECT_LT(left_of("large.gz"), 550'000U);
