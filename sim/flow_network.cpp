@@ -39,7 +39,7 @@ void FlowNetwork::build_platform() {
   const auto add_port = [&](const topology::Port& port, const std::string& name, bool out) {
     s4u::Host* host = star->create_host(name, 1.0);
     std::vector<s4u::LinkInRoute> route;
-    for (std::uint32_t i = 0; i < port.link_count; ++i) route.emplace_back(links[port.links[i]]);
+    for (const topology::LinkId link : fabric_.links_of(port)) route.emplace_back(links[link]);
     auto* point = host->get_netpoint();
     star->add_route(point, nullptr, nullptr, nullptr, out ? route : decltype(route){}, false);
     star->add_route(nullptr, point, nullptr, nullptr, out ? decltype(route){} : route, false);

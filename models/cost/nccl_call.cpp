@@ -46,7 +46,7 @@ void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric,
   for (std::size_t i = 0; i < ring.size(); ++i) {
     const topology::Path path = fabric.path(ring[i], ring[(i + 1) % ring.size()]);
     for (const topology::Port& port : {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
-      visit(std::span(port.links).first(port.link_count));
+      visit(fabric.links_of(port));
     }
   }
 }

@@ -22,7 +22,7 @@ using LinkLoads = std::vector<std::uint32_t>;  // flows, by link
 template <class Visit>
 void for_each_link(const Fabric& fabric, const topology::Path& path, Visit visit) {
   const auto visit_port = [&](const topology::Port& port) {
-    for (std::uint32_t i = 0; i < port.link_count; ++i) visit(port.links[i]);
+    for (const topology::LinkId link : fabric.links_of(port)) visit(link);
   };
   visit_port(fabric.out_ports()[path.out]);
   visit_port(fabric.in_ports()[path.in]);

@@ -12,10 +12,8 @@ namespace {
 
 topology::Cluster first_of(const topology::Cluster& cluster, std::uint32_t nodes,
                            std::uint32_t gpus) {
-  topology::Cluster group = cluster;
+  topology::Cluster group = cluster.first_of_nodes(gpus);
   group.nodes = nodes;
-  group.gpus_per_node = gpus;
-  group.network.nics_per_node = std::min(cluster.nic_of(gpus - 1) + 1, gpus);
   group.servers = 0;
   // A description of one node may have no network: then NICs are what limits rings between nodes.
   if (nodes > 1 && group.network.bandwidth.value() <= 0) {

@@ -29,7 +29,7 @@ double seconds_per_remote_byte(const topology::Cluster& cluster) {
   for (std::uint32_t head = 0; head < pair.gpus_per_node; ++head) {
     const auto path = fabric.path(Rank(head), Rank(head + pair.gpus_per_node));
     const topology::Port& out = fabric.out_ports()[path.out];
-    for (const topology::LinkId link : std::span(out.links).first(out.link_count)) {
+    for (const topology::LinkId link : fabric.links_of(out)) {
       longest = std::max(longest, ++heads[link] / fabric.links()[link].bandwidth.value());
     }
   }

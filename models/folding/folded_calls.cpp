@@ -508,8 +508,8 @@ void FoldedCalls::count_unevenness(PathId number, double elements, double larges
 std::vector<std::uint32_t> FoldedCalls::link_classes_of(const topology::Path& path) const {
   std::vector<std::uint32_t> classes;
   const auto add = [&](const topology::Port& port) {
-    for (std::uint32_t i = 0; i < port.link_count; ++i) {
-      classes.push_back(symmetry_.link_class[port.links[i]]);
+    for (const topology::LinkId link : fabric_.links_of(port)) {
+      classes.push_back(symmetry_.link_class[link]);
     }
   };
   add(fabric_.out_ports()[path.out]);

@@ -64,6 +64,7 @@ class Refinement {
       links_.push_back(std::bit_cast<std::uint64_t>(link.bandwidth.value()));
     }
     std::vector<std::uint64_t> places(links_.size());
+    static_assert(topology::port_links_max <= 32);
     add_places(fabric.out_ports(), 0, places);
     add_places(fabric.in_ports(), 32, places);
     for (std::size_t link = 0; link < links_.size(); ++link) {
@@ -163,11 +164,10 @@ class Refinement {
   [[nodiscard]] Colours hops_behind_network() const {
     std::vector<std::uint32_t> begin(parts_.size() + 1), inside(sends_.size());
     const auto crosses_network = [&](const SendRow& send) {
-      const topology::Port& port = fabric_.out_ports()[send.out];
-      return std::any_of(port.links.begin(), port.links.begin() + port.link_count,
-                         [&](topology::LinkId link) {
-                           return fabric_.links()[link].kind == topology::LinkKind::nic;
-                         });
+      return std::ranges::any_of(fabric_.links_of(fabric_.out_ports()[send.out]),
+                                 [&](topology::LinkId link) {
+                                   return fabric_.links()[link].kind == topology::LinkKind::nic;
+                                 });
     };
     Colours hops(parts_.size());
     std::vector<std::uint32_t> reached;
@@ -199,10 +199,9 @@ class Refinement {
   // another.
   [[nodiscard]] bool leads_over_a_neighbour(const topology::Port& port) const {
     return port.link_count == 2 &&
-           std::ranges::all_of(port.links.data(), port.links.data() + 2,
-                               [&](topology::LinkId link) {
-                                 return fabric_.links()[link].kind == topology::LinkKind::lane;
-                               });
+           std::ranges::all_of(fabric_.links_of(port), [&](topology::LinkId link) {
+             return fabric_.links()[link].kind == topology::LinkKind::lane;
+           });
   }
 
   // Those of a node's pairs; alike are only those of the same pair of different nodes, which a
@@ -222,8 +221,9 @@ class Refinement {
                   std::vector<std::uint64_t>& places) const {
     for (const topology::Port& port : ports) {
       if (leads_over_a_neighbour(port)) continue;
-      for (std::uint32_t i = 0; i < port.link_count; ++i) {
-        places[port.links[i]] |= std::uint64_t{1} << (first_bit + i);
+      std::uint32_t bit = first_bit;
+      for (const topology::LinkId link : fabric_.links_of(port)) {
+        places[link] |= std::uint64_t{1} << bit++;
       }
     }
   }
@@ -237,8 +237,8 @@ class Refinement {
     colours.reserve(ports.size());
     for (const topology::Port& port : ports) {
       std::uint64_t colour = 0;
-      for (std::uint32_t i = 0; i < port.link_count; ++i) {
-        colour = mixed(colour + links_[port.links[i]]);
+      for (const topology::LinkId link : fabric_.links_of(port)) {
+        colour = mixed(colour + links_[link]);
       }
       colours.push_back(colour);
     }
@@ -275,9 +275,7 @@ class Refinement {
     Colours crossed(links_.size());
     const auto add = [&](const std::vector<topology::Port>& ports, const Colours& by_port) {
       for (std::size_t p = 0; p < ports.size(); ++p) {
-        for (std::uint32_t i = 0; i < ports[p].link_count; ++i) {
-          crossed[ports[p].links[i]] += by_port[p];
-        }
+        for (const topology::LinkId link : fabric_.links_of(ports[p])) crossed[link] += by_port[p];
       }
     };
     add(fabric_.out_ports(), left_by);

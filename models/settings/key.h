@@ -98,6 +98,7 @@ struct Needs {
   std::array<std::string_view, 2> values = {};  // one of them, as files spell it; empty: any value
   // What completes the refusal after the key, and its hint; empty: "belongs to key: value".
   std::string_view refusal = {}, hint = {};
+  std::string_view or_key = {};  // serves as well, with any value
 };
 
 // A key of a section.

@@ -55,7 +55,7 @@ const Needs* Settings::unmet(std::string_view key) const {
   const auto value = value_of(needs.key);
   const bool is_met =
       needs.values.front().empty()
-          ? is_given(needs.key)
+          ? is_given(needs.key) || (!needs.or_key.empty() && is_given(needs.or_key))
           : value && std::ranges::find(needs.values, spelled(key_of(needs.key), *value)) !=
                          needs.values.end();
   return is_met ? nullptr : &needs;

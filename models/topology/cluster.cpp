@@ -75,9 +75,16 @@ BytesPerSecond Network::uplink_bandwidth() const {
   return usable_bandwidth() * (nics_below / fat_tree->oversubscription);
 }
 
-std::uint32_t Cluster::nic_of(std::uint32_t local_rank) const {
-  PACELINE_EXPECTS(local_rank < gpus_per_node);
-  return local_rank * network.nics_per_node / gpus_per_node;
+std::vector<std::uint32_t> Cluster::nics_of_gpus() const {
+  const std::uint32_t nics = network.nics_per_node;
+  if (intra_node.pcie_tree) {
+    return PciePlaces(*intra_node.pcie_tree, gpus_per_node, nics).nics_of_gpus();
+  }
+  std::vector<std::uint32_t> used;
+  for (std::uint32_t local = 0; local < gpus_per_node; ++local) {
+    used.push_back(nic_of_range(local, gpus_per_node, nics));
+  }
+  return used;
 }
 
 std::optional<std::uint32_t> Cluster::between(std::uint32_t one, std::uint32_t other) const {
@@ -111,14 +118,42 @@ std::uint32_t Cluster::leaf_of(std::uint32_t machine) const {
   return machine / network.fat_tree->nodes_per_leaf;
 }
 
+namespace {
+
+void keep_first(Cluster& cluster, std::uint32_t gpus,
+                const std::vector<std::optional<std::uint32_t>>& nic_numbers, std::uint32_t nics) {
+  cluster.gpus_per_node = gpus;
+  cluster.network.nics_per_node = nics;
+  auto& tree = cluster.intra_node.pcie_tree;
+  if (tree) tree = first_gpus_of(*tree, gpus, nic_numbers);
+}
+
+}  // namespace
+
+Cluster Cluster::first_of_nodes(std::uint32_t gpus) const {
+  PACELINE_EXPECTS(gpus > 0 && gpus <= gpus_per_node);
+  const std::vector<std::uint32_t> used = nics_of_gpus();
+  std::vector<std::optional<std::uint32_t>> numbers(network.nics_per_node);
+  for (std::uint32_t local = 0; local < gpus; ++local) numbers[used[local]] = 0;
+  std::uint32_t nics = 0;
+  for (auto& number : numbers) {
+    if (number) number = nics++;
+  }
+  Cluster first = *this;
+  keep_first(first, gpus, numbers, nics);
+  return first;
+}
+
 std::optional<Cluster> Cluster::with_gpus(std::uint32_t gpus) const {
   PACELINE_EXPECTS(gpus > 0);
   Cluster sized = *this;
   if (gpus < gpus_per_node) {
     sized.nodes = 1;
-    sized.gpus_per_node = gpus;
     // The NICs are never used within one node; keep their number legal.
-    sized.network.nics_per_node = std::min(network.nics_per_node, gpus);
+    const std::uint32_t nics = std::min(network.nics_per_node, gpus);
+    std::vector<std::optional<std::uint32_t>> numbers;
+    for (std::uint32_t nic = 0; nic < nics; ++nic) numbers.emplace_back(nic);
+    keep_first(sized, gpus, numbers, nics);
     return sized;
   }
   if (gpus % gpus_per_node != 0) return std::nullopt;

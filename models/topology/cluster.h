@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/topology/pcie_tree.h"
 #include "models/units/units.h"
 #include "models/words.h"
 
@@ -27,30 +28,6 @@ enum class IntraNodeKind {
 constexpr auto words_of(IntraNodeKind) {
   return words_up_to<IntraNodeKind::pcie>("nvswitch", "nvlink_mesh", "pcie");
 }
-
-// PCIe switches between the GPUs of a node and its CPUs. Local rank l is below switch l /
-// gpus_per_switch, switch w on socket w / switches_per_socket, and a NIC on the socket of the first
-// GPU that uses it: traffic to the network crosses the GPU's switch, and the link between the
-// sockets where the NIC is on the other one.
-//
-// Not modelled: NICs below a switch; what network traffic takes of host memory.
-struct PcieTree {
-  std::uint32_t gpus_per_switch = 1;
-  BytesPerSecond switch_bandwidth;  // of a switch's link to its CPU, one way; above 0
-  std::uint32_t switches_per_socket = 1;
-  // Of the link between two sockets, one way. nullopt: one socket holds all switches.
-  std::optional<BytesPerSecond> socket_bandwidth;
-  // Whether GPUs below one switch reach each other through it. Otherwise every transfer is staged
-  // in host memory, so that it crosses its sender's switch towards the CPU and its receiver's away
-  // from it; the two copies are pipelined and cost no time of their own.
-  bool peer_to_peer = true;
-  // What the GPUs of one socket can stage in its memory, all together: bytes of messages a second,
-  // each of which is written once and read once. A ring of n cards of one socket stages n streams.
-  // nullopt: only the links to the memory limit it. Without peer to peer only.
-  std::optional<BytesPerSecond> staging_bandwidth = std::nullopt;
-
-  friend bool operator==(const PcieTree&, const PcieTree&) = default;
-};
 
 struct IntraNode {
   IntraNodeKind kind = IntraNodeKind::nvswitch;
@@ -151,9 +128,10 @@ inline constexpr std::uint64_t rounds_announced_ahead = 2;
 
 // What joins the nodes: NICs into one switch without limits of its own, or into a fat tree.
 struct Network {
-  BytesPerSecond bandwidth;         // of one NIC, one way, as its data sheet says; above 0
-  Seconds latency;                  // one way, GPU to GPU of different nodes
-  std::uint32_t nics_per_node = 1;  // 1..gpus_per_node; local rank l uses NIC l*nics/gpus_per_node
+  BytesPerSecond bandwidth;  // of one NIC, one way, as its data sheet says; above 0
+  Seconds latency;           // one way, GPU to GPU of different nodes
+  // 1..gpus_per_node; local rank l uses NIC l*nics/gpus_per_node, or what its PcieTree says
+  std::uint32_t nics_per_node = 1;
   double efficiency = 1.0;  // the part of the bandwidth that transfers of any size can reach
   // tcp: a sender is done with a message when its bytes have left, as the kernel has them then; the
   // receiver a latency later. rdma, efa: both when it has arrived, but for NCCL's messages (Wire).
@@ -229,8 +207,11 @@ struct Cluster {
   std::optional<BytesPerSecond> reduction_bandwidth = std::nullopt;
 
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
-  // Which NIC of its node a GPU uses. Precondition: local_rank < gpus_per_node.
-  [[nodiscard]] std::uint32_t nic_of(std::uint32_t local_rank) const;
+  // Which NIC of its node each GPU uses, by local rank. Precondition: find_fault(tree) has none.
+  [[nodiscard]] std::vector<std::uint32_t> nics_of_gpus() const;
+  [[nodiscard]] std::uint32_t nic_of(std::uint32_t local_rank) const {
+    return nics_of_gpus().at(local_rank);
+  }
   // The GPU of a node over which two others without a lane reach each other: of those with lanes to
   // both the one with the widest way, which NCCL fixes for a pair (src/graph/paths.cc,
   // ncclTopoSetPaths); of such alike the first, by judgement. nullopt where there is none, or lanes
@@ -240,6 +221,9 @@ struct Cluster {
   // Precondition: a fat tree.
   [[nodiscard]] std::uint32_t leaves() const;
   [[nodiscard]] std::uint32_t leaf_of(std::uint32_t machine) const;
+  // The same with the first `gpus` of each node and the NICs that these use. Precondition: 1 to
+  // gpus_per_node.
+  [[nodiscard]] Cluster first_of_nodes(std::uint32_t gpus) const;
   // The same cluster with `gpus` GPUs only: whole nodes, or one node with fewer. nullopt when the
   // count neither fills nodes nor fits in one. Precondition: gpus > 0.
   [[nodiscard]] std::optional<Cluster> with_gpus(std::uint32_t gpus) const;

@@ -1,6 +1,7 @@
 #include "models/topology/fabric.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "models/contract.h"
@@ -23,18 +24,23 @@ using paceline::is_possible;  // a latency
 std::string fault_of(const PcieTree& tree, const Cluster& cluster) {
   const IntraNode& node = cluster.intra_node;
   const bool is_behind_mesh = node.kind == IntraNodeKind::nvlink_mesh && node.host_bandwidth;
-  if (node.kind != IntraNodeKind::pcie && !is_behind_mesh) return "has PCIe switches without PCIe";
-  if (tree.gpus_per_switch == 0 || tree.switches_per_socket == 0) return "has empty PCIe switches";
-  if (!is_possible(tree.switch_bandwidth)) return "has no possible PCIe switch bandwidth";
-  if (tree.staging_bandwidth && tree.peer_to_peer)
+  if (node.kind != IntraNodeKind::pcie && !is_behind_mesh) return "has PCIe groups without PCIe";
+  if (const auto fault = find_fault(tree, cluster.gpus_per_node, cluster.network.nics_per_node)) {
+    return "has a PCIe group that " + fault->what;
+  }
+  const auto is_limit = [](const auto& group) {
+    return !group.bandwidth || is_possible(*group.bandwidth);
+  };
+  if (!std::ranges::all_of(tree.groups, is_limit)) {
+    return "has no possible bandwidth of a PCIe group";
+  }
+  if (tree.staging_bandwidth && tree.peer_to_peer) {
     return "stages in memory and reaches peers past it";
+  }
   if (tree.staging_bandwidth && !is_possible(*tree.staging_bandwidth)) {
     return "has no possible staging bandwidth";
   }
-  if (!tree.socket_bandwidth) return {};
-  if (!is_possible(*tree.socket_bandwidth)) return "has no possible bandwidth between sockets";
-  const std::uint32_t last_switch = (cluster.gpus_per_node - 1) / tree.gpus_per_switch;
-  return last_switch / tree.switches_per_socket < 2 ? "" : "has more than two sockets";
+  return {};
 }
 
 std::string slot_fault(const Cluster& cluster) {
@@ -198,11 +204,11 @@ Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
   if (!lane_out_.empty() && lane_out_[from][peer] != no_port) {
     return {lane_out_[from][peer], lane_in_, timing};
   }
-  if (const auto& tree = cluster_.intra_node.pcie_tree) {
-    if (socket_of(from) != socket_of(to)) return {socket_out_[from], switch_ports_[to].in, timing};
-    if (!tree->peer_to_peer || pcie_switch_of(from) != pcie_switch_of(to)) {
-      return {switch_ports_[from].out, switch_ports_[to].in, timing};
-    }
+  if (places_) {
+    const std::uint32_t g = cluster_.gpus_per_node;
+    const Levels levels = levels_[std::size_t{from % g} * g + peer];
+    return {tree_ports_[from * level_count_ + levels.from].out,
+            tree_ports_[to * level_count_ + levels.to].in, timing};
   }
   return {node_ports_[from].out, node_ports_[to].in, timing};
 }
@@ -229,11 +235,11 @@ Fabric::Links Fabric::add_links(LinkKind kind, BytesPerSecond bandwidth) {
   return {out, add_link(kind, bandwidth)};
 }
 
-PortId Fabric::add_port(std::vector<Port>& ports, const std::vector<LinkId>& links) {
-  Port port{{}, static_cast<std::uint32_t>(links.size())};
-  PACELINE_EXPECTS(links.size() <= port.links.size());
-  std::copy(links.begin(), links.end(), port.links.begin());
-  ports.push_back(port);
+PortId Fabric::add_port(std::vector<Port>& ports, std::span<const LinkId> links) {
+  PACELINE_EXPECTS(links.size() <= port_links_max);
+  ports.push_back(
+      {static_cast<std::uint32_t>(port_links_.size()), static_cast<std::uint32_t>(links.size())});
+  port_links_.insert(port_links_.end(), links.begin(), links.end());
   return static_cast<PortId>(ports.size() - 1);
 }
 
@@ -280,8 +286,9 @@ void Fabric::add_mesh() {
     for (std::uint32_t peer = 0; peer < g; ++peer) {
       const std::uint32_t lanes = cluster_.intra_node.lanes[r % g][peer];
       if (peer == r % g || lanes == 0) continue;
-      ports[peer] =
-          add_port(out_ports_, {add_link(LinkKind::lane, cluster_.intra_node.bandwidth * lanes)});
+      const LinkId lane = add_link(
+          LinkKind::lane, cluster_.intra_node.bandwidth * cluster_.intra_node.lanes[r % g][peer]);
+      ports[peer] = add_port(out_ports_, std::array{lane});
     }
     lane_out_.push_back(std::move(ports));
   }
@@ -297,69 +304,135 @@ void Fabric::add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uin
   const std::uint32_t g = cluster_.gpus_per_node;
   for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
     const std::uint32_t first = node * g;
-    const LinkId there = out_ports_[lane_out_[first + from][neighbour]].links[0];
-    const LinkId onwards = out_ports_[lane_out_[first + neighbour][to]].links[0];
-    lane_out_[first + from][to] = add_port(out_ports_, {there, onwards});
+    const LinkId there = links_of(out_ports_[lane_out_[first + from][neighbour]]).front();
+    const LinkId onwards = links_of(out_ports_[lane_out_[first + neighbour][to]]).front();
+    lane_out_[first + from][to] = add_port(out_ports_, std::array{there, onwards});
   }
 }
 
-std::uint32_t Fabric::pcie_switch_of(std::uint32_t rank) const {
-  const std::uint32_t g = cluster_.gpus_per_node;
-  const std::uint32_t each = cluster_.intra_node.pcie_tree->gpus_per_switch;
-  const std::uint32_t switches = (g + each - 1) / each;  // the last may lack GPUs
-  return rank / g * switches + rank % g / each;
-}
-
-std::uint32_t Fabric::socket_of(std::uint32_t rank) const {
-  const std::uint32_t g = cluster_.gpus_per_node;
-  const PcieTree& tree = *cluster_.intra_node.pcie_tree;
-  if (!tree.socket_bandwidth) return rank / g;
-  return 2 * (rank / g) + rank % g / tree.gpus_per_switch / tree.switches_per_socket;
+// By number; `node` is one of the cluster's.
+const std::optional<Fabric::Links>& Fabric::link_of(std::uint32_t node, std::size_t group) const {
+  return group_links_[node * cluster_.intra_node.pcie_tree->groups.size() + group];
 }
 
 void Fabric::add_pcie_tree() {
   const PcieTree& tree = *cluster_.intra_node.pcie_tree;
   PACELINE_EXPECTS(cluster_.intra_node.kind != IntraNodeKind::nvswitch);
-  PACELINE_EXPECTS(tree.gpus_per_switch > 0 && tree.switches_per_socket > 0);
   PACELINE_EXPECTS(!tree.staging_bandwidth || !tree.peer_to_peer);
   PACELINE_EXPECTS(!host_links_.empty());  // a bandwidth, also with a single GPU
-  const std::uint32_t ranks = cluster_.ranks().value();
-  PACELINE_EXPECTS(!tree.socket_bandwidth || socket_of(cluster_.gpus_per_node - 1) < 2);
-  for (std::uint32_t w = 0; w <= pcie_switch_of(ranks - 1); ++w) {
-    switch_links_.push_back(add_links(LinkKind::pcie_switch, tree.switch_bandwidth));
-  }
-  for (std::uint32_t n = 0; tree.socket_bandwidth && n < cluster_.nodes; ++n) {
-    const Links links = add_links(LinkKind::socket, *tree.socket_bandwidth);
-    socket_links_.push_back(links);
-    socket_links_.push_back({links.in, links.out});  // what leaves one socket enters the other
-  }
-  for (std::uint32_t s = 0; tree.staging_bandwidth && s <= socket_of(ranks - 1); ++s) {
-    memories_.push_back(add_link(LinkKind::host_memory, *tree.staging_bandwidth));
-  }
-  for (std::uint32_t r = 0; r < ranks; ++r) add_switch_ports(r);
+  places_.emplace(tree, cluster_.gpus_per_node, cluster_.network.nics_per_node);
+  joined_numa_nodes_ = places_->two_numa_nodes();
+  group_links_.resize(tree.groups.size() * cluster_.nodes);
+  add_group_links(false);
+  add_group_links(true);
+  if (tree.staging_bandwidth) add_memories();
+  if (cluster_.gpus_per_node == 1) return;
+  find_levels();
+  level_count_ = places_->levels_most() + 1;
+  tree_ports_.resize(cluster_.ranks().value() * level_count_, {no_port, no_port});
+  for (std::uint32_t r = 0; r < cluster_.ranks().value(); ++r) add_tree_ports(r);
 }
 
-// A message is staged in the memory of its sender's socket.
-void Fabric::add_switch_ports(std::uint32_t rank) {
-  const Links past_switch = switch_links_[pcie_switch_of(rank)];
-  std::vector<LinkId> out{host_links_[rank].out, past_switch.out};
-  if (!memories_.empty()) out.push_back(memories_[socket_of(rank)]);
-  const PortId in = add_port(in_ports_, {host_links_[rank].in, past_switch.in});
-  switch_ports_.push_back({add_port(out_ports_, out), in});
-  if (!cluster_.intra_node.pcie_tree->socket_bandwidth) return;
-  out.push_back(socket_links_[socket_of(rank)].out);
-  socket_out_.push_back(add_port(out_ports_, out));
+// Of switches, or of NUMA nodes and their host bridges. What leaves one of two NUMA nodes enters
+// the other.
+void Fabric::add_group_links(bool of_numa_nodes) {
+  const std::vector<PcieGroup>& groups = cluster_.intra_node.pcie_tree->groups;
+  const LinkKind kind = of_numa_nodes ? LinkKind::socket : LinkKind::pcie_switch;
+  const auto is_joined = [&](std::size_t g) {
+    return std::ranges::find(joined_numa_nodes_, g) != joined_numa_nodes_.end();
+  };
+  const std::vector<bool> are_left = places_->are_left(cluster_.nodes > 1 || cluster_.servers > 0);
+  for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
+    std::optional<BytesPerSecond> least;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (is_of_numa_node(groups[g].path) != of_numa_nodes) continue;
+      if (!groups[g].bandwidth || !are_left[g]) continue;
+      if (is_joined(g)) {
+        least = std::min(least.value_or(*groups[g].bandwidth), *groups[g].bandwidth);
+      } else {
+        group_links_[node * groups.size() + g] = add_links(kind, *groups[g].bandwidth);
+      }
+    }
+    if (!least) continue;
+    const Links links = add_links(kind, *least);
+    group_links_[node * groups.size() + joined_numa_nodes_.front()] = links;
+    group_links_[node * groups.size() + joined_numa_nodes_.back()] = Links{links.in, links.out};
+  }
 }
 
-// The links between a GPU and the NIC that it uses.
-std::vector<Fabric::Links> Fabric::way_to_nic(std::uint32_t rank) const {
+// Where a rank's messages are staged, as a number over all nodes.
+std::size_t Fabric::memory_of(std::uint32_t rank) const {
+  const std::size_t groups = cluster_.intra_node.pcie_tree->groups.size();
+  const auto numa = places_->numa_node_of(places_->of_gpu(rank % cluster_.gpus_per_node));
+  return rank / cluster_.gpus_per_node * (groups + 1) + numa.value_or(groups);
+}
+
+void Fabric::add_memories() {
+  const PcieTree& tree = *cluster_.intra_node.pcie_tree;
+  memories_.resize((tree.groups.size() + 1) * cluster_.nodes);
+  for (std::uint32_t rank = 0; rank < cluster_.ranks().value(); ++rank) {
+    std::optional<LinkId>& memory = memories_[memory_of(rank)];
+    if (!memory) memory = add_link(LinkKind::host_memory, *tree.staging_bandwidth);
+  }
+}
+
+void Fabric::find_levels() {
+  const std::uint32_t g = cluster_.gpus_per_node;
+  levels_.resize(std::size_t{g} * g);
+  for (std::uint32_t from = 0; from < g; ++from) {
+    for (std::uint32_t to = 0; to < g; ++to) {
+      const PcieLevels levels = places_->crossed(places_->of_gpu(from), places_->of_gpu(to));
+      levels_[std::size_t{from} * g + to] = {static_cast<std::uint8_t>(levels.from),
+                                             static_cast<std::uint8_t>(levels.to)};
+    }
+  }
+}
+
+// Past none of its groups, past the smallest, and so on. A message is staged in the memory of its
+// sender's NUMA node.
+void Fabric::add_tree_ports(std::uint32_t rank) {
+  const std::uint32_t node = rank / cluster_.gpus_per_node;
+  const PcieGroups& groups = places_->of_gpu(rank % cluster_.gpus_per_node);
+  const std::size_t numa_level = places_->below_numa_node(groups);
+  const std::size_t least = cluster_.intra_node.pcie_tree->peer_to_peer ? 0 : numa_level;
+  std::vector<LinkId> out{host_links_[rank].out}, in{host_links_[rank].in};
+  Ports* const ports = &tree_ports_[rank * level_count_];
+  if (least == 0 && memories_.empty()) ports[0] = node_ports_[rank];
+  for (std::size_t level = 0; level <= groups.size(); ++level) {
+    const std::size_t had_out = out.size(), had_in = in.size();
+    if (level > 0) {
+      const auto& link = link_of(node, groups[level - 1]);
+      if (link) out.push_back(link->out);
+      // Between two NUMA nodes the sender's way out has it.
+      const bool has_it = !joined_numa_nodes_.empty() && level == groups.size();
+      if (link && !has_it) in.push_back(link->in);
+    }
+    if (!memories_.empty() && level == numa_level) out.push_back(*memories_[memory_of(rank)]);
+    if (level < least || ports[level].out != no_port) continue;
+    const bool is_first = level == least;
+    ports[level].out =
+        is_first || out.size() > had_out ? add_port(out_ports_, out) : ports[level - 1].out;
+    ports[level].in =
+        is_first || in.size() > had_in ? add_port(in_ports_, in) : ports[level - 1].in;
+  }
+}
+
+// The links between a GPU and a NIC of its node: up to what both are in, and down.
+std::vector<Fabric::Links> Fabric::way_to_nic(std::uint32_t rank, std::uint32_t nic) const {
   if (host_links_.empty()) return {};
-  if (!cluster_.intra_node.pcie_tree) return {host_links_[rank]};
-  std::vector<Links> way{host_links_[rank], switch_links_[pcie_switch_of(rank)]};
-  const std::uint32_t g = cluster_.gpus_per_node, nics = cluster_.network.nics_per_node;
-  const std::uint32_t first_of_nic = (cluster_.nic_of(rank % g) * g + nics - 1) / nics;
-  if (socket_of(rank) != socket_of(rank / g * g + first_of_nic)) {
-    way.push_back(socket_links_[socket_of(rank)]);
+  std::vector<Links> way{host_links_[rank]};
+  if (!places_) return way;
+  const std::uint32_t node = rank / cluster_.gpus_per_node;
+  const PcieGroups& up = places_->of_gpu(rank % cluster_.gpus_per_node);
+  const PcieGroups& down = places_->of_nic(nic);
+  const PcieLevels levels = places_->crossed(up, down);
+  for (std::size_t level = 0; level < levels.from; ++level) {
+    if (const auto& link = link_of(node, up[level])) way.push_back(*link);
+  }
+  for (std::size_t level = levels.to; level > 0; --level) {
+    const bool has_it = !joined_numa_nodes_.empty() && level == down.size();
+    const auto& link = link_of(node, down[level - 1]);
+    if (link && !has_it) way.push_back({link->in, link->out});
   }
   return way;
 }
@@ -368,14 +441,15 @@ void Fabric::add_network() {
   if (cluster_.nodes == 1 && cluster_.servers == 0) return;
   add_core();
   const BytesPerSecond bandwidth = cluster_.network.usable_bandwidth();
+  const std::vector<std::uint32_t> nics_of_gpus = cluster_.nics_of_gpus();
   for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
     std::vector<Links> nics;
     for (std::uint32_t nic = 0; nic < cluster_.network.nics_per_node; ++nic) {
       nics.push_back(add_links(LinkKind::nic, bandwidth));
     }
     for (std::uint32_t local = 0; local < cluster_.gpus_per_node; ++local) {
-      const std::uint32_t nic = cluster_.nic_of(local);
-      std::vector<Links> way = way_to_nic(node * cluster_.gpus_per_node + local);
+      const std::uint32_t nic = nics_of_gpus[local];
+      std::vector<Links> way = way_to_nic(node * cluster_.gpus_per_node + local, nic);
       way.push_back(nics[nic]);
       add_network_end(std::move(way), node, nic);
     }

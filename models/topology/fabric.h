@@ -1,8 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,9 +18,9 @@ enum class LinkKind {
   gpu_port,       // of one GPU: into NVSwitch, or its PCIe link
   lane,           // all NVLink lanes of a pair, one way
   host,           // a GPU's link to its host beside NVLink
-  pcie_switch,    // between a PCIe switch and its CPU
-  host_memory,    // of a socket, for what its GPUs stage there
-  socket,         // between the two CPUs of a node
+  pcie_switch,    // between a PCIe switch and its CPU or the switch above it
+  host_memory,    // of a NUMA node, for what its GPUs stage there
+  socket,         // between a NUMA node and the others, or a host bridge of one and its others
   nic,            // of a node or a server
   leaf_uplink,    // from a leaf switch to the core
   leaf_downlink,  // from the core to a leaf switch
@@ -33,14 +33,14 @@ struct Link {
 };
 
 // Where flows leave an endpoint or arrive at one: the links they cross on that side, in both
-// directions listed from the endpoint outwards. At most a GPU's port, its PCIe switch, the link
-// between sockets, a NIC and a leaf's link; in a node the memory that it stages in stands before
-// the link between sockets. A path is one way out and one way in, so ports are few where pairs are
-// many.
+// directions listed from the endpoint outwards: a GPU's port, its PCIe groups, those of its NIC
+// inwards, a NIC and a leaf's link; in a node the memory that it stages in stands before the link
+// of its NUMA node. A path is one way out and one way in, so ports are few where pairs are many.
 struct Port {
-  std::array<LinkId, 5> links;
-  std::uint32_t link_count;
+  std::uint32_t first_link, link_count;  // of Fabric::links_of
 };
+// Of one port: a GPU, groups around it and a NIC's, the NIC, a leaf.
+inline constexpr std::size_t port_links_max = 2 * pcie_levels_max + 3;
 
 using PortId = std::uint32_t;
 
@@ -82,6 +82,9 @@ class Fabric {
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   [[nodiscard]] const std::vector<Port>& out_ports() const { return out_ports_; }
   [[nodiscard]] const std::vector<Port>& in_ports() const { return in_ports_; }
+  [[nodiscard]] std::span<const LinkId> links_of(const Port& port) const {
+    return std::span(port_links_).subspan(port.first_link, port.link_count);
+  }
 
  private:
   // Both directions of one physical link or way, as its endpoint sees them.
@@ -94,19 +97,22 @@ class Fabric {
 
   LinkId add_link(LinkKind kind, BytesPerSecond bandwidth);
   Links add_links(LinkKind kind, BytesPerSecond bandwidth);
-  PortId add_port(std::vector<Port>& ports, const std::vector<LinkId>& links);
+  PortId add_port(std::vector<Port>& ports, std::span<const LinkId> links);
   Ports add_ports(const std::vector<Links>& way);
   void add_gpu_links();
   void add_pcie_tree();
-  void add_switch_ports(std::uint32_t rank);
+  void add_group_links(bool of_numa_nodes);
+  void add_memories();
+  void add_tree_ports(std::uint32_t rank);
+  void find_levels();
   void add_mesh();
   void add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uint32_t to);
   void add_network();
   void add_core();
   void add_network_end(std::vector<Links> way, std::uint32_t machine, std::uint32_t nic);
-  [[nodiscard]] std::uint32_t pcie_switch_of(std::uint32_t rank) const;  // over all nodes
-  [[nodiscard]] std::uint32_t socket_of(std::uint32_t rank) const;       // over all nodes
-  [[nodiscard]] std::vector<Links> way_to_nic(std::uint32_t rank) const;
+  [[nodiscard]] const std::optional<Links>& link_of(std::uint32_t node, std::size_t group) const;
+  [[nodiscard]] std::size_t memory_of(std::uint32_t rank) const;
+  [[nodiscard]] std::vector<Links> way_to_nic(std::uint32_t rank, std::uint32_t nic) const;
   [[nodiscard]] std::uint32_t machine_of(std::uint32_t endpoint) const;
   [[nodiscard]] bool is_switch(Rank endpoint) const;
   [[nodiscard]] bool is_network_switch(Rank endpoint) const;
@@ -118,17 +124,27 @@ class Fabric {
   Cluster cluster_;
   std::vector<Link> links_;
   std::vector<Port> out_ports_, in_ports_;
+  std::vector<LinkId> port_links_;  // port after port
   // By rank, and empty where the cluster has none of the kind: the link that network traffic
   // crosses first, and the port into the node's crossbar (switch, PCIe, or the host path of a
   // mesh).
   std::vector<Links> host_links_;
   std::vector<Ports> node_ports_;
-  // PCIe trees. By switch and by socket over all nodes: the links. By rank: the ports that lead
-  // past its switch, and past its socket.
-  std::vector<Links> switch_links_, socket_links_;
-  std::vector<LinkId> memories_;  // by socket over all nodes; empty where nothing limits them
-  std::vector<Ports> switch_ports_;
-  std::vector<PortId> socket_out_;
+  // PCIe trees. By group over all nodes: its link up, where something limits it. By NUMA node
+  // likewise, and at the end of each node's groups the node: memories, where something limits them.
+  std::optional<PciePlaces> places_;
+  PcieGroups joined_numa_nodes_;  // two, by one link; else empty
+  std::vector<std::optional<Links>> group_links_;
+  std::vector<std::optional<LinkId>> memories_;
+  // By pair of local ranks: how many groups a transfer leaves at its ends. By rank and that number:
+  // its ports there.
+  struct Levels {
+    std::uint8_t from, to;
+  };
+  static_assert(pcie_levels_max <= 255);
+  std::vector<Levels> levels_;
+  std::size_t level_count_ = 0;  // of a rank
+  std::vector<Ports> tree_ports_;
   // Mesh: [rank][peer's local rank]; no_port without a lane, and without two over a neighbour.
   std::vector<std::vector<PortId>> lane_out_;
   PortId lane_in_ = 0;  // lanes end at the GPU: no further link

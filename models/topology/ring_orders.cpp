@@ -121,41 +121,55 @@ class CyclePacking {
   std::vector<Cycle> cycles_, chosen_, best_;
 };
 
-// For each NIC a cycle through the node that starts at the NIC's first GPU, so chosen that no two
-// end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the cycles
-// allow none.
+// For each NIC that GPUs use a cycle through the node that starts at the NIC's first GPU, so chosen
+// that no two end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the
+// cycles allow none.
 class NicCycles {
  public:
+  enum class Starts { first_gpu, any_gpu };
+
   // `each_once`: no cycle serves two NICs, so that cycles without a common lane share none.
-  NicCycles(std::vector<Cycle> cycles, bool each_once, std::uint32_t gpus, std::uint32_t nics)
+  NicCycles(std::vector<Cycle> cycles, bool each_once, const Cluster& cluster,
+            Starts starts = Starts::first_gpu)
       : cycles_(std::move(cycles)),
         each_once_(each_once),
-        gpus_(gpus),
-        nics_(nics),
+        nic_of_(cluster.nics_of_gpus()),
         cycle_taken_(cycles_.size(), false),
-        nic_taken_(nics, false) {
+        nic_taken_(cluster.network.nics_per_node, false) {
+    std::vector<std::vector<std::uint32_t>> gpus_of(cluster.network.nics_per_node);
+    for (std::uint32_t gpu = 0; gpu < nic_of_.size(); ++gpu) gpus_of[nic_of_[gpu]].push_back(gpu);
+    for (auto& gpus : gpus_of) {
+      if (gpus.empty()) continue;
+      if (starts == Starts::first_gpu) gpus.erase(gpus.begin() + 1, gpus.end());
+      starts_.push_back(std::move(gpus));
+    }
     choose(0);
   }
   [[nodiscard]] const std::vector<Cycle>& chosen() const { return chosen_; }
 
  private:
-  bool choose(std::uint32_t nic) {
-    if (nic == nics_) return true;
-    const std::uint32_t first = (nic * gpus_ + nics_ - 1) / nics_;
+  bool choose(std::size_t ring) {
+    if (ring == starts_.size()) return true;
     for (std::size_t c = 0; c < cycles_.size(); ++c) {
-      if (++tries_ > tries_max) return false;
-      if (cycle_taken_[c]) continue;
-      Cycle local = cycles_[c];
-      std::rotate(local.begin(), std::find(local.begin(), local.end(), first), local.end());
-      const std::uint32_t out = local.back() * nics_ / gpus_;
-      if (nic_taken_[out]) continue;
-      nic_taken_[out] = true;
-      cycle_taken_[c] = each_once_;
-      chosen_.push_back(std::move(local));
-      if (choose(nic + 1)) return true;
-      chosen_.pop_back();
-      nic_taken_[out] = cycle_taken_[c] = false;
+      for (const std::uint32_t start : starts_[ring]) {
+        if (++tries_ > tries_max) return false;
+        if (!cycle_taken_[c] && take(c, start, ring)) return true;
+      }
     }
+    return false;
+  }
+
+  bool take(std::size_t c, std::uint32_t start, std::size_t ring) {
+    Cycle local = cycles_[c];
+    std::rotate(local.begin(), std::find(local.begin(), local.end(), start), local.end());
+    const std::uint32_t out = nic_of_[local.back()];
+    if (nic_taken_[out]) return false;
+    nic_taken_[out] = true;
+    cycle_taken_[c] = each_once_;
+    chosen_.push_back(std::move(local));
+    if (choose(ring + 1)) return true;
+    chosen_.pop_back();
+    nic_taken_[out] = cycle_taken_[c] = false;
     return false;
   }
 
@@ -163,11 +177,43 @@ class NicCycles {
 
   std::vector<Cycle> cycles_;
   bool each_once_;
-  std::uint32_t gpus_, nics_;
+  std::vector<std::uint32_t> nic_of_;               // by GPU
+  std::vector<std::vector<std::uint32_t>> starts_;  // by ring
   std::uint64_t tries_ = 0;
   std::vector<bool> cycle_taken_, nic_taken_;
   std::vector<Cycle> chosen_;
 };
+
+// A node's GPUs group by group of its PCIe tree: of all orders this crosses each group's link up
+// the fewest times, once out and once in.
+Cycle in_order(const Cluster& cluster) {
+  const std::uint32_t gpus = cluster.gpus_per_node;
+  if (const auto& tree = cluster.intra_node.pcie_tree) {
+    return PciePlaces(*tree, gpus, cluster.network.nics_per_node).gpus_in_order();
+  }
+  Cycle order(gpus);
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+// Rings in that order. Where they cannot each leave by a NIC of their own, some share one.
+std::vector<Cycle> rings_in_order(const Cluster& cluster) {
+  const Cycle order = in_order(cluster);
+  for (const auto starts : {NicCycles::Starts::first_gpu, NicCycles::Starts::any_gpu}) {
+    const NicCycles apart({order}, false, cluster, starts);
+    if (!apart.chosen().empty()) return apart.chosen();
+  }
+  std::vector<Cycle> rings;
+  const std::vector<std::uint32_t> nic_of = cluster.nics_of_gpus();
+  for (std::uint32_t nic = 0; nic < cluster.network.nics_per_node; ++nic) {
+    const auto start =
+        std::ranges::find(order, nic, [&](std::uint32_t gpu) { return nic_of[gpu]; });
+    if (start == order.end()) continue;
+    Cycle& ring = rings.emplace_back(start, order.end());
+    ring.insert(ring.end(), order.begin(), start);
+  }
+  return rings;
+}
 
 std::vector<Cycle> both_directions(const std::vector<Cycle>& undirected) {
   std::vector<Cycle> cycles;
@@ -274,26 +320,23 @@ class RingsOverNeighbours {
 };
 
 // The way of each NIC's ring through a node: along lanes that no other ring uses, else along lanes,
-// else along lanes over neighbours, else in rank order.
+// else along lanes over neighbours, else group by group of PCIe.
 std::vector<Cycle> ways_through(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
-  const std::uint32_t nics = cluster.network.nics_per_node;
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 2) {
     const Lanes& lanes = cluster.intra_node.lanes;
-    const NicCycles apart(both_directions(CyclePacking(lanes, gpus).best()), true, gpus, nics);
+    const NicCycles apart(both_directions(CyclePacking(lanes, gpus).best()), true, cluster);
     if (!apart.chosen().empty()) return apart.chosen();
-    const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, gpus, nics);
+    const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, cluster);
     if (!along.chosen().empty()) return along.chosen();
   }
   if (goes_over_neighbours(cluster)) {
-    const NicCycles apart(RingsOverNeighbours(cluster).best(), true, gpus, nics);
+    const NicCycles apart(RingsOverNeighbours(cluster).best(), true, cluster);
     if (!apart.chosen().empty()) return apart.chosen();
-    const NicCycles along(cycles_over_neighbours(cluster), false, gpus, nics);
+    const NicCycles along(cycles_over_neighbours(cluster), false, cluster);
     if (!along.chosen().empty()) return along.chosen();
   }
-  Cycle in_order(gpus);
-  std::iota(in_order.begin(), in_order.end(), 0U);
-  return NicCycles({in_order}, false, gpus, nics).chosen();
+  return rings_in_order(cluster);
 }
 
 // The rings of one node.
@@ -310,9 +353,7 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
     auto rings = RingsOverNeighbours(cluster).best();
     if (!rings.empty()) return rings;
   }
-  Cycle in_order(gpus);
-  std::iota(in_order.begin(), in_order.end(), 0U);
-  return {in_order};
+  return {in_order(cluster)};
 }
 
 // One ring a NIC through all nodes. On rails a ring goes through every other node backwards, so

@@ -13,11 +13,12 @@ namespace paceline::topology {
 // GB/s and its measured 134 GB/s; where it would take too long fewer, but of twice the lanes twice
 // as many). Where lanes have no such cycle, cycles some of whose hops go over a GPU between
 // (Cluster::between), as many directed ones as lanes allow: NCCL's search takes these only where it
-// finds none along lanes alone (src/graph/search.cc, typeIntra). Otherwise one ring a NIC, or one
-// within a node, in rank order; ring c enters each node at the first GPU of NIC c, and no two leave
-// by the same NIC. In the nodes of a mesh they run along lanes, of their own where the cycles found
-// allow it. On rails they pass every other node backwards and so keep to their rails. Rank order
-// fills one switch of a PCIe tree after the other.
+// finds none along lanes alone (src/graph/search.cc, typeIntra). Otherwise one ring a NIC that
+// GPUs use, or one within a node, in rank order; ring c enters each node at the first GPU of NIC c,
+// and no two leave by the same NIC, where NICs are dealt so. In the nodes of a mesh they run along
+// lanes, of their own where the cycles found allow it. On rails they pass every other node
+// backwards and so keep to their rails. Of a PCIe tree they take one group after the other, which
+// is rank order where groups are of ranks that follow one another.
 [[nodiscard]] std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster);
 
 // What the hops of rings inside nodes cross at worst, the best first.

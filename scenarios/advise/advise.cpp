@@ -5,28 +5,18 @@
 #include <utility>
 
 #include "scenarios/errors.h"
+#include "scenarios/import/shell_word.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
 namespace {
 
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=,/:@%+-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char letter : word)
-    text += letter == '\'' ? std::string("'\\''") : std::string{letter};
-  return text + "'";
-}
-
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
-  std::string command = "paceline run " + quoted(path);
+  std::string command = "paceline run " + shell_word(path);
   for (const Settings* settings : {&point, &changes}) {
     for (const ScenarioFile::Setting& one : *settings)
-      command += " --set " + quoted(one.path + "=" + one.value);
+      command += " --set " + shell_word(one.path + "=" + one.value);
   }
   return command;
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
+#include "scenarios/warnings.h"
+#include "traces/archive/input.h"
 #include "traces/collective_log/comments.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/text/format_error.h"
@@ -33,18 +36,33 @@ std::size_t first_line(const CollectiveLog& log) {
   return log.rows.empty() ? log.skipped.front().line : log.rows.front().line;
 }
 
-cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
-                               const Location& where) {
-  const auto collective = log.collective ? log.collective : options.collective;
-  if (log.collective && options.collective && *log.collective != *options.collective) {
+// Throws InputError where no one says which, or what is said contradicts the rows.
+Collective collective_of(const CollectiveLog& log, const LogOptions& options,
+                         const Location& where) {
+  const auto said = options.collective;
+  if (log.collective && said && *log.collective != *said) {
     throw InputError(where, fmt::format("is of {}, as it says", to_text(*log.collective)),
                      "leave out --collective, or take another log");
   }
-  if (!collective) {
-    throw InputError(where, "does not say which collective was measured",
-                     "add --collective all_reduce, or a line \"# collective: all_reduce\", or "
-                     "\"# ping_pong: network\" where it is one");
+  if (log.collective) return *log.collective;
+  const std::string which = log.may_be.empty() ? "all_reduce" : traces::listed(log.may_be);
+  if (!said) {
+    const bool is_known = !log.may_be.empty();
+    throw InputError(
+        where,
+        is_known ? "does not say which collective was measured: by its rows " + which
+                 : "does not say which collective was measured",
+        is_known ? fmt::format("add --collective {}, whichever it is", which)
+                 : "add --collective all_reduce, or a line \"# collective: all_reduce\", or "
+                   "\"# ping_pong: network\" where it is one");
   }
+  return *said;
+}
+
+// The collective, and the group of an even number of GPUs a node.
+cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& options,
+                               const Location& where) {
+  const Collective collective = collective_of(log, options, where);
   const auto differ = [](std::uint32_t said, std::uint32_t found) {
     return said > 0 && found > 0 && said != found;
   };
@@ -55,9 +73,18 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
   }
   const std::uint32_t ranks = log.ranks > 0 ? log.ranks : options.gpus;
   const std::uint32_t nodes = log.nodes > 0 ? log.nodes : options.nodes;
+  if (!traces::allows(log.evidence, collective, ranks)) {
+    throw InputError(where,
+                     "contradicts its rows: " + traces::why_not(log.evidence, collective, ranks),
+                     log.may_be.empty() ? "take another log, or say what it is of"
+                                        : "by its rows it is " + traces::listed(log.may_be));
+  }
   if (ranks == 0 || nodes == 0) {
-    throw InputError(where, "does not list its GPUs and nodes",
-                     "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\"");
+    const std::string why = log.notes.empty() ? "" : ": " + log.notes.front();
+    throw InputError(
+        where, (ranks == 0 ? "does not list its GPUs and nodes" : "does not tell its nodes") + why,
+        ranks == 0 ? "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\""
+                   : "add --nodes 2, or a line \"# nodes: 2\"");
   }
   if (ranks > traces::ranks_most) {
     throw InputError(where, fmt::format("has more than {} GPUs", traces::ranks_most), "");
@@ -66,7 +93,7 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
     throw InputError(where, fmt::format("has {} GPUs on {} nodes", ranks, nodes),
                      "only groups with the same number on each node can be fitted");
   }
-  return {*collective, nodes, ranks / nodes};
+  return {collective, nodes, ranks / nodes};
 }
 
 LogTable table_of(const std::string& path, const std::string& sha256, CollectiveLog log,
@@ -141,24 +168,61 @@ struct LogFiles {
   }
 };
 
-// Reads one file, whatever it holds.
-void take_file(const std::string& path, const LogOptions& options, LogFiles& logs,
-               MeasuredFiles& measured) {
-  const std::string text = files::read_text(path);
+// Whatever it holds. Throws FormatError.
+void take_text(const std::string& name, const std::string& text, const LogOptions& options,
+               LogFiles& logs, MeasuredFiles& measured) {
   const std::string sha256 = loader::sha256_of(text);
-  try {
-    if (traces::is_ping_pong(traces::plain_text(text))) {
-      for (traces::PingPong& one : traces::read_ping_pongs(text)) {
-        measured.links.push_back(link_table_of(path, sha256, std::move(one), options));
-      }
-      return;
+  const bool is_ping_pong = traces::is_ping_pong(traces::plain_text(text));
+  if (is_ping_pong) {
+    for (traces::PingPong& one : traces::read_ping_pongs(text)) {
+      measured.links.push_back(link_table_of(name, sha256, std::move(one), options));
     }
-    logs.taken.push_back({path, sha256});
-    for (CollectiveLog& log : logs.files.take(text)) {
-      measured.logs.push_back(table_of(path, sha256, std::move(log), options));
+    if (!traces::is_log_beside_ping_pongs(text)) return;
+  }
+  logs.taken.push_back({name, sha256});
+  for (CollectiveLog& log : logs.files.take(text)) {
+    if (!log.other.empty()) {
+      warn({name, first_line(log), 0}, "is of " + log.other + ", and left out", "");
+      continue;
     }
-  } catch (const traces::FormatError& error) {
-    throw InputError({path, error.line(), 0}, error.what(), error.hint());
+    measured.logs.push_back(table_of(name, sha256, std::move(log), options));
+  }
+}
+
+bool is_of_a_log(std::string_view text) {
+  return traces::may_begin_text(text) &&
+         (traces::is_ping_pong(text) || traces::is_collective_log(text));
+}
+
+// A file, or all logs of a folder or an archive: what else lies there is named and passed over.
+void take_path(const std::string& path, const LogOptions& options, LogFiles& logs,
+               MeasuredFiles& measured) {
+  const std::string given = traces::name_of_input(path);
+  bool is_empty = true, has_log = false;
+  files::for_each_input(
+      path, traces::may_begin_text,
+      [&](const traces::UnpackedFile& file) {
+        is_empty = false;
+        if (file.name != given && !is_of_a_log(file.text)) {
+          return warn({file.name, 0, 0}, "is no log of collectives, and passed over", "");
+        }
+        has_log = true;
+        if (!file.cut.empty()) {
+          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+        }
+        try {
+          take_text(file.name, file.text, options, logs, measured);
+        } catch (const traces::FormatError& error) {
+          throw InputError({file.name, error.line(), 0}, error.what(), error.hint());
+        }
+      },
+      [](const std::string& file, const std::string& why) {
+        throw InputError({file, 0, 0}, "cannot be read: " + why, "");
+      });
+  if (is_empty) throw InputError({given, 0, 0}, "has no files", "");
+  if (!has_log) {
+    throw InputError({given, 0, 0}, "has no log of collectives in it",
+                     "give the output of nccl-tests, or of osu_latency");
   }
 }
 
@@ -168,7 +232,7 @@ MeasuredFiles read_measured_files(const std::vector<std::string>& paths,
                                   const LogOptions& options) {
   MeasuredFiles files;
   LogFiles logs;
-  for (const std::string& path : paths) take_file(path, options, logs, files);
+  for (const std::string& path : paths) take_path(path, options, logs, files);
   for (auto& joined : logs.files.joined()) {
     const LogFiles::Origin origin = logs.origin_of(joined.files);
     for (CollectiveLog& log : joined.tables) {

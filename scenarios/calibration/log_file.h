@@ -43,7 +43,8 @@ struct MeasuredFiles {
   std::vector<LinkTable> links;
 };
 
-// Tables of files that are one log together (CollectiveLogFiles) name the first.
+// Of files, archives and folders, whose other files are passed over with a warning; "-" is standard
+// input. Tables of files that are one log together (CollectiveLogFiles) name the first.
 //
 // Throws InputError, with file and line, for a file that cannot be read or is no log, for a table
 // that does not record its collective and group, or what lies between its ranks, or contradicts the

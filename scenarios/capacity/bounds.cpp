@@ -138,7 +138,7 @@ Seconds call_at_least(const topology::Cluster& cluster, const training::Collecti
 Seconds step_of(const PreparedPoint& prepared,
                 const std::function<Seconds(const training::CollectiveCall&)>& time_of) {
   ResolvedPoint alone = prepared.point;
-  alone.cluster.nodes = alone.cluster.gpus_per_node = 1;
+  alone.cluster = *alone.cluster.with_gpus(1);
   alone.jobs.clear();
   const auto& slowdown = prepared.point.slowdown;
   alone.slowdown = {slowdown.empty() ? 1 : *std::ranges::max_element(slowdown)};

@@ -19,6 +19,7 @@ struct Variable {
 constexpr Variable variables[] = {
     {"PACELINE_SIM_TIMEOUT", "seconds that the prediction of one point may take"},
     {"PACELINE_MEMORY", "the most that paceline may take, as 8GiB; else 7/8 of the machine"},
+    {"PACELINE_INPUT_SECONDS", "how long a pipe that is read may send nothing; else 30"},
     {"COLUMNS", "how wide tables may be; else as wide as the terminal"},
     {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
     {"PACELINE_CONNECT_TIMEOUT", "how long ranks have to find each other; else 8s"},

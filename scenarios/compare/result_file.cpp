@@ -13,6 +13,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
+#include "traces/archive/input.h"
 #include "traces/formats/device_traces.h"
 
 namespace paceline::compare {
@@ -142,13 +143,13 @@ std::optional<Side>& side_in(ResultFile& result, const traces::TraceRun& run, bo
 }
 
 ResultFile read_traces(const std::string& path) {
-  ResultFile result{path, {}};
+  ResultFile result{traces::name_of_input(path), {}};
   const auto runs = import_runs({path});
   for (const traces::TraceRun& run : runs) {
     side_in(result, run, runs.size() > 1) = side_of(run.trace);
     constexpr Seconds least{1e-9};
     if (totals_of(run.trace).step >= least) continue;
-    throw InputError({path, 0, 0}, "has a step that takes no time", "");
+    throw InputError({result.path, 0, 0}, "has a step that takes no time", "");
   }
   return result;
 }
@@ -158,17 +159,20 @@ constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE write
 }  // namespace
 
 ResultFile read_result(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return read_traces(path);
+  if (path != traces::standard_input && std::filesystem::is_directory(path)) {
+    return read_traces(path);
+  }
   const std::string text = files::read_text(path);
+  const std::string name = traces::name_of_input(path);
   if (are_traces(text)) return read_traces(path);
-  if (text.empty()) throw InputError({path, 0, 0}, "cannot be read: nothing is in it", "");
-  ResultFile result{path, {}};
+  if (text.empty()) throw InputError({name, 0, 0}, "cannot be read: nothing is in it", "");
+  ResultFile result{name, {}};
   std::size_t number = 0;
   bool in_points = false;
   try {
     const json all = json::parse(text);
     if (!all.is_object() || all.value("schema", json()) != "paceline.result/1") {
-      throw InputError({path, 0, 0}, "is not a paceline.result/1", how_to_make_one);
+      throw InputError({name, 0, 0}, "is not a paceline.result/1", how_to_make_one);
     }
     const auto& points = all.at("points").get_ref<const json::array_t&>();
     in_points = true;
@@ -177,12 +181,12 @@ ResultFile read_result(const std::string& path) {
       ++number;
     }
   } catch (const json::parse_error& error) {
-    throw InputError({path, 0, 0}, "is not JSON: " + words_of(error), "");
+    throw InputError({name, 0, 0}, "is not JSON: " + words_of(error), "");
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {  // of json, or a value that cannot be
     const std::string where = in_points ? "points[" + std::to_string(number) + "]: " : "";
-    throw InputError({path, 0, 0}, "is not a paceline.result/1: " + where + words_of(error), "");
+    throw InputError({name, 0, 0}, "is not a paceline.result/1: " + where + words_of(error), "");
   }
   return result;
 }

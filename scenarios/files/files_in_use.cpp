@@ -6,21 +6,27 @@
 #include <optional>
 
 #include "scenarios/errors.h"
+#include "traces/archive/input.h"
 
 namespace paceline::files {
 namespace {
 
-// Of a regular file; links are followed.
+std::optional<FileIdentity> identity_of_open(int file) {
+  struct stat found {};
+  if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  return FileIdentity{found.st_dev, found.st_ino};
+}
+
+// Of a regular file; links are followed. Places of outputs are whole paths: "-" is an input.
 std::optional<FileIdentity> identity_of(const std::string& path) {
+  if (path == traces::standard_input) return identity_of_open(STDIN_FILENO);
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   return FileIdentity{found.st_dev, found.st_ino};
 }
 
 bool is_open_as(int file, const FileIdentity& identity) {
-  struct stat found {};
-  return ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
-         identity == FileIdentity{found.st_dev, found.st_ino};
+  return identity_of_open(file) == identity;
 }
 
 bool is_standard_output(const FileIdentity& identity) {
@@ -44,7 +50,8 @@ void FilesInUse::add_input(const std::string& path) {
   const std::lock_guard lock(mutex_);
   inputs_.insert_or_assign(*identity, path);
   const auto refuse = [&](const std::string& given) {
-    throw InputError({path, 0, 0}, "is read, and is to be written as " + given,
+    throw InputError({traces::name_of_input(path), 0, 0},
+                     "is read, and is to be written as " + given,
                      "give the output a file of its own");
   };
   for (const auto& [place, given] : outputs_) {

@@ -1,17 +1,19 @@
 #include "scenarios/files/input_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <iostream>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
 
 #include "scenarios/errors.h"
-#include "scenarios/files/file_descriptor.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/system_error.h"
+#include "traces/archive/input.h"
 
 namespace paceline::files {
 namespace {
@@ -23,34 +25,86 @@ std::string in_words(std::size_t bytes) {
   return std::to_string(bytes / mebibyte) + " MiB";
 }
 
-}  // namespace
+bool begins_text(const std::string& text) { return text.find('\0') == std::string::npos; }
 
-std::string read_text(const std::string& path, std::size_t bytes_max) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) throw_system_error(path, "cannot be read", errno);
+// All of a regular file; its first block where that is no text, or all is larger.
+std::string text_of(const traces::Input& input, std::size_t bytes_max) {
   constexpr std::size_t block = std::size_t{1} << 18;
   std::string text;
   while (text.size() <= bytes_max) {
     const std::size_t before = text.size();
     text.resize(before + block);
-    const ssize_t count = ::read(file.number(), text.data() + before, block);
-    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_system_error(path, "cannot be read", errno);
-    const bool is_no_text = before == 0 && text.find('\0') != std::string::npos;
-    if (count == 0 || is_no_text) {
-      note_input(path);
-      return text;
-    }
+    text.resize(before + input.read(text.data() + before, block));
+    const bool is_judged = before == 0 && (!begins_text(text) || *input.size() > bytes_max);
+    if (text.size() == before || is_judged) break;
   }
-  throw InputError({path, 0, 0}, "is larger than " + in_words(bytes_max), "");
+  return text;
+}
+
+// Before the first byte: once, to whoever sits there and may not know that paceline waits.
+void begin_reading(const std::string& path) {
+  if (!traces::silence_allowed()) {
+    throw InputError({traces::silence_variable, 0, 0}, "is no number of seconds of 1 to 1000000",
+                     "write 30, or unset it");
+  }
+  static std::once_flag said;
+  if (path != traces::standard_input || ::isatty(STDIN_FILENO) != 1) return;
+  std::call_once(said, [] { std::cerr << "reading standard input; end it with Ctrl-D\n"; });
+}
+
+[[noreturn]] void throw_silent(const std::string& name, const traces::SilentInput& error) {
+  throw BackendError(
+      name, std::string(error.what()) + "; " + traces::silence_variable + "=600 waits longer");
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path, std::size_t bytes_max) {
+  const std::string name = traces::name_of_input(path);
+  std::string text;
+  bool is_larger = false;
+  begin_reading(path);
+  try {
+    auto input = std::make_unique<traces::Input>(path);
+    if (input->size()) {
+      text = text_of(*input, bytes_max);
+      is_larger = *input->size() > bytes_max && begins_text(text);
+    } else {
+      text = *traces::bytes_of_stream(std::move(input), bytes_max, begins_text);
+    }
+  } catch (const std::system_error& error) {
+    throw_system_error(name, "cannot be read", error.code().value());
+  } catch (const traces::SilentInput& error) {
+    throw_silent(name, error);
+  }
+  if (is_larger || text.size() > bytes_max) {
+    throw InputError({name, 0, 0}, "is larger than " + in_words(bytes_max), "");
+  }
+  note_input(path);
+  return text;
+}
+
+void for_each_input(const std::string& path, const std::function<bool(std::string_view)>& is_wanted,
+                    const std::function<void(traces::UnpackedFile)>& take,
+                    const std::function<void(std::string, std::string)>& refuse) {
+  begin_reading(path);
+  const auto note_and_take = [&](traces::UnpackedFile file) {
+    note_input(file.file);
+    take(std::move(file));
+  };
+  try {
+    traces::for_each_file(path, is_wanted, note_and_take, refuse);
+  } catch (const traces::SilentInput& error) {
+    throw_silent(traces::name_of_input(path), error);
+  }
 }
 
 void expect_each_once(std::span<const std::string> paths) {
   std::map<std::string, std::string> seen;
   for (const std::string& path : paths) {
     struct stat found {};
-    const bool is_there = ::stat(path.c_str(), &found) == 0;
+    const bool is_standard = path == traces::standard_input;
+    const bool is_there = !is_standard && ::stat(path.c_str(), &found) == 0;
     if (is_there && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) continue;  // a pipe goes on
     // What is not there is shipped, or nothing.
     const std::string identity =
@@ -58,7 +112,8 @@ void expect_each_once(std::span<const std::string> paths) {
     const auto [first, is_new] = seen.try_emplace(identity, path);
     if (is_new) continue;
     const std::string other = first->second == path ? "" : ", as " + first->second + ", too";
-    throw InputError({path, 0, 0}, "is given twice" + other, "leave one of them out");
+    throw InputError({traces::name_of_input(path), 0, 0}, "is given twice" + other,
+                     "leave one of them out");
   }
 }
 

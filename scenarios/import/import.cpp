@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "traces/archive/archive.h"
+#include "traces/archive/input.h"
+#include "traces/collective_table/collective_table.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
 #include "traces/formats/run_records.h"
@@ -33,6 +36,8 @@ struct LogFiles {
   std::vector<std::string> names;  // of those that were taken
 };
 
+using Kind = Import::Origin::Kind;
+
 void take_runs(const traces::UnpackedFile& file, Import& import) {
   auto runs = traces::read_step_traces(file.text);
   if (runs.empty()) import.refused.push_back({file.name, "has no runs"});
@@ -45,22 +50,44 @@ bool has_device_work(const DeviceTrace& trace) {
   });
 }
 
-void take_device_trace(traces::UnpackedFile file, Import& import) {
-  DeviceTrace trace = traces::read_device_trace(file.text);
+// Why it is of no use; empty where it is of some.
+std::string fault_of(const DeviceTrace& trace) {
   if (trace.is_cut && !has_device_work(trace)) {
-    import.refused.push_back({std::move(file.name),
-                              fmt::format("is cut off after {} events, before anything that ran on "
-                                          "a device",
-                                          trace.events)});
-    return;
+    return fmt::format("is cut off after {} events, before anything that ran on a device",
+                       trace.events);
   }
   if (trace.tasks.empty() && trace.collectives.empty()) {
-    import.refused.push_back(
-        {std::move(file.name), "has no collectives, and nothing that ran on a device"});
-    return;
+    return "has no collectives, and nothing that ran on a device";
   }
-  import.traces.push_back(std::move(trace));
-  import.files.push_back(std::move(file.name));
+  return "";
+}
+
+const traces::DeviceTraceFormat* device_trace_format_of(std::string_view text) {
+  const auto formats = traces::device_trace_formats();
+  const auto found =
+      std::ranges::find_if(formats, [&](const auto& format) { return format.is_one(text); });
+  return found == formats.end() ? nullptr : &*found;
+}
+
+// As the name says it, where that is a rank of the run.
+void take_rank_of_name(std::string_view file, DeviceTrace& trace) {
+  const auto rank = traces::rank_of_file_name(file);
+  if (rank && (trace.world_size == 0 || index(*rank) < trace.world_size)) trace.rank = rank;
+}
+
+// Precondition: a format of device traces takes it.
+void take_device_trace(const traces::UnpackedFile& file, Import& import) {
+  const bool is_named_by_rank = device_trace_format_of(file.text)->is_named_by_rank;
+  for (auto& [part, trace] : traces::read_device_traces(file.text)) {
+    const std::string name = part.empty() ? file.name : fmt::format("{} ({})", file.name, part);
+    if (std::string fault = fault_of(trace); !fault.empty()) {
+      import.refused.push_back({name, std::move(fault)});
+      continue;
+    }
+    if (is_named_by_rank && !trace.rank) take_rank_of_name(file.name, trace);
+    import.traces.push_back(std::move(trace));
+    import.files.push_back(name);
+  }
 }
 
 void add_log(const std::string& file, traces::CollectiveLog log, Import& import) {
@@ -95,12 +122,7 @@ std::string known_formats() {
     known += ", " + std::string(format.name);
   }
   for (const auto& format : traces::run_record_formats()) known += ", " + std::string(format.name);
-  return known;
-}
-
-bool is_device_trace(std::string_view text) {
-  return std::ranges::any_of(traces::device_trace_formats(),
-                             [&](const auto& format) { return format.is_one(text); });
+  return known + ", ping-pongs, topologies of nodes";
 }
 
 const traces::RunRecordFormat* record_format_of(std::string_view text) {
@@ -112,8 +134,54 @@ const traces::RunRecordFormat* record_format_of(std::string_view text) {
 
 // Whether what begins so may be in a known format: all are texts but for some of profilers'.
 bool may_be_known(std::string_view first) {
-  return traces::may_begin_text(first) || is_device_trace(first) ||
+  return traces::may_begin_text(first) || device_trace_format_of(first) != nullptr ||
          record_format_of(first) != nullptr;
+}
+
+bool is_topology(std::string_view text) {
+  return traces::may_begin_text(text) && text.size() <= traces::topology_text_most &&
+         std::ranges::any_of(traces::node_topology_formats(),
+                             [&](const auto& format) { return format.is_one(text); });
+}
+
+// What calibrate takes; a text may hold both kinds.
+bool take_measured(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
+  const bool is_link = traces::may_begin_text(file.text) && traces::is_ping_pong(file.text);
+  const bool is_log =
+      is_link ? traces::is_log_beside_ping_pongs(file.text) : traces::is_collective_log(file.text);
+  if (is_log) take_log(file, logs, import);
+  if (!is_link) return is_log;
+  for (traces::PingPong& table : traces::read_ping_pongs(file.text)) {
+    if (!table.rows.empty()) {
+      import.links.push_back({file.name, std::move(table)});
+      continue;
+    }
+    const auto& [line, why] = table.skipped.front();
+    import.refused.push_back({file.name, fmt::format("line {}: {}", line, why)});
+  }
+  return true;
+}
+
+// What it is; nullopt for what no format takes. Throws FormatError.
+std::optional<Kind> take_known(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
+  if (traces::is_step_traces(file.text)) {
+    take_runs(file, import);
+    return Kind::run;
+  }
+  if (const auto* format = record_format_of(file.text)) {
+    import.records.push_back({file.name, format->read(file.text)});
+    return Kind::other;
+  }
+  if (device_trace_format_of(file.text) != nullptr) {
+    take_device_trace(file, import);
+    return Kind::trace;
+  }
+  if (take_measured(file, logs, import)) return Kind::log;
+  if (is_topology(file.text)) {
+    import.topologies.push_back({file.name, traces::read_node_topology(file.text)});
+    return Kind::other;
+  }
+  return std::nullopt;
 }
 
 // "12,345".
@@ -123,12 +191,21 @@ std::string in_thousands(std::uint64_t number) {
   return digits;
 }
 
+// What a file has added so far, by how many there were before it.
+struct Before {
+  std::size_t traces, refused;
+};
+
 // Kineto's traces are read up to their last whole event; of other formats a reader took what is
-// left of the text.
-void note_cut(const std::string& name, const std::string& why, std::size_t traces_before,
-              Import& import) {
-  const bool is_cut_trace = import.traces.size() > traces_before && import.traces.back().is_cut;
-  if (is_cut_trace) {
+// left of the text. `why` is the archive's reason, if it has one.
+void note_cut(const std::string& name, const std::string& why, Before before, Import& import) {
+  const bool is_refused = import.refused.size() > before.refused;
+  if (is_refused && !why.empty()) {
+    import.refused.back().why += fmt::format("; the file is cut off ({})", why);
+  }
+  const bool has_traces = import.traces.size() > before.traces;
+  if (is_refused && !has_traces) return;
+  if (has_traces && import.traces.back().is_cut) {
     import.notes.push_back(
         {name, fmt::format("cut off after {} events{}: what came later is not there",
                            in_thousands(import.traces.back().events),
@@ -138,34 +215,45 @@ void note_cut(const std::string& name, const std::string& why, std::size_t trace
   }
 }
 
-// Throws FormatError. False: in no known format.
-bool read(traces::UnpackedFile file, LogFiles& logs, Import& import) {
-  if (traces::is_step_traces(file.text)) {
-    take_runs(file, import);
-  } else if (const auto* format = record_format_of(file.text)) {
-    import.records.push_back({file.name, format->read(file.text)});
-  } else if (is_device_trace(file.text)) {
-    take_device_trace(std::move(file), import);
-  } else if (traces::is_collective_log(file.text)) {
-    take_log(file, logs, import);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void take(traces::UnpackedFile file, LogFiles& logs, Import& import) {
-  const std::string name = file.name, cut = file.cut;
-  const std::size_t traces = import.traces.size(), refused = import.refused.size();
+// Throws nothing for what no format takes: that is refused.
+void take_or_refuse(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
+                    Import& import) {
+  // A scenario is no log that breaks off; what paceline measured is one where it has calls.
+  const std::optional<OwnFile> own = own_file_of(file.text);
   try {
-    if (!read(std::move(file), logs, import)) {
-      import.refused.push_back({name, "is in no known format; known: " + known_formats()});
+    if (const auto kind = take_known(file, logs, import)) {
+      import.origins.push_back({*kind, file.name, path});
+    } else if (own) {
+      import.own.push_back({file.name, *own});
+    } else {
+      const std::string hint = traces::hint_for_table(file.text);
+      import.refused.push_back(
+          {file.name,
+           "is in no known format; " + (hint.empty() ? "known: " + known_formats() : hint)});
     }
   } catch (const traces::FormatError& error) {
-    import.refused.push_back({name, reason(error)});
+    if (own && nlohmann::json::accept(file.text)) return import.own.push_back({file.name, *own});
+    import.refused.push_back({file.name, reason(error)});
   }
-  if (import.refused.size() == refused) return note_cut(name, cut, traces, import);
-  if (!cut.empty()) import.refused.back().why += fmt::format("; the file is cut off ({})", cut);
+}
+
+void take(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
+          Import& import) {
+  const Before before{import.traces.size(), import.refused.size()};
+  take_or_refuse(file, path, logs, import);
+  note_cut(file.name, file.cut, before, import);
+}
+
+// Of nothing that import prints: why, in the words of the first file.
+[[noreturn]] void refuse_all(const Import& import, const std::string& path) {
+  if (!import.own.empty()) {
+    const auto& [file, kind] = import.own.front();
+    throw InputError({file, 0, 0}, sentence_of(kind, file), "");
+  }
+  if (import.refused.empty()) {
+    throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "");
+  }
+  throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
 }
 
 std::uint32_t rank_or_last(const DeviceTrace& trace) {
@@ -213,21 +301,17 @@ Import import_traces(const std::vector<std::string>& paths) {
   Import import;
   LogFiles logs;
   for (const std::string& path : paths) {
-    traces::for_each_file(
+    files::for_each_input(
         path, may_be_known,
-        [&](traces::UnpackedFile file) {
-          files::note_input(file.file);
-          take(std::move(file), logs, import);
-        },
+        [&](const traces::UnpackedFile& file) { take(file, path, logs, import); },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });
   }
   add_joined(logs, import);
   if (import.traces.empty() && import.runs.empty() && import.logs.empty() &&
-      import.records.empty()) {
-    if (import.refused.empty()) throw InputError({paths.front(), 0, 0}, "has no files", "");
-    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+      import.records.empty() && import.links.empty() && import.topologies.empty()) {
+    refuse_all(import, paths.front());
   }
   sort_by_rank(import);
   refuse_several_jobs(import);

@@ -4,17 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/import/own_file.h"
 #include "scenarios/import/worst_rows.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
+#include "traces/ping_pong/ping_pong.h"
 #include "traces/run_record/run_record.h"
 #include "traces/step_trace_file/step_trace_file.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline {
 
 // The contents of files of training runs: profilers' traces, a file a rank; runs as paceline keeps
-// them; logs of collectives, which paceline calibrate fits.
+// them; logs of collectives and ping-pongs, which paceline calibrate fits; topologies of nodes.
 struct Import {
   struct Refused {
     std::string file, why;
@@ -42,7 +45,29 @@ struct Import {
     std::string file, text;
   };
   std::vector<Note> notes;
+  struct Link {
+    std::string file;
+    traces::PingPong table;
+  };
+  std::vector<Link> links;  // ping-pongs
+  struct Topology {
+    std::string file;
+    traces::NamedTopology found;
+  };
+  std::vector<Topology> topologies;
+  // What other commands take: no part of a run, and none that is missing.
+  struct Own {
+    std::string file;
+    OwnFile kind;
+  };
+  std::vector<Own> own;
   std::vector<Refused> refused;
+  // A file that was taken, as it is called here, and the path under which it was given.
+  struct Origin {
+    enum class Kind { trace, run, log, other } kind;
+    std::string file, path;
+  };
+  std::vector<Origin> origins;  // in the order in which they were read
 };
 
 // Reads files, archives and folders of them, in the formats that their contents show. Files that
@@ -52,9 +77,9 @@ struct Import {
 
 // Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and
 // the step that replay takes (step_summary.h); of runs the totals of their steps and their calls;
-// of logs their rows. Of long tables the worst rows, unless all are asked for; then what to do next
-// with the files that were given as `paths`, as a shell takes them.
-void write_summary(std::ostream& out, const Import& import, const std::string& paths, Rows rows);
+// of logs and ping-pongs their rows; what joins the GPUs of a topology. Of long tables the worst
+// rows, unless all are asked for; then what to do next (next_commands.h).
+void write_summary(std::ostream& out, const Import& import, Rows rows);
 void write_json(std::ostream& out, const Import& import);
 
 }  // namespace paceline

@@ -73,4 +73,17 @@ std::optional<std::string> fill_gradients(StepTrace& trace) {
   return std::nullopt;
 }
 
+std::vector<std::string> networks_with_gradients(std::size_t tensors, Bytes bytes) {
+  constexpr std::uint64_t element_bytes = 4;
+  std::vector<std::string> names;
+  for (const ShippedFile& file : shipped_networks()) {
+    const GradientsOfNetwork network = shipped(file.name);
+    ElementCount sum;
+    for (const ElementCount count : network.counts) sum += count;
+    const bool has_as_many = network.counts.size() == tensors;
+    if (has_as_many && Bytes(sum.value() * element_bytes) == bytes) names.emplace_back(file.name);
+  }
+  return names;
+}
+
 }  // namespace paceline

@@ -29,4 +29,7 @@ void fill_gradients(const GradientsOfNetwork& network, StepTrace& trace);
 // and changes nothing when no network fits.
 [[nodiscard]] std::optional<std::string> fill_gradients(StepTrace& trace);
 
+// Shipped networks with as many gradients, of as many bytes together in fp32, by name.
+[[nodiscard]] std::vector<std::string> networks_with_gradients(std::size_t tensors, Bytes bytes);
+
 }  // namespace paceline

@@ -18,7 +18,10 @@ using collectives::Collective;
 using traces::CollectiveLog;
 
 std::string title_of(const CollectiveLog& log) {
-  std::string title = log.collective ? std::string(to_text(*log.collective)) : "a collective";
+  std::string title = !log.other.empty()   ? log.other + ", which is no collective"
+                      : log.collective     ? std::string(to_text(*log.collective))
+                      : log.may_be.empty() ? "a collective"
+                                           : traces::listed(log.may_be);
   if (log.ranks > 0) title += fmt::format(", {} GPUs", log.ranks);
   if (log.nodes > 0) title += fmt::format(" on {} node{}", log.nodes, log.nodes == 1 ? "" : "s");
   return title;
@@ -28,6 +31,19 @@ Seconds mean_of(const CollectiveLog::Row& row) {
   double sum = 0;
   for (const Seconds time : row.times) sum += time.value();
   return Seconds(sum / static_cast<double>(row.times.size()));
+}
+
+// "12 lines of NCCL's log, 3 others".
+std::string left_out_text(const CollectiveLog& log) {
+  std::string text;
+  for (const auto& [kind, lines] : log.left_out) {
+    if (kind.empty()) continue;
+    if (!text.empty()) text += ", ";
+    const char* plural = lines == 1 ? "" : "s";
+    text += kind == "other" ? fmt::format("{} other line{}", lines, plural)
+                            : fmt::format("{} line{} of {}", lines, plural, kind);
+  }
+  return text;
 }
 
 void write_log(std::ostream& out, const Import::Log& log) {
@@ -41,7 +57,19 @@ void write_log(std::ostream& out, const Import::Log& log) {
   for (const auto& [line, why] : log.table.skipped) {
     fmt::print(out, "{}:{}: skipped: {}\n", log.file, line, why);
   }
+  if (const std::string left = left_out_text(log.table); !left.empty()) {
+    fmt::print(out, "left out: {}\n", left);
+  }
+  if (log.table.collective && !log.table.known_by.empty()) {
+    fmt::print(out, "{} by {}\n", to_text(*log.table.collective), log.table.known_by);
+  }
   for (const std::string& note : log.table.notes) fmt::print(out, "{}\n", note);
+}
+
+std::vector<std::string> names_of(const std::vector<Collective>& collectives) {
+  std::vector<std::string> names;
+  for (const Collective one : collectives) names.emplace_back(to_text(one));
+  return names;
 }
 
 }  // namespace
@@ -68,10 +96,14 @@ nlohmann::ordered_json json_of(const std::vector<Import::Log>& logs) {
         {{"file", file},
          {"collective",
           table.collective ? nlohmann::ordered_json(to_text(*table.collective)) : nullptr},
+         {"may_be", names_of(table.may_be)},
+         {"other", table.other},
+         {"known_by", table.known_by},
          {"ranks", table.ranks},
          {"nodes", table.nodes},
          {"rows", std::move(rows)},
          {"skipped", std::move(skipped)},
+         {"left_out_lines", table.left_out},
          {"notes", table.notes}});
   }
   return all;

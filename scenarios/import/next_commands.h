@@ -1,6 +1,5 @@
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -9,12 +8,16 @@
 
 namespace paceline {
 
-// "a.json 'my run/b.json'": as a shell takes them.
-[[nodiscard]] std::string typed(const std::vector<std::string>& paths);
+// What to type next with what was found: a command, and what stands in it for something that the
+// files do not tell.
+struct NextCommand {
+  std::string command;  // works as it is, typed in the folder where import was; empty: a note alone
+  std::string note;     // may be empty
+};
 
-// What to type next with the files that were given as `paths` (typed): commands that work, and for
-// what cannot be replayed elsewhere the reason.
-void write_next(std::ostream& out, const Import& import, const TracedRun& traced,
-                const std::string& paths);
+// For each kind of content, in the order in which import prints them. `profiled` is the step of the
+// profilers' traces that replay takes; null where there is none.
+[[nodiscard]] std::vector<NextCommand> next_commands(const Import& import,
+                                                     const TracedRun* profiled);
 
 }  // namespace paceline

@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
 #include "models/units/parse.h"
+#include "scenarios/import/known_networks.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
@@ -73,6 +75,28 @@ void write_table(std::ostream& out, const RunRecord::Table& table, Rows rows) {
   if (written < all) fmt::print(out, "the first {} of {}; --all writes the others\n", written, all);
 }
 
+template <class T>
+const T* fact_of(const RunRecord& record, std::string_view name) {
+  const auto found = std::ranges::find(record.facts, name, &RunRecord::Fact::name);
+  return found == record.facts.end() ? nullptr : std::get_if<T>(&found->value);
+}
+
+// Which shipped networks have the gradients of a run of DistributedDataParallel's, and so what its
+// buckets should be.
+void write_networks(std::ostream& out, const RunRecord& record) {
+  const auto* tensors = fact_of<std::uint64_t>(record, "tensors");
+  const auto* bytes = fact_of<Bytes>(record, "gradients");
+  if (tensors == nullptr || bytes == nullptr) return;
+  const auto* cap = fact_of<Bytes>(record, "bucket cap");
+  for (const std::string& name : networks_with_gradients(*tensors, *bytes)) {
+    fmt::print(out,
+               "{0} has as many gradients, of as many bytes; its buckets: paceline buckets {0}",
+               name);
+    if (cap != nullptr) fmt::print(out, " --bucket-cap {}B", cap->value());
+    out << '\n';
+  }
+}
+
 }  // namespace
 
 void write_records(std::ostream& out, const std::vector<Import::Record>& records, Rows rows) {
@@ -85,6 +109,7 @@ void write_records(std::ostream& out, const std::vector<Import::Record>& records
     for (const RunRecord::Table& table : record.tables) write_table(out, table, rows);
     if (!record.notes.empty()) out << '\n';
     for (const std::string& note : record.notes) fmt::print(out, "{}\n", note);
+    write_networks(out, record);
     if (!record.settings.empty()) fmt::print(out, "\nas keys of a scenario:\n");
     for (const auto& [key, value] : record.settings) fmt::print(out, "  {}: {}\n", key, value);
   }

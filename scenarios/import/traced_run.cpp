@@ -11,6 +11,7 @@
 #include "models/assumption.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "traces/archive/input.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
 #include "traces/text/format_error.h"
@@ -181,7 +182,11 @@ std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths)
     throw InputError({import.logs.front().file, 0, 0}, "is a log of collectives, not of a run",
                      "give a trace, or what --trace or import -o wrote");
   }
-  return runs_of(import, paths.front());
+  if (import.runs.empty() && import.traces.empty()) {
+    throw InputError({traces::name_of_input(paths.front()), 0, 0}, "has no runs",
+                     "give a trace, or what --trace or import -o wrote");
+  }
+  return runs_of(import, traces::name_of_input(paths.front()));
 }
 
 std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>& paths,
@@ -193,7 +198,8 @@ std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>&
   const std::lock_guard lock(mutex);
   auto& run = cache[{paths, network == nullptr ? "" : network->name}];
   if (!run) {
-    run = std::make_shared<TracedRun>(traced_run(import_traces(paths), paths.front(), network));
+    const std::string name = traces::name_of_input(paths.front());
+    run = std::make_shared<TracedRun>(traced_run(import_traces(paths), name, network));
   }
   return run;
 }

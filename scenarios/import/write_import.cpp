@@ -12,13 +12,16 @@
 
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/import/calls_of_ranks.h"
 #include "scenarios/import/import.h"
+#include "scenarios/import/links_summary.h"
 #include "scenarios/import/logs_summary.h"
 #include "scenarios/import/next_commands.h"
 #include "scenarios/import/records_summary.h"
 #include "scenarios/import/runs_summary.h"
 #include "scenarios/import/seen_summary.h"
 #include "scenarios/import/step_summary.h"
+#include "scenarios/import/topologies_summary.h"
 #include "scenarios/text_table.h"
 #include "traces/learn/seen_steps.h"
 
@@ -223,6 +226,7 @@ std::string counted(std::size_t number, const char* what) {
 }
 
 void write_profiles(std::ostream& out, const Import& import, Rows rows) {
+  write_unfinished(out, import);
   std::size_t steps = 0;
   for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
   const std::string part = ranks_in_words(import);
@@ -234,40 +238,69 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);
   write_matched(out, import, rows);
+  write_called_late(out, import, rows);
 }
 
-void write_replayed(std::ostream& out, const Import& import, const std::string& paths, Rows rows) {
+// The step that replay takes.
+std::optional<TracedRun> write_replayed(std::ostream& out, const Import& import, Rows rows) {
   try {
-    const TracedRun traced = profiled_run(import, import.files.front());
+    TracedRun traced = profiled_run(import, import.files.front());
     write_step(out, traced, rows);
-    write_next(out, import, traced, paths);
+    return traced;
   } catch (const InputError& error) {
     fmt::print(out, "\nno step to replay: {}\n", error.what());
+    return std::nullopt;
   }
 }
+
+// One below the other, so that a line is a command.
+void write_next(std::ostream& out, const std::vector<NextCommand>& commands) {
+  bool is_first = true;
+  for (const auto& [command, note] : commands) {
+    const std::string& line = command.empty() ? note : command;
+    fmt::print(out, "{}{}\n", is_first ? "\nnext: " : "      ", line);
+    if (!command.empty() && !note.empty()) fmt::print(out, "        {}\n", note);
+    is_first = false;
+  }
+}
+
+// Kinds of content, with an empty line between.
+class Parts {
+ public:
+  explicit Parts(std::ostream& out) : out_(out) {}
+  std::ostream& next() {
+    if (has_any_) out_ << '\n';
+    has_any_ = true;
+    return out_;
+  }
+
+ private:
+  std::ostream& out_;
+  bool has_any_ = false;
+};
 
 }  // namespace
 
-void write_summary(std::ostream& out, const Import& import, const std::string& paths, Rows rows) {
+void write_summary(std::ostream& out, const Import& import, Rows rows) {
   for (const auto& [file, text] : import.notes) fmt::print(out, "{}: {}\n", file, text);
+  Parts parts(out);
+  std::optional<TracedRun> profiled;
   if (!import.traces.empty()) {
-    write_profiles(out, import, rows);
-    if (!import.steps.front().empty()) write_replayed(out, import, paths, rows);
+    write_profiles(parts.next(), import, rows);
+    if (!import.steps.front().empty()) profiled = write_replayed(out, import, rows);
   }
-  if (!import.runs.empty()) {
-    if (!import.traces.empty()) out << '\n';
-    write_runs(out, import.runs);
-  }
-  if (!import.logs.empty()) {
-    if (!import.traces.empty() || !import.runs.empty()) out << '\n';
-    write_logs(out, import.logs);
-  }
-  if (!import.records.empty()) {
-    if (!import.traces.empty() || !import.runs.empty() || !import.logs.empty()) out << '\n';
-    write_records(out, import.records, rows);
+  if (!import.runs.empty()) write_runs(parts.next(), import.runs);
+  if (!import.logs.empty()) write_logs(parts.next(), import.logs);
+  if (!import.links.empty()) write_links(parts.next(), import.links);
+  if (!import.topologies.empty()) write_topologies(parts.next(), import.topologies);
+  if (!import.records.empty()) write_records(parts.next(), import.records, rows);
+  if (!import.own.empty()) parts.next();
+  for (const auto& [file, kind] : import.own) {
+    fmt::print(out, "{} {}\n", file, sentence_of(kind, file));
   }
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
+  write_next(out, next_commands(import, profiled ? &*profiled : nullptr));
 }
 
 void write_json(std::ostream& out, const Import& import) {
@@ -296,8 +329,12 @@ void write_json(std::ostream& out, const Import& import) {
   for (const traces::MatchedCall& call : import.matched.calls) {
     matched.push_back(json_of(import, call));
   }
+  all["unfinished"] = unfinished_json(import);
+  all["called_late"] = called_late_json(import);
   all["runs"] = json_of(import.runs);
   all["logs"] = json_of(import.logs);
+  all["ping_pongs"] = json_of(import.links);
+  all["topologies"] = json_of(import.topologies);
   all["records"] = json_of(import.records);
   auto& notes = all["notes"] = nlohmann::ordered_json::array();
   for (const auto& [file, text] : import.notes) notes.push_back({{"file", file}, {"note", text}});

@@ -371,7 +371,7 @@ ScenarioFile ScenarioFile::read(const std::string& path, const std::vector<Setti
                                 std::size_t most) {
   auto state = std::make_unique<State>();
   state->document = loader::read_document(path);
-  state->path = path;
+  state->path = state->document->name;
   return of_state(std::move(state), settings, most);
 }
 

@@ -25,6 +25,9 @@ using topology::Fabric;
 using topology::IntraNodeKind;
 using topology::Link;
 using topology::LinkKind;
+using topology::PcieGroup;
+using topology::PciePath;
+using topology::PciePlaces;
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -37,7 +40,7 @@ std::string_view name_of(LinkKind kind) {
     case LinkKind::host: return "host link";
     case LinkKind::pcie_switch: return "PCIe switch";
     case LinkKind::host_memory: return "host memory";
-    case LinkKind::socket: return "socket link";
+    case LinkKind::socket: return "NUMA link";
     case LinkKind::nic: return "NIC";
     case LinkKind::leaf_uplink: return "leaf uplink";
     case LinkKind::leaf_downlink: return "leaf downlink";
@@ -48,22 +51,49 @@ std::string_view name_of(LinkKind kind) {
 
 // The most GPUs of a node that use one NIC.
 std::uint32_t gpus_per_nic(const Cluster& cluster) {
-  const std::uint32_t nics = cluster.network.nics_per_node;
-  return cluster.gpus_per_node / nics + (cluster.gpus_per_node % nics == 0 ? 0 : 1);
+  std::vector<std::uint32_t> gpus(cluster.network.nics_per_node);
+  for (const std::uint32_t nic : cluster.nics_of_gpus()) ++gpus[nic];
+  return *std::ranges::max_element(gpus);
 }
 
-std::string sharers_of(LinkKind kind, const Cluster& cluster) {
+PciePlaces places_of(const Cluster& cluster) {
+  return {*cluster.intra_node.pcie_tree, cluster.gpus_per_node, cluster.network.nics_per_node};
+}
+
+std::size_t numa_nodes_of(const Cluster& cluster) {
+  const PciePlaces places = places_of(cluster);
+  std::set<std::size_t> found;
+  for (std::uint32_t gpu = 0; gpu < cluster.gpus_per_node; ++gpu) {
+    if (const auto numa = places.numa_node_of(places.of_gpu(gpu))) found.insert(*numa);
+  }
+  return found.size();
+}
+
+// "2 GPUs", or "2 to 4 GPUs" of groups of switches, or of others; of all, or of one bandwidth.
+std::string gpus_of_groups(const Cluster& cluster, bool are_numa,
+                           std::optional<BytesPerSecond> bandwidth) {
+  std::set<std::size_t> sizes;
+  for (const PcieGroup& group : cluster.intra_node.pcie_tree->groups) {
+    if (topology::is_of_numa_node(group.path) != are_numa) continue;
+    if (!bandwidth || group.bandwidth == bandwidth) sizes.insert(group.gpus.size());
+  }
+  if (sizes.empty()) return "";
+  const std::string most = counted(*sizes.rbegin(), "GPU");
+  return sizes.size() == 1 ? most : fmt::format("{} to {}", *sizes.begin(), most);
+}
+
+std::string sharers_of(const Link& link, const Cluster& cluster) {
+  const LinkKind kind = link.kind;
   switch (kind) {
     case LinkKind::gpu_port:
     case LinkKind::host: return "1 GPU";
     case LinkKind::lane: return "1 pair of GPUs";
-    case LinkKind::pcie_switch: {
-      const std::uint32_t below = cluster.intra_node.pcie_tree->gpus_per_switch;
-      return counted(std::min(below, cluster.gpus_per_node), "GPU");
-    }
-    case LinkKind::host_memory:
-      return cluster.intra_node.pcie_tree->socket_bandwidth ? "a socket" : "a node";
-    case LinkKind::socket: return "a node";
+    case LinkKind::pcie_switch: return gpus_of_groups(cluster, false, link.bandwidth);
+    case LinkKind::host_memory: return numa_nodes_of(cluster) > 1 ? "a NUMA node" : "a node";
+    case LinkKind::socket:
+      return places_of(cluster).two_numa_nodes().empty()
+                 ? gpus_of_groups(cluster, true, link.bandwidth)
+                 : "a node";
     case LinkKind::nic:
       return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");
     case LinkKind::leaf_uplink:
@@ -88,10 +118,59 @@ std::string in_node(const Cluster& cluster) {
                           : ", other pairs through the hosts");
   }
   if (!node.pcie_tree) return "PCIe, one crossbar";
-  return fmt::format("PCIe switches of {} on {}, {} peer to peer",
-                     counted(node.pcie_tree->gpus_per_switch, "GPU"),
-                     node.pcie_tree->socket_bandwidth ? "2 sockets" : "1 socket",
+  const std::string below = gpus_of_groups(cluster, false, std::nullopt);
+  const std::size_t numa_nodes = numa_nodes_of(cluster);
+  return fmt::format("PCIe{}{}, {} peer to peer", below.empty() ? "" : " switches of " + below,
+                     numa_nodes == 0 ? "" : " on " + counted(numa_nodes, "NUMA node"),
                      node.pcie_tree->peer_to_peer ? "with" : "without");
+}
+
+// "0-2, 5"
+std::string ranges_of(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (end - i > 1) text += fmt::format("-{}", numbers[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+void write_groups(std::ostream& out, const Cluster& cluster) {
+  const PciePlaces places = places_of(cluster);
+  const std::vector<bool> are_left = places.are_left(cluster.nodes > 1 || cluster.servers > 0);
+  const auto& groups = cluster.intra_node.pcie_tree->groups;
+  TextTable table({"PCIe group", "GPUs", "NICs", "link up, one way"}, 3);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::string up = "not a limit";
+    if (const auto bandwidth = groups[g].bandwidth) up = to_text(*bandwidth);
+    if (!are_left[g]) up = "not crossed";
+    table.add({std::string(to_text(groups[g].path)), ranges_of(groups[g].gpus),
+               groups[g].nics.empty() ? "-" : ranges_of(groups[g].nics), up});
+  }
+  table.write(out);
+}
+
+// Which NIC of the node each GPU uses, where groups say so.
+void write_nics(std::ostream& out, const Cluster& cluster) {
+  const auto& groups = cluster.intra_node.pcie_tree->groups;
+  const auto has_nics = [](const PcieGroup& group) { return !group.nics.empty(); };
+  if (cluster.nodes == 1 || std::ranges::none_of(groups, has_nics)) return;
+  const std::vector<std::uint32_t> nics = cluster.nics_of_gpus();
+  for (std::uint32_t nic = 0; nic < cluster.network.nics_per_node; ++nic) {
+    std::vector<std::uint32_t> users;
+    for (std::uint32_t gpu = 0; gpu < nics.size(); ++gpu) {
+      if (nics[gpu] == nic) users.push_back(gpu);
+    }
+    if (users.empty()) {
+      fmt::print(out, "NIC {}: none is nearest to it\n", nic);
+    } else {
+      fmt::print(out, "NIC {}: of {} {}\n", nic, users.size() == 1 ? "GPU" : "GPUs",
+                 ranges_of(users));
+    }
+  }
 }
 
 std::string between_nodes(const Cluster& cluster) {
@@ -130,7 +209,7 @@ void write_links(std::ostream& out, const Cluster& cluster, const Fabric& fabric
   for (const Link& link : fabric.links()) ++counts[{link.kind, link.bandwidth}];
   TextTable table({"link, one way", "shared by", "bandwidth", "count"}, 2);
   for (const auto& [link, count] : counts) {
-    table.add({std::string(name_of(link.first)), sharers_of(link.first, cluster),
+    table.add({std::string(name_of(link.first)), sharers_of({link.second, link.first}, cluster),
                to_text(link.second), std::to_string(count)});
   }
   table.write(out);
@@ -139,11 +218,12 @@ void write_links(std::ostream& out, const Cluster& cluster, const Fabric& fabric
 // The links that a transfer crosses, in the order of its travel.
 std::vector<Link> links_of(const Fabric& fabric, const topology::Path& path) {
   std::vector<Link> links;
-  const topology::Port& out = fabric.out_ports()[path.out];
-  const topology::Port& in = fabric.in_ports()[path.in];
-  for (std::uint32_t i = 0; i < out.link_count; ++i) links.push_back(fabric.links()[out.links[i]]);
-  for (std::uint32_t i = in.link_count; i > 0; --i) {
-    links.push_back(fabric.links()[in.links[i - 1]]);
+  for (const topology::LinkId link : fabric.links_of(fabric.out_ports()[path.out])) {
+    links.push_back(fabric.links()[link]);
+  }
+  const auto in = fabric.links_of(fabric.in_ports()[path.in]);
+  for (auto link = in.rbegin(); link != in.rend(); ++link) {
+    links.push_back(fabric.links()[*link]);
   }
   return links;
 }
@@ -155,19 +235,25 @@ bool crosses(const std::vector<Link>& links, LinkKind kind) {
 
 // What sets GPU 0 and a GPU of its node apart.
 std::string way_in_node(const Cluster& cluster, std::uint32_t to, const std::vector<Link>& links) {
-  const auto& tree = cluster.intra_node.pcie_tree;
   if (const auto gpu = cluster.between(0, to)) {
     return fmt::format("same node, by NVLink over GPU {}", *gpu);
   }
   if (crosses(links, LinkKind::lane)) return "same node, by NVLink";
   if (crosses(links, LinkKind::host)) return "same node, through the hosts";
-  if (!tree) return "same node";
-  if (crosses(links, LinkKind::socket)) return "same node, other socket";
-  return to < tree->gpus_per_switch ? "same PCIe switch" : "same node, other PCIe switch";
+  if (!cluster.intra_node.pcie_tree) return "same node";
+  const PciePlaces places = places_of(cluster);
+  const topology::PcieGroups& around = places.of_gpu(0);
+  const std::size_t left = PciePlaces::between(around, places.of_gpu(to)).from;
+  const PciePath path = left < around.size()
+                            ? cluster.intra_node.pcie_tree->groups[around[left]].path
+                            : PciePath::system;
+  return fmt::format("{}, {}", path <= PciePath::switches ? "same PCIe switch" : "same node",
+                     to_text(path));
 }
 
 // What sets GPU 0 and an endpoint outside its node apart.
-std::string way_outside(const Cluster& cluster, std::uint32_t to, const std::vector<Link>& links) {
+std::string way_outside(const Cluster& cluster, const std::vector<std::uint32_t>& nics,
+                        std::uint32_t to, const std::vector<Link>& links) {
   const std::uint32_t ranks = cluster.ranks().value();
   const bool is_server = to >= ranks;
   std::string what = is_server ? "server" : "other node";
@@ -177,7 +263,7 @@ std::string way_outside(const Cluster& cluster, std::uint32_t to, const std::vec
       is_server ? cluster.nodes + (to - ranks) : to / cluster.gpus_per_node;
   if (cluster.leaf_of(0) == cluster.leaf_of(machine)) return what + ", other rail";
   const std::uint32_t rails = cluster.network.switches_per_leaf();
-  const std::uint32_t nic = is_server ? to - ranks : cluster.nic_of(to % cluster.gpus_per_node);
+  const std::uint32_t nic = is_server ? to - ranks : nics[to % cluster.gpus_per_node];
   return what + (nic % rails == 0 ? ", other leaf" : ", other leaf and rail");
 }
 
@@ -193,13 +279,14 @@ std::string chain_of(const std::vector<Link>& links) {
 void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric) {
   out << "from GPU 0 to\n";
   const std::uint32_t ranks = cluster.ranks().value();
+  const std::vector<std::uint32_t> nics = cluster.nics_of_gpus();
   std::set<std::pair<std::string, std::string>> written;
   for (std::uint32_t to = 1; to < ranks + cluster.servers; ++to) {
     const auto path = fabric.path(Rank(0), Rank(to));
     const auto links = links_of(fabric, path);
     const bool inside = to < cluster.gpus_per_node;
     const std::string way =
-        inside ? way_in_node(cluster, to, links) : way_outside(cluster, to, links);
+        inside ? way_in_node(cluster, to, links) : way_outside(cluster, nics, to, links);
     const std::string chain = chain_of(links);
     if (!written.insert({way, chain}).second) continue;
     const auto slowest =
@@ -215,6 +302,11 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
 
 void write_cluster(std::ostream& out, const Cluster& cluster) {
   write_summary(out, cluster);
+  if (cluster.intra_node.pcie_tree) {
+    out << '\n';
+    write_groups(out, cluster);
+    write_nics(out, cluster);
+  }
   const Fabric fabric(cluster);
   if (!fabric.links().empty()) {
     out << '\n';

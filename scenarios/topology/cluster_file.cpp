@@ -16,7 +16,9 @@
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/topology/gpu_links.h"
 #include "scenarios/topology/node_shape.h"
-#include "traces/archive/archive.h"
+#include "scenarios/topology/pcie_groups.h"
+#include "scenarios/warnings.h"
+#include "traces/archive/input.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
@@ -76,7 +78,7 @@ class ClusterText {
         node_(file.topology),
         options_(options),
         sm_(sm_of()),
-        shape_(shape_of(file, sm_, model())) {}
+        shape_(shape_of(file, sm_, model(), options.has_no_nvlink)) {}
 
   [[nodiscard]] std::string text() && {
     const std::string name = std::filesystem::path(file_.path).filename().string();
@@ -84,6 +86,7 @@ class ClusterText {
                               "figure comes from.",
                               traces::shown(name), file_.format));
     if (node_.run) add_run(*node_.run);
+    for (const std::string& note : node_.notes) keys_.note(0, note);
     keys_.add("schema: paceline.cluster/1");
     keys_.add("name: \"" + quotable(std::filesystem::path(file_.path).stem().string()) + "\"");
     if (has_shipped_device()) keys_.add("gpu: " + options_.device->name);
@@ -185,6 +188,9 @@ class ClusterText {
 
   [[nodiscard]] Sourced nvlink() const {
     if (options_.link_bandwidth) return {*options_.link_bandwidth, "--link-bandwidth"};
+    if (node_.is_amd) {
+      refuse("does not tell how fast one of its xGMI links is", "add --link-bandwidth, as 48GBps");
+    }
     if (!sm_) {
       refuse("does not tell the kind of GPU, nor how fast one of its NVLinks is",
              "add --device, as a100-sxm4-40gb, or --link-bandwidth, as 20GBps");
@@ -200,8 +206,11 @@ class ClusterText {
   // A GPU's link to its host; nullopt where nothing tells.
   [[nodiscard]] std::optional<Sourced> port() const {
     const auto told = of_all([](const auto& gpu) { return gpu.port; }, "its PCIe link");
+    if (told && node_.gpus[0].port_is_c2c) {
+      return Sourced{*told, "NVLink-C2C joins a GPU to its CPU, as the file tells it"};
+    }
     if (told) return Sourced{*told, "a GPU's PCIe link, as the file tells it and NCCL counts it"};
-    if (!sm_) return std::nullopt;
+    if (!sm_ || node_.is_amd) return std::nullopt;
     return Sourced{pcie_bandwidth(*sm_),
                    "not told by the file: PCIe with 16 lanes of the generation "
                    "of such GPUs, as NCCL counts it (" +
@@ -251,13 +260,22 @@ class ClusterText {
 
   void add_shape(const MeshShape& shape) {
     keys_.add(1, "kind", "nvlink_mesh",
-              shape.why.empty() ? "NVLinks join pairs of GPUs" : shape.why);
+              !shape.why.empty() ? shape.why
+              : node_.is_amd     ? "xGMI links join pairs of GPUs, taken for NVLinks"
+                                 : "NVLinks join pairs of GPUs");
     const Sourced one = nvlink();
-    add_bandwidth("bandwidth", {one.bandwidth, "of one NVLink: " + one.source});
+    const std::string kind = node_.is_amd ? "xGMI link" : "NVLink";
+    add_bandwidth("bandwidth", {one.bandwidth, "of one " + kind + ": " + one.source});
     add_latency(cost::nccl::Hop::nvlink);
     add_host(!shape.is_full);
     keys_.add("  lanes:");
     for (const auto& row : node_.links) keys_.add(fmt::format("    - [{}]", fmt::join(row, ", ")));
+    const auto& status = node_.peer_to_peer;
+    if (shape.is_full || !status || !status->all_without_links_fail) return;
+    const BytesPerSecond host = port().value_or(port_unless_told()).bandwidth;
+    keys_.add(1, "gpus_per_switch", "1", "each GPU has a way of its own to its CPU");
+    add_bandwidth("switch_bandwidth", {host, "as a GPU's own link"});
+    keys_.add(1, "peer_to_peer", "false", "nvidia-smi topo -p2p has it for NVLinks alone");
   }
 
   void add_shape(const PcieShape& shape) {
@@ -271,37 +289,135 @@ class ClusterText {
     add_bandwidth("bandwidth", figure);
     add_latency(cost::nccl::Hop::pci);
     if (node_.gpus.size() == 1) return;
-    if (shape.is_nested) {
+    if (node_.gpus.size() > 1 && hides_tree()) {
+      keys_.note(1,
+                 "The file parts GPUs of one NUMA node by SYS, as in virtual machines, which hide "
+                 "how PCIe joins them: each is taken for alone below its CPU.");
+    }
+    if (shape.even) {
+      add_even(*shape.even, figure, shape.is_nested);
+    } else {
+      add_groups(figure);
+    }
+    add_peer_to_peer(shape);
+  }
+
+  [[nodiscard]] bool hides_tree() const {
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (traces::PciePath::system == node_.paths[i][j] &&
+            told_path(node_, i, j) != node_.paths[i][j]) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // Of the highest switches.
+  [[nodiscard]] Sourced uplink(const Sourced& own) const {
+    const auto told = of_all([](const auto& gpu) { return gpu.uplink; }, "its switch's PCIe link");
+    return told ? Sourced{*told, "as the file tells it and NCCL counts it"}
+                : Sourced{own.bandwidth, "not told by the file: as a GPU's own link"};
+  }
+
+  void add_even(const PcieShape::Even& even, const Sourced& figure, bool is_nested) {
+    if (is_nested) {
       keys_.note(1,
                  "Lost: some of these switches are below one another; the links between them are "
                  "not kept.");
     }
-    keys_.add(1, "gpus_per_switch", std::to_string(shape.gpus_per_switch),
-              shape.gpus_per_switch == 1 ? "each GPU has a way of its own to its CPU" : "");
-    const auto uplink =
-        of_all([](const auto& gpu) { return gpu.uplink; }, "its switch's PCIe link");
-    add_bandwidth("switch_bandwidth",
-                  uplink ? Sourced{*uplink, "as the file tells it and NCCL counts it"}
-                         : Sourced{figure.bandwidth, "not told by the file: as a GPU's own link"});
-    if (shape.sockets > 1) add_sockets();
+    keys_.add(1, "gpus_per_switch", std::to_string(even.gpus_per_switch),
+              even.gpus_per_switch == 1 ? "each GPU has a way of its own to its CPU" : "");
+    add_bandwidth("switch_bandwidth", uplink(figure));
+    if (even.sockets == 1) return;
+    keys_.add(1, "sockets", "2", "NUMA nodes with GPUs, taken for sockets");
+    add_bandwidth("socket_bandwidth", socket());
+  }
+
+  // The NICs that have a place: as many as the cluster has, where those that are taken for one are
+  // in one place.
+  [[nodiscard]] std::vector<std::size_t> placed_nics() const {
+    const ChosenNics nics = nics_of(node_);
+    std::optional<Sourced> rate = nic_bandwidth(nics);
+    const std::size_t count = nic_count(nics, rate), told = nics.taken.size();
+    std::vector<std::size_t> placed;
+    if (told == 0 || told % count != 0) return placed;
+    const std::size_t each = told / count;
+    const auto index = [&](std::size_t i) {
+      return static_cast<std::size_t>(nics.taken[i] - node_.nics.data());
+    };
+    for (std::size_t i = 0; i < told; ++i) {
+      for (const auto& row : node_.nic_paths) {
+        if (row[index(i)] != row[index(i / each * each)]) return {};
+      }
+      if (i % each == 0) placed.push_back(index(i));
+    }
+    return placed;
+  }
+
+  void add_groups(const Sourced& figure) {
+    const auto nics = placed_nics();
+    const auto groups = pcie_groups(file_, nics);
+    const auto has = [&](auto member) { return std::ranges::any_of(groups, member); };
+    const bool has_switches =
+        has([](const PcieGroup& group) { return group.path <= traces::PciePath::switches; });
+    const bool has_nodes = has(&PcieGroup::is_numa_node);
+    const bool tells_up =
+        std::ranges::any_of(node_.gpus, [](const auto& gpu) { return gpu.uplink.has_value(); });
+    const Sourced between = socket();
+    keys_.add(1, "groups", "", "what GPUs have between them, the nearest first");
+    if (has_switches) {
+      keys_.note(2, std::string("PIX, PXB: switches, with the link up, ") +
+                        (tells_up ? "as the file tells it and NCCL counts it; of those below "
+                                    "another switch: as a GPU's own link"
+                                  : "not told by the file: as a GPU's own link"));
+    }
+    if (has_nodes) {
+      keys_.note(2,
+                 "PHB, NODE: NUMA nodes with the link to the others; which of them are of one "
+                 "socket is not told. The link: " +
+                     between.source);
+    }
+    for (const PcieGroup& group : groups) {
+      std::optional<BytesPerSecond> bandwidth;
+      if (group.path <= traces::PciePath::switches) {
+        bandwidth = figure.bandwidth;
+        const auto& up = node_.gpus[group.gpus[0]].uplink;
+        if (group.is_outermost_switch && up) bandwidth = up;
+      }
+      if (group.is_numa_node) bandwidth = between.bandwidth;
+      keys_.add(fmt::format(
+          "    - {{gpus: [{}], path: {}{}{}}}", fmt::join(group.gpus, ", "), to_text(group.path),
+          bandwidth ? ", bandwidth: " + to_text(*bandwidth) : "",
+          group.nics.empty() ? "" : fmt::format(", nics: [{}]", fmt::join(group.nics, ", "))));
+    }
+  }
+
+  void add_peer_to_peer(const PcieShape& shape) {
     if (shape.peer_to_peer) {
       return keys_.add(1, "peer_to_peer", *shape.peer_to_peer ? "true" : "false",
                        "as the log connects them");
+    }
+    if (const auto& status = node_.peer_to_peer) {
+      const bool is_mixed = status->reach > 0 && status->reach < status->pairs;
+      return keys_.add(1, "peer_to_peer", status->reach == status->pairs ? "true" : "false",
+                       fmt::format("as nvidia-smi topo -p2p prints it: OK between {} of {} pairs{}",
+                                   status->reach, status->pairs,
+                                   is_mixed ? "; taken for none, as rings cross them all" : ""));
     }
     keys_.note(1,
                "Whether GPUs reach each other without the host is not told; consumer cards do not. "
                "Where nvidia-smi topo -p2p r has no OK, add peer_to_peer: false");
   }
 
-  void add_sockets() {
-    keys_.add(1, "sockets", "2", "NUMA nodes with GPUs, taken for sockets");
+  // Between two NUMA nodes.
+  [[nodiscard]] Sourced socket() const {
     const auto known = node_.processor ? socket_bandwidth(*node_.processor) : std::nullopt;
-    add_bandwidth(
-        "socket_bandwidth",
-        known ? Sourced{*known, "what NCCL counts between such processors (src/graph/topo.h)"}
-              : Sourced{socket_bandwidth_unless_told,
-                        "not told by the file: what NCCL counts between Skylake sockets "
-                        "(src/graph/topo.h)"});
+    return known ? Sourced{*known, "what NCCL counts between such processors (src/graph/topo.h)"}
+                 : Sourced{socket_bandwidth_unless_told,
+                           "not told by the file: what NCCL counts between Skylake sockets "
+                           "(src/graph/topo.h)"};
   }
 
   // What all NICs have alike; nullopt where no file or option tells.
@@ -342,11 +458,23 @@ class ClusterText {
     return gpus;
   }
 
+  // How many NICs the cluster has, each as fast as `figure` then says.
+  [[nodiscard]] std::uint32_t nic_count(const ChosenNics& nics,
+                                        std::optional<Sourced>& figure) const {
+    if (nics.may_be_one_card && !options_.nics_per_node) {
+      refuse(fmt::format("has {} NICs that are PIX from one another and below no GPU's switch: "
+                         "functions or ports of one card, or several cards",
+                         nics.taken.size()),
+             "add --nics, of those that training uses: 1 where they are one card");
+    }
+    const auto told = static_cast<std::uint32_t>(nics.taken.size());
+    return joined(options_.nics_per_node.value_or(std::max(told, 1U)), figure);
+  }
+
   void add_network() {
     const ChosenNics nics = nics_of(node_);
     std::optional<Sourced> figure = nic_bandwidth(nics);
-    const auto told = static_cast<std::uint32_t>(nics.taken.size());
-    const std::uint32_t count = joined(options_.nics_per_node.value_or(std::max(told, 1U)), figure);
+    const std::uint32_t count = nic_count(nics, figure);
     const Sourced rate =
         figure.value_or(Sourced{nic_bandwidth_unless_told,
                                 "not told by the file: what NCCL counts where it knows no better "
@@ -364,9 +492,12 @@ class ClusterText {
   }
 
   [[nodiscard]] std::string nics_source(const ChosenNics& nics) const {
-    if (options_.nics_per_node) return "--nics";
-    if (nics.taken.empty()) return "the file shows none: one is assumed";
-    std::string source = names_of(nics.taken);
+    std::string none;
+    for (const std::string& name : node_.nics_left_out) none += (none.empty() ? "" : ", ") + name;
+    if (!none.empty()) none = "; left out, as they are no NICs: " + none;
+    if (options_.nics_per_node) return "--nics" + none;
+    if (nics.taken.empty()) return "the file shows none: one is assumed" + none;
+    std::string source = names_of(nics.taken) + none;
     if (!nics.left_out.empty()) {
       source += "; left out, as no GPU is below a switch with them: " + names_of(nics.left_out);
     }
@@ -400,15 +531,17 @@ TopologyOptions::Device device_named(const std::string& name) {
   return {device.name, static_cast<std::uint32_t>(std::lround(device.compute_capability * 10))};
 }
 
-TopologyFile read_topology_file(const std::string& path) {
+TopologyFile read_topology_file(const std::string& path, std::optional<std::uint32_t> node) {
   std::optional<TopologyFile> found;
-  traces::for_each_file(
+  files::for_each_input(
       path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
-        files::note_input(file.file);
         if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
+        if (!file.cut.empty()) {
+          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+        }
         try {
-          traces::NamedTopology read = traces::read_node_topology(file.text);
+          traces::NamedTopology read = traces::read_node_topology(file.text, node);
           found = TopologyFile{file.name, read.format, std::move(read.topology)};
         } catch (const traces::FormatError& error) {
           throw InputError({file.name, error.line(), error.column()}, error.what(), error.hint());
@@ -417,7 +550,7 @@ TopologyFile read_topology_file(const std::string& path) {
       [](const std::string& file, const std::string& why) {
         throw InputError({file, 0, 0}, why, "");
       });
-  if (!found) throw InputError({path, 0, 0}, "has no files", "give a file");
+  if (!found) throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "give a file");
   return std::move(*found);
 }
 

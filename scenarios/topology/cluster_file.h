@@ -21,6 +21,7 @@ struct TopologyOptions {
   std::optional<BytesPerSecond> link_bandwidth;
   std::optional<BytesPerSecond> network_bandwidth;  // of one NIC
   std::optional<std::uint32_t> nics_per_node;
+  bool has_no_nvlink = false;  // where the file shows none, and such GPUs may have some
 };
 
 // A device by shipped name or path. Throws InputError for one that there is not.
@@ -32,8 +33,10 @@ struct TopologyFile {
   traces::NodeTopology topology;
 };
 
-// Throws InputError with line and column for what is no topology.
-[[nodiscard]] TopologyFile read_topology_file(const std::string& path);
+// Throws InputError with line and column for what is no topology, and for one of several nodes
+// where `node`, from 1, chooses none.
+[[nodiscard]] TopologyFile read_topology_file(const std::string& path,
+                                              std::optional<std::uint32_t> node);
 
 // A file of schema paceline.cluster/1 in which a comment above each figure says where it comes
 // from: the file, the options, or, where neither tells, NCCL's constants. Throws InputError for a

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <numeric>
 #include <string>
 
 #include "scenarios/errors.h"
 #include "scenarios/topology/gpu_links.h"
+#include "scenarios/topology/pcie_groups.h"
 #include "traces/text/lines.h"
 
 namespace paceline {
@@ -26,50 +28,26 @@ constexpr auto uneven_hint =
   throw InputError({file.path, at.line, at.column}, what, hint);
 }
 
-std::string called(const TopologyFile& file, std::size_t gpu) {
-  return "GPU " + file.topology.gpus[gpu].name;
-}
-
-// How many GPUs are in each group of those that share a `what`, all alike and one group after the
-// other.
-template <class Share>
-std::uint32_t group_size(const TopologyFile& file, const char* what, const Share& share) {
-  const auto& paths = file.topology.paths;
-  const std::size_t gpus = paths.size();
-  std::size_t size = 1;
-  while (size < gpus && share(paths[0][size])) ++size;
-  const auto refuse = [&](std::size_t gpu, const std::string& fact) {
-    refuse_gpu(file, gpu,
-               size == 1 ? fact + ", and the first GPU shares none"
-                         : fmt::format("{}, and the first {} GPUs share one", fact, size),
-               uneven_hint);
-  };
-  for (std::size_t i = 0; i < gpus; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool does = share(paths[i][j]);
-      if (does == (i / size == j / size)) continue;
-      refuse(i, fmt::format("{} {} a {} with {}", called(file, i),
-                            does ? "shares" : "does not share", what, called(file, j)));
-    }
+// How many GPUs each class has, where all have as many, one class after the other.
+std::optional<std::uint32_t> even_size(const std::vector<std::uint32_t>& classes) {
+  const auto gpus = static_cast<std::uint32_t>(classes.size());
+  const auto size = static_cast<std::uint32_t>(std::ranges::count(classes, 0U));
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    if (classes[i] != i / size * size) return std::nullopt;
   }
-  if (gpus % size != 0) refuse(gpus - 1, fmt::format("{} GPUs share a {} unevenly", gpus, what));
-  return static_cast<std::uint32_t>(size);
+  return gpus % size == 0 ? std::optional(size) : std::nullopt;
 }
 
 PcieShape pcie_shape(const TopologyFile& file) {
   const auto& paths = file.topology.paths;
+  const auto below_switch = even_size(classes_of_gpus(file, PciePath::switches));
+  const auto in_socket = even_size(classes_of_gpus(file, PciePath::numa_node));
   PcieShape shape;
-  shape.gpus_per_switch = group_size(
-      file, "switch", [](const auto& path) { return path && *path <= PciePath::switches; });
-  const std::uint32_t socket = group_size(
-      file, "NUMA node", [](const auto& path) { return path && *path < PciePath::system; });
   const auto gpus = static_cast<std::uint32_t>(paths.size());
-  shape.sockets = gpus / socket;
-  if (shape.sockets > 2) {
-    refuse_gpu(file, 2 * socket,
-               fmt::format("{} is on a third NUMA node, and a cluster's nodes have two sockets",
-                           called(file, 2 * socket)),
-               uneven_hint);
+  shape.even.reset();
+  constexpr std::uint32_t sockets_most = 2;
+  if (below_switch && in_socket && gpus / *in_socket <= sockets_most) {
+    shape.even = PcieShape::Even{*below_switch, gpus / *in_socket};
   }
   for (const auto& row : paths) {
     if (std::find(row.begin(), row.end(), PciePath::switches) != row.end()) shape.is_nested = true;
@@ -201,10 +179,38 @@ NodeShape run_shape(const TopologyFile& file, std::optional<std::uint32_t> sm,
              "add --device where that tells, or give what nvidia-smi topo -m prints");
 }
 
+// Compute capabilities of GPUs of which there are modules with NVLinks (P100, V100, A100, H100,
+// B200, B300), all of which have cards for PCIe beside them that NCCL does not tell from these.
+bool may_be_module(std::uint32_t sm) {
+  constexpr std::array modules{60U, 70U, 80U, 90U, 100U, 103U};
+  return std::ranges::find(modules, sm) != modules.end();
+}
+
+// A file that NCCL was given has no NVLinks before NCCL adds them; nor has what some virtual
+// machines show.
+void refuse_modules(const TopologyFile& file, std::optional<std::uint32_t> sm,
+                    std::string_view model) {
+  if (file.topology.is_amd) return;
+  constexpr auto hint =
+      "give the file that NCCL writes in a run (NCCL_TOPO_DUMP_FILE) or nvidia-smi topo -m; or add "
+      "--no-nvlink, or the --device of a card, as h100-pcie-80gb";
+  if (is_sxm(model)) {
+    refuse_gpu(file, 0, fmt::format("shows no NVLinks, and {} has some", traces::shown(model)),
+               hint);
+  }
+  const bool is_card = is_any_of(model, {"pcie", "PCIe", "NVL"});
+  if (file.topology.links_of_pairs_only || is_card || !sm || !may_be_module(*sm)) return;
+  refuse_gpu(file, 0,
+             fmt::format("shows no NVLinks; GPUs of compute capability {} are modules that have "
+                         "some, or cards without",
+                         *sm / 10.0),
+             hint);
+}
+
 }  // namespace
 
 NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
-                   std::string_view model) {
+                   std::string_view model, bool has_no_nvlink) {
   const NodeTopology& node = file.topology;
   if (node.gpus.size() == 1) return PcieShape{};
   if (node.run) return run_shape(file, sm, model);
@@ -214,6 +220,7 @@ NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
     return std::any_of(row.begin(), row.end(), [](std::uint32_t count) { return count > 0; });
   };
   if (std::any_of(node.links.begin(), node.links.end(), is_linked)) return linked_shape(file, sm);
+  if (!has_no_nvlink) refuse_modules(file, sm, model);
   return pcie_shape(file);
 }
 
@@ -225,7 +232,13 @@ ChosenNics nics_of(const NodeTopology& topology) {
                     [&](const auto& row) { return row[j] && *row[j] <= PciePath::switches; });
     (is_near ? chosen.taken : chosen.left_out).push_back(&topology.nics[j]);
   }
-  if (chosen.taken.empty()) std::swap(chosen.taken, chosen.left_out);
+  if (!chosen.taken.empty()) return chosen;
+  std::swap(chosen.taken, chosen.left_out);
+  const auto is_one_place = [](const auto& row) {
+    return std::ranges::count(row, PciePath::one_switch) + 1 == std::ssize(row);
+  };
+  chosen.may_be_one_card = topology.nics.size() > 1 && !topology.nic_pairs.empty() &&
+                           std::ranges::all_of(topology.nic_pairs, is_one_place);
   return chosen;
 }
 

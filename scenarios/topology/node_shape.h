@@ -21,8 +21,12 @@ struct MeshShape {
   std::string why = {};
 };
 struct PcieShape {
-  std::uint32_t gpus_per_switch = 1;  // 1: none but the CPU's
-  std::uint32_t sockets = 1;          // 1 or 2
+  // Where all switches and sockets hold as many GPUs, one after the other.
+  struct Even {
+    std::uint32_t gpus_per_switch = 1;  // 1: none but the CPU's
+    std::uint32_t sockets = 1;          // 1 or 2
+  };
+  std::optional<Even> even = Even{};  // else `pcie_groups` (pcie_groups.h) has what is shared
   bool is_nested = false;             // switches below switches
   std::string why = {};
   std::optional<bool> peer_to_peer = std::nullopt;  // where the file tells
@@ -30,14 +34,19 @@ struct PcieShape {
 using NodeShape = std::variant<PcieShape, MeshShape, NvswitchShape>;
 
 // Throws InputError with the place of a GPU for what there are no words for, and for the log of a
-// run that leaves open what joins GPUs. `sm` where it is known; `model`: the GPU's name, or empty.
+// run that leaves open what joins GPUs; and where no NVLinks are shown, but such GPUs may have some
+// and `has_no_nvlink` does not say otherwise. `sm` where it is known; `model`: the GPU's name, or
+// empty.
 [[nodiscard]] NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
-                                 std::string_view model);
+                                 std::string_view model, bool has_no_nvlink);
 
 // The NICs that its transfers take: those below a switch that a GPU is below too; where there are
 // none, all.
 struct ChosenNics {
   std::vector<const traces::NodeTopology::Nic*> taken, left_out;
+  // Those taken are far from all GPUs and PIX from one another: functions or ports of one card, or
+  // cards; how many carry traffic is open.
+  bool may_be_one_card = false;
 };
 [[nodiscard]] ChosenNics nics_of(const traces::NodeTopology& topology);
 

@@ -55,7 +55,7 @@ void make_cluster(const paceline::TopologyFile& file) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    auto read = paceline::traces::read_node_topology(text);
+    auto read = paceline::traces::read_node_topology(text, std::nullopt);
     check(read.topology);
     make_cluster({"input", read.format, std::move(read.topology)});
   } catch (const paceline::traces::FormatError& error) {

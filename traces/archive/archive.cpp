@@ -12,10 +12,12 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
+
+#include "traces/archive/input.h"
 
 namespace paceline::traces {
 namespace {
@@ -49,8 +51,10 @@ using Take = std::function<void(UnpackedFile)>;
 
 // Where the bytes are: what can be read only once, a pipe, is in memory.
 struct Source {
-  std::string path;
-  std::optional<std::string> bytes = std::nullopt;
+  std::string path;  // as messages have it
+  std::string place = path;
+  std::shared_ptr<const std::string> bytes = nullptr;
+  std::uint64_t size = 0;  // of the file; 0 where it is in memory
 };
 
 // `raw` stands for one file, whatever it is compressed with; else null for what is no archive.
@@ -69,7 +73,7 @@ Reader opened(const Source& source, bool raw) {
   const int status =
       source.bytes
           ? archive_read_open_memory(reader.get(), source.bytes->data(), source.bytes->size())
-          : archive_read_open_filename(reader.get(), source.path.c_str(), block);
+          : archive_read_open_filename(reader.get(), source.place.c_str(), block);
   if (status == ARCHIVE_OK) return reader;
   // A file that is no archive is opened again as a raw file, which reports what is wrong with it.
   if (raw) fail(reader.get());
@@ -101,11 +105,13 @@ std::string read_on(archive* reader, std::uint64_t enough, std::string& text) {
   return {};
 }
 
+constexpr std::string_view gzip_begins = "\x1f\x8b";
+
 // What libarchive has unpacked of the last block of a cut gzip file it keeps to itself; of a small
 // file that is all. The text goes on with it.
 void add_rest_of_gzip(std::string_view packed, std::string& text) {
   constexpr int any_window = 15, gzip_header = 16;  // zlib.h, inflateInit2
-  if (!packed.starts_with("\x1f\x8b") || packed.size() > std::numeric_limits<uInt>::max()) return;
+  if (!packed.starts_with(gzip_begins) || packed.size() > std::numeric_limits<uInt>::max()) return;
   z_stream stream{};
   if (inflateInit2(&stream, any_window + gzip_header) != Z_OK) throw std::bad_alloc();
   // zlib reads it only; the field is not const for the sake of old programs.
@@ -126,6 +132,15 @@ void add_rest_of_gzip(std::string_view packed, std::string& text) {
     if (size == 0 || before > unpacked_most) break;
   }
   inflateEnd(&stream);
+}
+
+void add_rest_of_gzip(const Source& source, std::string& text) {
+  if (source.bytes) return add_rest_of_gzip(*source.bytes, text);
+  if (source.size > std::numeric_limits<uInt>::max()) return;
+  std::ifstream packed(source.place, std::ios::binary);
+  if (packed.peek() != gzip_begins.front()) return;
+  const std::string bytes{std::istreambuf_iterator<char>(packed), {}};
+  add_rest_of_gzip(bytes, text);
 }
 
 bool is_unwanted(std::string_view text, const Wanted& is_wanted) {
@@ -171,21 +186,25 @@ bool begins_unwanted(const Source& first, const Wanted& is_wanted) {
   }
 }
 
-// Throws ArchiveError with the system's reason.
+// Throws ArchiveError with the system's reason, and SilentInput.
 Source source_of(const std::string& path, const Wanted& is_wanted) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ArchiveError(std::generic_category().message(errno));
-  if (std::filesystem::is_regular_file(path)) return {path};
-  Source source{path, ""};
-  std::vector<char> block(first_bytes);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    const bool is_first = source.bytes->empty();
-    source.bytes->append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (is_first && file && begins_unwanted(source, is_wanted)) return source;
+  const std::string name = name_of_input(path);
+  try {
+    auto input = std::make_unique<Input>(path);
+    if (input->size()) {
+      const std::string place = path == standard_input ? "/proc/self/fd/0" : path;
+      return {name, place, nullptr, *input->size()};
+    }
+    const auto goes_on = [&](const std::string& first) {
+      const Source begun{name, "", std::shared_ptr<const std::string>(&first, [](const void*) {})};
+      return !begins_unwanted(begun, is_wanted);
+    };
+    Source source{name, "", bytes_of_stream(std::move(input), piped_most, goes_on)};
     if (source.bytes->size() > piped_most) refuse_size("comes from a pipe, and is", piped_most);
+    return source;
+  } catch (const std::system_error& error) {
+    throw ArchiveError(error.code().message());
   }
-  return source;
 }
 
 void take_cut(UnpackedFile file, const Take& take) {
@@ -194,7 +213,8 @@ void take_cut(UnpackedFile file, const Take& take) {
 }
 
 // Nothing when it is no archive.
-bool take_archive(const Source& source, const Wanted& is_wanted, const Take& take) {
+bool take_archive(const std::string& path, const Source& source, const Wanted& is_wanted,
+                  const Take& take) {
   const Reader reader = opened(source, false);
   if (!reader) return false;
   archive_entry* entry = nullptr;
@@ -207,7 +227,7 @@ bool take_archive(const Source& source, const Wanted& is_wanted, const Take& tak
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
-    UnpackedFile file = unpacked(reader.get(), is_wanted, std::move(name), source.path);
+    UnpackedFile file = unpacked(reader.get(), is_wanted, std::move(name), path);
     if (file.cut.empty()) {
       take(std::move(file));
     } else {
@@ -217,25 +237,30 @@ bool take_archive(const Source& source, const Wanted& is_wanted, const Take& tak
   }
 }
 
+// Of what is not packed the size tells at once: a hole of a terabyte behind some text does.
+void expect_plain_in_limits(const Source& source, archive* reader) {
+  constexpr int none = 1;  // filter, but that which hands on bytes
+  if (archive_filter_count(reader) == none && source.size > unpacked_most) {
+    refuse_size("has", unpacked_most);
+  }
+}
+
 void take_file(const std::string& path, const Wanted& is_wanted, const Take& take) {
   const Source source = source_of(path, is_wanted);
-  if (take_archive(source, is_wanted, take)) return;
-  UnpackedFile file{path, {}, path, {}};
+  if (take_archive(path, source, is_wanted, take)) return;
+  UnpackedFile file{source.path, {}, path, {}};
   Reader reader;
   try {
     reader = at_raw_file(source);
   } catch (const ArchiveError& error) {  // before the first block
     file.cut = error.what();
   }
-  if (reader) file = unpacked(reader.get(), is_wanted, path, path);
-  if (file.cut.empty()) return take(std::move(file));
-  if (source.bytes) {
-    add_rest_of_gzip(*source.bytes, file.text);
-  } else {
-    std::ifstream packed(path, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(packed), {}};
-    add_rest_of_gzip(bytes, file.text);
+  if (reader) {
+    expect_plain_in_limits(source, reader.get());
+    file = unpacked(reader.get(), is_wanted, source.path, path);
   }
+  if (file.cut.empty()) return take(std::move(file));
+  add_rest_of_gzip(source, file.text);
   take_cut(std::move(file), take);
 }
 
@@ -254,7 +279,7 @@ void for_each_file(const std::string& path, const Wanted& is_wanted, const Take&
                    const std::function<void(std::string, std::string)>& refuse) {
   std::vector<std::string> files{path};
   try {
-    if (std::filesystem::is_directory(path)) files = files_below(path);
+    if (path != standard_input && std::filesystem::is_directory(path)) files = files_below(path);
   } catch (const std::filesystem::filesystem_error& error) {
     return refuse(path, error.code().message());
   }
@@ -262,7 +287,7 @@ void for_each_file(const std::string& path, const Wanted& is_wanted, const Take&
     try {
       take_file(file, is_wanted, take);
     } catch (const ArchiveError& error) {
-      refuse(file, error.what());
+      refuse(name_of_input(file), error.what());
     }
   }
 }

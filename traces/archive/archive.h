@@ -9,9 +9,11 @@
 namespace paceline::traces {
 
 struct UnpackedFile {
-  std::string name;  // the path; in an archive, its path there behind a colon: a.tar.gz:run/0.json
+  // The path, or "standard input"; in an archive, its path there behind a colon:
+  // a.tar.gz:run/0.json
+  std::string name;
   std::string text;
-  std::string file;  // the path; of an archive the archive's
+  std::string file;  // the path as it was given, - too; of an archive the archive's
   std::string cut;   // why there is no more of it, where it is cut off; else empty
 };
 
@@ -29,7 +31,8 @@ inline constexpr std::size_t first_bytes = std::size_t{1} << 20;
 // Calls `take` for each regular file of a path, unpacked: a plain file, one that is compressed
 // (gzip, zstd and whatever libarchive reads), each of an archive (tar, compressed or not; zip),
 // and those in a folder and the folders in it, by name. What a path is shows its content, not its
-// name. Several at a time are never held. Links and devices in folders are passed over.
+// name; "-" is standard input (input.h). Several at a time are never held. Links and devices in
+// folders are passed over.
 //
 // Of a file of more than `first_bytes`, unpacked, these are shown to `is_wanted`; where it says no,
 // no more of it is read, and `take` is given what was read.
@@ -39,7 +42,7 @@ inline constexpr std::size_t first_bytes = std::size_t{1} << 20;
 //
 // Calls `refuse` with the path and a reason for what is missing or unreadable, of which nothing is
 // left where it is cut off, or which unpacks to more than the limits; of an archive that is cut
-// off, files before have been taken. Throws only what the two throw.
+// off, files before have been taken. Throws only what the two throw, and SilentInput (input.h).
 void for_each_file(const std::string& path,
                    const std::function<bool(std::string_view first)>& is_wanted,
                    const std::function<void(UnpackedFile)>& take,

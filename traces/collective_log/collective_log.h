@@ -11,6 +11,7 @@
 
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
+#include "traces/collective_log/evidence.h"
 
 namespace paceline::traces {
 
@@ -33,8 +34,9 @@ struct CollectiveLog {
   std::vector<Row> rows;
   std::vector<Skipped> skipped;         // lines that look like a row and cannot be one
   std::vector<std::string> notes = {};  // sentences on what its times may hold
+  Evidence evidence = {};               // what its rows say of the collective
   // Where `collective` is not known: those of which the rows may be, two or more; empty where they
-  // say nothing. A name that is not among them contradicts the rows.
+  // say nothing.
   std::vector<collectives::Collective> may_be = {};
   // What was measured where it is none of ours, such as sendrecv; else empty.
   std::string other = {};

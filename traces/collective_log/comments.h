@@ -15,6 +15,8 @@ struct Comment {
   std::optional<std::uint32_t> ranks, nodes;  // above 0
   std::optional<collectives::Collective> collective;
 
+  friend bool operator==(const Comment&, const Comment&) = default;
+
   [[nodiscard]] bool says_something() const { return ranks || nodes || collective; }
 };
 

@@ -5,6 +5,7 @@
 
 #include "traces/collective_log/comments.h"
 #include "traces/collective_table/collective_table.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
@@ -100,16 +101,36 @@ class TableReader {
 }  // namespace
 
 bool is_collective_table(std::string_view text) {
-  return has_line(text, [](std::string_view line) { return !header_of(line).empty(); });
+  if (text.find("time(") == std::string_view::npos) return false;
+  const CleanText clean(text);
+  return std::ranges::any_of(
+      clean.lines(), [](const CleanLine& line) { return !header_of(line.text).empty(); });
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {
   TableReader reader;
-  for_each_line(text,
-                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
+  const CleanText clean(text);
+  for (const CleanLine& line : clean.lines()) reader.take(line.number, line.text);
   auto logs = std::move(reader).logs();
   if (logs.empty()) throw FormatError(0, "has a header and no rows", "give the whole table");
   return logs;
+}
+
+std::string hint_for_table(std::string_view text) {
+  constexpr std::size_t looked_at = 65536, rows_least = 3, cells_least = 2, columns_most = 64;
+  std::size_t rows = 0, columns = 0;
+  for_each_line(text.substr(0, looked_at), [&](std::size_t, std::string_view line) {
+    const bool has_commas = line.find(',') != line.npos;
+    const auto cells = has_commas ? cells_of(line, columns_most) : words_of(line);
+    const auto numbers = static_cast<std::size_t>(std::ranges::count_if(
+        cells, [](std::string_view cell) { return number_of<double>(cell).has_value(); }));
+    if (rows >= rows_least || numbers < cells_least || numbers * 2 <= cells.size()) return;
+    rows = cells.size() == columns ? rows + 1 : 1;
+    columns = cells.size();
+  });
+  if (rows < rows_least) return "";
+  return "of a table of collectives write the header size(B),time(us) and its rows with commas, a "
+         "table for each number of ranks, below # collective: all_reduce, # GPUs: 8 and # nodes: 1";
 }
 
 }  // namespace paceline::traces

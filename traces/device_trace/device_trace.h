@@ -14,7 +14,7 @@ namespace paceline::traces {
 
 // Nanoseconds since the earliest event of a trace. Profilers count in parts of a microsecond since
 // an epoch, which no double keeps; hosts' clocks do not agree, so nothing compares those of two
-// ranks.
+// ranks, but for what calls_by_clock (learn/) says of them.
 using TraceTime = std::int64_t;
 
 inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(time) * 1e-9); }
@@ -38,6 +38,9 @@ struct TracedCollective {
     std::optional<std::uint32_t> stream = std::nullopt;  // where the trace tells it
   };
   std::optional<OnDevice> device;
+  // How far it had come when the trace was written, where the format tells.
+  enum class State : std::uint8_t { scheduled, started, completed };
+  std::optional<State> state;
 };
 
 // Ranges of this name, a number behind it, are steps.
@@ -85,6 +88,12 @@ struct DeviceTrace {
     std::optional<std::uint32_t> stream = std::nullopt;  // that waits; not recorded: any
   };
 
+  // Ranks that call collectives together, under the name that collectives have as their group.
+  struct Group {
+    std::string name;
+    std::vector<Rank> ranks;
+  };
+
   std::optional<Rank> rank;
   std::uint32_t world_size = 0;     // 0: not recorded
   std::uint32_t devices = 0;        // of the rank's node, as listed; 0: not recorded
@@ -100,6 +109,7 @@ struct DeviceTrace {
   std::vector<Parameter> parameters;
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
+  std::vector<Group> groups;  // where the format lists them apart from calls
   // In the order of the host; without those that calls of collectives make, where streams are not
   // recorded. Empty where the trace tells nothing of waiting.
   std::vector<Wait> waits;
@@ -107,6 +117,11 @@ struct DeviceTrace {
   bool has_operations = false, has_training = false;
   // Without, those of its collectives are the order of what the host did, and it has nothing else.
   bool has_times = true;
+  // Of time 0, nanoseconds since 1970 by the host's clock, where the format tells.
+  std::optional<TraceTime> since_epoch;
+  // The host looked now and then whether collectives had ended: on the device their lengths are
+  // right, and their ends up to so much late.
+  bool has_late_ends = false;
   std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
   bool is_cut = false;                               // the file ends in the middle
   std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them; kineto/ only

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "traces/collective_table/collective_table.h"
+#include "traces/mpi_benchmarks/imb_collectives.h"
+#include "traces/mpi_benchmarks/osu_collectives.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/paceline_result/paceline_result.h"
@@ -19,6 +21,8 @@ constexpr std::array log_formats{
     CollectiveLogFormat{"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
     CollectiveLogFormat{"NCCL inspector", is_nccl_inspector, nullptr, join_nccl_inspector},
     CollectiveLogFormat{"nccl-tests text", is_nccl_tests_text, read_nccl_tests_text},
+    CollectiveLogFormat{"OSU micro-benchmarks", is_osu_collective, read_osu_collective},
+    CollectiveLogFormat{"Intel MPI Benchmarks", is_imb_collective, read_imb_collective},
     CollectiveLogFormat{"table whose header has size(B) and time(us)", is_collective_table,
                         read_collective_table},
 };
@@ -29,6 +33,9 @@ const CollectiveLogFormat& format_of(std::string_view text) {
   for (const CollectiveLogFormat& format : log_formats) {
     if (format.is_one(text)) return format;
     known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  if (std::string hint = hint_for_table(text); !hint.empty()) {
+    throw FormatError(0, "has no measured collective", std::move(hint));
   }
   throw FormatError(0, "has no measured collective", "known: " + known);
 }
@@ -41,6 +48,10 @@ bool is_collective_log(std::string_view text) {
   text = without_mark(text);
   return std::ranges::any_of(
       log_formats, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
+}
+
+bool is_log_beside_ping_pongs(std::string_view text) {
+  return is_osu_collective(text) || is_imb_collective(text);
 }
 
 std::vector<CollectiveLog> CollectiveLogFiles::take(std::string_view text) {

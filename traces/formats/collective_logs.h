@@ -25,6 +25,10 @@ struct CollectiveLogFormat {
 // Whether one of the formats takes a text.
 [[nodiscard]] bool is_collective_log(std::string_view text);
 
+// Whether a text may hold a log and ping-pongs: what a suite of benchmarks prints. A table with a
+// header that says it is of ping-pongs is no log.
+[[nodiscard]] bool is_log_beside_ping_pongs(std::string_view text);
+
 // Every table of a text, in the format that its content shows. Throws FormatError when it shows
 // none, or is not text; tables have at least one row or one skipped line.
 [[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);

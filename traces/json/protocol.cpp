@@ -14,15 +14,18 @@ using topology::Cluster;
 using topology::FatTree;
 using topology::IntraNode;
 using topology::Network;
+using topology::PcieGroup;
 using topology::PcieTree;
 
 template <>
+constexpr auto fields<PcieGroup> =
+    std::tuple{field("gpus", &PcieGroup::gpus), field("path", &PcieGroup::path),
+               field("bandwidth_bytes_per_s", &PcieGroup::bandwidth),
+               field<Key::unless_default>("nics", &PcieGroup::nics)};
+
+template <>
 constexpr auto fields<PcieTree> = std::tuple{
-    field("gpus_per_switch", &PcieTree::gpus_per_switch),
-    field("switch_bandwidth_bytes_per_s", &PcieTree::switch_bandwidth),
-    field("switches_per_socket", &PcieTree::switches_per_socket),
-    field("peer_to_peer", &PcieTree::peer_to_peer),
-    field("socket_bandwidth_bytes_per_s", &PcieTree::socket_bandwidth),
+    field("groups", &PcieTree::groups), field("peer_to_peer", &PcieTree::peer_to_peer),
     field<Key::unless_default>("staging_bandwidth_bytes_per_s", &PcieTree::staging_bandwidth)};
 
 template <>

@@ -61,6 +61,18 @@ std::vector<std::optional<TraceTime>> clocks_of(std::span<const DeviceTrace> tra
   return clocks;
 }
 
+// A rank's time begins when it joins, and all end together.
+void measure_by_lengths(std::span<const DeviceTrace> traces, MatchedCall& call) {
+  TraceTime most = 0;
+  for (const auto& at : call.ranks) {
+    most = std::max(most, device(traces, at).end - device(traces, at).start);
+  }
+  for (auto& at : call.ranks) {
+    at.late = seconds_of(most - (device(traces, at).end - device(traces, at).start));
+    call.skew = std::max(call.skew, at.late);
+  }
+}
+
 void measure(std::span<const DeviceTrace> traces,
              const std::vector<std::optional<TraceTime>>& clocks, MatchedCall& call) {
   TraceTime least = std::numeric_limits<TraceTime>::max(), first = least;
@@ -70,9 +82,13 @@ void measure(std::span<const DeviceTrace> traces,
     if (clocks[at.trace]) first = std::min(first, on.start + *clocks[at.trace]);
   }
   call.transfer = seconds_of(least);
+  const bool by_lengths = std::ranges::any_of(
+      call.ranks, [&](const auto& at) { return traces[at.trace].has_late_ends; });
+  if (by_lengths) measure_by_lengths(traces, call);
   for (auto& at : call.ranks) {
     const auto& on = device(traces, at);
     at.waited = seconds_of(on.end - on.start - least);
+    if (by_lengths) continue;
     if (clocks[at.trace]) at.late = seconds_of(on.start + *clocks[at.trace] - first);
     call.skew = std::max(call.skew, at.late);
   }

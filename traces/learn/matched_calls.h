@@ -36,7 +36,8 @@ struct MatchedCalls {
 // Collectives with a time on the device are the same where group, kind and number agree: the
 // trace's own count (sequence), or else its ordinal among the calls of its group and kind on its
 // rank, so that traces must begin at the same collective. Sizes are not compared: in an all-to-all
-// they may differ. Ranks of one group end it together, which sets their clocks.
+// they may differ. Ranks of one group end it together, which sets their clocks; where ends are late
+// (DeviceTrace::has_late_ends), how late a rank began follows from lengths alone.
 [[nodiscard]] MatchedCalls match_calls(std::span<const DeviceTrace> traces);
 
 }  // namespace paceline::traces

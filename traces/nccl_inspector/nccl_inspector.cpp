@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +15,7 @@
 
 #include "traces/device_trace/limits.h"
 #include "traces/json/values.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
@@ -21,6 +25,8 @@ namespace {
 
 using collectives::Collective;
 using nlohmann::json;
+
+constexpr const char* breaks_off = "the line breaks off, or is no JSON";
 
 // NCCL's names of functions.
 constexpr std::array<std::pair<std::string_view, Collective>, 8> names{
@@ -97,6 +103,15 @@ void take_perf(const json& perf, InspectedCall& call) {
   call.size = call.size * call.ranks;
 }
 
+// All of it may be missing, or of another kind.
+void take_metadata(const json& in, InspectedCall& call) {
+  const auto found = in.find("metadata");
+  if (found == in.end() || !found->is_object()) return;
+  const auto at = found->find("dump_timestamp_us"), host = found->find("hostname");
+  if (at != found->end() && at->is_number_unsigned()) call.dumped_us = at->get<std::uint64_t>();
+  if (host != found->end() && host->is_string()) call.host = shown(host->get<std::string>());
+}
+
 // Throws std::runtime_error where it is no measurement, FormatError where the whole is absurd.
 InspectedCall call_of(const json& in, std::size_t line) {
   InspectedCall call;
@@ -116,14 +131,14 @@ InspectedCall call_of(const json& in, std::size_t line) {
   };
   take("header", take_header);
   take("coll_perf", take_perf);
+  take_metadata(in, call);
   return call;
 }
 
-void take_line(std::size_t number, std::string_view line, InspectedFile& file) {
-  if (line.find_first_not_of(" \t") == std::string_view::npos) return;
-  const json in = json::parse(line, nullptr, false);
+void take_object(std::size_t number, std::string_view text, InspectedFile& file) {
+  const json in = json::parse(text, nullptr, false);
   if (in.is_discarded()) {
-    file.skipped.push_back({number, "the line breaks off, or is no JSON"});
+    file.skipped.push_back({number, breaks_off});
   } else if (in.is_object() && in.contains("coll_perf")) {
     try {
       file.calls.push_back(call_of(in, number));
@@ -134,6 +149,80 @@ void take_line(std::size_t number, std::string_view line, InspectedFile& file) {
     }
   }
 }
+
+// How many braces a text leaves open, but for those in strings.
+class Depth {
+ public:
+  void take(std::string_view text) {
+    for (const char c : text) {
+      if (is_escaped_) {
+        is_escaped_ = false;
+      } else if (in_string_) {
+        is_escaped_ = c == '\\';
+        in_string_ = c != '"';
+      } else if (c == '"') {
+        in_string_ = true;
+      } else if (c == '{') {
+        ++open_;
+      } else if (c == '}') {
+        --open_;
+      }
+    }
+  }
+  [[nodiscard]] bool is_closed() const { return open_ <= 0 && !in_string_; }
+
+ private:
+  std::ptrdiff_t open_ = 0;
+  bool in_string_ = false, is_escaped_ = false;
+};
+
+// Objects out of lines: one a line, or one over several.
+class ObjectReader {
+ public:
+  explicit ObjectReader(InspectedFile& file) : file_(file) {}
+
+  void take(std::size_t number, std::string_view line) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == line.npos) return;
+    const std::string_view words = line.substr(first);
+    // What is within an object has a key before its brace: another begins, and the last broke off.
+    if (!text_.empty() && words.front() == '{') end();
+    if (text_.empty()) return begin(number, words);
+    text_ += '\n';
+    add(words);
+  }
+  // What is open breaks off.
+  void end() {
+    if (!text_.empty()) file_.skipped.push_back({number_, breaks_off});
+    text_.clear();
+  }
+
+ private:
+  void begin(std::size_t number, std::string_view words) {
+    if (words.find_first_not_of("[], \t") == words.npos) return;  // a list of them
+    number_ = number;
+    depth_ = {};
+    if (words.front() == '{') return add(words);
+    file_.skipped.push_back({number, breaks_off});
+  }
+
+  void add(std::string_view words) {
+    constexpr std::size_t most = 65536;  // one has less than 2,000 bytes
+    text_ += words;
+    depth_.take(words);
+    if (text_.size() > most) return end();
+    if (!depth_.is_closed()) return;
+    std::string_view object = text_;
+    if (object.ends_with(',')) object.remove_suffix(1);  // in a list
+    take_object(number_, object, file_);
+    text_.clear();
+  }
+
+  InspectedFile& file_;
+  std::string text_;
+  std::size_t number_ = 0;
+  Depth depth_;
+};
 
 // Of all ranks that are known of a call.
 struct JoinedCall {
@@ -150,6 +239,7 @@ struct Table {
   std::map<Bytes, std::vector<Seconds>> times;  // of calls, by size
   std::map<Bytes, std::size_t> lines;           // the first of each size
   std::size_t calls = 0, lacking = 0;           // lacking ranks
+  std::set<std::string> communicators = {};
 };
 
 std::map<CallKey, JoinedCall> joined(const std::vector<InspectedFile>& files) {
@@ -187,6 +277,55 @@ CollectiveLog log_of(const TableKey& key, const Table& table) {
   return log;
 }
 
+// A communicator as its calls' metadata show it.
+struct Stay {
+  std::set<std::string> hosts;
+  std::uint64_t first_us = std::numeric_limits<std::uint64_t>::max(), last_us = 0;
+
+  void add(const InspectedCall& call) {
+    if (call.host.empty() || !call.dumped_us) return;
+    hosts.insert(call.host);
+    first_us = std::min(first_us, *call.dumped_us);
+    last_us = std::max(last_us, *call.dumped_us);
+  }
+};
+
+bool have_common(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::ranges::any_of(a, [&](const std::string& one) { return b.contains(one); });
+}
+
+bool were_together(const Stay& a, const Stay& b) {
+  return std::max(a.first_us, b.first_us) < std::min(a.last_us, b.last_us) &&
+         have_common(a.hosts, b.hosts);
+}
+
+// Communicators by their ids.
+using Stays = std::map<std::string, Stay>;
+
+Stays stays_of(const std::vector<InspectedFile>& files) {
+  Stays stays;
+  for (const InspectedFile& file : files) {
+    for (const InspectedCall& call : file.calls) stays[call.communicator].add(call);
+  }
+  return stays;
+}
+
+// Of a table with calls of communicators that were on one host at the same time, as those of two
+// jobs, or groups of one; empty of others.
+std::string note_of(const std::set<std::string>& communicators, const Stays& stays) {
+  constexpr std::size_t most = 1000;  // pairs of them are looked at
+  if (communicators.size() > most) return "";
+  for (auto one = communicators.begin(); one != communicators.end(); ++one) {
+    for (auto other = std::next(one); other != communicators.end(); ++other) {
+      if (!were_together(stays.at(*one), stays.at(*other))) continue;
+      return "communicators " + shown(*one) + " and " + shown(*other) +
+             " ran on one host at the same time: their times may hold what each took from the "
+             "other; give calls of one that ran alone";
+    }
+  }
+  return "";
+}
+
 class InspectedLog : public JoinedLog {
  public:
   void take(std::string_view text) override { files_.push_back(parse_nccl_inspector(text)); }
@@ -199,17 +338,24 @@ class InspectedLog : public JoinedLog {
 }  // namespace
 
 bool is_nccl_inspector(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{') return false;
-  const std::string_view beginning = text.substr(first, 65536);
-  return beginning.find("\"coll_perf\"") != std::string_view::npos &&
-         beginning.find("\"header\"") != std::string_view::npos;
+  const std::string_view beginning = text.substr(0, 65536);
+  if (beginning.find("\"coll_perf\"") == std::string_view::npos ||
+      beginning.find("\"header\"") == std::string_view::npos) {
+    return false;
+  }
+  const CleanText clean(beginning);
+  return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
+    const std::size_t first = line.text.find_first_not_of(" \t");
+    return first != line.text.npos && line.text[first] == '{';
+  });
 }
 
 InspectedFile parse_nccl_inspector(std::string_view text) {
   InspectedFile file;
-  for_each_line(plain_text(text),
-                [&](std::size_t number, std::string_view line) { take_line(number, line, file); });
+  const CleanText clean(plain_text(text));
+  ObjectReader objects(file);
+  for (const CleanLine& line : clean.lines()) objects.take(line.number, line.text);
+  objects.end();
   if (file.calls.empty() && file.skipped.empty()) {
     throw FormatError(0, "has no collective", "give what NCCL's inspector wrote, a line a call");
   }
@@ -225,10 +371,16 @@ std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files) 
     std::size_t& line = table.lines.try_emplace(size, call.line).first->second;
     line = std::min(line, call.line);
     ++table.calls;
+    table.communicators.insert(communicator);
     if (call.ranks.size() < ranks) ++table.lacking;
   }
   std::vector<CollectiveLog> logs;
-  for (const auto& [key, table] : tables) logs.push_back(log_of(key, table));
+  const Stays stays = stays_of(files);
+  for (const auto& [key, table] : tables) {
+    logs.push_back(log_of(key, table));
+    std::string note = note_of(table.communicators, stays);
+    if (!note.empty()) logs.back().notes.push_back(std::move(note));
+  }
   if (logs.empty()) logs.emplace_back();  // what was skipped is reported of a table without rows
   for (const InspectedFile& file : files) {
     auto& skipped = logs.front().skipped;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct InspectedCall {
   std::uint64_t sequence = 0;  // of its kind, in its communicator
   Bytes size;                  // of the whole buffer
   Seconds time;
+  // Of its metadata, where these are: when it was written, and on which host.
+  std::optional<std::uint64_t> dumped_us = std::nullopt;
+  std::string host = {};
 };
 
 struct InspectedFile {
@@ -30,10 +34,12 @@ struct InspectedFile {
   std::vector<CollectiveLog::Skipped> skipped;
 };
 
-// A text whose first line is an object and that has the inspector's keys.
+// A text with a line that begins an object, whatever was put before it, and with the inspector's
+// keys in its first 64 KiB.
 [[nodiscard]] bool is_nccl_inspector(std::string_view text);
 
-// Lines that break off, or cannot be measurements, are skipped; objects of other kinds than
+// An object may take several lines, as tools print JSON for people, and stand in a list. Those that
+// break off, or cannot be measurements, are skipped; objects of other kinds than
 // collectives are passed over. Throws FormatError, with the line, where a communicator has more
 // than traced_ranks_most ranks (traces/device_trace/limits.h), or nothing is a collective.
 //
@@ -43,7 +49,8 @@ struct InspectedFile {
 
 // A table for each kind, number of ranks and number of nodes, with a row for each size: the median
 // over calls, of which each takes as long as on the rank that was in it shortest. A call on several
-// ranks is one by communicator, kind and number. Notes say how many calls lack ranks.
+// ranks is one by communicator, kind and number. Notes say how many calls lack ranks, and which
+// communicators of a table were on one host at the same time.
 [[nodiscard]] std::vector<CollectiveLog> joined_logs(const std::vector<InspectedFile>& files);
 
 [[nodiscard]] std::unique_ptr<JoinedLog> join_nccl_inspector();

@@ -1,5 +1,7 @@
 #include "traces/nccl_tests/device_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "traces/collective_log/comments.h"
@@ -12,48 +14,72 @@ void DeviceList::add(const Device& device) {
     contradicts_itself_ = true;
     return;
   }
-  const auto [known, is_new] =
-      hosts_.emplace(static_cast<std::uint32_t>(device.rank), shown(device.host));
+  OfRank of{shown(device.host), shown(device.place)};
+  const auto [known, is_new] = ranks_.emplace(static_cast<std::uint32_t>(device.rank), of);
   // The same line twice is harmless: launchers repeat lines.
-  if (!is_new && known->second != shown(device.host)) contradicts_itself_ = true;
+  if (!is_new && known->second.host != of.host) contradicts_itself_ = true;
   groups_.insert(device.group);
   if (!device.name.empty()) names_.insert(shown(device.name));
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> DeviceList::on_one_gpu() const {
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> gpus;
+  for (const auto& [rank, of] : ranks_) {
+    if (of.place.empty()) continue;
+    const auto [known, is_new] = gpus.try_emplace({of.host, of.place}, rank);
+    if (!is_new) return std::pair(known->second, rank);
+  }
+  return std::nullopt;
 }
 
 void DeviceList::tell(CollectiveLog& log, std::uint64_t gpus_each) const {
   log.devices = names_;
   log.ranks = log.nodes = 0;
-  if (hosts_.empty() || contradicts_itself_ || groups_.size() > 1) return;
+  if (ranks_.empty() || contradicts_itself_ || groups_.size() > 1) return;
   // Lists are cut short, by nccl-tests and by those who publish them: the last rank counts. How
   // many hosts there were is not known then.
-  const std::uint64_t ranks = hosts_.rbegin()->first + gpus_each;
+  const std::uint64_t ranks = ranks_.rbegin()->first + gpus_each;
   if (ranks > ranks_most) return;
-  std::set<std::string_view> hosts;
-  for (const auto& [rank, host] : hosts_) hosts.insert(host);
   log.ranks = static_cast<std::uint32_t>(ranks);
-  const bool is_whole = hosts_.size() * gpus_each == ranks;
-  log.nodes = is_whole ? static_cast<std::uint32_t>(hosts.size()) : 0;
+  if (ranks_.size() * gpus_each != ranks) return;
+  if (const auto twice = on_one_gpu()) {
+    log.notes.push_back(fmt::format(
+        "ranks {} and {} have one GPU, {} of {}: two hosts of one name, which --nodes tells, or "
+        "two ranks on one GPU, whose times are no property of links",
+        twice->first, twice->second, ranks_.at(twice->first).place, ranks_.at(twice->first).host));
+    return;
+  }
+  std::set<std::string_view> hosts;
+  for (const auto& [rank, of] : ranks_) hosts.insert(of.host);
+  log.nodes = static_cast<std::uint32_t>(hosts.size());
 }
 
 bool is_device_line(const std::vector<std::string_view>& words) {
-  return words.size() >= 8 && words[0] == "#" && words[1] == "Rank" && is_whole_number(words[2]);
+  const std::size_t at = !words.empty() && words[0] == "#" ? 1 : 0;
+  return words.size() >= at + 7 && words[at] == "Rank" && is_whole_number(words[at + 1]) &&
+         std::find(words.begin(), words.end(), "on") != words.end();
 }
 
 void take_device_line(std::string_view line, const std::vector<std::string_view>& words,
                       DeviceList& list) {
   if (!is_device_line(words)) return;
+  const std::size_t at = words[0] == "#" ? 1 : 0;
   const auto on = std::find(words.begin(), words.end(), "on");
   if (words.end() - on < 5) return;
-  const std::uint64_t rank = number_of<std::uint64_t>(words[2]).value_or(ranks_most);
+  const std::uint64_t rank = number_of<std::uint64_t>(words[at + 1]).value_or(ranks_most);
   const std::uint64_t group =
-      words[3] == "Group" ? number_of<std::uint64_t>(words[4]).value_or(0) : 0;
-  // The name is all that follows "host device 0 [0x27]".
+      words[at + 2] == "Group" ? number_of<std::uint64_t>(words[at + 3]).value_or(0) : 0;
+  const auto from = [&](std::ptrdiff_t word) {
+    return static_cast<std::size_t>(on[word].data() - line.data());
+  };
+  // "device  0 [0x27]" and what follows, the name.
+  const std::string_view place = line.substr(from(3), from(4) + on[4].size() - from(3));
   std::string_view name;
   if (words.end() - on > 5) {
-    name = line.substr(static_cast<std::size_t>(on[5].data() - line.data()));
+    name = line.substr(from(5));
     name = name.substr(0, name.find_last_not_of(" \t") + 1);
   }
-  list.add({rank, group, on[1], name});
+  list.add({rank, group, on[1], name, place});
 }
 
 }  // namespace paceline::traces

@@ -17,25 +17,39 @@ class DeviceList {
   struct Device {
     std::uint64_t rank, group;
     std::string_view host, name;
+    std::string_view place;  // its number and bus id on the host; empty: not told
   };
 
   void add(const Device& device);
 
   // Ranks, nodes and devices of a log; `gpus_each` are behind every rank that is listed. A list
   // that contradicts itself, or of several groups that ran beside each other (NCCL_TESTS_SPLIT),
-  // tells neither ranks nor nodes.
+  // tells neither ranks nor nodes; one with a GPU of a host twice tells no nodes, and notes why.
   void tell(CollectiveLog& log, std::uint64_t gpus_each) const;
 
-  [[nodiscard]] bool empty() const { return hosts_.empty(); }
+  [[nodiscard]] bool empty() const { return ranks_.empty(); }
+  [[nodiscard]] std::size_t listed() const { return ranks_.size(); }
+
+  friend bool operator==(const DeviceList&, const DeviceList&) = default;
 
  private:
-  std::map<std::uint32_t, std::string> hosts_;  // by rank
+  struct OfRank {
+    std::string host, place;
+
+    friend bool operator==(const OfRank&, const OfRank&) = default;
+  };
+
+  // Two ranks on one GPU, as (lower, higher); nullopt: none are.
+  [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> on_one_gpu() const;
+
+  std::map<std::uint32_t, OfRank> ranks_;
   std::set<std::uint64_t> groups_;
   std::set<std::string> names_;
   bool contradicts_itself_ = false;
 };
 
-// "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB"; nothing of other lines.
+// "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB", of whose words the #
+// may be missing; nothing of other lines.
 void take_device_line(std::string_view line, const std::vector<std::string_view>& words,
                       DeviceList& list);
 

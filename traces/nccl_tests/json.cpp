@@ -49,14 +49,17 @@ void take_half(const json& half, ParsedRow& parsed) {
   } else if (!algbw.is_number() || !busbw.is_number()) {
     parsed.why_not = "has no bandwidths";
   } else {
-    parsed.take_half({time.get<double>(), algbw.get<double>(), busbw.get<double>()});
+    // Numbers are whole there, and times of an average over ranks.
+    constexpr double loose = 0.05;
+    const double us = time.get<double>();
+    parsed.take_half({us, algbw.get<double>(), busbw.get<double>(), loose * us, 0.01});
   }
 }
 
-RowKind kind_of(const json& result) {
-  RowKind kind;
+Evidence kind_of(const json& result) {
+  Evidence kind;
   const auto redop = text_of(member(result, "redop"));
-  kind.reduces = !redop.empty() && redop != "none";
+  kind.reduces = !redop.empty() && redop != "none";  // a result has it always
   if (const auto words = words_of(text_of(member(result, "root"))); words.size() == 1) {
     kind.root = number_of<std::int64_t>(words.front());
   }
@@ -64,7 +67,7 @@ RowKind kind_of(const json& result) {
 }
 
 void take_result(const json& result, std::size_t number, CollectiveLog& log,
-                 std::vector<RowKind>& kinds) {
+                 std::vector<Evidence>& kinds) {
   const json& told = member(result, "size");
   if (told.is_number_unsigned() && told.get<std::uint64_t>() == 0) return;
   const auto size = told.is_number_unsigned() ? measured_size(told.dump()) : std::nullopt;
@@ -95,7 +98,7 @@ void take_devices(const json& config, CollectiveLog& log) {
     const auto absurd = std::numeric_limits<std::uint64_t>::max();
     list.add({whole_number_of(member(device, "rank"), absurd),
               whole_number_of(member(device, "group"), 0), text_of(member(device, "hostname")),
-              text_of(member(device, "device_info"))});
+              text_of(member(device, "device_info")), ""});
   }
   // Of a process with several GPUs only the first is listed.
   constexpr std::uint64_t most = ranks_most + 1;  // more are as absurd, and multiply safely
@@ -133,7 +136,7 @@ std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {
   log.release = version_of_code(whole_number_of(member(in, "nccl_version"), 0));
   take_devices(member(in, "config"), log);
   const json& results = member(in, "results");
-  std::vector<RowKind> kinds;
+  std::vector<Evidence> kinds;
   if (results.is_array()) {
     std::size_t number = 0;
     for (const json& result : results) take_result(result, ++number, log, kinds);
@@ -146,10 +149,9 @@ std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {
   const auto program = arguments.is_array() && !arguments.empty()
                            ? program_in(text_of(arguments.front()))
                            : std::nullopt;
-  if (program) log.collective = program->collective;
-  for (auto kind = kinds.rbegin(); kind != kinds.rend() && !program && !log.collective; ++kind) {
-    log.collective = collective_of_row(*kind, log.ranks);
-  }
+  for (const Evidence& kind : kinds) log.evidence.take(kind);
+  const bool are_listed = log.ranks > 0;
+  identify(program ? std::vector{*program} : std::vector<Program>(), are_listed, log);
   return {log};
 }
 

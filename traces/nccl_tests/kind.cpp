@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/collective_log/evidence.h"
 #include "traces/nccl_tests/nccl_tests.h"
 
 namespace paceline::traces {
@@ -27,6 +28,47 @@ constexpr KnownProgram programs[] = {{"all_reduce_perf", Collective::all_reduce}
                                      {"sendrecv_perf", std::nullopt},
                                      {"hypercube_perf", std::nullopt}};
 
+// Whether rows may be of a program; of those without a Collective only sendrecv's factor is known.
+bool allows(const Evidence& evidence, const Program& program, std::uint32_t ranks) {
+  if (program.collective) {
+    return allows(evidence, *program.collective, ranks) || allows(evidence, *program.collective, 0);
+  }
+  return program.name != "sendrecv" || evidence.bus_factor <= 0 || allows_exchange(evidence);
+}
+
+// Ranks that all of the collectives have the factor on; 0: they differ, or it is open.
+std::uint32_t ranks_of(const Evidence& evidence, const std::vector<Collective>& collectives) {
+  std::uint32_t ranks = 0;
+  for (const Collective one : collectives) {
+    const std::uint32_t of_one = ranks_by_factor(evidence, one);
+    if (of_one == 0 || (ranks > 0 && of_one != ranks)) return 0;
+    ranks = of_one;
+  }
+  return ranks;
+}
+
+// Forgets a list whose number of ranks has another factor with every collective.
+void hold_list_to_factor(CollectiveLog& log) {
+  const Evidence& evidence = log.evidence;
+  if (log.ranks == 0 || !(evidence.bus_factor > 0)) return;
+  if (log.ranks > 1 && (!may_be(evidence, log.ranks).empty() || allows_exchange(evidence))) return;
+  const std::uint32_t found = ranks_of(evidence, may_be(evidence, 0));
+  log.notes.push_back(fmt::format(
+      "{} GPU{} listed, but busbw / algbw, {:.4g}, is {}: the list is cut, or of another run",
+      log.ranks, log.ranks == 1 ? " is" : "s are", evidence.bus_factor,
+      found > 0 ? fmt::format("that of {}", found) : "not theirs"));
+  log.ranks = log.nodes = 0;
+}
+
+// As many as the rows have the factor of, where no list or comment tells.
+void set_ranks(const std::vector<Collective>& collectives, bool is_noted, CollectiveLog& log) {
+  if (log.ranks > 0) return;
+  log.ranks = ranks_of(log.evidence, collectives);
+  if (log.ranks == 0 || is_noted) return;
+  log.notes.push_back(
+      fmt::format("{} GPUs by busbw / algbw, {:.4g}", log.ranks, log.evidence.bus_factor));
+}
+
 bool is_of_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
 }  // namespace
@@ -46,27 +88,44 @@ std::optional<Program> program_in(std::string_view text) {
     if (found != nullptr && found != known) return std::nullopt;  // a list of programs
     found = known;
   }
-  return found != nullptr ? std::optional(Program{found->collective}) : std::nullopt;
+  if (found == nullptr) return std::nullopt;
+  return Program{found->name.substr(0, found->name.size() - ending.size()), found->collective};
 }
 
-std::optional<Collective> collective_of_row(const RowKind& kind, std::uint32_t ranks) {
-  const bool has_root = kind.root && *kind.root >= 0;
-  if (has_root && kind.reduces) return Collective::reduce;
-  if (kind.bus_factor <= 0 || ranks < 2) return std::nullopt;
-  const double part = (ranks - 1.0) / ranks;
-  const auto may_be = [&](double factor) {
-    return std::abs(kind.bus_factor - factor) <= kind.bus_factor_off;
-  };
-  if (kind.reduces) {
-    if (may_be(2 * part) && !may_be(part)) return Collective::all_reduce;
-    // Pairs that exchange have a factor of 1.
-    if (may_be(part) && !may_be(1) && !may_be(2 * part)) return Collective::reduce_scatter;
+std::optional<std::size_t> identify(const std::vector<Program>& programs, bool are_listed,
+                                    CollectiveLog& log) {
+  const Evidence& evidence = log.evidence;
+  const std::size_t notes = log.notes.size();
+  if (are_listed) hold_list_to_factor(log);
+  const bool is_noted = log.notes.size() > notes;
+  for (std::size_t i = programs.size(); i-- > 0;) {
+    if (!allows(evidence, programs[i], log.ranks)) continue;
+    log.collective = programs[i].collective;
+    if (!log.collective) log.other = programs[i].name;
+    log.known_by = "its program";
+    if (log.collective) set_ranks({*log.collective}, is_noted, log);
+    return i;
+  }
+  auto found = may_be(evidence, log.ranks);
+  const bool is_exchange = allows_exchange(evidence);
+  if (!programs.empty()) {
+    const Program& named = programs.back();
+    log.notes.push_back(fmt::format(
+        "{} is named, but {}", named.name,
+        named.collective ? why_not(evidence, *named.collective, log.ranks)
+                         : fmt::format("busbw is {:.4g} of algbw, not 1", evidence.bus_factor)));
+  } else if (found.empty() && is_exchange) {
+    log.other = "sendrecv";
+    log.known_by = "busbw = algbw";
+  } else if (found.size() == 1 && (!is_exchange || found[0] == Collective::all_reduce)) {
+    // Pairs that exchange look like an all-reduce of two ranks, and are taken for one.
+    log.collective = found[0];
+    log.known_by = fmt::format("its operation and busbw / algbw, {:.4g}", evidence.bus_factor);
+    set_ranks(found, is_noted, log);
     return std::nullopt;
   }
-  // Gather and scatter have a root too. Old releases print none, and all-gathers and all-to-alls
-  // look alike; a program's name distinguishes them.
-  const bool may_have_root = has_root || !kind.root;
-  if (may_have_root && may_be(1) && !may_be(part)) return Collective::broadcast;
+  if (found.size() > 1) set_ranks(found, is_noted, log);
+  log.may_be = std::move(found);
   return std::nullopt;
 }
 

@@ -20,22 +20,20 @@ namespace paceline::traces {
 
 // One of nccl-tests' programs, such as all_reduce_perf.
 struct Program {
+  std::string_view name;                              // without _perf
   std::optional<collectives::Collective> collective;  // nullopt: one that has no Collective
+
+  friend bool operator==(const Program&, const Program&) = default;
 };
 // nullopt where the text names none, or several.
 [[nodiscard]] std::optional<Program> program_in(std::string_view text);
 
-// What a row says besides its times, from which a reader has to infer the collective.
-struct RowKind {
-  bool reduces = false;
-  std::optional<std::int64_t> root;  // -1: none
-  double bus_factor = 0;             // busbw / algbw; 0: not recorded
-  double bus_factor_off = 0;         // at most, by the decimals of the two
-};
-// nullopt where it could be several. Pairs that exchange (sendrecv_perf) look like an all-reduce of
-// two ranks, and are taken for one.
-[[nodiscard]] std::optional<collectives::Collective> collective_of_row(const RowKind& kind,
-                                                                       std::uint32_t ranks);
+// Of which collective a table is, by the programs that may have made it, the nearest last, and what
+// its rows say: a program that these exclude did not. Sets `collective`, `other`, `may_be`,
+// `known_by`, and ranks where the rows tell another number than was listed (`are_listed`) or
+// nothing was; notes say why. Returns which of the programs it is of; nullopt for none.
+std::optional<std::size_t> identify(const std::vector<Program>& programs, bool are_listed,
+                                    CollectiveLog& log);
 
 // A version as NCCL's headers number it: 2804 is 2.8.4, 22903 is 2.29.3. Empty for no version.
 [[nodiscard]] std::string version_of_code(std::uint64_t code);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "traces/collective_log/collective_log.h"
-#include "traces/nccl_tests/nccl_tests.h"
 
 namespace paceline::traces {
 
@@ -18,33 +17,45 @@ struct TableLayout {
   bool per_iteration = false;  // -I: four more columns a half, of single iterations
   bool cpu_times = false;      // -C: how long the call took, not the collective
   std::size_t ours = 0;        // columns behind those, of `paceline collective --measure`
+  bool has_redop = false;
+  std::string leading;  // of a column before the size, as people add one: its name
+
+  friend bool operator==(const TableLayout&, const TableLayout&) = default;
 };
 
-// nullopt for a line that is no header.
+// nullopt for a line that is no header. The # before it may be missing.
 [[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
 
-// Size, count, type, redop: what no other line begins with. They need not be sensible.
-[[nodiscard]] bool begins_row(const std::vector<std::string_view>& words);
+// Size, count and type, which no other line begins with, behind a leading column where the table
+// has one. They need not be sensible.
+[[nodiscard]] bool begins_row(const std::vector<std::string_view>& words,
+                              const TableLayout& layout);
 
 // Why rows of -C are none.
 constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
 
-// One of out of place and in place, in nccl-tests' units: us and GB/s.
+// One of out of place and in place, in nccl-tests' units: us and GB/s; time and algbw are off by so
+// much at most, by the decimals that are printed.
 struct HalfRow {
   double time_us, algbw_gb_per_s, busbw_gb_per_s;
+  double time_off_us, algbw_off_gb_per_s;
 };
 
 // A row, or why it is none.
 struct ParsedRow {
   CollectiveLog::Row row;
-  RowKind kind;
-  std::string why_not;  // empty: it is one
+  Evidence kind;
+  std::string why_not;     // empty: it is one
+  std::size_t halves = 0;  // that it has columns of
 
   // Adds a time when all that is said beside it agrees with it.
   void take_half(const HalfRow& half);
 };
 
+// Precondition: begins_row.
 [[nodiscard]] ParsedRow row_of(std::size_t line, std::vector<std::string_view> words,
                                const TableLayout& layout);
+
+inline constexpr const char* row_breaks_off = "the line breaks off";
 
 }  // namespace paceline::traces

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "traces/collective_log/comments.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/nccl_tests/row.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
@@ -35,151 +37,306 @@ std::string version_in(std::string_view line) {
   return version_of_code(number_of<std::uint64_t>(word).value_or(0));
 }
 
-// What is left of a row that breaks off before its redop ends: size, count and perhaps the type.
+// What is left of a row that breaks off before its times.
 bool is_start_of_row(const Words& words) {
   return words.size() >= 2 && words.size() <= 4 && is_whole_number(words[0]) &&
          is_whole_number(words[1]);
 }
 
+// The line that says what a run was asked for, before its devices.
+bool starts_run(std::string_view line) {
+  return line.find("minBytes") != std::string_view::npos &&
+         line.find("maxBytes") != std::string_view::npos;
+}
+
+// Why a run ended early, as it prints it (TESTCHECK, NCCLCHECK and CUDACHECK of src/common.h).
+bool is_failure(std::string_view line) {
+  constexpr std::string_view known[] = {"Test NCCL failure", "Test CUDA failure", "Test failure"};
+  return std::ranges::any_of(
+      known, [&](std::string_view one) { return line.find(one) != std::string_view::npos; });
+}
+
+// A table and what was said of it.
+struct Table {
+  CollectiveLog log;
+  std::vector<Evidence> kinds;    // of its rows
+  std::vector<Program> programs;  // named since the table before, or at its end
+  DeviceList devices;             // since the run's beginning
+  bool are_own = false;           // these were listed since the table before
+  bool says_release = false;      // and so was this
+  Comment said;
+  TableLayout layout;
+  std::size_t halves = 0;  // the most columns that a row had
+  std::string leading;     // the value of the column before the size
+
+  [[nodiscard]] bool is_filled() const { return !(log.rows.empty() && log.skipped.empty()); }
+};
+
 // A table is open from its header, or its first row, until the next header, or what describes the
 // next run: its devices or comments.
 class TextReader {
  public:
-  void take(std::size_t number, std::string_view line) {
-    const Words words = words_of(line);
+  void take(const CleanLine& line) {
+    const Words words = words_of(line.text);
     if (words.empty()) return;
-    if (begins_row(words)) {
-      take_row(number, words);
+    if (begins_row(words, open_.layout)) {
+      take_row(line.number, words);
     } else {
-      take_other(number, line, words);
+      take_other(line, words);
     }
   }
 
-  std::vector<CollectiveLog> logs() && {
+  std::vector<Table> tables() && {
     close();
-    return std::move(logs_);
+    if (!tables_.empty()) tables_.back().log.left_out.merge(open_.log.left_out);
+    return std::move(tables_);
   }
+
+  // The first line that says so; empty where none does.
+  [[nodiscard]] const CleanLine& failure() const { return failure_; }
 
  private:
   void take_row(std::size_t number, const Words& words) {
-    if (number_of<std::uint64_t>(words[0]) == 0) return;  // sizes too small for an element a rank
-    if (!open_) open();
-    ParsedRow parsed = row_of(number, words, layout_);
+    const std::size_t leads = open_.layout.leading.empty() ? 0 : 1;
+    if (number_of<std::uint64_t>(words[leads]) == 0) return;  // too small for an element a rank
+    if (leads > 0) take_leading(words[0]);
+    ParsedRow parsed = row_of(number, words, open_.layout);
+    open_.halves = std::max(open_.halves, parsed.halves);
+    if (parsed.why_not.empty() && parsed.halves < open_.halves) parsed.why_not = row_breaks_off;
     if (parsed.why_not.empty()) {
-      kinds_.push_back(parsed.kind);
-      open_->rows.push_back(std::move(parsed.row));
+      open_.kinds.push_back(parsed.kind);
+      open_.log.rows.push_back(std::move(parsed.row));
     } else {
-      open_->skipped.push_back({number, std::move(parsed.why_not)});
+      open_.log.skipped.push_back({number, std::move(parsed.why_not)});
     }
   }
 
-  void take_other(std::size_t number, std::string_view line, const Words& words) {
-    if (is_filled() && is_start_of_row(words)) {
-      open_->skipped.push_back({number, "the line breaks off"});
+  void take_other(const CleanLine& line, const Words& words) {
+    if (open_.is_filled() && is_start_of_row(words)) {
+      open_.log.skipped.push_back({line.number, row_breaks_off});
       return;
     }
-    if (const auto program = program_in(line)) take_program(*program, line);
-    if (const auto layout = layout_of(words)) {
+    const auto program = program_in(line.text);
+    if (program) take_program(*program, line.text);
+    const auto layout = layout_of(words);
+    if (layout) {
       close();
-      layout_ = *layout;
-      open();
+      open_.layout = *layout;
     }
-    const bool lists = line.find("Using devices") != std::string_view::npos;
-    if (lists || (is_device_line(words) && is_filled())) {
+    const bool is_device = is_device_line(words);
+    const bool lists = line.text.find("Using devices") != std::string_view::npos;
+    if (starts_run(line.text) || lists || (is_device && open_.is_filled())) {
       close();
-      devices_ = {};
+      open_.devices = {};
     }
-    take_device_line(line, words, devices_);
-    take_comment(comment_of(words));
-    take_version(number, line);
+    if (is_device) {
+      take_device_line(line.text, words, open_.devices);
+      open_.are_own = true;
+    }
+    const Comment said = comment_of(words);
+    take_comment(said);
+    const bool is_known = take_version(line.number, line.text) || program || layout || is_device ||
+                          lists || said.says_something() || words[0].front() == '#' ||
+                          starts_run(line.text);
+    if (!is_known) take_foreign(line);
+  }
+
+  void take_foreign(const CleanLine& line) {
+    if (is_failure(line.text) && failure_.number == 0) failure_ = line;
+    ++open_.log.left_out[std::string(kind_of_foreign(line.text))];
   }
 
   // The line that ends a run names the program once more.
   void take_program(const Program& program, std::string_view line) {
     if (line.find("test concluded") == std::string_view::npos) {
-      next_program_ = program;
-    } else if (is_filled() && !program_) {
-      program_ = program;
+      if (open_.is_filled()) close();
+      open_.programs.push_back(program);
+    } else if (open_.is_filled() && open_.programs.empty()) {
+      open_.programs.push_back(program);
     }
   }
 
   void take_comment(const Comment& said) {
     if (!said.says_something()) return;
-    if (is_filled()) {
+    if (open_.is_filled()) {
       close();
-      if (said.ranks || said.nodes) devices_ = {};
+      if (said.ranks || said.nodes) open_.devices = {};
     }
-    if (said.ranks) said_.ranks = said.ranks;
-    if (said.nodes) said_.nodes = said.nodes;
-    if (said.collective) next_program_ = Program{said.collective};
+    if (said.ranks) open_.said.ranks = said.ranks;
+    if (said.nodes) open_.said.nodes = said.nodes;
+    if (said.collective) {
+      open_.programs.push_back({to_text(*said.collective), said.collective});
+    }
   }
 
-  void take_version(std::size_t number, std::string_view line) {
+  // Rows of other numbers of GPUs or nodes are other tables.
+  void take_leading(std::string_view value) {
+    if (open_.is_filled() && open_.leading != value) close();
+    open_.leading = std::string(value);
+    const auto number = number_of<std::uint32_t>(value);
+    if (!number || *number == 0 || *number > ranks_most) return;
+    const std::string& name = open_.layout.leading;
+    if (name == "nodes") open_.said.nodes = number;
+    if (name == "gpus" || name == "GPUs" || name == "ranks" || name == "nranks") {
+      open_.said.ranks = number;
+    }
+  }
+
+  bool take_version(std::size_t number, std::string_view line) {
     const std::string version = version_in(line);
-    if (version.empty()) return;
-    if (!version_.empty() && version != version_) {
+    if (version.empty()) return false;
+    const std::string& known = open_.log.release;
+    if (open_.is_filled() && !known.empty() && version != known) close();
+    if (!open_.is_filled() && open_.says_release && version != known) {
       throw FormatError(number,
-                        fmt::format("is of NCCL {}, what came before of {}", version, version_),
+                        fmt::format("is of NCCL {}, what came before of {}", version, known),
                         "give logs of one version, a file each");
     }
-    version_ = version;
+    open_.log.release = version;
+    open_.says_release = true;
+    return true;
   }
 
-  [[nodiscard]] bool is_filled() const {
-    return open_ && !(open_->rows.empty() && open_->skipped.empty());
-  }
-
-  // What was said of a table came before it, or before the header that is repeated here.
-  void open() {
-    open_.emplace();
-    if (next_program_) program_ = std::exchange(next_program_, std::nullopt);
-  }
-
+  // What holds for the next table: the run's devices, layout and release, comments.
   void close() {
-    if (!is_filled()) return;
-    devices_.tell(*open_, 1);
-    if (open_->ranks == 0) open_->ranks = said_.ranks.value_or(0);
-    if (open_->nodes == 0) open_->nodes = said_.nodes.value_or(0);
-    open_->release = version_;
-    open_->collective = program_ ? program_->collective : collective_of_kinds();
-    logs_.push_back(std::move(*open_));
-    open_.reset();
-    kinds_.clear();
-    program_.reset();
+    if (!open_.is_filled()) return;
+    Table next;
+    next.devices = open_.devices;
+    next.said = open_.said;
+    next.layout = open_.layout;
+    next.log.release = open_.log.release;
+    tables_.push_back(std::exchange(open_, std::move(next)));
   }
 
-  // The last row has the most telling busbw.
-  [[nodiscard]] std::optional<Collective> collective_of_kinds() const {
-    for (auto kind = kinds_.rbegin(); kind != kinds_.rend(); ++kind) {
-      if (const auto found = collective_of_row(*kind, open_->ranks)) return found;
-    }
-    return std::nullopt;
-  }
-
-  std::vector<CollectiveLog> logs_;
-  std::optional<CollectiveLog> open_;
-  std::vector<RowKind> kinds_;           // of open_'s rows
-  std::optional<Program> program_;       // of open_
-  std::optional<Program> next_program_;  // of the next table
-  TableLayout layout_;                   // as the last header says
-  DeviceList devices_;
-  Comment said_;
-  std::string version_;
+  std::vector<Table> tables_;
+  Table open_;
+  CleanLine failure_;
 };
+
+// A run of each size prints a table of each: they are one. Their sizes differ, and nothing else.
+bool continues(const Table& before, const Table& table) {
+  if (table.log.rows.size() != 1 || table.log.release != before.log.release) return false;
+  const CollectiveLog::Row& row = table.log.rows.front();
+  const auto is_same = [&](const CollectiveLog::Row& other) { return other.size == row.size; };
+  if (std::ranges::any_of(before.log.rows, is_same)) return false;
+  return table.are_own == before.are_own && table.devices == before.devices &&
+         table.said == before.said && table.layout == before.layout &&
+         table.leading == before.leading &&
+         table.kinds.front().reduces == before.kinds.front().reduces &&
+         table.kinds.front().root == before.kinds.front().root &&
+         (table.programs.empty() || table.programs == before.programs);
+}
+
+std::vector<Table> joined(std::vector<Table> tables) {
+  std::vector<Table> all;
+  bool is_of_single_rows = false;  // the last one
+  for (Table& table : tables) {
+    const bool is_single = table.log.rows.size() == 1;
+    if (is_single && is_of_single_rows && continues(all.back(), table)) {
+      Table& before = all.back();
+      CollectiveLog& log = before.log;
+      log.rows.push_back(std::move(table.log.rows.front()));
+      log.skipped.insert(log.skipped.end(), table.log.skipped.begin(), table.log.skipped.end());
+      for (const auto& [kind, lines] : table.log.left_out) log.left_out[kind] += lines;
+      before.kinds.push_back(table.kinds.front());
+      continue;
+    }
+    is_of_single_rows = is_single;
+    all.push_back(std::move(table));
+  }
+  return all;
+}
+
+// Rows whose busbw is not that of the others are none.
+void take_evidence(Table& table) {
+  CollectiveLog& log = table.log;
+  log.evidence = agreed(table.kinds);
+  std::vector<CollectiveLog::Row> rows;
+  for (std::size_t i = 0; i < log.rows.size(); ++i) {
+    if (agrees(table.kinds[i], log.evidence)) {
+      rows.push_back(std::move(log.rows[i]));
+      continue;
+    }
+    log.skipped.push_back(
+        {log.rows[i].line, fmt::format("busbw is {:.4g} of algbw, and {:.4g} in other rows",
+                                       table.kinds[i].bus_factor, log.evidence.bus_factor)});
+  }
+  log.rows = std::move(rows);
+}
+
+// Whether busbw is one of so many ranks.
+bool confirms(const Evidence& evidence, std::uint32_t ranks) {
+  return !may_be(evidence, ranks).empty();
+}
+
+// Programs that are named after the one that the table is of: of the tables that follow.
+std::vector<Program> identify_table(Table& table) {
+  CollectiveLog& log = table.log;
+  take_evidence(table);
+  table.devices.tell(log, 1);
+  const bool are_listed = log.ranks > 0;
+  if (are_listed && !table.are_own && !confirms(log.evidence, log.ranks)) {
+    // The list before another table may be of another run.
+    log.ranks = log.nodes = 0;
+    log.devices.clear();
+  }
+  if (log.ranks == 0) log.ranks = table.said.ranks.value_or(0);
+  if (log.nodes == 0 && !are_listed) log.nodes = table.said.nodes.value_or(0);
+  const auto used = identify(table.programs, are_listed, log);
+  if (table.layout.has_redop && !log.evidence.reduces && log.collective == Collective::all_gather &&
+      !used) {
+    log.notes.emplace_back(
+        "columns of nccl-tests before 2.10, where an all-to-all's rows look the same");
+  }
+  if (!used) return {};
+  return {table.programs.begin() + static_cast<std::ptrdiff_t>(*used) + 1, table.programs.end()};
+}
 
 }  // namespace
 
 bool is_nccl_tests_text(std::string_view text) {
-  return has_line(text, [](std::string_view line) { return begins_row(words_of(line)); });
+  // What every run prints, with or without rows; else rows alone.
+  constexpr std::string_view said[] = {"algbw", "maxBytes", "# Using devices"};
+  if (std::ranges::any_of(said, [&](std::string_view words) {
+        return text.find(words) != std::string_view::npos;
+      })) {
+    const CleanText clean(text);
+    return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
+      const Words words = words_of(line.text);
+      return begins_row(words, {}) || layout_of(words) || is_device_line(words) ||
+             starts_run(line.text);
+    });
+  }
+  constexpr std::size_t looked_at = std::size_t{1} << 20;
+  const CleanText clean(text.substr(0, looked_at));
+  return std::ranges::any_of(
+      clean.lines(), [](const CleanLine& line) { return begins_row(words_of(line.text), {}); });
 }
 
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {
+  const CleanText clean(text);
   TextReader reader;
-  for_each_line(text,
-                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
-  auto logs = std::move(reader).logs();
+  for (const CleanLine& line : clean.lines()) reader.take(line);
+  const CleanLine failure = reader.failure();
+  const std::string reason = shown(failure.text);
+  std::vector<CollectiveLog> logs;
+  std::vector<Program> left;
+  for (Table& table : joined(std::move(reader).tables())) {
+    if (table.programs.empty()) table.programs = left;
+    left = identify_table(table);
+    logs.push_back(std::move(table.log));
+  }
+  if (logs.empty() && failure.number > 0) {
+    throw FormatError(failure.number, "is of a run that failed before its first row: " + reason,
+                      "give the output of a run that measured");
+  }
   if (logs.empty()) {
-    throw FormatError(0, "has tables of empty buffers only", "give a run with larger sizes");
+    throw FormatError(0, "is nccl-tests' output without a row of a buffer that is not empty",
+                      "give the output of a run that ended, with larger sizes");
+  }
+  if (failure.number > 0) {
+    logs.back().notes.push_back(
+        fmt::format("the run failed (line {}): {}", failure.number, reason));
   }
   return logs;
 }

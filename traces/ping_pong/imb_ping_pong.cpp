@@ -2,21 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "traces/mpi_benchmarks/titles.h"
 #include "traces/ping_pong/rows.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {
 namespace {
 
 using Words = std::vector<std::string_view>;
-
-bool is_title_of_imb(const Words& words) {
-  return words.size() > 2 && words[0] == "#" && words[1] == "Benchmarking";
-}
-
-bool is_ping_pong_name(std::string_view name) {
-  return name == "PingPong" || name == "PingPongSpecificSource" || name == "PingPongAnySource";
-}
 
 // "#bytes #repetitions t[usec] Mbytes/sec"; -multi has other columns of time.
 bool is_header(const Words& words) {
@@ -28,9 +22,9 @@ class ImbReader {
  public:
   void take(std::size_t number, const Words& words) {
     if (words.empty() || tables_.take_place(number, words)) return;
-    if (is_title_of_imb(words)) {
+    if (const auto title = imb_title_of(words)) {
       tables_.close();
-      is_ping_pong_ = is_ping_pong_name(words[2]);
+      is_ping_pong_ = title->is_ping_pong;
       has_header_ = false;
     } else if (is_ping_pong_ && words.size() > 3 && words[1] == "#processes" && words[2] == "=") {
       if (words[3] != "2") {
@@ -59,19 +53,12 @@ class ImbReader {
 
 }  // namespace
 
-bool is_imb_ping_pong(std::string_view text) {
-  return has_line(text, [](std::string_view line) { return is_title_of_imb(words_of(line)); }) &&
-         has_line(text, [](std::string_view line) {
-           const Words words = words_of(line);
-           return words.size() > 1 && words[0] == "#bytes";
-         });
-}
+bool is_imb_ping_pong(std::string_view text) { return has_ping_pong_or_other(text, has_imb_title); }
 
 std::vector<PingPong> read_imb_ping_pong(std::string_view text) {
   ImbReader reader;
-  for_each_line(text, [&](std::size_t number, std::string_view line) {
-    reader.take(number, words_of(line));
-  });
+  const CleanText clean(text);
+  for (const CleanLine& line : clean.lines()) reader.take(line.number, words_of(line.text));
   return std::move(reader).tables();
 }
 

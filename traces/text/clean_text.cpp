@@ -1,17 +1,230 @@
 #include "traces/text/clean_text.h"
 
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
 #include "traces/text/lines.h"
+#include "traces/text/prefixes.h"
 
 namespace paceline::traces {
+namespace {
+
+constexpr std::string_view nccl_marks[] = {"NCCL INFO ", "NCCL WARN ", "NCCL TRACE "};
+
+// Where a message of NCCL's begins in a line, at its mark; npos without one.
+std::size_t nccl_mark(std::string_view line) {
+  const std::size_t at = line.find("NCCL ");
+  if (at == std::string_view::npos) return at;
+  for (std::size_t next = at; next != std::string_view::npos; next = line.find("NCCL ", next + 1)) {
+    for (const std::string_view mark : nccl_marks) {
+      if (line.substr(next).starts_with(mark)) return next;
+    }
+  }
+  return std::string_view::npos;
+}
+
+bool is_of_host(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_';
+}
+
+// "node-a:1001:1011 [0] NCCL INFO ...": where the host begins and ends. nullopt: no such prefix.
+struct HostPlace {
+  std::size_t start, end;
+};
+
+std::optional<HostPlace> host_before(std::string_view line, std::size_t mark) {
+  std::size_t at = line.substr(0, mark).rfind('[');
+  if (at == std::string_view::npos) return std::nullopt;
+  while (at > 0 && line[at - 1] == ' ') --at;
+  for (int part = 0; part < 2; ++part) {  // thread and process
+    const std::size_t colon = line.substr(0, at).rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    if (!is_whole_number(line.substr(colon + 1, at - colon - 1))) return std::nullopt;
+    at = colon;
+  }
+  std::size_t start = at;
+  while (start > 0 && is_of_host(line[start - 1])) --start;
+  return HostPlace{start, at};
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+// Two numbers and a word: what a line of a table begins with.
+bool begins_table_line(std::string_view line) {
+  const auto words = words_of(line.substr(0, 256));
+  return words.size() >= 3 && is_whole_number(words[0]) && is_whole_number(words[1]) &&
+         !number_of<double>(words[2]);
+}
+
+// Hosts whose names are known as whole words.
+class Hosts {
+ public:
+  void take(std::string_view line) {
+    const std::size_t mark = nccl_mark(line);
+    const auto host = mark == std::string_view::npos ? std::nullopt : host_before(line, mark);
+    if (host && is_blank(line.substr(0, host->start))) {
+      names_.insert(line.substr(host->start, host->end - host->start));
+    }
+    const std::size_t on = line.find(" on ");  // "Rank  0 Pid 7 on node-a device  0"
+    if (on == std::string_view::npos || line.find(" device ", on) == std::string_view::npos) return;
+    const auto words = words_of(line.substr(on + 4));
+    if (words.size() > 1 && words[1] == "device") names_.insert(words[0]);
+  }
+
+  // Where the longest known name begins that the text ends with; its length for none.
+  [[nodiscard]] std::size_t start_in(std::string_view text) const {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      if (names_.contains(text.substr(at))) return at;
+    }
+    return text.size();
+  }
+
+ private:
+  std::unordered_set<std::string_view> names_;
+};
+
+// Makes lines whole that a message broke in two.
+class Mender {
+ public:
+  explicit Mender(std::span<const CleanLine> lines, std::deque<std::string>& made,
+                  std::map<std::string, std::size_t>& changes)
+      : made_(made), changes_(changes) {
+    for (const CleanLine& line : lines) hosts_.take(line.text);
+    out_.reserve(lines.size());
+    for (const CleanLine& line : lines) take(line);
+    flush();
+  }
+
+  [[nodiscard]] std::vector<CleanLine> lines() && { return std::move(out_); }
+
+ private:
+  void take(const CleanLine& line) {
+    const std::size_t mark = nccl_mark(line.text);
+    if (mark == std::string_view::npos) return take_other(line);
+    const MessageStart message = start_of_message(line.text, mark);
+    const std::string_view before = line.text.substr(0, message.at);
+    if (!is_blank(before)) {
+      flush();
+      broken_ = CleanLine{line.number, line.column, before};
+      if (!message.is_sure) flush();  // a part of it may be lost
+    }
+    out_.push_back({line.number, line.column + message.at, line.text.substr(message.at)});
+  }
+
+  struct MessageStart {
+    std::size_t at;
+    bool is_sure;
+  };
+
+  [[nodiscard]] MessageStart start_of_message(std::string_view line, std::size_t mark) const {
+    const auto host = host_before(line, mark);
+    if (!host) return {mark, false};
+    const std::string_view name = line.substr(host->start, host->end - host->start);
+    const std::size_t known = hosts_.start_in(name);
+    if (known < name.size()) return {host->start + known, true};
+    // What stands glued to an unknown name goes with it.
+    return {host->start, is_blank(line.substr(0, host->start))};
+  }
+
+  void take_other(const CleanLine& line) {
+    if (broken_ && !is_blank(line.text)) {
+      if (begins_table_line(line.text) || !is_blank_or_digit(line.text.front())) {
+        flush();
+      } else {
+        const std::string& whole =
+            made_.emplace_back(std::string(broken_->text) + std::string(line.text));
+        out_.push_back({broken_->number, broken_->column, whole});
+        ++changes_["line that a message broke"];
+        broken_.reset();
+        return;
+      }
+    }
+    out_.push_back(line);
+  }
+
+  [[nodiscard]] static bool is_blank_or_digit(char c) {
+    return c == ' ' || c == '\t' || c == '.' || c == '-' || (c >= '0' && c <= '9');
+  }
+
+  void flush() {
+    if (broken_) out_.push_back(*broken_);
+    broken_.reset();
+  }
+
+  std::deque<std::string>& made_;
+  std::map<std::string, std::size_t>& changes_;
+  Hosts hosts_;
+  std::vector<CleanLine> out_;
+  std::optional<CleanLine> broken_;  // its beginning, whose end may follow
+};
+
+// Writers by their names, in the order of their first lines.
+class Writers {
+ public:
+  std::size_t of(const std::string& name) {
+    if (name == last_ && !numbers_.empty()) return last_number_;
+    last_ = name;
+    last_number_ = numbers_.try_emplace(name, numbers_.size()).first->second;
+    return last_number_;
+  }
+  [[nodiscard]] std::size_t size() const { return numbers_.size(); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::string last_;
+  std::size_t last_number_ = 0;
+};
+
+}  // namespace
 
 CleanText::CleanText(std::string_view text) {
+  const bool has_codes = may_have_codes(text);
+  const Prefixes prefixes(text);
+  Writers writers;
+  std::vector<std::size_t> of_line;
+  std::string writer;
   for_each_line(text, [&](std::size_t number, std::string_view line) {
-    lines_.push_back({number, 1, line});
+    std::string_view clean = line;
+    if (has_codes) {
+      if (auto plain = without_codes(line)) clean = made_.emplace_back(std::move(*plain));
+    }
+    const std::size_t before = clean.size();
+    writer.clear();
+    clean.remove_prefix(prefixes.length(clean, writer, changes_));
+    lines_.push_back({number, before - clean.size() + 1, clean});
+    of_line.push_back(writers.of(writer));
   });
+  if (writers.size() > 1) {
+    std::vector<std::vector<CleanLine>> by_writer(writers.size());
+    for (std::size_t i = 0; i < lines_.size(); ++i) by_writer[of_line[i]].push_back(lines_[i]);
+    lines_.clear();
+    for (const auto& lines : by_writer) lines_.insert(lines_.end(), lines.begin(), lines.end());
+  }
+  if (text.find("NCCL ") == std::string_view::npos) return;
+  lines_ = Mender(lines_, made_, changes_).lines();
 }
 
 std::string_view kind_of_foreign(std::string_view line) {
-  return words_of(line).empty() ? "" : "other";
+  const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return "";
+  const std::string_view rest = line.substr(first);
+  if (nccl_mark(line) != std::string_view::npos) return "NCCL's log";
+  if (rest.starts_with("```") || rest.starts_with("#") || rest.starts_with("*")) return "Markdown";
+  if (rest.starts_with("srun:") || rest.starts_with("slurmstepd:") || rest.starts_with("salloc:")) {
+    return "Slurm";
+  }
+  if (has("OpenFabrics") || has("Open MPI") || has("mpirun") || has("prterun") || has("MPI_") ||
+      has("UCX") || rest.starts_with("-----") || rest.starts_with("=====")) {
+    return "MPI";
+  }
+  if (rest.starts_with("$ ") || rest.starts_with("+ ") || rest.starts_with("# ")) return "shell";
+  return "other";
 }
 
 }  // namespace paceline::traces

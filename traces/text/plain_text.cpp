@@ -13,6 +13,12 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
+bool begins_as_json(std::string_view text) {
+  text = without_mark(text);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
+}
+
 bool may_begin_text(std::string_view first) { return first.find('\0') == first.npos; }
 
 std::string_view plain_text(std::string_view text) {

@@ -7,6 +7,9 @@ namespace paceline::traces {
 // The text without a byte order mark.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
+// Whether a text begins as JSON does: an object or an array.
+[[nodiscard]] bool begins_as_json(std::string_view text);
+
 // Whether bytes that begin a file may begin a text: none is zero.
 [[nodiscard]] bool may_begin_text(std::string_view first);
 

@@ -369,6 +369,10 @@ void LogReader::take_nics() {
       std::ranges::any_of(used_nics_, [&](std::uint32_t used) { return nics.contains(used); });
   for (const auto& [number, nic] : nics) {
     if (names_some && !used_nics_.contains(number)) continue;
+    if (!names_some && is_no_nic(nic.name)) {
+      node_.nics_left_out.push_back(nic.name);
+      continue;
+    }
     node_.nics.push_back({nic.name, nic.at, nic.bandwidth, !is_ib});
   }
 }
@@ -379,7 +383,9 @@ NodeTopology LogReader::finish() && {
     throw FormatError(places_[0].line, 0, "has more than 1024 GPUs on a host", log_hint);
   }
   for (std::size_t i = 0; i < first_node_.size(); ++i) {
-    node_.gpus.push_back({std::to_string(i), places_[i], {}, 0, {}, {}});
+    NodeTopology::Gpu& gpu = node_.gpus.emplace_back();
+    gpu.name = std::to_string(i);
+    gpu.at = places_[i];
   }
   const std::size_t gpus = node_.gpus.size();
   node_.links.assign(gpus, std::vector<std::uint32_t>(gpus));
@@ -396,7 +402,8 @@ NodeTopology LogReader::finish() && {
 
 bool is_nccl_log(std::string_view text) { return text.find(mark) != std::string_view::npos; }
 
-NodeTopology read_nccl_log(std::string_view text) {
+NodeTopology read_nccl_log(std::string_view text, NodeChoice node) {
+  (void)chosen_node({"the log of a run"}, {}, node);
   LogReader reader;
   for_each_line(text,
                 [&](std::size_t number, std::string_view line) { reader.take(number, line); });

@@ -9,30 +9,35 @@
 
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
+#include "traces/topology/foreign_topology.h"
 
 namespace paceline::traces {
 namespace {
 
 constexpr std::uint32_t links_most = 1000;  // of a pair, as a scenario's lanes
+constexpr auto filled_hint =
+    "give the file that NCCL writes in a run, with GPUs and NVLinks: NCCL_TOPO_DUMP_FILE names it";
 constexpr auto whole_hint = "give the file that NCCL wrote, whole: NCCL_TOPO_DUMP_FILE names it";
 
 // Lines and columns of a text by offset.
 class TextPlaces {
  public:
-  explicit TextPlaces(std::string_view text) {
+  // Offsets count from `start`.
+  TextPlaces(std::string_view text, std::size_t start) : start_(start) {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') starts_.push_back(i + 1);
     }
   }
 
   [[nodiscard]] TextPlace at(std::ptrdiff_t offset) const {
-    const auto place = static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0));
+    const auto place = start_ + static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0));
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), place);
     const auto line = static_cast<std::size_t>(next - starts_.begin());
     return {line, place - starts_[line - 1] + 1};
   }
 
  private:
+  std::size_t start_;
   std::vector<std::size_t> starts_{0};
 };
 
@@ -59,6 +64,7 @@ struct FoundGpu {
 struct FoundNic {
   NodeTopology::Nic nic;
   PciWay way;
+  bool is_below_pci = false;
 };
 
 PciePath path_between(const PciWay& a, const PciWay& b) {
@@ -79,9 +85,27 @@ std::string in_lower(std::string_view text) {
 
 std::string quoted_text(std::string_view text) { return "\"" + shown(text) + "\""; }
 
+// Where XML starts and how much there is of it: all of a text that starts with it; else, behind a
+// prompt or the fence of a quotation, its systems.
+struct XmlPart {
+  std::size_t start = 0, size = 0;
+};
+std::optional<XmlPart> xml_in(std::string_view text) {
+  constexpr std::string_view open = "<system ", close = "</system>";
+  std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return std::nullopt;
+  if (text[start] == '<') return XmlPart{0, text.size()};
+  start = text.find(open);
+  const std::size_t end = text.rfind(close);
+  if (start == std::string_view::npos) return std::nullopt;
+  const bool is_closed = end != std::string_view::npos && end > start;
+  return XmlPart{start, (is_closed ? end + close.size() : text.size()) - start};
+}
+
 class XmlReader {
  public:
-  explicit XmlReader(std::string_view text) : places_(text) {
+  explicit XmlReader(std::string_view whole) : places_(whole, xml_in(whole)->start), whole_(whole) {
+    const std::string_view text = whole.substr(xml_in(whole)->start, xml_in(whole)->size);
     const auto parsed =
         document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
     if (!parsed) {
@@ -91,15 +115,16 @@ class XmlReader {
     }
   }
 
-  [[nodiscard]] NodeTopology read() && {
-    const pugi::xml_node system = document_.child("system");
-    if (!system) throw FormatError(0, "has no <system>", whole_hint);
+  [[nodiscard]] NodeTopology read(NodeChoice choice) && {
+    const pugi::xml_node system = chosen_system(choice);
     for (const pugi::xml_node& cpu : system.children("cpu")) take_cpu(cpu);
     if (gpus_.empty()) refuse_without_gpus(system);
     std::stable_sort(gpus_.begin(), gpus_.end(),
                      [](const FoundGpu& a, const FoundGpu& b) { return a.rank < b.rank; });
     NodeTopology all;
     all.processor = std::move(processor_);
+    all.is_amd = is_amd_;
+    leave_out_nics(all);
     for (const FoundNic& nic : nics_) all.nics.push_back(nic.nic);
     for (const FoundGpu& from : gpus_) {
       auto& paths = all.paths.emplace_back();
@@ -119,6 +144,44 @@ class XmlReader {
     if (!text.empty())
       text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     return text;
+  }
+
+  [[nodiscard]] pugi::xml_node chosen_system(NodeChoice choice) const {
+    std::vector<pugi::xml_node> systems;
+    std::vector<std::string> names;
+    for (const pugi::xml_node& system : document_.children("system")) {
+      systems.push_back(system);
+      names.push_back("line " + std::to_string(place(system).line));
+    }
+    if (systems.empty()) refuse_other_root();
+    return systems[chosen_node(names, place(systems[systems.size() > 1 ? 1 : 0]), choice)];
+  }
+
+  // NCCL's graphs: src/graph/search.cc, NCCL_GRAPH_DUMP_FILE.
+  [[noreturn]] void refuse_other_root() const {
+    if (const pugi::xml_node graphs = document_.child("graphs")) {
+      refuse(graphs, "is NCCL's file of graphs, as NCCL_GRAPH_DUMP_FILE names it",
+             "give its topology file: NCCL_TOPO_DUMP_FILE names it");
+    }
+    const std::string foreign = foreign_topology(whole_);
+    throw FormatError(0, foreign.empty() ? "has no <system>" : foreign,
+                      foreign.empty() ? whole_hint
+                                      : "give what nvidia-smi topo -m prints, or the file that "
+                                        "NCCL_TOPO_DUMP_FILE names");
+  }
+
+  // Interfaces that are no NICs, by name, and those below no <pci> beside others below one: of
+  // the same CPU, which is where NCCL hangs what has no device (src/graph/xml.cc).
+  void leave_out_nics(NodeTopology& all) {
+    const auto leave_out = [&](const auto& is_none) {
+      for (const FoundNic& found : nics_) {
+        if (is_none(found)) all.nics_left_out.push_back(found.nic.name);
+      }
+      std::erase_if(nics_, is_none);
+    };
+    leave_out([](const FoundNic& found) { return is_no_nic(found.nic.name); });
+    if (std::ranges::none_of(nics_, &FoundNic::is_below_pci)) return;
+    leave_out([](const FoundNic& found) { return !found.is_below_pci; });
   }
 
   [[nodiscard]] TextPlace place(const pugi::xml_node& node) const {
@@ -165,7 +228,12 @@ class XmlReader {
           NodeTopology::Processor{cpu.attribute("arch").value(), cpu.attribute("vendor").value(),
                                   number("familyid"), number("modelid")};
     }
-    const PciWay way{cpus_, {}, std::nullopt};
+    // What a virtual machine shows as several of one NUMA node is one.
+    const std::string_view numa = cpu.attribute("numaid").value();
+    const auto known = number_of<std::uint32_t>(numa)
+                           ? numa_.try_emplace(std::string(numa), cpus_).first->second
+                           : cpus_;
+    const PciWay way{known, {}, std::nullopt};
     take_below(cpu, way, 0);
   }
 
@@ -176,9 +244,9 @@ class XmlReader {
     const auto rate = number_of<double>(text.substr(0, text.find(' ')));
     constexpr double rate_most = 256;  // GT/s, of PCIe 8
     if (!rate || !(*rate > 0) || *rate > rate_most) return std::nullopt;
-    constexpr std::uint32_t lanes_unless_said = 16, lanes_most = 32;
+    constexpr std::uint32_t lanes_unless_said = 16, pcie_lanes_most = 32;
     auto lanes = number_of<std::uint32_t>(pci.attribute("link_width").value()).value_or(0);
-    if (lanes == 0 || lanes > lanes_most) lanes = lanes_unless_said;
+    if (lanes == 0 || lanes > pcie_lanes_most) lanes = lanes_unless_said;
     constexpr double rate_most_8b10b = 5, bytes_a_gigabit = 1e9 / 8;
     const double reached = *rate > rate_most_8b10b ? 0.75 : 0.6;
     return BytesPerSecond(*rate * reached * bytes_a_gigabit * lanes);
@@ -192,15 +260,33 @@ class XmlReader {
     return link_of(pci);
   }
 
+  // Of a GPU. Every one has a faster link than 2.5 GT/s: where that is shown it is asleep, or not
+  // of PCIe. NVLink-C2C joins it to the CPU of its module; NCCL counts bw=MB/s times count
+  // (src/graph/topo.cc, ncclTopoAddC2c).
+  void add_port(const pugi::xml_node& pci, const pugi::xml_node& node,
+                NodeTopology::Gpu& gpu) const {
+    const std::string_view speed = pci.attribute("link_speed").value();
+    if (speed.substr(0, speed.find(' ')) != "2.5") gpu.port = link_of(pci);
+    double c2c_mbyte_per_s = 0;
+    constexpr std::uint32_t bandwidth_most = 10'000'000;
+    for (const pugi::xml_node& link : node.children("c2c")) {
+      c2c_mbyte_per_s += double{1} * required_count(link, "bw", bandwidth_most) *
+                         required_count(link, "count", links_most);
+    }
+    if (c2c_mbyte_per_s <= 0) return;
+    gpu.port = BytesPerSecond(c2c_mbyte_per_s * 1e6);
+    gpu.port_is_c2c = true;
+  }
+
   void take_below(const pugi::xml_node& parent, const PciWay& way, std::size_t depth) {
     constexpr std::size_t depth_most = 32;
     if (depth > depth_most) refuse(parent, "lies below more than 32 switches", whole_hint);
     for (const pugi::xml_node& child : parent.children()) {
       const std::string_view name = child.name();
-      if (name == "nic" && depth == 0) take_nic(child, way);  // of a CPU
+      if (name == "nic" && depth == 0) take_nic(child, way, false);  // of a CPU
       if (name != "pci") continue;
       for (const pugi::xml_node& gpu : child.children("gpu")) take_gpu(child, gpu, way);
-      for (const pugi::xml_node& nic : child.children("nic")) take_nic(nic, way);
+      for (const pugi::xml_node& nic : child.children("nic")) take_nic(nic, way, true);
       if (!child.child("pci")) continue;
       PciWay below = way;
       below.switches.push_back(switches_++);
@@ -215,12 +301,15 @@ class XmlReader {
     FoundGpu found;
     found.gpu.name = in_lower(required(pci, "busid"));
     found.gpu.at = place(node);
-    found.gpu.sm = required_count(node, "sm", sm_most);
-    found.gpu.port = link_of(pci);
+    const std::uint32_t sm = required_count(node, "sm", sm_most);
+    const bool is_amd = node.attribute("gcn") || node.child("xgmi");  // their sm is another count
+    is_amd_ = is_amd_ || is_amd;
+    if (!is_amd) found.gpu.sm = sm;
+    add_port(pci, node, found.gpu);
     found.gpu.uplink = way.uplink;
     found.rank = required_count(node, "rank", ranks_most);
     found.way = way;
-    for (const pugi::xml_node& link : node.children("nvlink")) {
+    for (const pugi::xml_node& link : node.children(is_amd ? "xgmi" : "nvlink")) {
       found.links.push_back({in_lower(required(link, "target")),
                              in_lower(link.attribute("tclass").value()),
                              required_count(link, "count", links_most), place(link)});
@@ -237,13 +326,14 @@ class XmlReader {
     gpus_.push_back(std::move(found));
   }
 
-  void take_nic(const pugi::xml_node& nic, const PciWay& way) {
+  void take_nic(const pugi::xml_node& nic, const PciWay& way, bool is_below_pci) {
     for (const pugi::xml_node& net : nic.children("net")) {
       if (!net.attribute("dev")) continue;  // one that NCCL does not use
-      FoundNic found{{shown(net.attribute("name").value()), place(net), {}, {}}, way};
+      FoundNic found{{shown(net.attribute("name").value()), place(net), {}, {}}, way, is_below_pci};
       if (!nets_.insert(found.nic.name).second) continue;  // for SHARP, or below each CPU
       const auto speed = number_of<double>(net.attribute("speed").value());  // Mb/s
-      constexpr double speed_most = 1e9, bytes_a_megabit = 1e6 / 8;
+      // Some plugins give other units; no port is as fast as eight of 800 Gb/s.
+      constexpr double speed_most = 6.4e6, bytes_a_megabit = 1e6 / 8;
       if (speed && *speed > 0 && *speed <= speed_most) {
         found.nic.bandwidth = BytesPerSecond(*speed * bytes_a_megabit);
       }
@@ -257,6 +347,8 @@ class XmlReader {
     }
   }
 
+  // The files of clouds' images, for NCCL_TOPO_FILE: switches and NICs with or without the class of
+  // each device, which NCCL adds GPUs to.
   [[noreturn]] void refuse_without_gpus(const pugi::xml_node& system) const {
     const auto is_display = [](const pugi::xml_node& node) {
       return std::string_view(node.name()) == "pci" &&
@@ -264,7 +356,11 @@ class XmlReader {
     };
     if (const pugi::xml_node gpu = system.find_node(is_display)) {
       refuse(gpu, "is a GPU without <gpu>, as in files that NCCL is given and has not filled in",
-             whole_hint);
+             filled_hint);
+    }
+    if (system.find_node([](const auto& node) { return std::string_view(node.name()) == "pci"; })) {
+      refuse(system, "has no <gpu> with a rank, as files that NCCL is given and has not filled in",
+             filled_hint);
     }
     refuse(system, "has no <gpu> with a rank", whole_hint);
   }
@@ -283,7 +379,7 @@ class XmlReader {
         } else if (link.kind == "0x068000") {
           gpus_[i].gpu.switch_links += link.count;
           if (gpus_[i].gpu.switch_links > links_most) refuse_links(link);
-        } else if (link.kind.substr(0, 4) != "0x03") {  // not of a GPU that has no rank here
+        } else if (link.kind.substr(0, 4) != "0x03" && !is_amd_) {  // not of a GPU without a rank
           throw FormatError(link.at.line, link.at.column,
                             "is an NVLink to neither a GPU nor an NVSwitch",
                             "links to CPUs, as POWER has them, are not modelled");
@@ -318,16 +414,18 @@ class XmlReader {
   std::set<std::string> nets_;
   std::optional<NodeTopology::Processor> processor_;
   std::string host_;
+  std::map<std::string, std::size_t> numa_;  // NUMA nodes' ids, to CPUs
+  bool is_amd_ = false;
+  std::string_view whole_;
   std::size_t cpus_ = 0, switches_ = 0;
 };
 
 }  // namespace
 
-bool is_nccl_topology(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string_view::npos && text[start] == '<';
-}
+bool is_nccl_topology(std::string_view text) { return xml_in(text).has_value(); }
 
-NodeTopology read_nccl_topology(std::string_view text) { return XmlReader(text).read(); }
+NodeTopology read_nccl_topology(std::string_view text, NodeChoice node) {
+  return XmlReader(text).read(node);
+}
 
 }  // namespace paceline::traces

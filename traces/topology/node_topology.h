@@ -8,26 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "models/topology/pcie_tree.h"
 #include "models/units/units.h"
-#include "models/words.h"
 
 namespace paceline::traces {
 
-using paceline::to_text;
-
-// What two devices of a node have between them on PCIe, the nearest first.
-enum class PciePath {
-  one_switch,   // at most one bridge
-  switches,     // several bridges, but not the CPU's
-  host_bridge,  // the CPU's
-  numa_node,    // several of one NUMA node's
-  system,       // the link between two NUMA nodes
-};
-
-// As nvidia-smi spells them.
-constexpr auto words_of(PciePath) {
-  return words_up_to<PciePath::system>("PIX", "PXB", "PHB", "NODE", "SYS");
-}
+using topology::PciePath;
 
 // Where a text says something; from 1.
 struct TextPlace {
@@ -58,6 +44,9 @@ struct NodeTopology {
     std::uint32_t switch_links = 0;        // NVLinks into NVSwitches; 0 where `links_of_pairs_only`
     std::optional<BytesPerSecond> port;    // of its PCIe link, one way
     std::optional<BytesPerSecond> uplink;  // of the highest switch above it, likewise
+    bool port_is_c2c = false;              // `port` is NVLink-C2C: its CPU is on the same module
+    std::string cpus = {};                 // near it, as they are listed; may be empty
+    std::optional<std::uint32_t> numa = std::nullopt;  // NUMA node of these
   };
   struct Nic {
     std::string name;
@@ -77,8 +66,19 @@ struct NodeTopology {
   // of a GPU's links counts for all its pairs.
   bool links_of_pairs_only = false;
   std::vector<std::vector<std::uint32_t>> links;  // between GPUs i and j; symmetric, diagonal 0
+  bool is_amd = false;                            // links are xGMI
   // Between GPUs i and j, GPU i and NIC j. nullopt: itself, or a matrix shows their NVLinks.
   std::vector<std::vector<std::optional<PciePath>>> paths, nic_paths;
+  // Between NICs i and j; empty, or nullopt, where it is not told.
+  std::vector<std::vector<std::optional<PciePath>>> nic_pairs = {};
+  std::vector<std::string> nics_left_out = {};  // interfaces that are no NICs
+  // How many pairs of GPUs reach each other without the host, as `nvidia-smi topo -p2p` prints it.
+  struct PeerToPeer {
+    std::size_t pairs = 0, reach = 0;
+    bool all_without_links_fail = false;  // ... of the pairs without NVLinks
+  };
+  std::optional<PeerToPeer> peer_to_peer = std::nullopt;
+  std::vector<std::string> notes = {};  // what was made of the text, each a sentence
   std::optional<Processor> processor;
   // Of a log: then `links` are the rings that cross a pair in one direction, whatever lies below.
   std::optional<RunFacts> run = std::nullopt;
@@ -88,10 +88,13 @@ inline constexpr std::size_t topology_gpus_most = 1024, topology_nics_most = 102
 // Bytes; those of real machines have some hundred thousand at most.
 inline constexpr std::size_t topology_text_most = std::size_t{16} << 20;
 
+// Which node of a text that has several, from 1; nullopt: it has one.
+using NodeChoice = std::optional<std::uint32_t>;
+
 struct NodeTopologyFormat {
   std::string_view name;
   bool (*is_one)(std::string_view text);
-  NodeTopology (*read)(std::string_view text);
+  NodeTopology (*read)(std::string_view text, NodeChoice node);
 };
 
 // A row a format; the first that takes a text reads it.
@@ -103,7 +106,18 @@ struct NamedTopology {
 };
 
 // In the format that its content shows. Throws FormatError when it shows none, is too long or not
-// text, or does not hold together.
-[[nodiscard]] NamedTopology read_node_topology(std::string_view text);
+// text, does not hold together, or has several nodes and `node` chooses none of them.
+[[nodiscard]] NamedTopology read_node_topology(std::string_view text,
+                                               NodeChoice node = std::nullopt);
+
+// Throws FormatError for a choice where nothing is to choose, and one that is not there. `nodes`:
+// what there is, each as a few words; `at`: of the second.
+[[nodiscard]] std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at,
+                                      NodeChoice node);
+
+// Whether interfaces of such a name carry no traffic between nodes: made by software (docker0,
+// veth12, tunl0, a VPN's), or a wireless LAN's. By the names that the kernel, systemd
+// (systemd.net-naming-scheme) and the programs give them.
+[[nodiscard]] bool is_no_nic(std::string_view interface_name);
 
 }  // namespace paceline::traces

@@ -7,8 +7,8 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/import/next_commands.h"
 #include "scenarios/import/traced_run.h"
+#include "traces/archive/input.h"
 
 namespace paceline::cli {
 namespace import_command {
@@ -31,14 +31,15 @@ int run(Options& options) {
   const Import import = import_traces(options.paths);
   std::vector<traces::TraceRun> runs;
   if (options.output.is_asked() || options.timeline.is_asked()) {
-    runs = runs_of(import, options.paths.front());
+    const std::string name = traces::name_of_input(options.paths.front());
+    runs = runs_of(import, name);
     if (runs.empty()) {
-      throw InputError({options.paths.front(), 0, 0}, "has no runs to write",
+      throw InputError({name, 0, 0}, "has no runs to write",
                        "give profilers' traces, or a file that --trace wrote");
     }
   }
   if (summary) {
-    write_summary(std::cout, import, typed(options.paths), options.all ? Rows::all : Rows::worst);
+    write_summary(std::cout, import, options.all ? Rows::all : Rows::worst);
   }
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, import); });
   if (options.output.is_asked()) {
@@ -55,8 +56,9 @@ Action attach_import(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
                  "traces of PyTorch's profiler (Kineto), its execution traces, Chakra's, or of "
-                 "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives, as "
-                 "calibrate takes them; compressed, packed or in folders")
+                 "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives and "
+                 "ping-pongs, as calibrate takes them; topologies; compressed, packed, in folders, "
+                 "or - for standard input")
       .required();
   app.add_flag("--all", options->all, "write all rows of long tables, not the worst ones");
   app.add_output("--json", options->json, "write it as JSON; - is standard output");

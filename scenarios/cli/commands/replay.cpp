@@ -17,6 +17,7 @@
 #include "scenarios/import/traced_run.h"
 #include "scenarios/loader/data_files/node_class.h"
 #include "scenarios/process/stop_request.h"
+#include "traces/archive/input.h"
 
 namespace paceline::cli {
 namespace replay_command {
@@ -159,7 +160,7 @@ std::vector<std::string> taken_in_words(const traces::TraceRun& run, const Setti
 // whether its collectives are predicted, and whether its buckets are filled anew.
 ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun& traced,
                          const Settings& settings) {
-  const std::string& path = paths.front();
+  const std::string path = traces::name_of_input(paths.front());
   const bool predicts = predicts_calls(settings);
   // Of one GPU without a wrapper nothing was sent: what would be, buckets of its gradients are.
   const bool refills =
@@ -174,7 +175,7 @@ ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun&
                          {"workload.calls", predicts ? "predicted" : "as_traced"},
                          {"training.strategy", refills ? "ddp" : "traced"}}};
   if (paths.size() == 1) {
-    values.by_path["workload.trace"] = path;
+    values.by_path["workload.trace"] = paths.front();
   } else {
     values.lists["workload.trace"] = paths;
   }
@@ -219,7 +220,7 @@ int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
   const auto traced = read_traced_run(options.paths);
-  const auto file = ScenarioFile::of_values(options.paths.front(),
+  const auto file = ScenarioFile::of_values(traces::name_of_input(options.paths.front()),
                                             values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();

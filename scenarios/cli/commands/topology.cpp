@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -14,7 +16,8 @@ namespace topology_command {
 struct Options {
   std::string file, device, link_bandwidth, network_bandwidth;
   files::OutputFile output{"-"};
-  int nics = 0;
+  int nics = 0, node = 0;
+  bool no_nvlink = false;
 };
 
 BytesPerSecond positive_bandwidth(const char* option, const std::string& text) {
@@ -33,12 +36,15 @@ TopologyOptions topology_options(const Options& options) {
     known.network_bandwidth = positive_bandwidth("--network-bandwidth", options.network_bandwidth);
   }
   if (options.nics > 0) known.nics_per_node = static_cast<std::uint32_t>(options.nics);
+  known.has_no_nvlink = options.no_nvlink;
   return known;
 }
 
 int run(Options& options) {
   const TopologyOptions known = topology_options(options);
-  const std::string text = cluster_file_text(read_topology_file(options.file), known);
+  std::optional<std::uint32_t> node;
+  if (options.node > 0) node = static_cast<std::uint32_t>(options.node);
+  const std::string text = cluster_file_text(read_topology_file(options.file, node), known);
   options.output.write([&](std::ostream& out) { out << text; });
   return exit_done;
 }
@@ -60,6 +66,10 @@ Action attach_topology(CommandOptions& app) {
                  "of one NVLink, one way; of a GPU's PCIe link where there are none");
   app.add_option("--network-bandwidth", options->network_bandwidth, "of one NIC, one way");
   app.add_option("--nics", options->nics, "NICs a node that training uses").in_range(1, 1024);
+  app.add_option("--node", options->node, "which node of a file that has several, from 1")
+      .in_range(1, 1000);
+  app.add_flag("--no-nvlink", options->no_nvlink,
+               "the GPUs are cards for PCIe, where the file shows no NVLinks and leaves that open");
   return [options] { return run(*options); };
 }
 

@@ -10,6 +10,7 @@
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/pcie_groups.h"
 #include "scenarios/loader/data_files/shipped.h"
 
 namespace paceline::loader {
@@ -25,7 +26,6 @@ using topology::Framing;
 using topology::IntraNode;
 using topology::IntraNodeKind;
 using topology::Network;
-using topology::PcieTree;
 using topology::Placement;
 using topology::Receives;
 using topology::Transport;
@@ -52,6 +52,7 @@ constexpr std::uint64_t ranks_max = 1'000'000;
 
 constexpr Needs of_pcie{"kind", {"pcie", "nvlink_mesh"}}, of_switches{"gpus_per_switch"},
     of_sockets{"sockets", {"2"}}, of_staging{"peer_to_peer", {"false"}};
+constexpr Needs of_tree{.key = "gpus_per_switch", .or_key = "groups"};
 
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
@@ -74,11 +75,20 @@ constexpr std::array intra_node_table{
     Key{"sockets", Count{1, 2}, std::uint64_t{1}, "that share the switches", "", of_switches},
     Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
         "10GBps", of_sockets},
-    Key{"peer_to_peer", Flag{}, PcieTree{}.peer_to_peer,
-        "false: all transfers but those over NVLink are staged in host memory", "", of_switches},
+    Key{"groups", settings::Structure{"a list of groups"}, "one crossbar",
+        "what GPUs share on PCIe, where switches and sockets are not alike; in place of the keys "
+        "before. Of each group `gpus` (local ranks) and `path`, what lies between two GPUs that "
+        "share no smaller group: PIX or PXB, as below a switch, PHB or NODE, as of a NUMA node. "
+        "And `bandwidth`, one way, of its link to what is around it (unless given it limits "
+        "nothing), and `nics`, numbers of the NICs in it (others are on the NUMA node of their "
+        "first GPU). Two groups are one within the other, or apart; the node, SYS, is around all. "
+        "Where groups name NICs, each GPU uses the nearest",
+        "[{gpus: [0, 1], path: PIX, bandwidth: 12GBps}]", of_pcie},
+    Key{"peer_to_peer", Flag{}, true,
+        "false: all transfers but those over NVLink are staged in host memory", "", of_tree},
     Key{"staging_bandwidth", Bandwidth{}, "unlimited",
-        "what the GPUs of one socket can stage in its memory, all together; each byte is written "
-        "and read once",
+        "what the GPUs of one socket (of groups, of the outermost of path PHB or NODE) can stage "
+        "in its memory, all together; each byte is written and read once",
         "12GBps", of_staging},
     Key{"slot_generation",
         Count{1, topology::slot_generation_max},
@@ -96,8 +106,8 @@ constexpr std::array intra_node_table{
         "gives a bandwidth itself"},
 };
 
-constexpr std::array box_bandwidths{"bandwidth", "host_bandwidth", "switch_bandwidth",
-                                    "socket_bandwidth", "staging_bandwidth"};
+constexpr std::array box_bandwidths{"bandwidth",        "host_bandwidth",    "switch_bandwidth",
+                                    "socket_bandwidth", "staging_bandwidth", "groups"};
 
 constexpr Network network_defaults;
 constexpr FatTree fat_tree_defaults;
@@ -234,33 +244,6 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
   return lanes;
 }
 
-// How many of each part of a node there are, if its number divides the whole.
-std::uint32_t divisor(Section& node, std::string_view key, std::uint32_t whole,
-                      std::string_view parts) {
-  const auto count = node.get<std::uint32_t>(key);
-  if (whole % count != 0) {
-    node.require(key).fail(
-        fmt::format("does not divide the number of {} of a node, {}", parts, whole), "");
-  }
-  return count;
-}
-
-std::optional<PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus) {
-  if (!node.is_given("gpus_per_switch")) return std::nullopt;
-  (void)node.map().require("bandwidth", "12GBps");  // also with a single GPU
-  PcieTree tree;
-  tree.gpus_per_switch = divisor(node, "gpus_per_switch", gpus, "GPUs");
-  tree.switch_bandwidth = node.get<BytesPerSecond>("switch_bandwidth");
-  tree.switches_per_socket = gpus / tree.gpus_per_switch;
-  if (divisor(node, "sockets", tree.switches_per_socket, "switches") == 2) {
-    tree.switches_per_socket /= 2;
-    tree.socket_bandwidth = node.get<BytesPerSecond>("socket_bandwidth");
-  }
-  tree.peer_to_peer = node.get<bool>("peer_to_peer");
-  tree.staging_bandwidth = node.find<BytesPerSecond>("staging_bandwidth");
-  return tree;
-}
-
 // One between any two, unless the section says more.
 std::vector<std::vector<std::uint32_t>> lanes_of(Section& node, std::uint32_t gpus) {
   if (const auto lanes = node.field("lanes")) return read_lanes(*lanes, gpus);
@@ -325,7 +308,7 @@ void leave_out_other_kinds(Section& node) {
   }
 }
 
-IntraNode read_intra_node(Section section, std::uint32_t gpus) {
+IntraNode read_intra_node(Section section, std::uint32_t gpus, std::uint32_t nics) {
   leave_out_other_kinds(section);
   section.finish();
   if (gpus > 1) require_bandwidth(section);
@@ -335,7 +318,7 @@ IntraNode read_intra_node(Section section, std::uint32_t gpus) {
                  .lanes = {},
                  .host_bandwidth = section.find<BytesPerSecond>("host_bandwidth")};
   if (node.kind == IntraNodeKind::nvlink_mesh) node.lanes = lanes_of(section, gpus);
-  if (node.kind != IntraNodeKind::nvswitch) node.pcie_tree = read_pcie_tree(section, gpus);
+  if (node.kind != IntraNodeKind::nvswitch) node.pcie_tree = read_pcie_tree(section, gpus, nics);
   if (node.kind == IntraNodeKind::nvlink_mesh && node.pcie_tree) {
     (void)section.map().require("host_bandwidth", "12GBps");
   }
@@ -409,8 +392,9 @@ DescribedCluster load_described_cluster(Section section) {
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
     section.require("gpus_per_node").fail(fmt::format("makes more than {} GPUs", ranks_max), "");
   }
-  cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node);
   cluster.network = read_network(section.below("network"));
+  cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node,
+                                       cluster.network.nics_per_node);
   const TcpHosts tcp = read_tcp_hosts(section.below("network"));
   cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
   section.finish();

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "scenarios/files/input_file.h"
+#include "traces/archive/input.h"
 
 namespace paceline::loader {
 namespace {
@@ -166,7 +167,7 @@ void put(YAML::Node map, std::string_view path, const YAML::Node& value) {
 // Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
 std::string folder_of(const std::string& path) {
   std::error_code unknown;
-  const bool is_stream = path.starts_with("/dev/") || path.starts_with("/proc/") ||
+  const bool is_stream = path == traces::standard_input || path.starts_with("/dev/") || path.starts_with("/proc/") ||
                          !std::filesystem::is_regular_file(path, unknown);
   return is_stream ? "" : std::filesystem::path(path).parent_path().string();
 }
@@ -195,8 +196,8 @@ DocumentPtr parse_document(std::string name, std::string_view text) {
 }
 
 DocumentPtr read_document(const std::string& path) {
-  auto document =
-      std::make_shared<Document>(*parse_document(path, files::read_text(path, file_bytes_max)));
+  auto document = std::make_shared<Document>(
+      *parse_document(traces::name_of_input(path), files::read_text(path, file_bytes_max)));
   document->folder = folder_of(path);
   return document;
 }

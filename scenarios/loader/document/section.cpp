@@ -85,8 +85,9 @@ std::vector<std::string_view> names_of(std::span<const settings::Key> keys) {
 std::string refusal_of(const settings::Needs& needs) {
   if (!needs.refusal.empty()) return std::string(needs.refusal);
   const auto& [first, second] = needs.values;
-  return fmt::format("belongs to {}{}{}{}{}", needs.key, first.empty() ? "" : ": ", first,
-                     second.empty() ? "" : " or ", second);
+  const std::string_view or_key = needs.or_key;
+  return fmt::format("belongs to {}{}{}{}{}{}{}", needs.key, first.empty() ? "" : ": ", first,
+                     second.empty() ? "" : " or ", second, or_key.empty() ? "" : " or ", or_key);
 }
 
 }  // namespace

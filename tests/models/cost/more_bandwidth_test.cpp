@@ -97,7 +97,7 @@ Seconds in_rounds(const collectives::Plan& plan, const topology::Fabric& fabric,
     round.of_links.resize(fabric.links().size());
     round.hop = std::max(round.hop, path.timing.latency.value());
     for (const auto& port : {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
-      for (const topology::LinkId link : std::span(port.links).first(port.link_count)) {
+      for (const topology::LinkId link : fabric.links_of(port)) {
         round.of_links[link] += bytes / fabric.links()[link].bandwidth.value();
       }
     }

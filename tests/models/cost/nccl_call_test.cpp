@@ -74,7 +74,8 @@ TEST(NcclGroup, CountsOnlyLinksThatAreCrossed) {
   Cluster tree = switched(1);
   tree.intra_node.kind = IntraNodeKind::pcie;
   tree.intra_node.bandwidth = BytesPerSecond(12e9);
-  tree.intra_node.pcie_tree = topology::PcieTree{4, BytesPerSecond(12e9), 1, BytesPerSecond(5e9)};
+  tree.intra_node.pcie_tree =
+      topology::even_tree(8, {4, BytesPerSecond(12e9), 1, BytesPerSecond(5e9)});
   const auto all = [](const Group& group) {
     return group.ring.local.value() * group.ring.channels;
   };

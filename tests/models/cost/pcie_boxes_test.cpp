@@ -21,8 +21,9 @@ TEST(NcclOnPcieBoxes, IsOfPcieWhereBridgesJoinPairsAlone) {
   node.bandwidth = BytesPerSecond(45e9);
   node.host_bandwidth = BytesPerSecond(3e9);
   node.lanes = {{0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 0}};
-  node.pcie_tree =
-      topology::PcieTree{1, BytesPerSecond(12e9), 4, std::nullopt, false, BytesPerSecond(4e9)};
+  node.pcie_tree = topology::even_tree(4, {1, BytesPerSecond(12e9)});
+  node.pcie_tree->peer_to_peer = false;
+  node.pcie_tree->staging_bandwidth = BytesPerSecond(4e9);
   const Group four = group_of(pairs, release, 7.5);
   EXPECT_EQ(four.link, LocalLink::pci);
   EXPECT_FALSE(four.has_ll128);

@@ -88,7 +88,7 @@ TEST(RingParts, SayWhatRingsCross) {
 // GPUs it stays below one switch, at the 24 GB/s of their ports: 1.5 times as much.
 TEST(RingParts, KnowTheSwitchesOfAPcieTree) {
   Cluster cluster = nodes_of(4, 1, IntraNodeKind::pcie);
-  cluster.intra_node.pcie_tree = topology::PcieTree{2, BytesPerSecond(16e9), 2, {}, true};
+  cluster.intra_node.pcie_tree = topology::even_tree(4, {2, BytesPerSecond(16e9)});
   const RingParts parts = ring_parts_of(cluster);
   EXPECT_DOUBLE_EQ(parts.of(2).local, 1.5);
   EXPECT_DOUBLE_EQ(parts.of(3).local, 1);

@@ -142,8 +142,7 @@ std::vector<Seconds> link_times(const collectives::Plan& plan, const topology::F
         const topology::Path path = fabric.path(transfer.from, transfer.to);
         for (const topology::Port& port :
              {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
-          for (std::uint32_t i = 0; i < port.link_count; ++i) {
-            const topology::LinkId number = port.links[i];
+          for (const topology::LinkId number : fabric.links_of(port)) {
             times[number] += Seconds(bytes / fabric.links()[number].bandwidth.value());
           }
         }

@@ -11,16 +11,17 @@ namespace paceline::topology {
 
 using Kinds = std::vector<LinkKind>;
 
-inline std::vector<LinkId> links_of(const Port& port) {
-  return {port.links.begin(), port.links.begin() + port.link_count};
+inline std::vector<LinkId> links_of(const Fabric& fabric, const Port& port) {
+  const auto links = fabric.links_of(port);
+  return {links.begin(), links.end()};
 }
 
 inline std::vector<LinkId> out_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  return links_of(fabric.out_ports().at(fabric.path(Rank(from), Rank(to)).out));
+  return links_of(fabric, fabric.out_ports().at(fabric.path(Rank(from), Rank(to)).out));
 }
 
 inline std::vector<LinkId> in_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {
-  return links_of(fabric.in_ports().at(fabric.path(Rank(from), Rank(to)).in));
+  return links_of(fabric, fabric.in_ports().at(fabric.path(Rank(from), Rank(to)).in));
 }
 
 inline std::vector<LinkId> all_links(const Fabric& fabric, std::uint32_t from, std::uint32_t to) {

@@ -17,7 +17,7 @@ Cluster trees() {
   cluster.intra_node.kind = IntraNodeKind::pcie;
   cluster.intra_node.bandwidth = BytesPerSecond(12e9);
   cluster.intra_node.latency = Seconds(2e-6);
-  cluster.intra_node.pcie_tree = PcieTree{2, BytesPerSecond(11e9), 2, BytesPerSecond(10e9), true};
+  cluster.intra_node.pcie_tree = even_tree(8, {2, BytesPerSecond(11e9), 2, BytesPerSecond(10e9)});
   cluster.network.bandwidth = BytesPerSecond(5e9);
   cluster.network.latency = Seconds(3e-6);
   return cluster;
@@ -109,7 +109,7 @@ TEST(PcieTree, ShrinksToTheFirstGpusOfTheNode) {
 
 TEST(PcieTree, HasOneSocketUnlessALinkJoinsTwo) {
   Cluster cluster = trees();
-  cluster.intra_node.pcie_tree->socket_bandwidth.reset();
+  cluster.intra_node.pcie_tree = even_tree(8, {2, BytesPerSecond(11e9)});
   const Fabric fabric(cluster);
   EXPECT_EQ(path_kinds(fabric, 0, 7), (Kinds{gpu_port, pcie_switch, gpu_port, pcie_switch}));
 }
@@ -176,15 +176,14 @@ TEST(PcieTree, IsImpossibleWithStagingPastWhichPeersReachEachOther) {
   EXPECT_NE(find_fault(cluster), std::nullopt);
 }
 
-TEST(PcieTreeDeathTest, IsOfPcieWithABandwidthAndAtMostTwoSockets) {
+TEST(PcieTreeDeathTest, IsOfPcieWithABandwidthAndGroupsOfGpusThatAre) {
   Cluster cluster = trees();
   cluster.intra_node.kind = IntraNodeKind::nvswitch;
   EXPECT_DEATH(Fabric{cluster}, "contract broken");
   cluster = trees();
-  cluster.intra_node.pcie_tree->switches_per_socket = 1;
+  cluster.intra_node.pcie_tree->groups.front().gpus.push_back(8);
   EXPECT_DEATH(Fabric{cluster}, "contract broken");
-  cluster = trees();
-  cluster.gpus_per_node = 1;
+  cluster = trees().first_of_nodes(1);
   cluster.intra_node.bandwidth = BytesPerSecond(0);
   EXPECT_DEATH(Fabric{cluster}, "contract broken");
 }

@@ -318,7 +318,7 @@ TEST(RingOrders, GoFromBridgeToBridgeThroughTheHost) {
 TEST(RingOrders, FillOneSwitchOfAPcieTreeAfterTheOther) {
   Cluster cluster = switched(1, 8, 1);
   cluster.intra_node.kind = IntraNodeKind::pcie;
-  cluster.intra_node.pcie_tree = PcieTree{2, BytesPerSecond(12e9), 4, std::nullopt, true};
+  cluster.intra_node.pcie_tree = even_tree(8, {2, BytesPerSecond(12e9)});
   const Orders orders = ring_orders(cluster);
   ASSERT_EQ(orders.size(), 1U);
   for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(orders[0][i], Rank(i));

@@ -100,6 +100,9 @@ constexpr Trial trials[] = {
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps\n"
      "cluster.intra_node.peer_to_peer=false"},
+    {"cluster.intra_node.groups",
+     "[{gpus: [0, 1, 2], path: PIX, bandwidth: 1GBps}, {gpus: [3], path: PIX}]",
+     "cluster.intra_node.kind=pcie"},
     {"cluster.intra_node.slot_lanes", "[1, 1, 1, 1]", "cluster.intra_node.kind=pcie"},
     {"cluster.intra_node.slot_generation", "1",
      "cluster.intra_node.kind=pcie\n"

@@ -62,8 +62,9 @@ inline std::string needs_of(const settings::Needs& needs, std::span<const Key> t
   const auto& [first, second] = needs.values;
   const settings::Needs& before = std::ranges::find(table, needs.key, &Key::name)->needs;
   const std::string strategy = before.key == "strategy" ? needs_of(before, table) : "";
+  const std::string_view other = second.empty() ? needs.or_key : second;
   return strategy + fmt::format("with `{}{}{}`{}; ", needs.key, first.empty() ? "" : ": ", first,
-                                second.empty() ? "" : fmt::format(" or `{}`", second));
+                                other.empty() ? "" : fmt::format(" or `{}`", other));
 }
 
 // First the keys of the table itself, then the maps below it, each under a heading.

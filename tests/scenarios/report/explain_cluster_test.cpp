@@ -90,6 +90,48 @@ from GPU 0 to
 )");
 }
 
+// GPUs 0 to 2 below a switch, 3 and 4 below that of the NIC, on one CPU, whose link to other CPUs
+// nothing crosses. The ten ports and two switches of a node are there twice, each way.
+TEST(ExplainCluster, ShowsGroupsOfPcieAndTheirNics) {
+  EXPECT_EQ(explained("  nodes: 2\n  gpus_per_node: 5\n"
+                      "  intra_node:\n    kind: pcie\n    bandwidth: 12GBps\n    latency: 2us\n"
+                      "    groups:\n"
+                      "      - {gpus: [0, 1, 2], path: PIX, bandwidth: 6GBps}\n"
+                      "      - {gpus: [3, 4], path: PIX, bandwidth: 8GBps, nics: [0]}\n"
+                      "      - {gpus: [0, 1, 2, 3, 4], path: PHB, bandwidth: 20GBps}\n"
+                      "  network: {bandwidth: 40Gbps, latency: 5us}\n"),
+            R"(two nodes, a cluster without a name
+
+2 nodes of 5 GPUs
+in a node: PCIe switches of 2 to 3 GPUs on 1 NUMA node, with peer to peer
+between nodes: 1 NIC a node into one switch
+
+PCIe group  GPUs  NICs  link up, one way
+----------------------------------------
+PIX         0-2   -                6GBps
+PIX         3-4   0                8GBps
+PHB         0-4   -          not crossed
+NIC 0: of GPUs 0-4
+
+link, one way  shared by  bandwidth  count
+------------------------------------------
+GPU port       1 GPU         12GBps     20
+PCIe switch    3 GPUs         6GBps      4
+PCIe switch    2 GPUs         8GBps      4
+NIC            5 GPUs         5GBps      4
+
+from GPU 0 to
+  GPU 1: same PCIe switch, PIX, 2us, 12GBps alone
+    GPU port 12GBps > GPU port 12GBps
+  GPU 3: same node, PHB, 2us, 6GBps alone
+    GPU port 12GBps > PCIe switch 6GBps > PCIe switch 8GBps > GPU port 12GBps
+  GPU 5: other node, 5us, 5GBps alone
+    GPU port 12GBps > PCIe switch 6GBps > PCIe switch 8GBps > NIC 5GBps > NIC 5GBps > PCIe switch 8GBps > PCIe switch 6GBps > GPU port 12GBps
+  GPU 8: other node, 5us, 5GBps alone
+    GPU port 12GBps > PCIe switch 6GBps > PCIe switch 8GBps > NIC 5GBps > NIC 5GBps > GPU port 12GBps
+)");
+}
+
 TEST(ExplainCluster, ShowsTheFirstPointOfASweep) {
   const std::string text =
       explained("  preset: pcie-tree-8-no-p2p\n",

@@ -34,8 +34,8 @@ Cluster cluster_named(const std::string& preset) {
 
 Cluster cluster_of_topology(const std::string& path, const TopologyOptions& options) {
   const test::Folder folder;
-  return cluster_named(
-      folder.write("made.yaml", cluster_file_text(read_topology_file(path), options)));
+  return cluster_named(folder.write(
+      "made.yaml", cluster_file_text(read_topology_file(path, std::nullopt), options)));
 }
 
 Cluster cluster_of_text(const std::string& text, const TopologyOptions& options) {
@@ -62,7 +62,7 @@ std::string refusal_of_text(const std::string& text, const TopologyOptions& opti
   const test::Folder folder;
   const std::string path = folder.write("t", text);
   const std::string said =
-      refusal_of([&] { (void)cluster_file_text(read_topology_file(path), options); });
+      refusal_of([&] { (void)cluster_file_text(read_topology_file(path, std::nullopt), options); });
   return said.rfind(path, 0) == 0 ? said.substr(path.size()) : said;
 }
 
@@ -151,21 +151,6 @@ TEST(ClusterOfTopology, AsksForTheBandwidthOfNvlinks) {
             "--link-bandwidth, as 20GBps");
 }
 
-TEST(ClusterOfTopology, RefusesWhatTheSchemaHasNoWordsFor) {
-  EXPECT_EQ(
-      refusal_of_text(" GPU0 GPU1 GPU2\nGPU0 X PIX PHB\nGPU1 PIX X PHB\nGPU2 PHB PHB X\n", {}),
-      ":4:1: 3 GPUs share a switch unevenly, and the first 2 GPUs share one; the cluster's "
-      "schema has no words for that; write the section by hand");
-  EXPECT_EQ(refusal_of_text(" GPU0 GPU1 GPU2 GPU3\nGPU0 X PHB PIX PHB\nGPU1 PHB X PHB PIX\n"
-                            "GPU2 PIX PHB X PHB\nGPU3 PHB PIX PHB X\n",
-                            {})
-                .substr(0, 46),
-            ":4:1: GPU GPU2 shares a switch with GPU GPU0, ");
-  EXPECT_EQ(refusal_of_text(" GPU0 GPU1 GPU2\nGPU0 X SYS SYS\nGPU1 SYS X SYS\nGPU2 SYS SYS X\n", {})
-                .substr(0, 80),
-            ":4:1: GPU GPU2 is on a third NUMA node, and a cluster's nodes have two sockets; ");
-}
-
 // A pair of cards with a bridge between them, twice: the pairs meet on the host.
 TEST(ClusterOfTopology, JoinsPairsWithoutNvlinksByTheHost) {
   const Cluster made = cluster_of_text(
@@ -194,7 +179,7 @@ TEST(ClusterOfTopology, TakesSeveralNicsOfAGpuForOneWhenItKnowsTheirSpeed) {
 
 TEST(ClusterOfTopology, SaysWhereEachFigureComesFrom) {
   const std::string text =
-      cluster_file_text(read_topology_file(topology_fixture("pcie_8.txt")), {});
+      cluster_file_text(read_topology_file(topology_fixture("pcie_8.txt"), std::nullopt), {});
   EXPECT_NE(text.find("# Written by paceline topology from pcie_8.txt: nvidia-smi topo -m."),
             std::string::npos)
       << text;
@@ -207,7 +192,7 @@ TEST(ClusterOfTopology, SaysWhereEachFigureComesFrom) {
 
 TEST(ClusterOfTopology, RefusesADeviceThatTheFileContradicts) {
   const std::string said = refusal_of([&] {
-    (void)cluster_file_text(read_topology_file(topology_fixture("dgx1_v100.xml")),
+    (void)cluster_file_text(read_topology_file(topology_fixture("dgx1_v100.xml"), std::nullopt),
                             with_device("a100-sxm4-40gb"));
   });
   EXPECT_EQ(said.rfind("--device: a100-sxm4-40gb has compute capability 8, and GPUs of ", 0), 0U)
@@ -235,7 +220,8 @@ TEST(ClusterOfLog, TakesTheKindOfGpuForWhatJoinsThem) {
   EXPECT_EQ(made.network.transport, Transport::rdma);
   EXPECT_NE(refusal_of([] {
               (void)cluster_file_text(
-                  read_topology_file(topology_fixture("two_a100_nodes_info.txt")), {});
+                  read_topology_file(topology_fixture("two_a100_nodes_info.txt"), std::nullopt),
+                  {});
             }).find("does not tell whether NVLink or PCIe joins its GPUs; add --device"),
             std::string::npos);
 }
@@ -250,8 +236,8 @@ TEST(ClusterOfLog, KnowsConnectionsThroughHostMemory) {
 }
 
 TEST(ClusterOfLog, SaysInCommentsWhatTheRunWas) {
-  const std::string text =
-      cluster_file_text(read_topology_file(topology_fixture("dgx1_v100_info.txt")), {});
+  const std::string text = cluster_file_text(
+      read_topology_file(topology_fixture("dgx1_v100_info.txt"), std::nullopt), {});
   for (const char* said :
        {"# The run: 1 node of 8 GPUs, Tesla V100-SXM2-16GB; NCCL 2.18.3; network IB.",
         "collective: {version: \"2.18.3\"}", "# 12 rings, half of them the others again.",

@@ -30,8 +30,11 @@ ResolvedPoint full_point() {
   point.cluster.intra_node.latency = Seconds(1.9e-6);
   point.cluster.intra_node.lanes = {{0, 5}, {5, 0}};
   point.cluster.intra_node.host_bandwidth = BytesPerSecond(12e9);
-  point.cluster.intra_node.pcie_tree = topology::PcieTree{
-      5, BytesPerSecond(11e9), 6, BytesPerSecond(9e9), false, BytesPerSecond(8e9)};
+  point.cluster.intra_node.pcie_tree =
+      topology::PcieTree{{{{1}, topology::PciePath::switches, BytesPerSecond(11e9), {1, 0}},
+                          {{0, 1}, topology::PciePath::numa_node, {}}},
+                         false,
+                         BytesPerSecond(8e9)};
   point.cluster.intra_node.slot_generation = 4;
   point.cluster.intra_node.slot_lanes = {16, 8};
   point.cluster.intra_node.box_spread = 2.5;

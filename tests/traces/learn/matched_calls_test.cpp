@@ -47,6 +47,23 @@ TEST(MatchedCalls, PartWaitingFromTransfer) {
   EXPECT_NEAR(ns(matched.calls[2].ranks[0].late), 10, 1e-9);
 }
 
+// Ends that a host saw late, each by as much as it likes, say nothing of who began late: of 50 and
+// 20 ns that end together, the second began 30 later.
+TEST(MatchedCalls, GoByLengthsWhereEndsAreLate) {
+  std::vector<DeviceTrace> traces(2);
+  traces[0].has_late_ends = traces[1].has_late_ends = true;
+  add(traces[0], "allreduce", 100, 150, 1);
+  add(traces[1], "allreduce", 880, 900, 1);
+  add(traces[0], "allreduce", 300, 310, 2);
+  add(traces[1], "allreduce", 985, 1000, 2);
+  const MatchedCalls matched = match_calls(traces);
+  ASSERT_EQ(matched.calls.size(), 2U);
+  EXPECT_NEAR(ns(matched.calls[0].skew), 30, 1e-9);
+  EXPECT_NEAR(ns(matched.calls[0].ranks[1].late), 30, 1e-9);
+  EXPECT_NEAR(ns(matched.calls[1].ranks[0].late), 5, 1e-9);
+  EXPECT_NEAR(ns(matched.calls[1].ranks[1].late), 0, 1e-9);
+}
+
 // A trace that begins one call later, with the profiler's own numbers.
 TEST(MatchedCalls, GoByTheTracesNumbersWhereItHasThem) {
   std::vector<DeviceTrace> traces(2);

@@ -143,5 +143,37 @@ TEST(NcclInspector, IsKnownByItsKeys) {
   }
 }
 
+// Three all-reduces of two ranks, each 10 us longer on the second.
+TEST(NcclInspector, MayBePrettyPrinted) {
+  const auto logs = joined_logs({parse_nccl_inspector(fixture("inspector_pretty.json"))});
+  ASSERT_EQ(logs.size(), 1U);
+  ASSERT_EQ(logs[0].rows.size(), 3U);
+  EXPECT_EQ(times_us(logs[0].rows[0]), std::vector{125.0});
+  EXPECT_TRUE(logs[0].skipped.empty());
+  EXPECT_TRUE(logs[0].notes.empty());
+}
+
+// As a list, and with one object cut off in its middle: the next is whole.
+TEST(NcclInspector, PrettyPrintedObjectsThatBreakOffAreSkippedWithTheirFirstLine) {
+  const std::string whole = fixture("inspector_pretty.json");
+  const std::string first = whole.substr(0, whole.find("\n}\n") + 3);
+  const InspectedFile file =
+      parse_nccl_inspector("[\n" + first.substr(0, 200) + "\n" + first + ",\n" + first + "]\n");
+  EXPECT_EQ(file.calls.size(), 2U);
+  ASSERT_EQ(file.skipped.size(), 1U);
+  EXPECT_EQ(file.skipped[0].line, 2U);
+}
+
+TEST(NcclInspector, CommunicatorsOnOneHostAtATimeAreSaid) {
+  const auto logs = joined_logs({parse_nccl_inspector(fixture("inspector_two_jobs.jsonl"))});
+  ASSERT_EQ(logs.size(), 1U);
+  ASSERT_EQ(logs[0].notes.size(), 1U);
+  EXPECT_EQ(logs[0].notes[0].rfind("communicators 0x51aa0001 and 0x51aa0002 ran on one host at the "
+                                   "same time",
+                                   0),
+            0U)
+      << logs[0].notes[0];
+}
+
 }  // namespace
 }  // namespace paceline::traces

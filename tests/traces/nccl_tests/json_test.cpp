@@ -143,20 +143,22 @@ TEST(NcclTestsJson, NestedDeeplyIsRead) {
   EXPECT_EQ(skipped_why(only_log(text)), "has no size");
 }
 
-TEST(NcclTestsJson, TellsNoRanksWhereDevicesContradictEachOther) {
-  const auto ranks = [](const char* key, const json& value) {
+// Then the rows do: 1.75 is 2 * 7/8.
+TEST(NcclTestsJson, TellsNoNodesWhereDevicesContradictEachOther) {
+  const auto told = [](const char* key, const json& value) {
     json in = report();
     in["config"]["devices"][1][key] = value;
-    return only_log(in.dump()).ranks;
+    const auto log = only_log(in.dump());
+    return std::pair(log.ranks, log.nodes);
   };
-  EXPECT_EQ(ranks("rank", 4), 8U);
-  EXPECT_EQ(ranks("rank", 0), 0U);  // on another host
-  EXPECT_EQ(ranks("rank", -1), 0U);
-  EXPECT_EQ(ranks("rank", 4000000000U), 0U);
-  EXPECT_EQ(ranks("group", 1), 0U);  // two groups beside each other
+  using Told = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_EQ(told("rank", 4), Told(8, 2));
+  EXPECT_EQ(told("rank", 0), Told(8, 0));  // on another host
+  EXPECT_EQ(told("rank", -1), Told(8, 0));
+  EXPECT_EQ(told("rank", 4000000000U), Told(8, 0));
+  EXPECT_EQ(told("group", 1), Told(8, 0));  // two groups beside each other
   json in = report();
   in["config"]["ngpus"] = in["config"]["nthreads"] = ~std::uint64_t{0};
-  EXPECT_EQ(only_log(in.dump()).ranks, 0U);
   EXPECT_EQ(only_log(in.dump()).nodes, 0U);
 }
 

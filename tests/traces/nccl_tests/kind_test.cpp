@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "traces/collective_log/evidence.h"
 #include "traces/nccl_tests/nccl_tests.h"
 
 namespace paceline::traces {
@@ -35,32 +36,64 @@ TEST(Program, IsNotFoundInListsAndOtherNames) {
 
 // doc/PERFORMANCE.md of nccl-tests: busbw / algbw is 2(n-1)/n for all-reduce, (n-1)/n for
 // reduce-scatter, all-gather, all-to-all, gather and scatter, 1 for broadcast, reduce and sendrecv.
-TEST(Rows, TellTheCollectiveByTheirBusFactor) {
-  const auto of = [](bool reduces, std::optional<std::int64_t> root, double factor,
-                     std::uint32_t ranks) {
-    return collective_of_row({reduces, root, factor, 0.001}, ranks);
-  };
-  EXPECT_EQ(of(true, -1, 1.75, 8), Collective::all_reduce);
-  EXPECT_EQ(of(true, std::nullopt, 1, 2), Collective::all_reduce);
-  EXPECT_EQ(of(true, -1, 0.875, 8), Collective::reduce_scatter);
-  EXPECT_EQ(of(true, 0, 1, 8), Collective::reduce);
-  EXPECT_EQ(of(false, 0, 1, 8), Collective::broadcast);
-  EXPECT_EQ(of(false, std::nullopt, 1, 8), Collective::broadcast);
+std::vector<Collective> of(std::optional<bool> reduces, std::optional<std::int64_t> root,
+                           double factor, std::uint32_t ranks, double off = 0.001) {
+  return may_be({reduces, root, factor, off}, ranks);
 }
 
-TEST(Rows, ThatCouldBeSeveralCollectivesTellNone) {
-  const auto of = [](bool reduces, std::optional<std::int64_t> root, double factor, double off,
-                     std::uint32_t ranks) {
-    return collective_of_row({reduces, root, factor, off}, ranks);
-  };
-  EXPECT_FALSE(of(true, -1, 1, 0.001, 8));       // sendrecv
-  EXPECT_FALSE(of(true, -1, 0.984, 0.02, 64));   // sendrecv or reduce-scatter
-  EXPECT_FALSE(of(false, 0, 0.875, 0.001, 8));   // gather or scatter
-  EXPECT_FALSE(of(false, -1, 0.875, 0.001, 8));  // all-gather or all-to-all
-  EXPECT_FALSE(of(false, 0, 0.998, 0.01, 512));  // broadcast, gather or scatter
-  EXPECT_FALSE(of(true, -1, 1.75, 0.001, 0));    // of how many ranks?
-  EXPECT_FALSE(of(true, -1, 0, 0, 8));           // nothing said
-  EXPECT_FALSE(of(true, -1, std::nan(""), 0.001, 8));
+using Collectives = std::vector<Collective>;
+
+TEST(Rows, TellTheCollectiveByTheirBusFactor) {
+  EXPECT_EQ(of(true, -1, 1.75, 8), Collectives{Collective::all_reduce});
+  EXPECT_EQ(of(true, std::nullopt, 1, 2), Collectives{Collective::all_reduce});
+  EXPECT_EQ(of(true, -1, 0.875, 8), Collectives{Collective::reduce_scatter});
+  EXPECT_EQ(of(true, 0, 1, 8), Collectives{Collective::reduce});
+  EXPECT_EQ(of(false, 0, 1, 8), Collectives{Collective::broadcast});
+  EXPECT_EQ(of(false, std::nullopt, 1, 8), Collectives{Collective::broadcast});
+  // Before 2.10, without an operation's column.
+  EXPECT_EQ(of(std::nullopt, std::nullopt, 0.875, 8), Collectives{Collective::all_gather});
+  EXPECT_EQ(of(std::nullopt, 0, 1, 8), Collectives{Collective::broadcast});
+  // Of unknown ranks only an all-reduce's is above 1; 2 * 23/24 is 1.917.
+  EXPECT_EQ(of(true, -1, 1.917, 0), Collectives{Collective::all_reduce});
+  EXPECT_EQ(ranks_by_factor({true, -1, 1.917, 0.001}, Collective::all_reduce), 24U);
+  // 2 * 255/256 and its neighbours are as near.
+  EXPECT_EQ(ranks_by_factor({true, -1, 1.992, 0.001}, Collective::all_reduce), 0U);
+}
+
+TEST(Rows, ThatCouldBeSeveralCollectivesTellWhich) {
+  EXPECT_TRUE(of(true, -1, 1, 8).empty());  // sendrecv
+  EXPECT_TRUE(allows_exchange({true, -1, 1, 0.001}));
+  EXPECT_EQ(of(false, 0, 0.875, 8), (Collectives{Collective::gather, Collective::scatter}));
+  EXPECT_EQ(of(false, -1, 0.875, 8), (Collectives{Collective::all_gather, Collective::all_to_all}));
+  EXPECT_EQ(of(false, 0, 0.998, 512, 0.01),
+            (Collectives{Collective::broadcast, Collective::gather, Collective::scatter}));
+  EXPECT_TRUE(of(true, -1, 0, 8, 0).empty());  // nothing said
+  EXPECT_TRUE(of(true, -1, std::nan(""), 8).empty());
+}
+
+TEST(Rows, ExcludeCollectivesByOperationRootAndFactor) {
+  const Evidence gathered{false, -1, 0.875, 0.001};
+  EXPECT_TRUE(allows(gathered, Collective::all_gather, 8));
+  EXPECT_FALSE(allows(gathered, Collective::all_gather, 16));
+  EXPECT_FALSE(allows(gathered, Collective::reduce_scatter, 8));
+  EXPECT_FALSE(allows(gathered, Collective::all_reduce, 8));
+  EXPECT_EQ(why_not(gathered, Collective::all_gather, 16),
+            "busbw is 0.875 of algbw, of all_gather on 16 GPUs 0.9375");
+  EXPECT_EQ(why_not(gathered, Collective::all_reduce, 8),
+            "its rows name no operation (redop), and all_reduce has one");
+  EXPECT_TRUE(allows({}, Collective::all_reduce, 8));  // nothing said
+}
+
+// One row whose digit was changed is none of the table's.
+TEST(Rows, AgreeOnTheFactorOfMost) {
+  const std::vector<Evidence> rows{{true, -1, 1.75, 0.01},
+                                   {true, -1, 1.751, 0.002},
+                                   {true, -1, 1.35, 0.001},
+                                   {true, -1, 1.749, 0.003}};
+  const Evidence all = agreed(rows);
+  EXPECT_EQ(all.bus_factor, 1.751);
+  EXPECT_TRUE(agrees(rows[0], all));
+  EXPECT_FALSE(agrees(rows[2], all));
 }
 
 // nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.

@@ -51,7 +51,8 @@ TEST(NcclTestsText, MayHaveTimesThatAreWholeNumbers) {
   const auto row =
       only_log("33554432 8388608 float sum 19902 1.69 2.53 2e-07 19898 1.69 2.53 2e-07");
   EXPECT_EQ(times_us(row.rows.at(0)), (Times{19902, 19898}));
-  EXPECT_FALSE(row.collective);
+  EXPECT_EQ(row.collective, Collective::all_reduce);  // 2.53 / 1.69 is above 1
+  EXPECT_EQ(row.ranks, 4U);
 }
 
 TEST(NcclTestsText, HasEachTableWithItsOwnDevicesAndProgram) {
@@ -152,21 +153,25 @@ TEST(NcclTestsText, SkipsALastLineThatBreaksOffBeforeItsTimes) {
   }
 }
 
-TEST(NcclTestsText, LeavesLinesBehindAPrefixAlone) {
+TEST(NcclTestsText, MayStandBehindPrefixesAndNotBehindOthers) {
   const std::string row = start + half + other_half + "\n";
-  const auto log = only_log("[1,0]<stdout>: " + row + "# " + row + "| " + row + row);
+  const auto log = only_log("[1,0]<stdout>: " + row + "# " + row + "| " + row);
   ASSERT_EQ(log.rows.size(), 1U);
-  EXPECT_EQ(log.rows[0].line, 4U);
+  EXPECT_EQ(log.rows[0].line, 1U);
   EXPECT_TRUE(log.skipped.empty());
 }
 
-TEST(NcclTestsText, OfTwoVersionsIsAnErrorThatNamesTheSecond) {
+TEST(NcclTestsText, OfTwoVersionsHasATableOfEach) {
   const std::string table = new_header + start + half + "\n";
-  const auto error =
-      error_of("NCCL version 2.8.4+cuda11.2\n" + table + "NCCL version 2.9.9+cuda11.3\n" + table);
-  EXPECT_EQ(error.line(), 4U);
-  EXPECT_STREQ(error.what(), "is of NCCL 2.9.9, what came before of 2.8.4");
-  EXPECT_EQ(error_of("nccl-library=22903\nNCCL version 2.29.2\n" + table).line(), 2U);
+  const auto logs = read_collective_logs("NCCL version 2.8.4+cuda11.2\n" + table +
+                                         "NCCL version 2.9.9+cuda11.3\n" + table);
+  ASSERT_EQ(logs.size(), 2U);
+  EXPECT_EQ(logs[0].release, "2.8.4");
+  EXPECT_EQ(logs[1].release, "2.9.9");
+  // One table has one.
+  const auto error = error_of("nccl-library=22903\nNCCL version 2.29.2\n" + table);
+  EXPECT_EQ(error.line(), 2U);
+  EXPECT_STREQ(error.what(), "is of NCCL 2.29.2, what came before of 2.29.3");
 }
 
 TEST(NcclTestsText, TellsItsVersionWhereOneStands) {
@@ -190,7 +195,8 @@ std::string rank_line(const std::string& rank, const std::string& host, int grou
 }
 
 TEST(NcclTestsText, TellsRanksAndNodesByItsDevices) {
-  const std::string table = new_header + start + half + "\n";
+  // Bandwidths too small to tell of how many ranks they are.
+  const std::string table = new_header + "1024 256 float sum -1 20.00 0.05 0.08 0\n";
   const auto told = [&](const std::string& devices) {
     const auto log = only_log("# Using devices\n" + devices + table);
     return std::pair(log.ranks, log.nodes);
@@ -208,7 +214,7 @@ TEST(NcclTestsText, TellsRanksAndNodesByItsDevices) {
 }
 
 TEST(NcclTestsText, TakesCommentsWhereNoDevicesAreListed) {
-  const std::string row = start + half + other_half + "\n";
+  const std::string row = "1048576 32768 float none -1 50.00 20.97 18.35 0\n";  // 7/8
   const auto logs = read_collective_logs("# GPUs: 8\n# nodes: 2\n# collective: all_to_all\n" + row +
                                          "# GPUs: 16\n# nodes: 4\n" + row);
   ASSERT_EQ(logs.size(), 2U);
@@ -217,7 +223,7 @@ TEST(NcclTestsText, TakesCommentsWhereNoDevicesAreListed) {
   EXPECT_EQ(logs[0].nodes, 2U);
   EXPECT_EQ(logs[1].ranks, 16U);
   EXPECT_EQ(logs[1].nodes, 4U);
-  EXPECT_FALSE(logs[1].collective);  // a factor of 1.5 is none of 16 ranks
+  EXPECT_FALSE(logs[1].collective);  // a factor of 7/8 is none of 16 ranks
 }
 
 // A sendrecv of two ranks has the bandwidths of an all-reduce.
@@ -235,7 +241,7 @@ TEST(NcclTestsText, OfAProgramThatIsNoneOfOursHasNoCollective) {
 
 TEST(NcclTestsText, OfEmptyBuffersOnlyIsAnError) {
   EXPECT_STREQ(error_of(new_header + "0 0 float none -1 0.30 0.00 0.00 0\n").what(),
-               "has tables of empty buffers only");
+               "is nccl-tests' output without a row of a buffer that is not empty");
 }
 
 TEST(NcclTestsText, OfAMillionRowsIsRead) {

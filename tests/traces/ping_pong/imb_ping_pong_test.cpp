@@ -40,7 +40,7 @@ TEST(ImbPingPong, OfSeveralPairsAtATimeIsAnError) {
 }
 
 TEST(ImbPingPong, MustBeAmongTheBenchmarks) {
-  for (const char* other : {"PingPing", "Allreduce", "Multi-PingPong"}) {
+  for (const char* other : {"PingPing", "Exchange", "Multi-PingPong"}) {
     const auto error =
         ping_pong_error("# Benchmarking " + std::string(other) + "\n" + header + "8 10 1.5 5.3\n");
     EXPECT_STREQ(error.what(), "has no row of a ping-pong");

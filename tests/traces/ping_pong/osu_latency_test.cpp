@@ -56,13 +56,20 @@ TEST(OsuLatency, SkipsRowsThatAreNoMeasurementAndSaysWhy) {
 }
 
 TEST(OsuLatency, RefusesTestsThatAreNoPingPong) {
-  for (const char* other :
-       {"# OSU MPI Allreduce Latency Test v5.9", "# OSU MPI Multi Latency Test v5.9",
-        "# OSU MPI_Put Latency Test v5.9", "# OSU MPI Bandwidth Test v5.9"}) {
+  for (const char* other : {"# OSU MPI Multi Latency Test v5.9", "# OSU MPI_Put Latency Test v5.9",
+                            "# OSU MPI Bandwidth Test v5.9"}) {
     const auto error = ping_pong_error(title + "1 2.5\n" + other + "\n# Size\n1 2.5\n");
     EXPECT_EQ(error.what(), "is no ping-pong: \"" + std::string(other) + "\"");
     EXPECT_EQ(error.line(), 4U);
   }
+}
+
+TEST(OsuLatency, PassesOverCollectivesThatAreReadElsewhere) {
+  const std::string other = "# OSU MPI Allreduce Latency Test v5.9\n# Size\n1 7.5\n";
+  const PingPong table = only_ping_pong(other + title + "1 2.5\n" + other);
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(time_us(table.rows[0]), 2.5);
+  EXPECT_FALSE(is_ping_pong(other));
 }
 
 TEST(OsuLatency, WithoutRowsIsAnError) {

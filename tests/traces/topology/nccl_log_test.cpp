@@ -15,14 +15,15 @@ namespace {
 
 NodeTopology log_fixture(const std::string& name) {
   const NamedTopology read = read_node_topology(
-      test::text_of(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/fixtures/topology" / name));
+      test::text_of(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/fixtures/topology" / name),
+      std::nullopt);
   EXPECT_EQ(read.format, "a log with NCCL_DEBUG=INFO");
   return read.topology;
 }
 
 std::string log_refusal(const std::string& text) {
   try {
-    (void)read_node_topology(text);
+    (void)read_node_topology(text, std::nullopt);
   } catch (const FormatError& error) {
     EXPECT_FALSE(error.hint().empty());
     return std::to_string(error.line()) + ": " + error.what();
@@ -81,7 +82,8 @@ TEST(NcclLog, TakesAHostsNameWithAnotherLineBeforeItForTheHost) {
       read_node_topology(
           "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 - Init COMPLETE\n"
           "  2097152  524288  float  sum  -1  200.a:1:3 [1] NCCL INFO comm 0x2 rank 1 nranks 2 "
-          "cudaDev 1 busId 2000 - Init START\n")
+          "cudaDev 1 busId 2000 - Init START\n",
+          std::nullopt)
           .topology;
   EXPECT_EQ(node.gpus.size(), 2U);
   EXPECT_EQ(node.run->nodes, 1U);
@@ -91,7 +93,8 @@ TEST(NcclLog, CountsWhatGoesOverAGpuBetween) {
   const NodeTopology node =
       read_node_topology(
           "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 5 nNodes 1 localRanks 5 localRank 0 MNNVL 0\n"
-          "a:1:2 [4] NCCL INFO Channel 00/0 : 4[4] -> 3[3] via P2P/indirect/0[0]\n")
+          "a:1:2 [4] NCCL INFO Channel 00/0 : 4[4] -> 3[3] via P2P/indirect/0[0]\n",
+          std::nullopt)
           .topology;
   EXPECT_EQ(node.run->over_neighbours, 1U);
   EXPECT_EQ(node.run->peer_to_peer, 0U);
@@ -103,7 +106,8 @@ TEST(NcclLog, TakesNoLaneFromAHopOverAGpuBetween) {
       read_node_topology(
           "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 3 nNodes 1 localRanks 3 localRank 0 MNNVL 0\n"
           "a:1:2 [0] NCCL INFO Channel 00/01 :    0   1   2\n"
-          "a:1:2 [2] NCCL INFO Channel 00/0 : 2[2] -> 0[0] via P2P/indirect/1[1]\n")
+          "a:1:2 [2] NCCL INFO Channel 00/0 : 2[2] -> 0[0] via P2P/indirect/1[1]\n",
+          std::nullopt)
           .topology;
   EXPECT_EQ(node.links[0][1], 1U);
   EXPECT_EQ(node.links[1][2], 1U);
@@ -136,7 +140,8 @@ TEST(NcclLog, PassesOverBrokenLines) {
           "a:1:2 [0] NCCL INFO comm 0x1 rank 9 nranks 4\n"
           "a:1:2 [0] NCCL INFO Using network \n"
           "a:1:2 [0] NCCL INFO NET/IB : Using [999999]mlx5_0:1/IB [\n"
-          "a:1:2 [0] NCCL INFO \n")
+          "a:1:2 [0] NCCL INFO \n",
+          std::nullopt)
           .topology;
   EXPECT_EQ(node.run->channels, 1U);
   EXPECT_TRUE(node.nics.empty());

@@ -13,14 +13,15 @@ namespace {
 
 NodeTopology nccl_fixture(const std::string& name) {
   const NamedTopology read = read_node_topology(
-      test::text_of(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/fixtures/topology" / name));
+      test::text_of(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/fixtures/topology" / name),
+      std::nullopt);
   EXPECT_EQ(read.format, "NCCL's topology file");
   return read.topology;
 }
 
 std::string nccl_refusal(const std::string& text) {
   try {
-    (void)read_node_topology(text);
+    (void)read_node_topology(text, std::nullopt);
   } catch (const FormatError& error) {
     EXPECT_FALSE(error.hint().empty());
     return std::to_string(error.line()) + ":" + std::to_string(error.column()) + ": " +
@@ -83,7 +84,8 @@ TEST(NcclTopology, TakesNothingFromEmulatedSwitchesAndOneInterfaceOnce) {
 TEST(NcclTopology, OrdersGpusByRankAndPassesOverThoseWithoutOne) {
   const NodeTopology node = read_nccl_topology(
       system_of(gpu_element("1", "0000:0A:00.0", "") + gpu_element("0", "0000:0b:00.0", "") +
-                "<pci busid=\"0000:0c:00.0\" class=\"0x030200\"><gpu dev=\"2\" sm=\"70\"/></pci>"));
+                "<pci busid=\"0000:0c:00.0\" class=\"0x030200\"><gpu dev=\"2\" sm=\"70\"/></pci>"),
+      std::nullopt);
   ASSERT_EQ(node.gpus.size(), 2U);
   EXPECT_EQ(node.gpus[0].name, "0000:0b:00.0");
   EXPECT_EQ(node.gpus[1].name, "0000:0a:00.0");
@@ -92,7 +94,7 @@ TEST(NcclTopology, OrdersGpusByRankAndPassesOverThoseWithoutOne) {
 TEST(NcclTopology, SaysWhereItDoesNotHoldTogether) {
   EXPECT_EQ(nccl_refusal("<system version=\"1\">\n<cpu>"),
             "2:5: is no XML: start-end tags mismatch");
-  EXPECT_EQ(nccl_refusal("<graphs version=\"1\"></graphs>"), "0:0: has no <system>");
+  EXPECT_EQ(nccl_refusal("<a></a>"), "0:0: has no <system>");
   EXPECT_EQ(nccl_refusal(system_of("<pci busid=\"0\" class=\"0x030200\"/>")),
             "3:1: is a GPU without <gpu>, as in files that NCCL is given and has not filled in");
   EXPECT_EQ(nccl_refusal(system_of("")), "1:1: has no <gpu> with a rank");
@@ -112,6 +114,73 @@ TEST(NcclTopology, SaysWhereItDoesNotHoldTogether) {
             "3:63: is an NVLink to neither a GPU nor an NVSwitch");
   EXPECT_EQ(nccl_refusal("<system><cpu host_hash=\"1\"/>\n<cpu host_hash=\"2\"/></system>"),
             "2:1: is of another host than the <cpu> before");
+}
+
+TEST(NcclTopology, NamesOtherFilesThatNcclHas) {
+  const auto refusal = [](const std::string& name) {
+    return nccl_refusal(test::text_of(std::filesystem::path(PACELINE_SOURCE_DIR) /
+                                      "tests/fixtures/topology" / name));
+  };
+  EXPECT_EQ(refusal("graphs.xml"),
+            "1:1: is NCCL's file of graphs, as NCCL_GRAPH_DUMP_FILE names it");
+  EXPECT_EQ(refusal("given_with_classes.xml"),
+            "4:7: is a GPU without <gpu>, as in files that NCCL is given and has not filled in");
+  EXPECT_EQ(refusal("given_without_gpus.xml"),
+            "4:1: has no <gpu> with a rank, as files that NCCL is given and has not filled in");
+  EXPECT_EQ(nccl_refusal("<topology version=\"2.0\"><object type=\"Machine\"/></topology>"),
+            "0:0: is what lstopo writes");
+}
+
+TEST(NcclTopology, LeavesOutInterfacesThatAreNoNics) {
+  const NodeTopology node = nccl_fixture("virtual_nics.xml");
+  ASSERT_EQ(node.nics.size(), 1U);
+  EXPECT_EQ(node.nics[0].name, "enp25s0");
+  EXPECT_EQ(node.nics_left_out,
+            (std::vector<std::string>{"docker0", "br-lan", "veth11", "veth22", "tunl0"}));
+}
+
+// 6 x 40,000 MB/s; its PCIe link sleeps at 2.5 GT/s.
+TEST(NcclTopology, TakesTheLinkToTheCpuOfTheModule) {
+  const NodeTopology node = nccl_fixture("c2c_and_wifi.xml");
+  ASSERT_EQ(node.gpus.size(), 1U);
+  EXPECT_TRUE(node.gpus[0].port_is_c2c);
+  EXPECT_EQ(node.gpus[0].port, BytesPerSecond(240e9));
+  EXPECT_TRUE(node.nics.empty());
+  EXPECT_EQ(node.nics_left_out, (std::vector<std::string>{"wlan0", "wg0"}));
+}
+
+TEST(NcclTopology, ReadsLinksThatRcclWrites) {
+  const NodeTopology node = nccl_fixture("xgmi_4.xml");
+  ASSERT_EQ(node.gpus.size(), 3U);
+  EXPECT_TRUE(node.is_amd);
+  EXPECT_EQ(node.links[0], (std::vector<std::uint32_t>{0, 1, 1}));
+  EXPECT_EQ(node.gpus[0].sm, std::nullopt);
+  ASSERT_EQ(node.nics.size(), 1U);
+  EXPECT_EQ(node.nics[0].bandwidth, std::nullopt);  // 200 Tb/s is none
+}
+
+TEST(NcclTopology, ReadsASystemBehindAPromptAndAsksWhichOfTwo) {
+  const std::string one = system_of(gpu_element("0", "0000:0a:00.0", ""));
+  const NamedTopology read =
+      read_node_topology("$ cat topo.xml\n" + one + "$ exit\n", std::nullopt);
+  EXPECT_EQ(read.format, "NCCL's topology file");
+  EXPECT_EQ(read.topology.gpus[0].at.line, 4U);
+  EXPECT_EQ(nccl_refusal(one + one), "6:1: has 2 nodes (1: line 1; 2: line 6)");
+  EXPECT_EQ(read_node_topology(one + one, 2).topology.gpus[0].at.line, 8U);
+}
+
+// A virtual machine may show two CPUs of one NUMA node.
+TEST(NcclTopology, TakesCpusOfOneNumaNodeForOne) {
+  const auto cpu = [](const std::string& numa, const std::string& inside) {
+    return "<cpu numaid=\"" + numa + "\">" + inside + "</cpu>";
+  };
+  const std::string first = gpu_element("0", "a", ""), second = gpu_element("1", "b", "");
+  const auto path = [](const std::string& cpus) {
+    return read_nccl_topology("<system>" + cpus + "</system>", std::nullopt).paths[0][1];
+  };
+  EXPECT_EQ(path(cpu("0", first) + cpu("0", second)), PciePath::host_bridge);
+  EXPECT_EQ(path(cpu("0", first) + cpu("1", second)), PciePath::system);
+  EXPECT_EQ(path(cpu("-1", first) + cpu("-1", second)), PciePath::system);
 }
 
 TEST(NcclTopology, RefusesSwitchesBelowSwitchesWithoutEnd) {

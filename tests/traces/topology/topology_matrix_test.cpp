@@ -19,7 +19,7 @@ std::string matrix_fixture(const std::string& name) {
 // "line:column: what" of the error.
 std::string matrix_refusal(const std::string& text) {
   try {
-    (void)read_node_topology(text);
+    (void)read_node_topology(text, std::nullopt);
   } catch (const FormatError& error) {
     EXPECT_FALSE(error.hint().empty());
     return std::to_string(error.line()) + ":" + std::to_string(error.column()) + ": " +
@@ -29,7 +29,7 @@ std::string matrix_refusal(const std::string& text) {
 }
 
 TEST(TopologyMatrix, ReadsLinksOfPairsAndWhatNicsAreNear) {
-  const NamedTopology read = read_node_topology(matrix_fixture("dgx1_v100.txt"));
+  const NamedTopology read = read_node_topology(matrix_fixture("dgx1_v100.txt"), std::nullopt);
   EXPECT_EQ(read.format, "nvidia-smi topo -m");
   const NodeTopology& node = read.topology;
   ASSERT_EQ(node.gpus.size(), 8U);
@@ -46,7 +46,8 @@ TEST(TopologyMatrix, ReadsLinksOfPairsAndWhatNicsAreNear) {
 }
 
 TEST(TopologyMatrix, ReadsUnderlinedNamesAndTheLegendOfNics) {
-  const NodeTopology node = read_node_topology(matrix_fixture("dgx_a100.txt")).topology;
+  const NodeTopology node =
+      read_node_topology(matrix_fixture("dgx_a100.txt"), std::nullopt).topology;
   ASSERT_EQ(node.gpus.size(), 8U);
   EXPECT_EQ(node.gpus[0].name, "GPU0");
   ASSERT_EQ(node.nics.size(), 10U);
@@ -59,7 +60,8 @@ TEST(TopologyMatrix, ReadsACopyFromATerminalWhoseEscapesAreLost) {
                                 "$ nvidia-smi topo -m\n"
                                 "        [4mGPU0    GPU1    CPU Affinity    NUMA Affinity[0m\r\n"
                                 "GPU0     X      SOC     0-15            0\r\n"
-                                "GPU1    SOC      X      16-31           1\r\n")
+                                "GPU1    SOC      X      16-31           1\r\n",
+                                std::nullopt)
                                 .topology;
   ASSERT_EQ(node.gpus.size(), 2U);
   EXPECT_TRUE(node.nics.empty());
@@ -67,7 +69,8 @@ TEST(TopologyMatrix, ReadsACopyFromATerminalWhoseEscapesAreLost) {
 }
 
 TEST(TopologyMatrix, ReadsASingleGpu) {
-  const NodeTopology node = read_node_topology("\tGPU0\tCPU Affinity\nGPU0\t X \t0-7\n").topology;
+  const NodeTopology node =
+      read_node_topology("\tGPU0\tCPU Affinity\nGPU0\t X \t0-7\n", std::nullopt).topology;
   ASSERT_EQ(node.gpus.size(), 1U);
   EXPECT_EQ(node.paths[0][0], std::nullopt);
 }

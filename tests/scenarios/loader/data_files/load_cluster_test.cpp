@@ -7,6 +7,7 @@
 namespace paceline {
 namespace {
 
+using topology::even_tree;
 using topology::FatTree;
 using topology::PcieTree;
 using topology::Placement;
@@ -42,13 +43,13 @@ TEST(LoadCluster, ReadsPcieTrees) {
   const auto one_socket = cluster_of(
       "gpus_per_node: 8, intra_node: {kind: pcie, bandwidth: 12GBps, gpus_per_switch: 2, "
       "switch_bandwidth: 11GBps}");
-  EXPECT_EQ(one_socket.intra_node.pcie_tree,
-            (PcieTree{2, BytesPerSecond(11e9), 4, std::nullopt, true}));
+  EXPECT_EQ(one_socket.intra_node.pcie_tree, even_tree(8, {2, BytesPerSecond(11e9)}));
   const auto two_sockets = cluster_of(
       "gpus_per_node: 8, intra_node: {kind: pcie, bandwidth: 12GBps, gpus_per_switch: 2, "
       "switch_bandwidth: 11GBps, sockets: 2, socket_bandwidth: 10GBps, peer_to_peer: false}");
-  EXPECT_EQ(two_sockets.intra_node.pcie_tree,
-            (PcieTree{2, BytesPerSecond(11e9), 2, BytesPerSecond(10e9), false}));
+  PcieTree staged = even_tree(8, {2, BytesPerSecond(11e9), 2, BytesPerSecond(10e9)});
+  staged.peer_to_peer = false;
+  EXPECT_EQ(two_sockets.intra_node.pcie_tree, staged);
 }
 
 constexpr const char* staged =
@@ -60,8 +61,10 @@ TEST(LoadCluster, ReadsWhatBoxesStageAndTheirSlots) {
                                "staging_bandwidth: 15GBps, slot_generation: 4, "
                                "slot_lanes: [16, 8, 8, 4], box_spread: 2}")
                         .intra_node;
-  EXPECT_EQ(node.pcie_tree,
-            (PcieTree{1, BytesPerSecond(12e9), 4, std::nullopt, false, BytesPerSecond(15e9)}));
+  PcieTree tree = even_tree(4, {1, BytesPerSecond(12e9)});
+  tree.peer_to_peer = false;
+  tree.staging_bandwidth = BytesPerSecond(15e9);
+  EXPECT_EQ(node.pcie_tree, tree);
   EXPECT_EQ(node.slot_generation, 4U);
   EXPECT_EQ(node.slot_lanes, (std::vector<std::uint32_t>{16, 8, 8, 4}));
   EXPECT_EQ(node.box_spread, 2.0);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+// A file of paceline's own that is neither a run nor a log of collectives, and what takes it.
+struct OwnFile {
+  std::string what;  // completes "is ...": "a scenario"
+  std::string
+      command;      // with {} for the file, as "paceline run {}"; empty where none takes it alone
+  std::string use;  // where no command does: "a scenario takes it as cluster.calibration"
+};
+
+// By the schema that it names: in YAML a key at the beginning of a line, in JSON the first.
+[[nodiscard]] std::optional<OwnFile> own_file_of(std::string_view text);
+
+// What it is, and the command with the file in its place.
+[[nodiscard]] std::string sentence_of(const OwnFile& own, const std::string& file);
+
+}  // namespace paceline

@@ -1,0 +1,210 @@
+#include "traces/horovod_timeline/engine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "traces/device_trace/limits.h"
+#include "traces/pytorch/scalars.h"
+#include "traces/text/lines.h"
+
+namespace paceline::traces::horovod {
+namespace {
+
+constexpr std::string_view negotiate = "NEGOTIATE_";
+constexpr std::string_view cycle_mark = "CYCLE_START";
+// A tensor is negotiated, operated on, and in one activity at a time.
+constexpr std::size_t open_most = 8;
+constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56;  // no memory holds more
+
+std::optional<Bytes> size_of(std::string_view shape, std::string_view type) {
+  const auto element = element_size_of(type);
+  if (!element || !shape.starts_with('[')) return std::nullopt;
+  const auto elements = pytorch::elements_of(shape);
+  if (!elements) return std::nullopt;
+  return ElementCount(*elements) * *element;
+}
+
+}  // namespace
+
+std::optional<ElementSize> element_size_of(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 11> sizes{{{"float32", 4},
+                                                                              {"float16", 2},
+                                                                              {"bfloat16", 2},
+                                                                              {"float64", 8},
+                                                                              {"uint8", 1},
+                                                                              {"int8", 1},
+                                                                              {"uint16", 2},
+                                                                              {"int16", 2},
+                                                                              {"int32", 4},
+                                                                              {"int64", 8},
+                                                                              {"bool", 1}}};
+  for (const auto& [known, bytes] : sizes) {
+    if (type == known) return ElementSize(bytes);
+  }
+  return std::nullopt;
+}
+
+bool is_transfer(std::string_view activity) {
+  constexpr std::array<std::string_view, 6> libraries{"NCCL_", "MPI_",  "GLOO_",
+                                                      "CCL_",  "MLSL_", "DDL_"};
+  return std::ranges::any_of(libraries,
+                             [&](std::string_view one) { return activity.starts_with(one); });
+}
+
+std::uint32_t Engine::number_of_name(std::string_view name) {
+  const auto found = numbers_.find(name);
+  if (found != numbers_.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(names_.size());
+  names_.push_back(&numbers_.emplace(shown(name), number).first->first);
+  return number;
+}
+
+bool Engine::is_negotiation(std::uint32_t number) const {
+  return name(number).starts_with(negotiate);
+}
+
+void Engine::take(const TimelineEvent& event) {
+  if (event.phase == 'M') {
+    if (const auto epoch = pytorch::nanoseconds_of(event.since_epoch_us)) since_epoch = epoch;
+    if (event.process && !event.process_name.empty()) {
+      tensors[*event.process].name = shown(event.process_name);
+    }
+    return;
+  }
+  first = std::min(first.value_or(*event.at), *event.at);
+  last = std::max(last.value_or(*event.at), *event.at);
+  if (event.phase == 'i') {
+    if (event.name == cycle_mark) mark_cycle(*event.at);
+    return;
+  }
+  TimelineTensor& tensor = tensors[*event.process];
+  if (event.phase == 'B') begin(event, tensor);
+  if (event.phase == 'E') end(event, tensor);
+  if (event.phase != 'X' || tensor.open.empty()) return;
+  const auto rank = number_of<std::uint32_t>(event.name);
+  const bool is_tick = rank && *rank < traced_ranks_most && is_negotiation(tensor.open.back().name);
+  if (is_tick) tensor.ticks.emplace_back(*rank, *event.at);
+}
+
+void Engine::mark_cycle(TraceTime at) {
+  if (cycle_ && at > *cycle_) cycles.push_back(at - *cycle_);
+  cycle_ = at;
+  is_cycle_used_ = false;
+}
+
+void Engine::begin(const TimelineEvent& event, TimelineTensor& tensor) {
+  if (tensor.open.size() == open_most) {  // these never end: the file has lost events
+    tensor.open.clear();
+    tensor.call.reset();
+  }
+  const std::uint32_t name = number_of_name(event.name);
+  const bool is_first = tensor.open.empty();
+  tensor.open.push_back({name, *event.at});
+  if (is_negotiation(name)) {
+    tensor.ticks.clear();
+  } else if (is_transfer(event.name)) {
+    begin_transfer(name, tensor, *event.at);
+  } else if (is_first) {
+    begin_operation(tensor, *event.at);
+  }
+}
+
+void Engine::begin_operation(TimelineTensor& tensor, TraceTime at) {
+  ++tensor.operations;
+  tensor.call.reset();
+  if (tensor.last_began && at > *tensor.last_began) between.push_back(at - *tensor.last_began);
+  tensor.last_began = at;
+  if (cycle_ && !is_cycle_used_ && at >= *cycle_) until_operation.push_back(at - *cycle_);
+  is_cycle_used_ = true;
+}
+
+// The tensors of a call begin its transfer one after the other, before any of them ends it
+// (ActivityStartAll and ActivityEndAll). A second transfer of a tensor's operation, as between
+// nodes after one within them, is of the same call.
+void Engine::begin_transfer(std::uint32_t name, TimelineTensor& tensor, TraceTime at) {
+  const auto same = together_.find(name);
+  const bool joins = same != together_.end() && tensor.together != same->second.number &&
+                     (!tensor.call || *tensor.call == same->second.call);
+  if (joins) {
+    if (!tensor.call) ++calls[same->second.call].tensors;
+    tensor.call = same->second.call;
+    tensor.together = same->second.number;
+    return;
+  }
+  if (!tensor.call) {
+    tensor.call = calls.size();
+    FusedCall call;
+    call.operation = tensor.open.front().name;
+    call.library = name;
+    call.tensors = 1;
+    calls.push_back(call);
+  }
+  tensor.together = ++last_together_;
+  together_.insert_or_assign(name, Together{at, *tensor.call, last_together_});
+}
+
+void Engine::end(const TimelineEvent& event, TimelineTensor& tensor) {
+  if (tensor.open.empty()) {
+    ++ended;
+    return;
+  }
+  const auto [name, start] = tensor.open.back();
+  tensor.open.pop_back();
+  const TraceTime took = std::max<TraceTime>(*event.at - start, 0);
+  lengths[name].push_back(took);
+  if (is_negotiation(name)) {
+    tensor.negotiations.push_back(took);
+    end_negotiation(tensor);
+  } else if (is_transfer(this->name(name))) {
+    end_transfer(name, tensor, start, *event.at);
+  }
+  if (tensor.open.empty() && !is_negotiation(name)) end_operation(event, tensor);
+}
+
+void Engine::end_transfer(std::uint32_t name, TimelineTensor& tensor, TraceTime start,
+                          TraceTime at) {
+  tensor.transfers.push_back(std::max<TraceTime>(at - start, 0));
+  const auto same = together_.find(name);
+  if (same == together_.end() || same->second.call != tensor.call) return;
+  FusedCall& call = calls[same->second.call];
+  call.transfer += seconds_of(std::max<TraceTime>(at - same->second.start, 0));
+  call.has_ended = true;
+  together_.erase(same);
+}
+
+void Engine::end_operation(const TimelineEvent& event, TimelineTensor& tensor) {
+  if (!event.shape.empty()) {
+    tensor.shape = shown(event.shape);
+    tensor.type = shown(event.type);
+    tensor.size = size_of(event.shape, event.type);
+    if (tensor.call && tensor.size && calls[*tensor.call].bytes < bytes_most) {
+      calls[*tensor.call].bytes += tensor.size->value();
+      ++calls[*tensor.call].sized;
+    }
+  }
+  tensor.call.reset();
+}
+
+void Engine::end_negotiation(TimelineTensor& tensor) {
+  ++negotiations;
+  const auto& ticks = tensor.ticks;
+  if (ticks.empty()) return;
+  ++with_ticks;
+  const TraceTime from = ticks.front().second, to = ticks.back().second;
+  for (const auto& [rank, at] : ticks)
+    ranks[rank].behind.push_back(std::max<TraceTime>(at - from, 0));
+  if (to - from < late_ns) return;
+  ++ranks[ticks.front().first].first;
+  // Those that came together with the last are as late as it.
+  std::optional<TraceTime> before;
+  for (const auto& [rank, at] : ticks) {
+    if (at + late_ns <= to) before = at;
+  }
+  for (const auto& [rank, at] : ticks) {
+    if (at + late_ns <= to) continue;
+    ++ranks[rank].last;
+    ranks[rank].held_up += seconds_of(to - before.value_or(from));
+  }
+}
+
+}  // namespace paceline::traces::horovod

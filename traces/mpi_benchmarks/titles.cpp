@@ -1,0 +1,107 @@
+#include "traces/mpi_benchmarks/titles.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "traces/text/clean_text.h"
+#include "traces/text/lines.h"
+
+namespace paceline::traces {
+namespace {
+
+using collectives::Collective;
+using Names = std::array<std::pair<std::string_view, Collective>, 8>;
+
+// What stands before "Latency Test".
+constexpr Names osu_names{{{"Allreduce", Collective::all_reduce},
+                           {"Reduce_scatter", Collective::reduce_scatter},
+                           {"Allgather", Collective::all_gather},
+                           {"Broadcast", Collective::broadcast},
+                           {"Reduce", Collective::reduce},
+                           {"All-to-All Personalized Exchange", Collective::all_to_all},
+                           {"Scatter", Collective::scatter},
+                           {"Gather", Collective::gather}}};
+
+constexpr Names imb_names{{{"Allreduce", Collective::all_reduce},
+                           {"Reduce_scatter", Collective::reduce_scatter},
+                           {"Allgather", Collective::all_gather},
+                           {"Bcast", Collective::broadcast},
+                           {"Reduce", Collective::reduce},
+                           {"Alltoall", Collective::all_to_all},
+                           {"Scatter", Collective::scatter},
+                           {"Gather", Collective::gather}}};
+
+std::optional<Collective> named(const Names& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name, &Names::value_type::first);
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Words from one to before another, with a blank between.
+std::string joined(const std::vector<std::string_view>& words, std::size_t from, std::size_t to) {
+  std::string text;
+  for (std::size_t i = from; i < to; ++i) text += (i > from ? " " : "") + std::string(words[i]);
+  return text;
+}
+
+using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
+
+// Of a text without `sign`, which a title has, no line is looked at: it may be a trace of
+// gigabytes.
+bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {
+  const std::size_t first = text.find(sign);
+  if (first == text.npos) return false;
+  const std::size_t line = text.substr(0, first).rfind('\n');
+  const CleanText clean(text.substr(line == text.npos ? 0 : line + 1));
+  return std::ranges::any_of(clean.lines(), [&](const CleanLine& one) {
+    if (one.text.find(sign) == one.text.npos) return false;
+    const auto title = title_of(words_of(one.text));
+    return title && is_one(*title);
+  });
+}
+
+}  // namespace
+
+std::optional<BenchmarkTitle> osu_title_of(const std::vector<std::string_view>& words) {
+  const auto test = std::ranges::find(words, "Test");
+  if (words.size() < 4 || words[0] != "#" || words[1] != "OSU" || test == words.end()) {
+    return std::nullopt;
+  }
+  BenchmarkTitle title;
+  const auto end = static_cast<std::size_t>(test - words.begin());
+  const std::string_view library = words[2];
+  title.name = joined(words, 3, end + 1);
+  const bool is_known = library == "MPI" || library.starts_with("MPI-") || library == "NCCL" ||
+                        library.starts_with("NCCL-");
+  if (!is_known || words[end - 1] != "Latency") return title;
+  title.is_on_device = library != "MPI";
+  title.is_ping_pong = end == 4;
+  title.collective = named(osu_names, joined(words, 3, end - 1));
+  return title;
+}
+
+std::optional<BenchmarkTitle> imb_title_of(const std::vector<std::string_view>& words) {
+  if (words.size() < 3 || words[0] != "#" || words[1] != "Benchmarking") return std::nullopt;
+  BenchmarkTitle title;
+  title.name = std::string(words[2]);
+  title.is_ping_pong = title.name == "PingPong" || title.name == "PingPongSpecificSource" ||
+                       title.name == "PingPongAnySource";
+  title.collective = named(imb_names, title.name);
+  return title;
+}
+
+bool has_osu_title(std::string_view text, IsTitle is_one) {
+  return has_title(text, "# OSU ", osu_title_of, is_one);
+}
+
+bool has_imb_title(std::string_view text, IsTitle is_one) {
+  return has_title(text, "# Benchmarking ", imb_title_of, is_one);
+}
+
+bool has_ping_pong_or_other(std::string_view text, bool (*has)(std::string_view, IsTitle)) {
+  if (has(text, [](const BenchmarkTitle& title) { return title.is_ping_pong; })) return true;
+  return has(text, [](const BenchmarkTitle&) { return true; }) &&
+         !has(text, [](const BenchmarkTitle& title) { return title.collective.has_value(); });
+}
+
+}  // namespace paceline::traces
