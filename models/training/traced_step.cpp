@@ -1,6 +1,7 @@
 #include "models/training/traced_step.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,9 @@ namespace {
 
 constexpr AssumptionKind median_rank_for_all{
     "{}: all compute what rank {} of the {} traced ones did, the median one, and none begins late"};
+constexpr AssumptionKind median_rank_for_others{
+    "{}: those that were not traced compute what rank {} of the {} traced ones did, the median "
+    "one"};
 constexpr AssumptionKind untold_calls_as_traced{
     "{}: {} whose kind or size the trace does not tell, or of a part of the ranks, take what they "
     "took"};
@@ -30,6 +34,12 @@ void take_rank(Operation& operation, Rank rank) {
   operation.rank_parts.clear();
 }
 
+// The ranks behind the traced ones do what that rank did.
+void go_on_with_rank(Operation& operation, Rank rank, std::uint32_t ranks) {
+  if (operation.rank_parts.empty()) return;
+  operation.rank_parts.resize(ranks, operation.part_of(rank));
+}
+
 // A root behind the traced ranks.
 bool has_server(const TracedWork& traced, const CollectiveCall& call) {
   return call.group == Group::all && index(call.root) >= traced.ranks;
@@ -39,7 +49,15 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
   const TracedWork& traced = *request.traced;
   BuiltStep built{traced.program, {}};
   const std::uint32_t ranks = request.cluster.ranks().value();
-  if (ranks != traced.ranks) {
+  if (ranks > traced.ranks && traced.calls_as_traced) {
+    const Rank rank = median_rank(traced);
+    for (Operation& operation : built.program.operations) go_on_with_rank(operation, rank, ranks);
+    if (traced.ranks > 1) {
+      built.assumptions.add({median_rank_for_others,
+                             "ranks",
+                             {std::to_string(rank.value()), std::to_string(traced.ranks)}});
+    }
+  } else if (ranks != traced.ranks) {
     const Rank rank = median_rank(traced);
     for (Operation& operation : built.program.operations) take_rank(operation, rank);
     if (traced.ranks > 1) {
@@ -66,7 +84,18 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
   return built;
 }
 
-// `ranks` are to be predicted.
+std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
+  if (request.traced == nullptr) {
+    return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
+  }
+  if (request.common.wire_type) {
+    return Refusal{"sends what the trace sent, of its type", "take strategy: ddp"};
+  }
+  return refuse_to_guess(*request.traced, request.cluster.ranks().value());
+}
+
+}  // namespace
+
 std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t ranks) {
   if (traced.calls_as_traced || ranks == 1) return std::nullopt;
   const bool has_servers =
@@ -97,17 +126,30 @@ std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t r
                  "paceline_recorder.py"};
 }
 
-std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
-  if (request.traced == nullptr) {
-    return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
+void count_calls(Seconds step, TracedWork& work) {
+  for (const Operation& operation : work.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    ++work.calls;
+    if (!call->is_untold) continue;
+    ++work.untold_calls;
+    work.untold_part += call->known()->time / step;
   }
-  if (request.common.wire_type) {
-    return Refusal{"sends what the trace sent, of its type", "take strategy: ddp"};
-  }
-  return refuse_to_guess(*request.traced, request.cluster.ranks().value());
 }
 
-}  // namespace
+double slowest_rank(const TracedWork& traced, Seconds step) {
+  if (traced.ranks < 2 || step <= Seconds(0)) return 1;
+  Seconds latest;
+  for (const Operation& operation : traced.program.operations) {
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    if (time == nullptr || operation.kind != OperationKind::input) continue;
+    for (std::uint32_t r = 0; r < traced.ranks; ++r) {
+      latest = std::max(latest, *time * operation.part_of(Rank(r)));
+    }
+  }
+  const double slowest = traced.slowdown.empty() ? 1 : std::ranges::max(traced.slowdown);
+  return std::max(slowest, 1.0) + latest / step;
+}
 
 constinit const Strategy traced_strategy{
     .name = "traced",

@@ -207,6 +207,9 @@ void take_path(const std::string& path, const LogOptions& options, LogFiles& log
           return warn({file.name, 0, 0}, "is no log of collectives, and passed over", "");
         }
         has_log = true;
+        if (!file.cut.empty()) {
+          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+        }
         try {
           take_text(file.name, file.text, options, logs, measured);
         } catch (const traces::FormatError& error) {

@@ -44,6 +44,24 @@ void take_runs(const traces::UnpackedFile& file, Import& import) {
   std::move(runs.begin(), runs.end(), std::back_inserter(import.runs));
 }
 
+bool has_device_work(const DeviceTrace& trace) {
+  return !trace.tasks.empty() || std::ranges::any_of(trace.collectives, [](const auto& call) {
+    return call.device.has_value();
+  });
+}
+
+// Why it is of no use; empty where it is of some.
+std::string fault_of(const DeviceTrace& trace) {
+  if (trace.is_cut && !has_device_work(trace)) {
+    return fmt::format("is cut off after {} events, before anything that ran on a device",
+                       trace.events);
+  }
+  if (trace.tasks.empty() && trace.collectives.empty()) {
+    return "has no collectives, and nothing that ran on a device";
+  }
+  return "";
+}
+
 const traces::DeviceTraceFormat* device_trace_format_of(std::string_view text) {
   const auto formats = traces::device_trace_formats();
   const auto found =
@@ -62,8 +80,8 @@ void take_device_trace(const traces::UnpackedFile& file, Import& import) {
   const bool is_named_by_rank = device_trace_format_of(file.text)->is_named_by_rank;
   for (auto& [part, trace] : traces::read_device_traces(file.text)) {
     const std::string name = part.empty() ? file.name : fmt::format("{} ({})", file.name, part);
-    if (trace.tasks.empty() && trace.collectives.empty()) {
-      import.refused.push_back({name, "has no collectives, and nothing that ran on a device"});
+    if (std::string fault = fault_of(trace); !fault.empty()) {
+      import.refused.push_back({name, std::move(fault)});
       continue;
     }
     if (is_named_by_rank && !trace.rank) take_rank_of_name(file.name, trace);
@@ -166,24 +184,64 @@ std::optional<Kind> take_known(const traces::UnpackedFile& file, LogFiles& logs,
   return std::nullopt;
 }
 
-void take(traces::UnpackedFile file, const std::string& path, LogFiles& logs, Import& import) {
-  const std::string name = file.name;
+// "12,345".
+std::string in_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+  return digits;
+}
+
+// What a file has added so far, by how many there were before it.
+struct Before {
+  std::size_t traces, refused;
+};
+
+// Kineto's traces are read up to their last whole event; of other formats a reader took what is
+// left of the text. `why` is the archive's reason, if it has one.
+void note_cut(const std::string& name, const std::string& why, Before before, Import& import) {
+  const bool is_refused = import.refused.size() > before.refused;
+  if (is_refused && !why.empty()) {
+    import.refused.back().why += fmt::format("; the file is cut off ({})", why);
+  }
+  const bool has_traces = import.traces.size() > before.traces;
+  if (is_refused && !has_traces) return;
+  if (has_traces && import.traces.back().is_cut) {
+    import.notes.push_back(
+        {name, fmt::format("cut off after {} events{}: what came later is not there",
+                           in_thousands(import.traces.back().events),
+                           why.empty() ? "" : " (" + why + ")")});
+  } else if (!why.empty()) {
+    import.notes.push_back({name, fmt::format("cut off, or damaged ({}): read up to there", why)});
+  }
+}
+
+// Throws nothing for what no format takes: that is refused.
+void take_or_refuse(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
+                    Import& import) {
   // A scenario is no log that breaks off; what paceline measured is one where it has calls.
   const std::optional<OwnFile> own = own_file_of(file.text);
   try {
     if (const auto kind = take_known(file, logs, import)) {
-      import.origins.push_back({*kind, name, path});
+      import.origins.push_back({*kind, file.name, path});
     } else if (own) {
-      import.own.push_back({name, *own});
+      import.own.push_back({file.name, *own});
     } else {
       const std::string hint = traces::hint_for_table(file.text);
       import.refused.push_back(
-          {name, "is in no known format; " + (hint.empty() ? "known: " + known_formats() : hint)});
+          {file.name,
+           "is in no known format; " + (hint.empty() ? "known: " + known_formats() : hint)});
     }
   } catch (const traces::FormatError& error) {
-    if (own && nlohmann::json::accept(file.text)) return import.own.push_back({name, *own});
-    import.refused.push_back({name, reason(error)});
+    if (own && nlohmann::json::accept(file.text)) return import.own.push_back({file.name, *own});
+    import.refused.push_back({file.name, reason(error)});
   }
+}
+
+void take(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
+          Import& import) {
+  const Before before{import.traces.size(), import.refused.size()};
+  take_or_refuse(file, path, logs, import);
+  note_cut(file.name, file.cut, before, import);
 }
 
 // Of nothing that import prints: why, in the words of the first file.
@@ -245,7 +303,7 @@ Import import_traces(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     files::for_each_input(
         path, may_be_known,
-        [&](traces::UnpackedFile file) { take(std::move(file), path, logs, import); },
+        [&](const traces::UnpackedFile& file) { take(file, path, logs, import); },
         [&](std::string file, const std::string& why) {
           import.refused.push_back({std::move(file), "cannot be read: " + why});
         });

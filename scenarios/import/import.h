@@ -40,6 +40,11 @@ struct Import {
     traces::RunRecord record;
   };
   std::vector<Record> records;
+  // What was read, though not all of it: where it ends, and why.
+  struct Note {
+    std::string file, text;
+  };
+  std::vector<Note> notes;
   struct Link {
     std::string file;
     traces::PingPong table;

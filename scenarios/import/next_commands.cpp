@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,8 +14,11 @@
 #include "models/cost/collective_fit.h"
 #include "models/cost/link_fit.h"
 #include "models/cost/nccl_tuning.h"
+#include "models/run/as_it_ran.h"
+#include "models/training/traced_step.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/shell_word.h"
+#include "scenarios/loader/data_files/node_class.h"
 #include "scenarios/topology/cluster_file.h"
 #include "traces/archive/input.h"
 
@@ -88,6 +92,13 @@ Paths files_of(const Import& import, Kind kind) {
   return files;
 }
 
+// A refused part of a file is called by it: "a.sqlite (GPU 1)".
+bool is_refused_in_part(const Import& import, const std::string& file) {
+  return std::ranges::any_of(import.refused, [&](const auto& refused) {
+    return refused.file == file || refused.file.starts_with(file + " (");
+  });
+}
+
 // What may be named: a replay takes one run, and refuses what it cannot read beside it.
 Paths paths_of_replay(const Import& import, Kind kind) {
   const Paths given = given_paths(import, kind);
@@ -97,33 +108,69 @@ Paths paths_of_replay(const Import& import, Kind kind) {
             (one.kind == Kind::trace || one.kind == Kind::run) && one.kind != kind;
         return is_other_run && std::ranges::find(given, one.path) != given.end();
       });
-  return is_alone ? given : files_of(import, kind);
+  if (is_alone) return given;
+  Paths files = files_of(import, kind);
+  const bool is_one_mixed = std::ranges::any_of(
+      files, [&](const std::string& file) { return is_refused_in_part(import, file); });
+  return is_one_mixed ? Paths{} : files;
 }
 
+constexpr std::uint32_t gpus_elsewhere = 16;  // of a run of one GPU
+
+training::TracedWork work_of(const TracedRun& traced) {
+  training::TracedWork work;
+  work.ranks = rank_count(traced.run.trace);
+  work.world = traced.run.world_size.value_or(work.ranks);
+  work.program = as_it_ran(traced.run.trace);
+  training::count_calls(traced.step, work);
+  return work;
+}
+
+// Without collectives, buckets are filled with its gradients: all of known sizes, and some.
+bool has_gradients_of_known_sizes(const training::StepProgram& program) {
+  std::size_t gradients = 0;
+  for (const training::Operation& operation : program.operations) {
+    for (const ElementCount count : operation.gradients) {
+      if (count == ElementCount(0)) return false;
+      ++gradients;
+    }
+  }
+  return gradients > 0;
+}
+
+// Why not on so many GPUs; nullopt: it can be.
+std::optional<training::Refusal> refused_elsewhere(const training::TracedWork& work,
+                                                   std::uint32_t gpus) {
+  if (work.calls > 0 || !has_gradients_of_known_sizes(work.program)) {
+    return refuse_to_guess(work, gpus);
+  }
+  return std::nullopt;
+}
+
+std::string settings_elsewhere(const TracedRun& traced, std::uint32_t world) {
+  std::string settings = world == 1 ? fmt::format(" --set gpus={}", gpus_elsewhere) : "";
+  const std::uint32_t of_node = traced.run.gpus_per_node.value_or(1);
+  const bool has_nodes = of_node > 1 && world > 1;
+  if (has_nodes && !loader::node_class_of(traced.run.device, std::min(of_node, world))) {
+    settings += " --set cluster.gpus_per_node=1";
+  }
+  return settings + " --set cluster.network.bandwidth=100Gbps";
+}
+
+// As it was, and on another network, or why not there.
 void add_replays(const Import& import, const TracedRun& traced, std::vector<NextCommand>& all) {
   const Paths paths = paths_of_replay(import, Kind::trace);
   if (paths.empty()) return;
   const std::string replay = "paceline replay" + words(paths);
   all.push_back({replay, ""});
-  const auto& operations = traced.run.trace.program.operations;
-  const bool has_work_to_send = std::ranges::any_of(operations, [](const auto& operation) {
-    return call_of(operation) != nullptr || !operation.gradients.empty();
-  });
-  if (!has_work_to_send) return;
-  // What the trace does not tell of a call cannot be predicted.
-  if (std::ranges::any_of(operations, [](const auto& operation) {
-        const auto* call = call_of(operation);
-        return call != nullptr && call->is_untold;
-      })) {
-    return;
+  const training::TracedWork work = work_of(traced);
+  const std::uint32_t gpus = work.world == 1 ? gpus_elsewhere : work.world;
+  if (const auto refusal = refused_elsewhere(work, gpus)) {
+    all.push_back(
+        {"", fmt::format("not on another network: {}; {}", refusal->what, refusal->hint)});
+  } else {
+    all.push_back({replay + settings_elsewhere(traced, work.world), ""});
   }
-  const std::uint32_t world = traced.run.world_size.value_or(rank_count(traced.run.trace));
-  const std::uint32_t of_node = std::min(traced.run.gpus_per_node.value_or(1), world);
-  const bool has_nodes = of_node > 1 && world % of_node == 0;
-  all.push_back({fmt::format("{}{}{} --set cluster.network.bandwidth=100Gbps", replay,
-                             world <= 1 ? " --set gpus=16" : "",
-                             has_nodes ? " --set cluster.intra_node.bandwidth=150GBps" : ""),
-                 ""});
 }
 
 void add_runs(const Import& import, std::vector<NextCommand>& all) {

@@ -12,6 +12,7 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "traces/archive/input.h"
+#include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
 #include "traces/text/format_error.h"
 
@@ -26,11 +27,59 @@ constexpr AssumptionKind skipped_events{
     "{}: {} of {} of rank {} are broken, and as if they were not there"};
 constexpr AssumptionKind untraced_ranks{
     "{}: traces of {} of {}; waiting for the others counts as transfer"};
+constexpr AssumptionKind world_of_groups{
+    "{}: {}, as many as the largest group of a collective has; the trace does not tell the run's"};
+constexpr AssumptionKind only_forward{
+    "{}: forward only, without a backward pass, gradients or an optimizer: inference, and no "
+    "training step"};
+constexpr AssumptionKind noted{"{}: {}"};
 
 std::string name_of(const Import& import, const traces::TracedStep& step, const std::string& path) {
   const std::string& device = import.traces.front().device;
-  return fmt::format("{}, {}{}", std::filesystem::path(path).filename().string(), step.name,
-                     device.empty() ? "" : " on " + device);
+  const std::string ranks = ranks_in_words(import);
+  return fmt::format("{}, {}{}{}", std::filesystem::path(path).filename().string(), step.name,
+                     device.empty() ? "" : " on " + device, ranks.empty() ? "" : ", " + ranks);
+}
+
+std::string rank_number(const traces::DeviceTrace& trace) {
+  return trace.rank ? std::to_string(trace.rank->value()) : "-";
+}
+
+void say_what_is_missing(const Import& import, Assumptions& assumptions) {
+  for (const traces::DeviceTrace& trace : import.traces) {
+    if (trace.skipped == 0) continue;
+    assumptions.add(
+        {skipped_events,
+         "events",
+         {std::to_string(trace.skipped), std::to_string(trace.events), rank_number(trace)}});
+  }
+  for (const auto& [file, text] : import.notes) assumptions.add({noted, file, {text}});
+}
+
+void take_world(const Import& import, TracedRun& made, Assumptions& assumptions) {
+  const traces::DeviceTrace& first = import.traces.front();
+  const std::uint32_t world = traces::world_of(import.traces);
+  if (first.devices > 1) made.run.gpus_per_node = first.devices;
+  if (world <= import.traces.size()) return;
+  made.run.world_size = world;
+  const bool is_told = std::ranges::any_of(
+      import.traces, [](const traces::DeviceTrace& trace) { return trace.world_size > 0; });
+  const std::string ranks = std::to_string(world);
+  if (!is_told) assumptions.add({world_of_groups, "ranks", {ranks}});
+  assumptions.add({untraced_ranks, "ranks", {std::to_string(import.traces.size()), ranks}});
+}
+
+// What was only inferred, and never a training step.
+void refuse_inference(const Import& import, const StepTrace& trace, const std::string& path,
+                      Assumptions& assumptions) {
+  if (!std::ranges::all_of(import.traces, traces::is_forward_only)) return;
+  const bool has_calls = std::ranges::any_of(
+      trace.program.operations, [](const auto& one) { return call_of(one) != nullptr; });
+  if (has_calls) return assumptions.add({only_forward, "step"});
+  throw InputError({path, 0, 0},
+                   "has forward passes only: no backward, gradient or optimizer, and so no "
+                   "training step",
+                   "profile steps of training");
 }
 
 void refuse_no_time(Seconds step, const std::string& path) {
@@ -53,6 +102,16 @@ void name_gradients(const GradientsOfNetwork& network, const std::string& path, 
 
 }  // namespace
 
+std::string ranks_in_words(const Import& import) {
+  const std::size_t traced = import.traces.size();
+  const std::uint32_t world = traces::world_of(import.traces);
+  if (world <= traced) return "";
+  const auto& rank = import.traces.front().rank;
+  if (traced > 1) return fmt::format("{} of {} ranks", traced, world);
+  return rank ? fmt::format("rank {} of {} alone", rank->value(), world)
+              : fmt::format("one rank of {} alone", world);
+}
+
 TracedRun profiled_run(const Import& import, const std::string& path,
                        const GradientsOfNetwork* network) {
   try {
@@ -70,21 +129,12 @@ TracedRun profiled_run(const Import& import, const std::string& path,
     if (const auto cap = import.traces.front().bucket_cap) {
       step.assumptions.add({other_cap, "buckets", {to_text(*cap)}});
     }
-    const traces::DeviceTrace& first = import.traces.front();
-    const std::uint32_t world = first.world_size;
-    if (first.devices > 1) made.run.gpus_per_node = first.devices;
-    if (world > import.traces.size()) {
-      made.run.world_size = world;
-      step.assumptions.add(
-          {untraced_ranks, "ranks", {std::to_string(import.traces.size()), std::to_string(world)}});
-    }
-    for (const traces::DeviceTrace& trace : import.traces) {
-      if (trace.skipped == 0) continue;
-      step.assumptions.add({skipped_events,
-                            "events",
-                            {std::to_string(trace.skipped), std::to_string(trace.events),
-                             trace.rank ? std::to_string(trace.rank->value()) : "-"}});
-    }
+    take_world(import, made, step.assumptions);
+    say_what_is_missing(import, step.assumptions);
+    refuse_inference(import, made.run.trace, path, step.assumptions);
+    made.run.device = import.traces.front().device;
+    const auto seen = traces::seen_steps(import.traces, import.steps, import.matched);
+    if (seen.lengths.size() > 1) made.run.step_lengths = seen.lengths;
     made.run.assumptions = step.assumptions.sentences();
     made.step = totals_of(made.run.trace).step;
     const auto& steps = import.steps.front();

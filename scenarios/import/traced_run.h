@@ -18,8 +18,12 @@ struct TracedRun {
   std::optional<Seconds> exposed_on_device = std::nullopt;
 };
 
+// "rank 0 of 8 alone", "2 of 8 ranks"; empty where the traces are of all ranks, as far as is told.
+[[nodiscard]] std::string ranks_in_words(const Import& import);
+
 // The step of median length of profilers' traces, with gradients' elements found
-// (known_networks.h) or divided evenly. Throws InputError, with the path, when there is none.
+// (known_networks.h) or divided evenly. Throws InputError, with the path, when there is none, and
+// for forward passes without a collective, which are no training.
 [[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path,
                                      const GradientsOfNetwork* network = nullptr);
 

@@ -19,9 +19,11 @@
 #include "scenarios/import/next_commands.h"
 #include "scenarios/import/records_summary.h"
 #include "scenarios/import/runs_summary.h"
+#include "scenarios/import/seen_summary.h"
 #include "scenarios/import/step_summary.h"
 #include "scenarios/import/topologies_summary.h"
 #include "scenarios/text_table.h"
+#include "traces/learn/seen_steps.h"
 
 namespace paceline {
 namespace {
@@ -206,13 +208,7 @@ nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& 
           {"ranks", std::move(ranks)}};
 }
 
-void write_profiles(std::ostream& out, const Import& import, Rows rows) {
-  write_unfinished(out, import);
-  std::size_t steps = 0;
-  for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
-  fmt::print(out, "{} rank{}, {} step{}{}\n", import.traces.size(),
-             import.traces.size() == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
-             import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+void write_broken(std::ostream& out, const Import& import) {
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     const DeviceTrace& trace = import.traces[t];
     if (trace.skipped == 0) continue;
@@ -223,6 +219,22 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
     fmt::print(out, "{}: {} of {} events are broken, and left out{}\n", import.files[t],
                trace.skipped, trace.events, why);
   }
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+void write_profiles(std::ostream& out, const Import& import, Rows rows) {
+  write_unfinished(out, import);
+  std::size_t steps = 0;
+  for (const auto& of_trace : import.steps) steps = std::max(steps, of_trace.size());
+  const std::string part = ranks_in_words(import);
+  fmt::print(out, "{}, {}{}\n", part.empty() ? counted(import.traces.size(), "rank") : part,
+             counted(steps, "step"),
+             import.traces.front().device.empty() ? "" : ", " + import.traces.front().device);
+  write_broken(out, import);
+  write_seen_steps(out, import);
   if (steps > 0) write_steps(out, import);
   write_calls(out, import, rows);
   write_matched(out, import, rows);
@@ -270,6 +282,7 @@ class Parts {
 }  // namespace
 
 void write_summary(std::ostream& out, const Import& import, Rows rows) {
+  for (const auto& [file, text] : import.notes) fmt::print(out, "{}: {}\n", file, text);
   Parts parts(out);
   std::optional<TracedRun> profiled;
   if (!import.traces.empty()) {
@@ -303,6 +316,8 @@ void write_json(std::ostream& out, const Import& import) {
                       {"device", trace.device},
                       {"events", trace.events},
                       {"skipped_events", trace.skipped},
+                      {"is_cut_off", trace.is_cut},
+                      {"is_forward_only", is_forward_only(trace)},
                       {"steps", std::move(steps)}});
     if (!import.steps[t].empty()) continue;
     auto& calls = traces.back()["calls"] = nlohmann::ordered_json::array();
@@ -321,6 +336,8 @@ void write_json(std::ostream& out, const Import& import) {
   all["ping_pongs"] = json_of(import.links);
   all["topologies"] = json_of(import.topologies);
   all["records"] = json_of(import.records);
+  auto& notes = all["notes"] = nlohmann::ordered_json::array();
+  for (const auto& [file, text] : import.notes) notes.push_back({{"file", file}, {"note", text}});
   auto& refused = all["refused"] = nlohmann::ordered_json::array();
   for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
   out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

@@ -380,7 +380,7 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
   auto state = std::make_unique<State>();
   auto by_path = values.by_path;
   by_path.emplace("schema", "paceline/1");
-  state->document = loader::make_document(name, by_path, values.lists);
+  state->document = loader::make_document(name, by_path, values.lists, values.yaml);
   state->path = name;
   ScenarioFile made = of_state(std::move(state), settings, points_max);
   if (values.measured) {

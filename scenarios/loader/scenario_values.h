@@ -23,6 +23,7 @@ struct ScenarioValues {
   std::map<std::string, std::string> by_path;
   std::map<std::string, std::vector<std::string>> lists =
       {};  // likewise, each with an element or more
+  std::map<std::string, std::string> yaml = {};  // likewise, sections of shipped files
   std::optional<Measured> measured = std::nullopt;
 
   // Options of a command: an empty one was not given, and sets nothing.

@@ -94,6 +94,11 @@ StepInterval widened(StepInterval interval, Seconds step, const SettledPoint& al
           std::max(interval.high, scaled(alone.longest))};
 }
 
+// A replay's is no narrower than the steps that were traced differ.
+StepInterval widened(StepInterval interval, Seconds step, const RatioRange& traced) {
+  return {std::min(interval.low, step * traced.low), std::max(interval.high, step * traced.high)};
+}
+
 Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone,
                          const uncertain::Belief& of_machine) {
   Prediction made;
@@ -116,6 +121,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
                                        : std::move(result.trace);
   made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
   made.interval = widened(to_interval(made.totals.step, made.believed), made.totals.step, alone);
+  made.interval = widened(made.interval, made.totals.step, prepared.traced);
   for (std::string& sentence : sentences_of(belief, made)) {
     made.assumptions.push_back(std::move(sentence));
   }

@@ -117,6 +117,14 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+RatioRange range_of_traced(const Scenario& scenario) {
+  const training::TracedWork& traced = *scenario.traced;
+  RatioRange range = traced.steps;
+  if (traced.ranks == scenario.cluster.ranks().value() || traced.calls_as_traced) return range;
+  range.high *= training::slowest_rank(traced, scenario.workload.one_gpu_step(1));
+  return range;
+}
+
 }  // namespace
 
 // Between nodes boxes are left out: networks are mostly slower. Where sockets move more than was
@@ -192,6 +200,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.memory = training::memory_of(*scenario.strategy, request);
   prepared.real = scenario.real;
   prepared.launches = scenario.launches;
+  if (scenario.traced) prepared.traced = range_of_traced(scenario);
   if (scenario.network) prepared.tokens_per_sample = scenario.network->sequence;
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);

@@ -17,6 +17,7 @@
 #include "scenarios/topology/gpu_links.h"
 #include "scenarios/topology/node_shape.h"
 #include "scenarios/topology/pcie_groups.h"
+#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -536,6 +537,9 @@ TopologyFile read_topology_file(const std::string& path, std::optional<std::uint
       path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
         if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
+        if (!file.cut.empty()) {
+          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+        }
         try {
           traces::NamedTopology read = traces::read_node_topology(file.text, node);
           found = TopologyFile{file.name, read.format, std::move(read.topology)};

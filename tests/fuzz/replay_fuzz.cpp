@@ -11,6 +11,7 @@
 #include "models/run/as_it_ran.h"
 #include "tests/fuzz/device_trace_fuzz.h"
 #include "traces/formats/device_traces.h"
+#include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
 #include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
@@ -38,6 +39,15 @@ void check(const paceline::StepTrace& trace) {
   require(!critical_path(trace).empty(), "a step has no path");
 }
 
+void check(const SeenSteps& seen) {
+  for (const SeenSteps::OfRank& rank : seen.ranks) {
+    for (const paceline::Seconds time : {rank.length, rank.busy, rank.input, rank.late}) {
+      require(std::isfinite(time.value()), "a rank's step is of no time");
+    }
+    require(rank.busy <= rank.length, "a device is busy beyond its step");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -45,6 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     std::vector<DeviceTrace> traces{read_device_trace(text)};
     std::vector<std::vector<StepProfile>> steps{profile_steps(traces.front())};
+    check(seen_steps(traces, steps, match_calls(traces)));
     TracedStep alone = traced_step(traces, steps, match_calls(traces));
     share_among_gradients(alone);
     check(alone.trace);

@@ -2,10 +2,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -29,13 +33,14 @@ struct Close {
 };
 using Reader = std::unique_ptr<archive, Close>;
 
-// Why libarchive goes no further. Throws std::bad_alloc where there is no memory, else
-// ArchiveError.
-[[noreturn]] void fail(archive* reader) {
+// Why libarchive goes no further. Throws std::bad_alloc where there is no memory.
+std::string reason_of(archive* reader) {
   if (archive_errno(reader) == ENOMEM) throw std::bad_alloc();
   const char* text = archive_error_string(reader);
-  throw ArchiveError(text == nullptr ? "cannot be read" : text);
+  return text == nullptr ? "cannot be read" : text;
 }
+
+[[noreturn]] void fail(archive* reader) { throw ArchiveError(reason_of(reader)); }
 
 [[noreturn]] void refuse_size(const std::string& what, std::uint64_t most) {
   throw ArchiveError(what + " more than " + std::to_string(most >> 30U) + " GiB");
@@ -85,18 +90,57 @@ void expect_in_limits(std::uint64_t unpacked, archive* reader) {
   }
 }
 
-// Until the text has `enough` bytes, or there are no more.
-void read_on(archive* reader, std::uint64_t enough, std::string& text) {
+// Until the text has `enough` bytes, or there are no more; a reason where there should be.
+std::string read_on(archive* reader, std::uint64_t enough, std::string& text) {
   const void* part = nullptr;
   std::size_t size = 0;
   la_int64_t offset = 0;
   while (text.size() < enough) {
     const int status = archive_read_data_block(reader, &part, &size, &offset);
-    if (status == ARCHIVE_EOF) return;
-    if (status < ARCHIVE_WARN) fail(reader);
+    if (status == ARCHIVE_EOF) return {};
+    if (status < ARCHIVE_WARN) return reason_of(reader);
     expect_in_limits(text.size() + size, reader);
     text.append(static_cast<const char*>(part), size);
   }
+  return {};
+}
+
+constexpr std::string_view gzip_begins = "\x1f\x8b";
+
+// What libarchive has unpacked of the last block of a cut gzip file it keeps to itself; of a small
+// file that is all. The text goes on with it.
+void add_rest_of_gzip(std::string_view packed, std::string& text) {
+  constexpr int any_window = 15, gzip_header = 16;  // zlib.h, inflateInit2
+  if (!packed.starts_with(gzip_begins) || packed.size() > std::numeric_limits<uInt>::max()) return;
+  z_stream stream{};
+  if (inflateInit2(&stream, any_window + gzip_header) != Z_OK) throw std::bad_alloc();
+  // zlib reads it only; the field is not const for the sake of old programs.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::vector<char> block(first_bytes);
+  std::uint64_t before = 0;  // unpacked, up to the block
+  for (int status = Z_OK; status == Z_OK;) {
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    const std::uint64_t size = block.size() - stream.avail_out;
+    if (before + size > text.size() && before <= text.size()) {
+      const std::uint64_t known = text.size() - before;
+      text.append(block.data() + known, size - known);
+    }
+    before += size;
+    if (size == 0 || before > unpacked_most) break;
+  }
+  inflateEnd(&stream);
+}
+
+void add_rest_of_gzip(const Source& source, std::string& text) {
+  if (source.bytes) return add_rest_of_gzip(*source.bytes, text);
+  if (source.size > std::numeric_limits<uInt>::max()) return;
+  std::ifstream packed(source.place, std::ios::binary);
+  if (packed.peek() != gzip_begins.front()) return;
+  const std::string bytes{std::istreambuf_iterator<char>(packed), {}};
+  add_rest_of_gzip(bytes, text);
 }
 
 bool is_unwanted(std::string_view text, const Wanted& is_wanted) {
@@ -104,15 +148,16 @@ bool is_unwanted(std::string_view text, const Wanted& is_wanted) {
 }
 
 // All of it, or its first bytes where those are not wanted.
-std::string text_of(archive* reader, const Wanted& is_wanted) {
-  std::string text;
-  read_on(reader, first_bytes, text);
-  if (is_unwanted(text, is_wanted)) {
-    text.resize(first_bytes);  // a pipe's is in memory, and comes whole
-  } else {
-    read_on(reader, unpacked_most + 1, text);
+UnpackedFile unpacked(archive* reader, const Wanted& is_wanted, std::string name,
+                      const std::string& path) {
+  UnpackedFile file{std::move(name), {}, path, {}};
+  file.cut = read_on(reader, first_bytes, file.text);
+  if (file.cut.empty() && is_unwanted(file.text, is_wanted)) {
+    file.text.resize(first_bytes);  // a pipe's is in memory, and comes whole
+  } else if (file.cut.empty()) {
+    file.cut = read_on(reader, unpacked_most + 1, file.text);
   }
-  return text;
+  return file;
 }
 
 // At the header of the only file; null where that is empty.
@@ -134,8 +179,8 @@ bool begins_unwanted(const Source& first, const Wanted& is_wanted) {
   try {
     const Reader reader = at_raw_file(first);
     std::string text;
-    if (reader) read_on(reader.get(), first_bytes, text);
-    return is_unwanted(text, is_wanted);
+    const bool goes_on = reader && !read_on(reader.get(), first_bytes, text).empty();
+    return !goes_on && is_unwanted(text, is_wanted);
   } catch (const ArchiveError&) {  // it goes on
     return false;
   }
@@ -162,6 +207,11 @@ Source source_of(const std::string& path, const Wanted& is_wanted) {
   }
 }
 
+void take_cut(UnpackedFile file, const Take& take) {
+  if (file.text.empty()) throw ArchiveError(file.cut);
+  take(std::move(file));
+}
+
 // Nothing when it is no archive.
 bool take_archive(const std::string& path, const Source& source, const Wanted& is_wanted,
                   const Take& take) {
@@ -177,7 +227,13 @@ bool take_archive(const std::string& path, const Source& source, const Wanted& i
     }
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     std::string name = source.path + ":" + archive_entry_pathname(entry);
-    take({std::move(name), text_of(reader.get(), is_wanted), path});
+    UnpackedFile file = unpacked(reader.get(), is_wanted, std::move(name), path);
+    if (file.cut.empty()) {
+      take(std::move(file));
+    } else {
+      take_cut(std::move(file), take);
+      return true;  // nothing can be behind it
+    }
   }
 }
 
@@ -192,9 +248,20 @@ void expect_plain_in_limits(const Source& source, archive* reader) {
 void take_file(const std::string& path, const Wanted& is_wanted, const Take& take) {
   const Source source = source_of(path, is_wanted);
   if (take_archive(path, source, is_wanted, take)) return;
-  const Reader reader = at_raw_file(source);
-  if (reader) expect_plain_in_limits(source, reader.get());
-  take({source.path, reader ? text_of(reader.get(), is_wanted) : "", path});
+  UnpackedFile file{source.path, {}, path, {}};
+  Reader reader;
+  try {
+    reader = at_raw_file(source);
+  } catch (const ArchiveError& error) {  // before the first block
+    file.cut = error.what();
+  }
+  if (reader) {
+    expect_plain_in_limits(source, reader.get());
+    file = unpacked(reader.get(), is_wanted, source.path, path);
+  }
+  if (file.cut.empty()) return take(std::move(file));
+  add_rest_of_gzip(source, file.text);
+  take_cut(std::move(file), take);
 }
 
 std::vector<std::string> files_below(const std::string& folder) {

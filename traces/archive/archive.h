@@ -14,6 +14,7 @@ struct UnpackedFile {
   std::string name;
   std::string text;
   std::string file;  // the path as it was given, - too; of an archive the archive's
+  std::string cut;   // why there is no more of it, where it is cut off; else empty
 };
 
 // Bytes of one file: what a reader of JSON takes. Of what is more than 64 MiB, no more than 500
@@ -36,9 +37,12 @@ inline constexpr std::size_t first_bytes = std::size_t{1} << 20;
 // Of a file of more than `first_bytes`, unpacked, these are shown to `is_wanted`; where it says no,
 // no more of it is read, and `take` is given what was read.
 //
-// Calls `refuse` with the path and a reason for what is missing, unreadable, cut off, or unpacks to
-// more than the limits; of an archive that is cut off, files before have been taken. Throws only
-// what the two throw, and SilentInput (input.h).
+// What is packed and cut off, or damaged, is shown up to there, with the reason: of gzip to the
+// last byte, of others without the last block of up to 128 KiB that libarchive unpacks at a time.
+//
+// Calls `refuse` with the path and a reason for what is missing or unreadable, of which nothing is
+// left where it is cut off, or which unpacks to more than the limits; of an archive that is cut
+// off, files before have been taken. Throws only what the two throw, and SilentInput (input.h).
 void for_each_file(const std::string& path,
                    const std::function<bool(std::string_view first)>& is_wanted,
                    const std::function<void(UnpackedFile)>& take,

@@ -113,6 +113,8 @@ struct DeviceTrace {
   // In the order of the host; without those that calls of collectives make, where streams are not
   // recorded. Empty where the trace tells nothing of waiting.
   std::vector<Wait> waits;
+  // Whether operations of the host are recorded, and anything of a backward pass or an optimizer.
+  bool has_operations = false, has_training = false;
   // Without, those of its collectives are the order of what the host did, and it has nothing else.
   bool has_times = true;
   // Of time 0, nanoseconds since 1970 by the host's clock, where the format tells.
@@ -121,6 +123,7 @@ struct DeviceTrace {
   // right, and their ends up to so much late.
   bool has_late_ends = false;
   std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
+  bool is_cut = false;                               // the file ends in the middle
   std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them; kineto/ only
 };
 

@@ -1,5 +1,6 @@
 #include "traces/kineto/call_arguments.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "traces/pytorch/nccl_names.h"
@@ -36,6 +37,26 @@ TracedCollective annotated(std::string_view name, const Arguments& arguments) {
   if (!call.collective || !pytorch::takes_parts(*call.collective)) {
     call.count = ElementCount(inputs->elements);
   }
+  return call;
+}
+
+TracedCollective on_symmetric_memory(std::string_view name, const Arguments& arguments) {
+  TracedCollective call;
+  call.kind = name.substr(pytorch::symmetric_call.size(), 64);
+  call.collective = collective_of(call.kind);
+  const auto tensors = pytorch::each_tensor_of(arguments.input_dims, arguments.input_types);
+  if (tensors.empty()) return call;
+  call.element_size = tensors.front().element_size;
+  // Inputs and outputs stand side by side; what is copied into a buffer may be less than that has.
+  const bool is_copy = call.kind.find("_copy") != std::string::npos;
+  std::uint64_t count = tensors.front().elements;
+  for (const pytorch::Tensors& one : tensors) {
+    if (one.element_size != *call.element_size) continue;
+    count = is_copy ? std::min(count, one.elements) : std::max(count, one.elements);
+  }
+  const bool is_of_one =
+      call.collective && pytorch::takes_parts(*call.collective) && tensors.size() < 2;
+  if (!is_of_one) call.count = ElementCount(count);
   return call;
 }
 

@@ -13,4 +13,8 @@ namespace paceline::traces::kineto {
 // The same of "nccl:all_reduce" and its inputs.
 [[nodiscard]] TracedCollective annotated(std::string_view name, const Arguments& arguments);
 
+// The same of "symm_mem::multimem_all_reduce_" and its tensors.
+[[nodiscard]] TracedCollective on_symmetric_memory(std::string_view name,
+                                                   const Arguments& arguments);
+
 }  // namespace paceline::traces::kineto

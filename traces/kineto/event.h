@@ -104,6 +104,13 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
   return name.starts_with("autograd::engine::evaluate_function: ");
 }
 
+// An operation of a backward pass, as autograd runs it: from torch 1.10 on behind that prefix, and
+// before then by the names of autograd's nodes, MmBackward0 or (until 1.9) MmBackward.
+[[nodiscard]] inline bool is_backward(std::string_view name) {
+  return has_hooks(name) || is_gradient(name) || name.ends_with("Backward0") ||
+         name.ends_with("Backward");
+}
+
 // Ranges that steps are found by. Until torch 1.10 they have the category of operations.
 [[nodiscard]] inline bool bounds_step(std::string_view name) {
   return name.starts_with(step_prefix) || name.starts_with(optimizer_prefix);
@@ -139,7 +146,7 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
     case Category::annotation:
     case Category::operation:
       return name == pytorch::recorded_call || name.starts_with(pytorch::annotated_call) ||
-             is_gradient(name);
+             name.starts_with(pytorch::symmetric_call) || is_gradient(name);
     case Category::device_annotation:
     case Category::other: return false;
   }

@@ -1,6 +1,7 @@
 #include "traces/kineto/gathering.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +15,6 @@ namespace paceline::traces::kineto {
 namespace {
 
 using pytorch::annotated_call;
-using pytorch::is_collective_kernel;
 using pytorch::nanoseconds_of;
 using pytorch::recorded_call;
 
@@ -124,7 +124,7 @@ void Gathering::take_device_work(const Event& event, Category category, TraceTim
                                  TraceTime end) {
   const Arguments& arguments = event.arguments;
   if (!device_ && !arguments.device.empty()) device_ = arguments.device;
-  if (category == Category::kernel && is_collective_kernel(event.name)) {
+  if (category == Category::kernel && is_collective(event.name)) {
     return take_collective_kernel(event, start, end);
   }
   using Work = DeviceTrace::Work;
@@ -155,6 +155,10 @@ void Gathering::take_host_event(const Event& event, Category category, TraceTime
                                 TraceTime end) {
   const std::uint64_t thread = thread_of(event.thread);
   const Arguments& arguments = event.arguments;
+  if (category == Category::operation && !bounds_step(event.name) && event.name != recorded_call) {
+    trace_.has_operations = true;
+    trace_.has_training = trace_.has_training || is_backward(event.name);
+  }
   if (category == Category::operation && !has_device_work() && !bounds_step(event.name)) {
     operations_.push_back({start, end, thread});
   }
@@ -163,6 +167,8 @@ void Gathering::take_host_event(const Event& event, Category category, TraceTime
                               pytorch::tensors_of(arguments.input_dims, arguments.input_types)});
   } else if (event.name.starts_with(annotated_call)) {
     take_call(annotated(event.name, arguments), event, start, end);
+  } else if (pytorch::is_symmetric_collective(event.name)) {
+    take_call(on_symmetric_memory(event.name, arguments), event, start, end);
   } else if (event.name == recorded_call) {
     TracedCollective call = call_of(event);
     if (call.kind != "wait") take_call(std::move(call), event, start, end);  // of an earlier one
@@ -199,6 +205,15 @@ std::uint32_t Gathering::name_number(std::string_view name) {
       name_numbers_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
   if (is_new) trace_.names.emplace_back(name);
   return found->second;
+}
+
+// Names repeat, and most are of none: each is looked at once.
+bool Gathering::is_collective(std::string_view kernel) {
+  const std::uint32_t number = name_number(kernel);
+  if (number >= are_collective_.size()) are_collective_.resize(number + std::size_t{1}, -1);
+  signed char& known = are_collective_[number];
+  if (known < 0) known = pytorch::is_collective_kernel(kernel) ? 1 : 0;
+  return known == 1;
 }
 
 void Gathering::take_rank(std::string_view rank, std::string_view world_size) {
@@ -345,6 +360,20 @@ std::string Gathering::device_name() const {
   return device_names_.empty() ? "" : device_names_.begin()->second;
 }
 
+// By ranges of optimizers, and kernels that only training has: graphs show no operation of the
+// host.
+bool Gathering::has_training() const {
+  const auto trains = [](const std::string& name) {
+    if (name.starts_with(optimizer_prefix)) return true;
+    constexpr std::array parts{
+        "multi_tensor_apply", "backward", "Backward", "_bwd", "dgrad", "wgrad", "adam", "Adam"};
+    return std::ranges::any_of(
+        parts, [&](const char* part) { return name.find(part) != std::string::npos; });
+  };
+  return trace_.has_training || !trace_.gradients.empty() ||
+         std::ranges::any_of(trace_.names, trains);
+}
+
 DeviceTrace Gathering::trace() {
   drop_far_times();
   join_gradients();
@@ -354,6 +383,7 @@ DeviceTrace Gathering::trace() {
   sort_by(trace_.tasks, [](const auto& task) { return task.start; });
   sort_by(trace_.ranges, [](const auto& range) { return range.start; });
   sort_by(trace_.gradients, [](const auto& gradient) { return gradient.ready; });
+  trace_.has_training = has_training();
   trace_.device = device_name();
   trace_.devices = static_cast<std::uint32_t>(device_names_.size());
   return std::move(trace_);

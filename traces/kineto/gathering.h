@@ -24,6 +24,7 @@ class Gathering {
  public:
   void take(const Event& event);
   void take_broken();  // an element that is no event
+  void take_end() { trace_.is_cut = true; }  // where the file is cut off
   void take_rank(std::string_view rank, std::string_view world_size);
   void take_device(std::string_view number, std::string_view name);
 
@@ -57,6 +58,7 @@ class Gathering {
   void take_call(TracedCollective call, const Event& event, TraceTime start, TraceTime end);
   [[nodiscard]] TracedCollective call_of(const Event& event) const;
   std::uint32_t name_number(std::string_view name);
+  [[nodiscard]] bool is_collective(std::string_view kernel);
 
   void drop_far_times();
   void join_gradients();
@@ -64,10 +66,12 @@ class Gathering {
   void join_waits();
   void count_from_the_earliest();
   [[nodiscard]] std::string device_name() const;
+  [[nodiscard]] bool has_training() const;
 
   DeviceTrace trace_;
   TraceTime earliest_ = std::numeric_limits<TraceTime>::max();
   std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
+  std::vector<signed char> are_collective_;  // by number of name: 1, 0, -1 where not looked at
   std::unordered_map<std::uint64_t, CollectiveKernel::Launch> launches_;  // by correlation
   std::vector<Launched> tasks_;
   std::vector<LaunchedKernel> kernels_;

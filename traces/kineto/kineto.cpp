@@ -115,19 +115,10 @@ bool is_list(std::string_view json) {
          beginning.find(kineto::device_process) != std::string_view::npos;
 }
 
-}  // namespace
-
-bool is_kineto(std::string_view json) {
-  const std::string_view beginning = pytorch::beginning_of_object(json);
-  for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
-    if (beginning.find(key) != std::string_view::npos) return true;
-  }
-  return is_list(json);
-}
-
-DeviceTrace read_kineto(std::string_view json) {
+DeviceTrace read_whole(std::string_view json, bool was_cut) {
   Gathering gathering;
   DeviceTrace trace;
+  if (was_cut) gathering.take_end();
   // What it gathers are views of the text, which lasts no longer than these.
   if (is_list(json)) {
     pytorch::read_array(json, what_to_give, [&](ondemand::document& document) {
@@ -142,6 +133,31 @@ DeviceTrace read_kineto(std::string_view json) {
     trace = gathering.trace();
   });
   return trace;
+}
+
+}  // namespace
+
+bool is_kineto(std::string_view json) {
+  const std::string_view beginning = pytorch::beginning_of_object(json);
+  for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
+    if (beginning.find(key) != std::string_view::npos) return true;
+  }
+  return is_list(json);
+}
+
+DeviceTrace read_kineto(std::string_view json) {
+  try {
+    return read_whole(json, false);
+  } catch (const FormatError& error) {
+    const auto closed = pytorch::closed_where_cut(json, is_list(json) ? 1 : 2);
+    if (!closed) throw;
+    try {
+      DeviceTrace trace = read_whole(*closed, true);
+      if (trace.events > 0) return trace;
+    } catch (const FormatError&) {  // nor can that be read
+    }
+    throw FormatError(error);
+  }
 }
 
 }  // namespace paceline::traces

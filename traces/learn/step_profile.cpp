@@ -126,6 +126,21 @@ void count_gradients(const DeviceTrace& trace, std::vector<StepProfile>& steps) 
   }
 }
 
+// Of a file that is cut off the last step that the device was in may lack work: where others have a
+// length, it has none, nor have those after it.
+void drop_cut_lengths(std::vector<StepProfile>& steps) {
+  const auto works = [](const StepProfile& step) {
+    return step.compute > Seconds(0) || step.communication > Seconds(0);
+  };
+  const auto last = std::find_if(steps.rbegin(), steps.rend(), works);
+  if (last == steps.rend()) return;
+  const auto cut = std::prev(last.base());
+  if (std::none_of(steps.begin(), cut, [](const auto& step) { return step.length.has_value(); })) {
+    return;
+  }
+  for (auto step = cut; step != steps.end(); ++step) step->length.reset();
+}
+
 }  // namespace
 
 std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
@@ -142,6 +157,7 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
     }
     const Busy tasks(work[i].tasks), beside(tasks_near(work, i)), calls(std::move(work[i].calls));
     steps[i].compute = seconds_of(tasks.length());
+    steps[i].beside = seconds_of(tasks.covered(calls));
     steps[i].communication = seconds_of(calls.length());
     steps[i].exposed = steps[i].communication - seconds_of(beside.covered(calls));
     TraceTime done = end.value_or(steps[i].host_end);
@@ -151,6 +167,7 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
     before = done;
   }
   count_gradients(trace, steps);
+  if (trace.is_cut) drop_cut_lengths(steps);
   return steps;
 }
 

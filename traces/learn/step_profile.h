@@ -26,10 +26,15 @@ struct StepProfile {
   // From the end of the step before to its own, on the device where it did anything: the host may
   // run ahead. Of an only step from its start on the host; nullopt for the first of several.
   std::optional<Seconds> length;
+
+  // The device does anything. Launches of a step may reach into the next, so that it is no more
+  // than its length only nearly.
+  [[nodiscard]] Seconds busy() const { return compute + communication - beside; }
   TraceTime end = 0;                // of its work
   std::vector<ProfiledCall> calls;  // in the order in which the host made them
   Seconds compute;                  // the device is busy with anything but collectives
   Seconds communication;            // a collective is on the device
+  Seconds beside;                   // the part of it in which the step's compute is, too
   // The part of it in which nothing else is, of the steps beside this one either. StepTotals counts
   // the same of a step that is replayed, where idle time of the host is compute.
   Seconds exposed;
@@ -38,8 +43,9 @@ struct StepProfile {
 };
 
 // The steps of a trace: the ranges that PyTorch's profiler names ProfilerStep#N, or else what
-// repeats (repeated_steps.h). Work of the device belongs to the step in which the host launched it,
-// or, where that is not known, in which it ran. Empty when the trace has neither.
+// repeats (repeated_steps.h). Of a file that is cut off the last one that the device was in has no
+// length, where another one has. Work of the device belongs to the step in which the host launched
+// it, or, where that is not known, in which it ran. Empty when the trace has neither.
 [[nodiscard]] std::vector<StepProfile> profile_steps(const DeviceTrace& trace);
 
 // The median length of those that have one; of two the lower. nullopt without any.

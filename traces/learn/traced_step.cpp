@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "traces/learn/rank_step.h"
+#include "traces/learn/seen_steps.h"
 #include "traces/learn/waits.h"
 #include "traces/text/format_error.h"
 
@@ -161,8 +162,8 @@ class Done {
 // One rank's list.
 class Listing {
  public:
-  Listing(const RankStep& rank, TraceTime clock, TraceTime origin)
-      : rank_(rank), shift_(clock - origin), cursor_(rank.begin), done_(rank) {}
+  Listing(const RankStep& rank, std::uint32_t world, TraceTime clock, TraceTime origin)
+      : rank_(rank), world_(world), shift_(clock - origin), cursor_(rank.begin), done_(rank) {}
 
   std::vector<TracedSpan> spans(const std::vector<bool>& waits) && {
     add("late", OperationKind::input, compute_lane, -shift_, rank_.begin);
@@ -209,8 +210,7 @@ class Listing {
     TracedSpan& span =
         add(call.kind, OperationKind::collective, communication_lane, device.start, device.end);
     span.algorithm = call.algorithm;
-    const std::uint32_t world = rank_.trace->world_size;
-    const bool is_of_all = world == 0 || call.group_size == 0 || call.group_size == world;
+    const bool is_of_all = world_ <= 1 || call.group_size == 0 || call.group_size == world_;
     if (is_of_all) span.collective = call.collective;
     if (is_of_all && call.count && call.element_size) {
       span.element_size = *call.element_size;
@@ -240,13 +240,18 @@ class Listing {
     if (rank_.launched.empty()) before = waited;
     add_compute("before the last wait", before);
     cursor_ = waited;
+    if (is_forward_only(*rank_.trace)) {
+      add_compute("after the last wait", std::max(rank_.end, waited));
+      return;
+    }
     has_gradients_ = true;
     add_compute("optimizer", std::max(rank_.end, waited)).kind = OperationKind::optimizer;
   }
 
   const RankStep& rank_;
-  TraceTime shift_;   // to the step's own time
-  TraceTime cursor_;  // up to where compute has been emitted
+  std::uint32_t world_;  // of the run; 1 at most: not told
+  TraceTime shift_;      // to the step's own time
+  TraceTime cursor_;     // up to where compute has been emitted
   Done done_;
   TraceTime last_end_ = std::numeric_limits<TraceTime>::min() / 2;
   bool has_gradients_ = false;
@@ -348,10 +353,11 @@ TracedStep traced_step(std::span<const DeviceTrace> traces,
       traces.size() > 1 &&
       std::ranges::all_of(traces, [](const auto& t) { return t.rank.has_value(); }) &&
       std::ranges::is_sorted(traces, std::ranges::less_equal{}, &DeviceTrace::rank);
+  const auto world = std::max(world_of(traces), static_cast<std::uint32_t>(traces.size()));
   std::vector<TracedRanks> listed;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Rank number = are_numbered ? *traces[r].rank : Rank(r);
-    listed.push_back({{number}, Listing(ranks[r], clocks[r], origin).spans(waits.of_item)});
+    listed.push_back({{number}, Listing(ranks[r], world, clocks[r], origin).spans(waits.of_item)});
   }
   take_largest_sizes(listed, made.assumptions);
   made.trace = inferred_step({{"compute", LaneKind::compute},

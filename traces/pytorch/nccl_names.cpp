@@ -30,6 +30,64 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   }
 }
 
+// allReduceKernel of void ns::(anonymous namespace)::allReduceKernel<float, 2>(float*).
+std::string_view own_name(std::string_view name) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::", other_unnamed = "<unnamed>::";
+  for (const std::string_view scope : {unnamed, other_unnamed}) {
+    const std::size_t at = name.find(scope);
+    const bool is_of_template = at > name.find('<');  // and so of an argument
+    if (at != std::string_view::npos && !is_of_template) name.remove_prefix(at + scope.size());
+  }
+  name = name.substr(0, name.find_first_of("(<"));
+  if (const std::size_t at = name.find_last_of(" :"); at != std::string_view::npos) {
+    name.remove_prefix(at + 1);
+  }
+  return name;
+}
+
+bool is_of_nccl(std::string_view kernel) {
+  return kernel.starts_with("nccl") || kernel.starts_with("rccl");
+}
+
+// By what the folded name of a kernel that is none of NCCL's has in it, what NCCL calls that; empty
+// where it is a collective of another kind. NVSHMEM's fcollect is an all-gather, its rdxn an
+// all-reduce (OpenSHMEM 1.5, 9.9).
+struct OtherKernel {
+  std::string_view part, kind;
+};
+constexpr std::array<OtherKernel, 14> other_kernels{{{"allreduce", "AllReduce"},
+                                                     {"oneshotreduce", "Reduce"},
+                                                     {"crossdevicereduce", "AllReduce"},
+                                                     {"reducescatter", "ReduceScatter"},
+                                                     {"allgather", "AllGather"},
+                                                     {"alltoall", "AllToAll"},
+                                                     {"exchangesplitandoffset", "AllToAll"},
+                                                     {"fcollectonstream", "AllGather"},
+                                                     {"rdxnonstream", "AllReduce"},
+                                                     {"broadcastonstream", "Broadcast"},
+                                                     {"barrieronstream", ""},
+                                                     {"syncallonstream", ""},
+                                                     {"barrierallonstream", ""},
+                                                     {"nvshmem", ""}}};
+
+const OtherKernel* other_kernel(std::string_view name) {
+  const std::string_view own = own_name(name);
+  if (own.starts_with("triton_")) return nullptr;
+  const std::string what = folded(own);
+  const auto found = std::ranges::find_if(other_kernels, [&](const OtherKernel& one) {
+    return what.find(one.part) != std::string::npos;
+  });
+  return found == other_kernels.end() ? nullptr : &*found;
+}
+
+// What stands before a collective's name where it is not of a process group.
+std::string_view without_manner(std::string_view name) {
+  for (const std::string_view manner : {"nvshmem", "nccl", "multimem", "oneshot", "twoshot"}) {
+    if (name.starts_with(manner)) name.remove_prefix(manner.size());
+  }
+  return name;
+}
+
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -46,11 +104,12 @@ std::optional<Collective> collective_of(std::string_view kind) {
        {"alltoall", Collective::all_to_all},
        {"scatter", Collective::scatter},
        {"gather", Collective::gather}}};
-  const std::string name = folded(kind.substr(0, 64));
+  const std::string all = folded(kind.substr(0, 64));
+  const std::string_view name = without_manner(all);
   for (const auto& [beginning, collective] : beginnings) {
     if (name.starts_with(beginning)) return collective;
   }
-  if (name == "reduce" || name == "reduceoop") return Collective::reduce;
+  if (name == "reduce" || name == "reduceoop" || name == "reduceout") return Collective::reduce;
   return std::nullopt;
 }
 
@@ -59,7 +118,21 @@ bool takes_parts(Collective collective) {
          collective == Collective::scatter;
 }
 
+bool is_collective_kernel(std::string_view name) {
+  return is_of_nccl(name) || other_kernel(name) != nullptr;
+}
+
+bool is_symmetric_collective(std::string_view name) {
+  if (!name.starts_with(symmetric_call)) return false;
+  name.remove_prefix(symmetric_call.size());
+  return !name.starts_with('_') && !name.starts_with("fused") && collective_of(name).has_value();
+}
+
 std::string_view kernel_kind(std::string_view name) {
+  if (!is_of_nccl(name)) {
+    const OtherKernel* other = other_kernel(name);
+    if (other != nullptr) return other->kind;
+  }
   const auto parts = parts_of(name);
   if (parts.size() < 2 || !parts[0].ends_with("Kernel") || parts[1] == "Generic") return {};
   return parts[1];
@@ -69,7 +142,25 @@ std::string algorithm_of(std::string_view name) {
   constexpr std::array<std::string_view, 5> algorithms{"RING", "TREE", "COLLNET", "NVLS", "PAT"};
   constexpr std::array<std::string_view, 6> others{"DIRECT", "CHAIN", "TREE",
                                                    "LL",     "LL128", "SIMPLE"};
+  constexpr std::array<std::string_view, 3> reductions{"sum", "avg", "profile"};
+  if (!is_of_nccl(name)) {
+    const std::string what = folded(own_name(name));
+    std::string manner;
+    for (const auto& [part, words] :
+         {std::pair{"multimem", "multimem"}, {"oneshot", "one_shot"}, {"twoshot", "two_shot"}}) {
+      if (what.find(part) != std::string::npos)
+        manner += (manner.empty() ? "" : "_") + std::string(words);
+    }
+    if (!manner.empty()) return manner;
+  }
   const auto parts = parts_of(name);
+  if (parts[0].starts_with("ncclSym") && parts.size() > 2) {
+    std::string found;  // up to the reduction
+    for (std::size_t i = 2; i < parts.size() && !is_one_of(parts[i], reductions); ++i) {
+      found.append(found.empty() ? "" : "_").append(parts[i]);
+    }
+    return found;
+  }
   auto part = std::find_if(parts.begin(), parts.end(),
                            [&](std::string_view one) { return is_one_of(one, algorithms); });
   if (part == parts.end()) return {};
@@ -81,7 +172,8 @@ std::string algorithm_of(std::string_view name) {
 }
 
 std::string kernel_class(std::string_view kernel) {
-  return kernel == "Send" || kernel == "Recv" ? "sendrecv" : folded(kernel);
+  const bool by_messages = kernel == "Send" || kernel == "Recv" || kernel == "AllToAll";
+  return by_messages ? "sendrecv" : folded(kernel);
 }
 
 std::string kernel_class(const TracedCollective& call) {
@@ -97,9 +189,10 @@ std::string kernel_class(const TracedCollective& call) {
 bool may_run(const TracedCollective& call, std::string_view kernel) {
   const std::string wanted = kernel_class(call), is = kernel_class(kernel);
   if (wanted.empty() || is.empty() || wanted == is) return true;
-  // PyTorch makes those of uneven sizes of these.
+  // PyTorch makes those of uneven sizes of these, and a reduce-scatter on symmetric memory of the
+  // first half of its all-reduce of two shots.
   return (wanted == "allgather" && is == "broadcast") ||
-         (wanted == "reducescatter" && is == "reduce");
+         (wanted == "reducescatter" && (is == "reduce" || is == "allreduce"));
 }
 
 void complete(TracedCollective& call, TracedCollective other) {

@@ -87,6 +87,36 @@ void read_json(std::string_view json, const char* what_to_give,
 std::string_view beginning_of_object(std::string_view json) { return beginning_of(json, '{'); }
 std::string_view beginning_of_array(std::string_view json) { return beginning_of(json, '['); }
 
+std::optional<std::string> closed_where_cut(std::string_view json, std::size_t depth) {
+  json = without_mark(json);
+  std::string open, at_last;  // brackets, outermost first: now, and at the last whole value
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    // Most of a text is neither.
+    i = json.find_first_of("\"{}[]", i);
+    if (i == std::string_view::npos) break;
+    if (json[i] == '"') {
+      for (++i; i < json.size() && json[i] != '"'; ++i) i += json[i] == '\\' ? 1U : 0U;
+      if (i >= json.size()) break;
+    } else if (json[i] == '{' || json[i] == '[') {
+      open += json[i];
+    } else if (open.empty() || open.back() != (json[i] == '}' ? '{' : '[')) {
+      return std::nullopt;  // wrong, not cut
+    } else {
+      open.pop_back();
+      if (open.size() > depth || open.empty()) continue;
+      last = i + 1;
+      at_last = open;
+    }
+  }
+  if (open.empty() || last == 0) return std::nullopt;
+  std::string closed(json.substr(0, last));
+  for (auto bracket = at_last.rbegin(); bracket != at_last.rend(); ++bracket) {
+    closed += *bracket == '{' ? '}' : ']';
+  }
+  return closed;
+}
+
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,
                  const std::function<void(ondemand::document&)>& take) {
   json = plain_text(json);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 // JSON of PyTorch, in one pass, without a tree of values: what is spelled is a view of the text.
@@ -48,6 +50,12 @@ namespace ondemand = simdjson::ondemand;
 // what is none. Of an array, from its bracket on.
 [[nodiscard]] std::string_view beginning_of_object(std::string_view json);
 [[nodiscard]] std::string_view beginning_of_array(std::string_view json);
+
+// Of a JSON text that ends in the middle of its object or list, up to the last value of at most
+// `depth` brackets that is whole, with the brackets closed behind it: {"a": [{}, {"b": 1 becomes
+// {"a": [{}]} at a depth of 2. nullopt where no bracket is open at its end, which is not what it
+// lacks, or no such value is whole. A copy of the text; one pass.
+[[nodiscard]] std::optional<std::string> closed_where_cut(std::string_view json, std::size_t depth);
 
 // Calls `take` with a text's only object. Throws FormatError, with the byte in its message, for
 // what is not JSON, is cut off, or has something behind the object, and for what is no object:

@@ -156,4 +156,16 @@ std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types)
   return sum;
 }
 
+std::vector<Tensors> each_tensor_of(std::string_view dims, std::string_view types) {
+  const auto shapes = inner_lists(dims);
+  const auto names = strings_of(types);
+  std::vector<Tensors> each;
+  for (std::size_t i = 0; i < std::min(shapes.size(), names.size()); ++i) {
+    const auto size = element_size_of(names[i]);
+    const auto elements = size ? product_of(shapes[i]) : std::nullopt;
+    if (elements && *elements <= elements_most) each.push_back({*elements, *size});
+  }
+  return each;
+}
+
 }  // namespace paceline::traces::pytorch

@@ -42,4 +42,7 @@ struct Tensors {
 };
 [[nodiscard]] std::optional<Tensors> tensors_of(std::string_view dims, std::string_view types);
 
+// Likewise each of them by itself, without those of unknown types or shapes.
+[[nodiscard]] std::vector<Tensors> each_tensor_of(std::string_view dims, std::string_view types);
+
 }  // namespace paceline::traces::pytorch

@@ -23,6 +23,8 @@ constexpr auto fields<TraceRun> =
                field("batch_per_gpu", &TraceRun::batch_per_gpu),
                field("world_size", &TraceRun::world_size),
                field("gpus_per_node", &TraceRun::gpus_per_node),
+               field<Key::unless_default>("device", &TraceRun::device),
+               field<Key::unless_default>("step_lengths_s", &TraceRun::step_lengths),
                field<Key::unless_default>("assumptions", &TraceRun::assumptions)};
 
 namespace {
@@ -121,6 +123,11 @@ void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
 void check(const TraceRun& run) {
   const StepTrace& trace = run.trace;
   if (run.batch_per_gpu == 0U) throw std::runtime_error("batch_per_gpu: is 0");
+  for (const Seconds length : run.step_lengths) {
+    if (!(length > Seconds(0) && length <= Seconds(1e9))) {
+      throw std::runtime_error("step_lengths_s: has one that is not between 0 and 1e9 s");
+    }
+  }
   check_program(trace.program);
   if (trace.classes.empty()) throw std::runtime_error("classes: has none");
   std::vector<bool> taken(traced_ranks_most);

@@ -29,6 +29,9 @@ struct TraceRun {
   std::vector<std::string> assumptions = {};                  // about the run; sentences
   // Of a run that had more ranks than were traced, how many; and how many GPUs its nodes had.
   std::optional<std::uint32_t> world_size = std::nullopt, gpus_per_node = std::nullopt;
+  std::string device = {};  // as its profiler called it; empty: not told
+  std::vector<Seconds> step_lengths =
+      {};  // of all steps that were traced, where more than this one
 };
 
 // Runs as JSON, schema paceline.trace/2, a line a run; README.md has the keys. Times keep every

@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/import/traced_run.h"
+#include "scenarios/loader/data_files/node_class.h"
 #include "scenarios/process/stop_request.h"
 #include "traces/archive/input.h"
 
@@ -50,23 +53,107 @@ bool has_only_gradients(const training::StepProgram& program) {
   return has_gradients;
 }
 
-// As many GPUs as the run had, on as many nodes, as far as the settings say nothing else.
-void set_cluster_of_run(const std::string& path, const traces::TraceRun& run,
+bool sets_training(const Settings& settings) {
+  return touches_any(settings, {"training", "workload.precision", "workload.model"});
+}
+
+// Whether collectives are predicted, and not what they were.
+bool predicts_calls(const Settings& settings) {
+  return sets_training(settings) ||
+         touches_any(settings, {"cluster", "collective", "gpus", "simulation.fidelity"});
+}
+
+// What a setting of exactly that path says, if it is one number.
+std::optional<std::uint32_t> number_set(const Settings& settings, std::string_view path) {
+  for (const ScenarioFile::Setting& setting : settings) {
+    if (setting.path == path) return number_of<std::uint32_t>(setting.value);
+  }
+  return std::nullopt;
+}
+
+bool sets(const Settings& settings, std::string_view path) {
+  return std::ranges::find(settings, path, &ScenarioFile::Setting::path) != settings.end();
+}
+
+// Of the run's nodes, as far as they are told and fill the run.
+std::uint32_t gpus_of_node(const traces::TraceRun& run, const Settings& settings) {
+  if (const auto set = number_set(settings, "cluster.gpus_per_node")) return *set;
+  const std::uint32_t world = run.world_size.value_or(rank_count(run.trace));
+  const std::uint32_t of_node = std::min(run.gpus_per_node.value_or(1), world);
+  return of_node > 0 && world % of_node == 0 ? of_node : 1;
+}
+
+// A replay elsewhere: the settings of its scenario that the user leaves to the trace.
+struct Elsewhere {
+  std::uint32_t gpus_per_node = 1;
+  // Of the nodes that such devices are in, where the user gives no links of their own.
+  std::optional<loader::NodeClass> taken;
+  bool takes_latency = false;  // of the network
+  // All on one node, so that no network is asked for.
+  bool is_of_one_node = false;
+};
+
+Elsewhere elsewhere(const traces::TraceRun& run, const Settings& settings) {
+  Elsewhere made;
+  made.gpus_per_node = gpus_of_node(run, settings);
+  const bool has_cluster = sets(settings, "cluster") || touches(settings, "cluster.preset");
+  if (!has_cluster) made.taken = loader::node_class_of(run.device, made.gpus_per_node);
+  const bool gives_network = sets(settings, "cluster.network");
+  made.takes_latency = made.taken && !made.taken->network_latency.empty() && !gives_network &&
+                       touches(settings, "cluster.network") &&
+                       !touches(settings, "cluster.network.latency");
+  const std::uint32_t world = run.world_size.value_or(rank_count(run.trace));
+  const auto gpus = touches(settings, "gpus") ? number_set(settings, "gpus") : world;
+  made.is_of_one_node = made.gpus_per_node > 1 && gpus && *gpus <= made.gpus_per_node &&
+                        !touches(settings, "cluster.nodes");
+  return made;
+}
+
+bool needs_links(const Elsewhere& made, const Settings& settings) {
+  return made.gpus_per_node > 1 && !touches(settings, "cluster.intra_node") &&
+         !sets(settings, "cluster") && !touches(settings, "cluster.preset");
+}
+
+// As many GPUs as the run had, on as many nodes, as far as the settings say nothing else; links as
+// nodes of its device have.
+void set_cluster_of_run(const std::string& path, const traces::TraceRun& run, const Elsewhere& made,
                         const Settings& settings, ScenarioValues& values) {
   const std::uint32_t world = run.world_size.value_or(rank_count(run.trace));
-  if (!touches_any(settings, {"gpus", "cluster.nodes"})) {
+  if (!touches_any(settings, {"gpus", "cluster.nodes"}) && !sets(settings, "cluster")) {
     values.by_path["gpus"] = std::to_string(world);
   }
-  if (touches_any(settings, {"cluster.preset", "cluster.gpus_per_node"})) return;
-  const std::uint32_t of_node = std::min(run.gpus_per_node.value_or(1), world);
-  const bool is_known = of_node > 1 && world % of_node == 0;
-  values.by_path["cluster.gpus_per_node"] = is_known ? std::to_string(of_node) : "1";
-  if (is_known && !touches(settings, "cluster.intra_node")) {
-    throw InputError({path, 0, 0},
-                     fmt::format("ran on nodes of {} GPUs, whose links are not known", of_node),
-                     "--set cluster.intra_node.bandwidth=150GBps, cluster.preset=dgx1-v100, or "
-                     "cluster.gpus_per_node=1");
+  if (made.takes_latency) values.by_path["cluster.network.latency"] = made.taken->network_latency;
+  if (needs_links(made, settings)) {
+    if (made.taken) {
+      values.yaml["cluster.intra_node"] = made.taken->intra_node;
+    } else if (!touches(settings, "cluster.gpus_per_node")) {
+      throw InputError(
+          {path, 0, 0},
+          fmt::format("ran on nodes of {} GPUs, whose links are not known", made.gpus_per_node),
+          "--set cluster.intra_node.bandwidth=150GBps, cluster.preset=dgx1-v100, or "
+          "cluster.gpus_per_node=1");
+    }
   }
+  if (touches_any(settings, {"cluster.preset", "cluster.gpus_per_node"})) return;
+  if (!sets(settings, "cluster")) {
+    values.by_path["cluster.gpus_per_node"] = std::to_string(made.gpus_per_node);
+  }
+}
+
+// What was taken of a preset, for the report.
+std::vector<std::string> taken_in_words(const traces::TraceRun& run, const Settings& settings) {
+  const Elsewhere made = elsewhere(run, settings);
+  std::vector<std::string> words;
+  if (!made.taken) return words;
+  const std::string of =
+      fmt::format("as preset {} has of nodes of {}", made.taken->preset, run.device);
+  if (needs_links(made, settings)) {
+    words.push_back(fmt::format("intra_node: {}, {}", made.taken->links, of));
+  }
+  if (made.takes_latency) {
+    words.push_back(fmt::format("network: latency {}, {}", made.taken->network_latency, of));
+  }
+  return words;
 }
 
 // The scenario of a trace as it was, but for what the settings are going to change: they decide
@@ -74,13 +161,13 @@ void set_cluster_of_run(const std::string& path, const traces::TraceRun& run,
 ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun& traced,
                          const Settings& settings) {
   const std::string path = traces::name_of_input(paths.front());
-  const bool sets_training =
-      touches_any(settings, {"training", "workload.precision", "workload.model"});
-  const bool predicts = sets_training || touches_any(settings, {"cluster", "collective", "gpus",
-                                                                "simulation.fidelity"});
+  const bool predicts = predicts_calls(settings);
   // Of one GPU without a wrapper nothing was sent: what would be, buckets of its gradients are.
-  const bool refills = sets_training || (predicts && has_only_gradients(traced.run.trace.program));
-  if (predicts && !touches(settings, "cluster")) {
+  const bool refills =
+      sets_training(settings) || (predicts && has_only_gradients(traced.run.trace.program));
+  const Elsewhere other = elsewhere(traced.run, settings);
+  const bool is_known = other.is_of_one_node && other.taken;
+  if (predicts && !touches(settings, "cluster") && !is_known) {
     throw InputError({path, 0, 0}, "has to be predicted for these settings, on no known network",
                      "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
   }
@@ -93,11 +180,16 @@ ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun&
     values.lists["workload.trace"] = paths;
   }
   if (predicts) {
-    set_cluster_of_run(path, traced.run, settings, values);
+    set_cluster_of_run(path, traced.run, other, settings, values);
   } else {
-    values.by_path["cluster.nodes"] = std::to_string(rank_count(traced.run.trace));
-    values.by_path["cluster.gpus_per_node"] = "1";
-    values.by_path["cluster.network.bandwidth"] = "1GBps";  // no call asks for it
+    const std::uint32_t world = traced.run.world_size.value_or(rank_count(traced.run.trace));
+    values.by_path["cluster.nodes"] = std::to_string(world / other.gpus_per_node);
+    values.by_path["cluster.gpus_per_node"] = std::to_string(other.gpus_per_node);
+    for (const char* link : {"network", "intra_node"}) {  // no call asks for them
+      if (link == std::string_view("intra_node") && other.gpus_per_node == 1) continue;
+      values.by_path[fmt::format("cluster.{}.bandwidth", link)] = "1GBps";
+      values.by_path[fmt::format("cluster.{}.latency", link)] = "1us";
+    }
     values.by_path["simulation.fidelity"] = "closed";
   }
   // What the trace took is what its replay as it was is laid beside, unless it is a prediction.
@@ -115,6 +207,15 @@ void say_error(const TracedRun& traced, const std::vector<PointOutcome>& outcome
              to_text(replayed), 100 * (replayed / traced.step - 1));
 }
 
+void say_what_was_taken(const TracedRun& traced, const Settings& settings,
+                        std::vector<PointOutcome>& outcomes) {
+  const auto words = taken_in_words(traced.run, settings);
+  for (PointOutcome& outcome : outcomes) {
+    if (!outcome.predicted) continue;
+    outcome.assumptions.insert(outcome.assumptions.end(), words.begin(), words.end());
+  }
+}
+
 int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
@@ -124,7 +225,8 @@ int run(Options& options) {
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces();
   const StopRequest stop;
-  const auto outcomes = run_scenario(file, run_options);
+  auto outcomes = run_scenario(file, run_options);
+  if (predicts_calls(settings)) say_what_was_taken(*traced, settings, outcomes);
   const int exit_code = options.output.write(file, outcomes);
   if (settings.empty() && !options.output.takes_standard_output()) say_error(*traced, outcomes);
   return exit_code;

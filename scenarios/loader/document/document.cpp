@@ -203,7 +203,8 @@ DocumentPtr read_document(const std::string& path) {
 }
 
 DocumentPtr make_document(std::string name, const std::map<std::string, std::string>& values,
-                          const std::map<std::string, std::vector<std::string>>& lists) {
+                          const std::map<std::string, std::vector<std::string>>& lists,
+                          const std::map<std::string, std::string>& yaml) {
   Document made{std::move(name), "", "", YAML::Node(YAML::NodeType::Map), false};
   const auto take = [&](const std::string& path, const std::string& value) {
     if (const auto wrong = first_byte_outside_utf8(value)) {
@@ -224,6 +225,10 @@ DocumentPtr make_document(std::string name, const std::map<std::string, std::str
       sequence.push_back(value);
     }
     put(made.root, path, sequence);
+  }
+  for (const auto& [path, text] : yaml) {
+    take(path, text);
+    put(made.root, path, parse_document(made.name, text)->root);
   }
   return std::make_shared<Document>(std::move(made));
 }

@@ -89,13 +89,41 @@ TEST(Archive, ReadsFoldersByName) {
   EXPECT_EQ(unpacked(folder, "in"), (Files{{"in/2", "z"}, {"in/deep/1.gz", "z"}}));
 }
 
-TEST(Archive, RefusesWhatIsMissingOrCutOffAndGoesOn) {
+TEST(Archive, RefusesWhatIsMissingOrHasNothingLeftAndGoesOn) {
   const test::Folder folder;
   EXPECT_EQ(unpacked(folder, "none"), (Files{{"none", "refused"}}));
   shell(folder,
-        "mkdir in && seq 100000 | gzip -c > whole.gz && head -c 1000 whole.gz > in/cut.gz && "
+        "mkdir in && seq 100000 | gzip -c > whole.gz && head -c 12 whole.gz > in/cut.gz && "
         "echo z > in/z");
   EXPECT_EQ(unpacked(folder, "in"), (Files{{"in/cut.gz", "refused"}, {"in/z", "z\n"}}));
+}
+
+// Of gzip to the last byte, though libarchive unpacks 64 KiB at a time.
+TEST(Archive, ShowsWhatIsLeftOfWhatIsCutOff) {
+  const test::Folder folder;
+  shell(folder,
+        "seq 100000 > whole && gzip -k whole && head -c 1000 whole.gz > small.gz && "
+        "head -c 150000 whole.gz > large.gz && mkdir in && cp whole in/a && "
+        "tar czf whole.tgz in && head -c 150000 whole.tgz > cut.tgz");
+  const std::string whole = test::text_of(folder.path() / "whole");
+  const auto left_of = [&](const std::string& name) {
+    std::string text;
+    for_each_file(
+        (folder.path() / name).string(), any_is_wanted,
+        [&](UnpackedFile file) {
+          EXPECT_NE(file.cut, "") << name;
+          text = std::move(file.text);
+        },
+        [&](const std::string&, const std::string& why) { ADD_FAILURE() << name << why; });
+    EXPECT_TRUE(whole.starts_with(text)) << name;
+    return text.size();
+  };
+  // It has 588,895 bytes, of which gzip makes some 213,000.
+  EXPECT_GT(left_of("small.gz"), 1'000U);  // packed, it is that
+  EXPECT_LT(left_of("small.gz"), 10'000U);
+  EXPECT_GT(left_of("large.gz"), 350'000U);
+  EXPECT_LT(left_of("large.gz"), 550'000U);
+  EXPECT_GT(left_of("cut.tgz"), 250'000U);
 }
 
 // A megabyte that would fill memory; what is as empty and short is read.

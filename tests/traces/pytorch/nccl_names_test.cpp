@@ -27,7 +27,13 @@ TEST(CollectiveNames, AreThoseOfAllReleases) {
       {"all_to_allv", Collective::all_to_all},
       {"alltoall_base", Collective::all_to_all},
       {"scatter", Collective::scatter},
-      {"gather", Collective::gather}};
+      {"gather", Collective::gather},
+      {"multimem_all_reduce_", Collective::all_reduce},
+      {"multimem_one_shot_all_reduce_out", Collective::all_reduce},
+      {"two_shot_all_reduce_", Collective::all_reduce},
+      {"multimem_one_shot_reduce_out", Collective::reduce},
+      {"nvshmem_all_to_all", Collective::all_to_all},
+      {"nccl_reduce_scatter_offset", Collective::reduce_scatter}};
   for (const auto& [name, collective] : names) EXPECT_EQ(collective_of(name), collective) << name;
   for (const char* none : {"", "wait", "barrier", "send 0->1", "recv"}) {
     EXPECT_FALSE(collective_of(none)) << none;
@@ -48,6 +54,25 @@ TEST(KernelNames, TellKindAndAlgorithm) {
       {"ncclDevKernel_AllReduce_Sum_f16_NVLS_TREE_SIMPLE", "AllReduce", "NVLS_TREE_SIMPLE"},
       {"ncclKernel_AllReduce_COLLNET_CHAIN_SIMPLE_Sum_half", "AllReduce", "COLLNET_CHAIN_SIMPLE"},
       {"ncclDevKernel_ReduceScatter_Sum_f32_PAT_SIMPLE", "ReduceScatter", "PAT_SIMPLE"},
+      {"ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32(ncclSymkDevWorkArgs4K)", "AllReduce",
+       "AGxLL_R"},
+      {"ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_avg_bf16_profile", "ReduceScatter",
+       "RailA2A_LsaLD"},
+      {"ncclSymkDevKernel_AllGather_LLMC(ncclSymkDevWorkArgs4K)", "AllGather", "LLMC"},
+      {"ncclSymDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_f16", "AllReduce", "RSxLDMC_AGxSTMC"},
+      {"void (anonymous namespace)::multimem_all_reduce_kernel<float>(float*, unsigned long)",
+       "AllReduce", "multimem"},
+      {"void <unnamed>::two_shot_all_reduce_kernel_inplace<c10::BFloat16, (int)16>(int*)",
+       "AllReduce", "two_shot"},
+      {"void (anonymous namespace)::multimem_one_shot_all_reduce_kernel<float, 16>(float*)",
+       "AllReduce", "multimem_one_shot"},
+      {"void c10d::intra_node_comm::oneShotAllReduceKernel<8u, false>(at::BFloat16*)", "AllReduce",
+       "one_shot"},
+      {"void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)", "AllReduce", ""},
+      {"void alltoall_on_stream_kernel<char>(int, char*, char const*)", "AllToAll", ""},
+      {"void rdxn_on_stream_kernel<float, 0>(int, float*)", "AllReduce", ""},
+      {"barrier_on_stream_kernel_threadgroup(int, int)", "", ""},
+      {"nvshmemi_proxy_something(int)", "", ""},
       {"ncclDevKernel_SendRecv(ncclDevComm*)", "SendRecv", ""},
       {"ncclDevKernel_Generic(ncclDevComm*)", "", ""},
       {"ncclDevKernel_Generic_4(ncclDevComm*)", "", ""},
@@ -58,7 +83,12 @@ TEST(KernelNames, TellKindAndAlgorithm) {
     EXPECT_EQ(algorithm_of(row.name), row.algorithm) << row.name;
   }
   EXPECT_TRUE(is_collective_kernel("rcclGenericKernel<4, false>"));
-  EXPECT_FALSE(is_collective_kernel("void at::native::nccl_like_kernel"));
+  for (const char* none :
+       {"void at::native::nccl_like_kernel", "triton_poi_fused_all_gather_into_tensor_0",
+        "void at::native::vectorized_elementwise_kernel<4, (anonymous namespace)::all_reduce_of>",
+        "void cub::DeviceReduceKernel<cub::AllReduce>(float*)", "gemm"}) {
+    EXPECT_FALSE(is_collective_kernel(none)) << none;
+  }
 }
 
 TEST(KernelNames, TellWhatTheyMayRun) {

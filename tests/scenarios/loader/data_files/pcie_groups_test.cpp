@@ -119,7 +119,7 @@ const BadScenario bad_groups[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Groups, BadGroups, testing::ValuesIn(bad_groups),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace paceline::test
