@@ -160,7 +160,11 @@ std::string settings_elsewhere(const TracedRun& traced, std::uint32_t world) {
 // As it was, and on another network, or why not there.
 void add_replays(const Import& import, const TracedRun& traced, std::vector<NextCommand>& all) {
   const Paths paths = paths_of_replay(import, Kind::trace);
-  if (paths.empty()) return;
+  if (paths.empty()) {
+    all.push_back({"", fmt::format("paceline replay takes the files of one run alone, without {}",
+                                   import.refused.empty() ? "other runs" : "what is refused")});
+    return;
+  }
   const std::string replay = "paceline replay" + words(paths);
   all.push_back({replay, ""});
   const training::TracedWork work = work_of(traced);
