@@ -240,6 +240,7 @@ class TextMutator {
 struct Bearable {
   bool cuts_of_lines = true;  // losing lines leaves others as they are
   bool cuts_of_bytes = true;  // ... and losing parts of one is seen
+  bool messages_inside = true;
 };
 
 // One to four mutations, and what they were.
@@ -274,7 +275,9 @@ inline MutatedText mutated_once(MutatedText in, const Bearable& bearable, TextMu
   switch (change.below(4)) {
     case 0: return made(change.cut_lines(text), "lines cut");
     case 1: return made(change.without_hashes(text), "# lost");
-    case 2: return made(change.broken(text), "message inside");
+    case 2:
+      if (!bearable.messages_inside) break;
+      return made(change.broken(text), "message inside");
     default: break;
   }
   if (!bearable.cuts_of_bytes) return made(change.cut_lines(text), "lines cut");

@@ -102,16 +102,19 @@ class TableReader {
 
 bool is_collective_table(std::string_view text) {
   if (text.find("time(") == std::string_view::npos) return false;
-  const CleanText clean(text);
-  return std::ranges::any_of(
-      clean.lines(), [](const CleanLine& line) { return !header_of(line.text).empty(); });
+  return has_clean_line(text, [](std::string_view line) { return !header_of(line).empty(); });
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {
-  TableReader reader;
   const CleanText clean(text);
-  for (const CleanLine& line : clean.lines()) reader.take(line.number, line.text);
-  auto logs = std::move(reader).logs();
+  std::vector<CollectiveLog> logs;
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    TableReader reader;
+    for (const CleanLine& line : writer) {
+      if (!line.is_mended) reader.take(line.number, line.text);
+    }
+    std::ranges::move(std::move(reader).logs(), std::back_inserter(logs));
+  }
   if (logs.empty()) throw FormatError(0, "has a header and no rows", "give the whole table");
   return logs;
 }

@@ -33,20 +33,29 @@ bool is_header_of_collective(const Words& words) {
 
 class ImbCollectiveReader {
  public:
+  void begin_text() {
+    tables_.forget();
+    collective_.reset();
+    has_header_ = false;
+    ranks_ = 0;
+    year_.reset();
+  }
   void take(std::size_t number, const Words& words) {
     if (words.empty() || tables_.take_comment(words)) return;
     if (const auto year = year_of_version(words)) {
       year_ = year;
     } else if (const auto title = imb_title_of(words)) {
       begin(*title);
-    } else if (words.size() > 3 && words[1] == "#processes" && words[2] == "=") {
-      ranks_ = number_of<std::uint32_t>(words[3]).value_or(0);
+    } else if (const auto processes = imb_processes_of(words)) {
+      ranks_ = number_of<std::uint32_t>(*processes).value_or(0);
       if (ranks_ > ranks_most) ranks_ = 0;
     } else if (collective_ && is_header_of_collective(words)) {
       has_header_ = true;
       tables_.begin(*collective_, ranks_);
     } else if (has_header_ && is_whole_number(words[0])) {
       take_row(number, words);
+    } else if (words[0].front() == '#' && tables_.has_rows()) {
+      has_header_ = false;  // another program's
     }
   }
 
@@ -64,6 +73,9 @@ class ImbCollectiveReader {
     if (words[0] == "0") return;
     constexpr std::size_t columns = 5, mean = 4;
     if (words.size() < columns) return tables_.skip(number, "the line breaks off");
+    if (!are_whole_times(words, 2, columns)) {
+      return tables_.skip(number, "the line breaks off");
+    }
     if (collective_ == Collective::reduce_scatter && !year_) {
       return tables_.skip(number,
                           "its size is of all or of one rank's share, as IMB's version has it: "
@@ -93,7 +105,13 @@ bool is_imb_collective(std::string_view text) {
 std::vector<CollectiveLog> read_imb_collective(std::string_view text) {
   ImbCollectiveReader reader;
   const CleanText clean(text);
-  for (const CleanLine& line : clean.lines()) reader.take(line.number, words_of(line.text));
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    reader.begin_text();
+    for (const CleanLine& line : writer) {
+      if (line.follows_loss) reader.begin_text();  // perhaps a title
+      if (!line.is_mended) reader.take(line.number, words_of(line.text));
+    }
+  }
   return std::move(reader).tables();
 }
 

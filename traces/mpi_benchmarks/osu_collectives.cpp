@@ -12,6 +12,10 @@ using Words = std::vector<std::string_view>;
 
 class OsuCollectiveReader {
  public:
+  void begin_text() {
+    tables_.forget();
+    collective_.reset();
+  }
   void take(std::size_t number, const Words& words) {
     if (words.empty() || tables_.take_comment(words)) return;
     if (const auto title = osu_title_of(words)) {
@@ -20,6 +24,8 @@ class OsuCollectiveReader {
       if (!collective_ && !title->is_ping_pong) tables_.leave_out(title->name);
     } else if (collective_ && is_whole_number(words[0])) {
       take_row(number, words);
+    } else if (words[0].front() == '#' && tables_.has_rows()) {
+      collective_.reset();  // another program's
     }
   }
   [[nodiscard]] std::vector<CollectiveLog> tables() && { return std::move(tables_).tables(); }
@@ -36,6 +42,7 @@ class OsuCollectiveReader {
   void take_row(std::size_t number, const Words& words) {
     if (words.size() < 2) return tables_.skip(number, "the line breaks off");
     if (words.back() == "Fail") return tables_.skip(number, "its results are wrong");
+    if (!are_whole_times(words, 1, 2)) return tables_.skip(number, "the line breaks off");
     tables_.take(number, words[0], words[1], has_size_of_share(*collective_));
   }
 
@@ -53,7 +60,13 @@ bool is_osu_collective(std::string_view text) {
 std::vector<CollectiveLog> read_osu_collective(std::string_view text) {
   OsuCollectiveReader reader;
   const CleanText clean(text);
-  for (const CleanLine& line : clean.lines()) reader.take(line.number, words_of(line.text));
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    reader.begin_text();
+    for (const CleanLine& line : writer) {
+      if (line.follows_loss) reader.begin_text();  // perhaps a title
+      if (!line.is_mended) reader.take(line.number, words_of(line.text));
+    }
+  }
   return std::move(reader).tables();
 }
 

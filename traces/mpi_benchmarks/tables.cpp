@@ -13,6 +13,15 @@ namespace paceline::traces {
 
 using collectives::Collective;
 
+bool are_whole_times(const std::vector<std::string_view>& words, std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i) {
+    constexpr std::size_t point_and_decimals = 3;
+    const std::size_t point = words[i].find('.');
+    if (point == words[i].npos || words[i].size() - point != point_and_decimals) return false;
+  }
+  return true;
+}
+
 bool has_size_of_share(Collective collective) {
   return collective == Collective::all_gather || collective == Collective::all_to_all ||
          collective == Collective::gather || collective == Collective::scatter;
@@ -65,6 +74,12 @@ void BenchmarkTables::leave_out(std::string_view name) {
 void BenchmarkTables::close() {
   if (!open_.rows.empty() || !open_.skipped.empty()) tables_.push_back(std::move(open_));
   open_ = {};
+}
+
+void BenchmarkTables::forget() {
+  close();
+  open_ = {};
+  said_ranks_ = said_nodes_ = 0;
 }
 
 std::vector<CollectiveLog> BenchmarkTables::tables() && {

@@ -44,6 +44,11 @@ std::string joined(const std::vector<std::string_view>& words, std::size_t from,
   return text;
 }
 
+// Pastes lose the # of titles.
+std::size_t after_hash(const std::vector<std::string_view>& words) {
+  return !words.empty() && words[0] == "#" ? 1 : 0;
+}
+
 using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
 
 // Of a text without `sign`, which a title has, no line is looked at: it may be a trace of
@@ -64,38 +69,47 @@ bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, I
 
 std::optional<BenchmarkTitle> osu_title_of(const std::vector<std::string_view>& words) {
   const auto test = std::ranges::find(words, "Test");
-  if (words.size() < 4 || words[0] != "#" || words[1] != "OSU" || test == words.end()) {
-    return std::nullopt;
-  }
+  const std::size_t at = after_hash(words);
+  if (words.size() < at + 3 || words[at] != "OSU" || test == words.end()) return std::nullopt;
   BenchmarkTitle title;
   const auto end = static_cast<std::size_t>(test - words.begin());
-  const std::string_view library = words[2];
-  title.name = joined(words, 3, end + 1);
+  if (end < at + 3) return std::nullopt;
+  const std::string_view library = words[at + 1];
+  title.name = joined(words, at + 2, end + 1);
   const bool is_known = library == "MPI" || library.starts_with("MPI-") || library == "NCCL" ||
                         library.starts_with("NCCL-");
   if (!is_known || words[end - 1] != "Latency") return title;
   title.is_on_device = library != "MPI";
-  title.is_ping_pong = end == 4;
-  title.collective = named(osu_names, joined(words, 3, end - 1));
+  title.is_ping_pong = end == at + 3;
+  title.collective = named(osu_names, joined(words, at + 2, end - 1));
   return title;
 }
 
 std::optional<BenchmarkTitle> imb_title_of(const std::vector<std::string_view>& words) {
-  if (words.size() < 3 || words[0] != "#" || words[1] != "Benchmarking") return std::nullopt;
+  const std::size_t at = after_hash(words);
+  if (words.size() < at + 2 || words[at] != "Benchmarking") return std::nullopt;
   BenchmarkTitle title;
-  title.name = std::string(words[2]);
+  title.name = std::string(words[at + 1]);
   title.is_ping_pong = title.name == "PingPong" || title.name == "PingPongSpecificSource" ||
                        title.name == "PingPongAnySource";
   title.collective = named(imb_names, title.name);
   return title;
 }
 
+std::optional<std::string_view> imb_processes_of(const std::vector<std::string_view>& words) {
+  const std::size_t at = after_hash(words);
+  if (words.size() < at + 3 || words[at] != "#processes" || words[at + 1] != "=") {
+    return std::nullopt;
+  }
+  return words[at + 2];
+}
+
 bool has_osu_title(std::string_view text, IsTitle is_one) {
-  return has_title(text, "# OSU ", osu_title_of, is_one);
+  return has_title(text, "OSU ", osu_title_of, is_one);
 }
 
 bool has_imb_title(std::string_view text, IsTitle is_one) {
-  return has_title(text, "# Benchmarking ", imb_title_of, is_one);
+  return has_title(text, "Benchmarking ", imb_title_of, is_one);
 }
 
 bool has_ping_pong_or_other(std::string_view text, bool (*has)(std::string_view, IsTitle)) {

@@ -18,12 +18,18 @@ struct BenchmarkTitle {
   bool is_on_device = false;
 };
 
+// The # before titles may be missing.
+//
 // "# OSU MPI-CUDA Allreduce Latency Test v7.3" (c/mpi/collective/blocking of release 7.5: BENCHMARK
 // of each source), also NCCL in the place of MPI. Tests whose calls do not block are others.
 [[nodiscard]] std::optional<BenchmarkTitle> osu_title_of(
     const std::vector<std::string_view>& words);
 // "# Benchmarking Allreduce" (src_c/IMB_output.c of IMB 2021).
 [[nodiscard]] std::optional<BenchmarkTitle> imb_title_of(
+    const std::vector<std::string_view>& words);
+
+// "16" of "# #processes = 16".
+[[nodiscard]] std::optional<std::string_view> imb_processes_of(
     const std::vector<std::string_view>& words);
 
 using IsTitle = bool (*)(const BenchmarkTitle&);

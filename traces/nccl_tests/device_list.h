@@ -22,6 +22,8 @@ class DeviceList {
 
   void add(const Device& device);
 
+  void lose_one() { contradicts_itself_ = true; }  // a line of it cannot be read
+
   // Ranks, nodes and devices of a log; `gpus_each` are behind every rank that is listed. A list
   // that contradicts itself, or of several groups that ran beside each other (NCCL_TESTS_SPLIT),
   // tells neither ranks nor nodes; one with a GPU of a host twice tells no nodes, and notes why.

@@ -104,6 +104,7 @@ std::optional<TableLayout> layout_of(const Words& words) {
 bool begins_row(const Words& words, const TableLayout& layout) {
   const std::size_t at = layout.leading.empty() ? 0 : 1;
   if (words.size() <= at + words_before) return false;
+  if (at > 0 && !is_whole_number(words[0])) return false;
   if (!is_whole_number(words[at]) || !is_whole_number(words[at + 1])) return false;
   return is_redop(words[at + 3]) || (is_type(words[at + 2]) && number_of<double>(words[at + 3]));
 }
@@ -116,7 +117,7 @@ void ParsedRow::take_half(const HalfRow& half) {
   }
   // algbw is size over the very time that is printed (src/common.cu, BenchTime): as all of 1,970
   // such pairs of public logs are.
-  constexpr double slack = 1.05;  // for what is rounded twice
+  constexpr double slack = 1.001;  // for the second order of the first
   const double algbw = half.algbw_gb_per_s;
   const double implied = static_cast<double>(row.size.value()) / (half.time_us * 1e3);
   const double off = implied * half.time_off_us / half.time_us + half.algbw_off_gb_per_s;
@@ -148,6 +149,7 @@ ParsedRow row_of(std::size_t line, Words words, const TableLayout& told) {
   };
   const auto size = measured_size(words[0]);
   if (!size) return no_row(fmt::format("a size of {}", shown(words[0])));
+  if (number_of<std::uint64_t>(words[1]) == 0) return no_row("a count of 0");
   parsed.row.size = *size;
   if (layout.cpu_times) return no_row(cpu_time_reason);
   if (layout.has_root) {

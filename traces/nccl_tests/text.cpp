@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "traces/collective_log/comments.h"
@@ -76,11 +77,17 @@ struct Table {
 // next run: its devices or comments.
 class TextReader {
  public:
+  // `broken`: beginnings of lines that are lost.
+  explicit TextReader(std::span<const CleanLine> broken) : broken_(broken) {}
+
   void take(const CleanLine& line) {
+    take_broken(line);
     const Words words = words_of(line.text);
     if (words.empty()) return;
     if (begins_row(words, open_.layout)) {
       take_row(line.number, words);
+    } else if (line.is_mended) {
+      take_lost(line);  // nothing else on it would tell that it is right
     } else {
       take_other(line, words);
     }
@@ -139,6 +146,23 @@ class TextReader {
                           lists || said.says_something() || words[0].front() == '#' ||
                           starts_run(line.text);
     if (!is_known) take_foreign(line);
+  }
+
+  // Of the lines before this one.
+  void take_broken(const CleanLine& line) {
+    for (; !broken_.empty() && broken_.front().number < line.number; broken_ = broken_.subspan(1)) {
+      if (broken_.front().writer == line.writer) take_lost(broken_.front());
+    }
+  }
+
+  void take_lost(const CleanLine& lost) {
+    const Words words = words_of(lost.text);
+    const bool is_of_list = std::ranges::find(words, "Rank") != words.end();
+    if (is_of_list && open_.is_filled()) close();
+    if (is_of_list) open_.devices.lose_one();
+    if (words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1])) {
+      open_.log.skipped.push_back({lost.number, "a message of NCCL's broke the line"});
+    }
   }
 
   void take_foreign(const CleanLine& line) {
@@ -208,6 +232,7 @@ class TextReader {
     tables_.push_back(std::exchange(open_, std::move(next)));
   }
 
+  std::span<const CleanLine> broken_;
   std::vector<Table> tables_;
   Table open_;
   CleanLine failure_;
@@ -297,35 +322,32 @@ std::vector<Program> identify_table(Table& table) {
 bool is_nccl_tests_text(std::string_view text) {
   // What every run prints, with or without rows; else rows alone.
   constexpr std::string_view said[] = {"algbw", "maxBytes", "# Using devices"};
-  if (std::ranges::any_of(said, [&](std::string_view words) {
-        return text.find(words) != std::string_view::npos;
-      })) {
-    const CleanText clean(text);
-    return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
-      const Words words = words_of(line.text);
-      return begins_row(words, {}) || layout_of(words) || is_device_line(words) ||
-             starts_run(line.text);
-    });
-  }
   constexpr std::size_t looked_at = std::size_t{1} << 20;
-  const CleanText clean(text.substr(0, looked_at));
-  return std::ranges::any_of(
-      clean.lines(), [](const CleanLine& line) { return begins_row(words_of(line.text), {}); });
+  const bool is_said = std::ranges::any_of(
+      said, [&](std::string_view words) { return text.find(words) != std::string_view::npos; });
+  return has_clean_line(is_said ? text : text.substr(0, looked_at), [&](std::string_view line) {
+    const Words words = words_of(line);
+    return begins_row(words, {}) ||
+           (is_said && (layout_of(words) || is_device_line(words) || starts_run(line)));
+  });
 }
 
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {
   const CleanText clean(text);
-  TextReader reader;
-  for (const CleanLine& line : clean.lines()) reader.take(line);
-  const CleanLine failure = reader.failure();
-  const std::string reason = shown(failure.text);
   std::vector<CollectiveLog> logs;
-  std::vector<Program> left;
-  for (Table& table : joined(std::move(reader).tables())) {
-    if (table.programs.empty()) table.programs = left;
-    left = identify_table(table);
-    logs.push_back(std::move(table.log));
+  CleanLine failure;
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    TextReader reader(clean.broken());
+    for (const CleanLine& line : writer) reader.take(line);
+    if (failure.number == 0) failure = reader.failure();
+    std::vector<Program> left;
+    for (Table& table : joined(std::move(reader).tables())) {
+      if (table.programs.empty()) table.programs = left;
+      left = identify_table(table);
+      logs.push_back(std::move(table.log));
+    }
   }
+  const std::string reason = shown(failure.text);
   if (logs.empty() && failure.number > 0) {
     throw FormatError(failure.number, "is of a run that failed before its first row: " + reason,
                       "give the output of a run that measured");

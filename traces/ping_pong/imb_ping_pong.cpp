@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "traces/mpi_benchmarks/tables.h"
 #include "traces/mpi_benchmarks/titles.h"
 #include "traces/ping_pong/rows.h"
 #include "traces/text/clean_text.h"
@@ -26,16 +27,22 @@ class ImbReader {
       tables_.close();
       is_ping_pong_ = title->is_ping_pong;
       has_header_ = false;
-    } else if (is_ping_pong_ && words.size() > 3 && words[1] == "#processes" && words[2] == "=") {
-      if (words[3] != "2") {
-        throw FormatError(number, fmt::format("is of {} processes at a time", shown(words[3])),
+    } else if (const auto processes = imb_processes_of(words); is_ping_pong_ && processes) {
+      if (*processes != "2") {
+        throw FormatError(number, fmt::format("is of {} processes at a time", shown(*processes)),
                           "give a PingPong of 2");
       }
     } else if (is_header(words)) {
       has_header_ = is_ping_pong_;
     } else if (has_header_ && is_whole_number(words[0])) {
       take_row(number, words);
+    } else if (words[0].front() == '#' && tables_.has_rows()) {
+      has_header_ = false;  // another program's
     }
+  }
+  void begin_text() {
+    tables_.forget();
+    is_ping_pong_ = has_header_ = false;
   }
   [[nodiscard]] std::vector<PingPong> tables() && { return std::move(tables_).tables(); }
 
@@ -43,6 +50,10 @@ class ImbReader {
   void take_row(std::size_t number, const Words& words) {
     constexpr std::size_t columns = 4;
     if (words.size() < columns) return tables_.skip(number, "the line breaks off");
+    const bool is_time = number_of<double>(words[2]).has_value();
+    if (is_time && !are_whole_times(words, 2, columns)) {
+      return tables_.skip(number, "the line breaks off");
+    }
     constexpr double us = 1e-6;
     tables_.take(number, words[0], words[2], us);
   }
@@ -58,7 +69,13 @@ bool is_imb_ping_pong(std::string_view text) { return has_ping_pong_or_other(tex
 std::vector<PingPong> read_imb_ping_pong(std::string_view text) {
   ImbReader reader;
   const CleanText clean(text);
-  for (const CleanLine& line : clean.lines()) reader.take(line.number, words_of(line.text));
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    reader.begin_text();
+    for (const CleanLine& line : writer) {
+      if (line.follows_loss) reader.begin_text();  // perhaps a title
+      if (!line.is_mended) reader.take(line.number, words_of(line.text));
+    }
+  }
   return std::move(reader).tables();
 }
 

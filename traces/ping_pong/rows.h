@@ -29,6 +29,12 @@ class PingPongTables {
   void take(std::size_t number, std::string_view size, std::string_view time, double unit_s);
   void skip(std::size_t number, std::string why);
   void close();  // what comes next belongs to another table
+  // What comes next is another text.
+  void forget() {
+    close();
+    open_.between.reset();
+  }
+  [[nodiscard]] bool has_rows() const { return !open_.rows.empty(); }
 
   // Throws FormatError when there are none.
   [[nodiscard]] std::vector<PingPong> tables() &&;

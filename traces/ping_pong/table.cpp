@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/ping_pong/rows.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {
@@ -19,6 +20,10 @@ bool is_header_with_times(const std::vector<std::string_view>& cells) {
 
 class TableReader {
  public:
+  void begin_text() {
+    tables_.forget();
+    units_.clear();
+  }
   void take(std::size_t number, std::string_view line) {
     const auto words = words_of(line);
     if (words.empty() || tables_.take_place(number, words)) return;
@@ -62,7 +67,8 @@ class TableReader {
 }  // namespace
 
 bool is_ping_pong_table(std::string_view text) {
-  return has_line(text, [](std::string_view line) {
+  if (text.find("ping_pong:") == std::string_view::npos) return false;
+  return has_clean_line(text, [](std::string_view line) {
     const auto words = words_of(line);
     return words.size() > 1 && words[0] == "#" && words[1] == "ping_pong:";
   });
@@ -70,8 +76,13 @@ bool is_ping_pong_table(std::string_view text) {
 
 std::vector<PingPong> read_ping_pong_table(std::string_view text) {
   TableReader reader;
-  for_each_line(text,
-                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
+  const CleanText clean(text);
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    reader.begin_text();
+    for (const CleanLine& line : writer) {
+      if (!line.is_mended) reader.take(line.number, line.text);
+    }
+  }
   return std::move(reader).tables();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "traces/text/lines.h"
 #include "traces/text/prefixes.h"
@@ -67,8 +68,11 @@ class Hosts {
   void take(std::string_view line) {
     const std::size_t mark = nccl_mark(line);
     const auto host = mark == std::string_view::npos ? std::nullopt : host_before(line, mark);
-    if (host && is_blank(line.substr(0, host->start))) {
-      names_.insert(line.substr(host->start, host->end - host->start));
+    if (host && host->start == 0 && host->end > 0) {
+      const std::string_view name = line.substr(0, host->end);
+      // "16node-a" may be a number of a line that was broken before "node-a".
+      const bool may_be_glued = name.front() >= '0' && name.front() <= '9';
+      if (!may_be_glued || !seen_.insert(name).second) names_.insert(name);
     }
     const std::size_t on = line.find(" on ");  // "Rank  0 Pid 7 on node-a device  0"
     if (on == std::string_view::npos || line.find(" device ", on) == std::string_view::npos) return;
@@ -85,7 +89,7 @@ class Hosts {
   }
 
  private:
-  std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> names_, seen_;
 };
 
 // Makes lines whole that a message broke in two.
@@ -101,6 +105,7 @@ class Mender {
   }
 
   [[nodiscard]] std::vector<CleanLine> lines() && { return std::move(out_); }
+  [[nodiscard]] const std::vector<CleanLine>& lost() const { return lost_; }
 
  private:
   void take(const CleanLine& line) {
@@ -108,12 +113,13 @@ class Mender {
     if (mark == std::string_view::npos) return take_other(line);
     const MessageStart message = start_of_message(line.text, mark);
     const std::string_view before = line.text.substr(0, message.at);
-    if (!is_blank(before)) {
+    if (!is_blank(before) || !message.is_sure) {
       flush();
-      broken_ = CleanLine{line.number, line.column, before};
-      if (!message.is_sure) flush();  // a part of it may be lost
+      broken_ = CleanLine{line.number, line.column, before, line.writer};
+      is_sure_ = message.is_sure;
     }
-    out_.push_back({line.number, line.column + message.at, line.text.substr(message.at)});
+    out_.push_back(
+        {line.number, line.column + message.at, line.text.substr(message.at), line.writer});
   }
 
   struct MessageStart {
@@ -127,40 +133,64 @@ class Mender {
     const std::string_view name = line.substr(host->start, host->end - host->start);
     const std::size_t known = hosts_.start_in(name);
     if (known < name.size()) return {host->start + known, true};
-    // What stands glued to an unknown name goes with it.
-    return {host->start, is_blank(line.substr(0, host->start))};
+    // What may stand glued to an unknown name goes with it.
+    const bool may_be_glued = name.empty() || (name.front() >= '0' && name.front() <= '9');
+    return {host->start, is_blank(line.substr(0, host->start)) && !may_be_glued};
   }
 
+  // What follows a broken line is its end, or where that is lost the table's next line.
   void take_other(const CleanLine& line) {
-    if (broken_ && !is_blank(line.text)) {
-      if (begins_table_line(line.text) || !is_blank_or_digit(line.text.front())) {
-        flush();
-      } else {
-        const std::string& whole =
-            made_.emplace_back(std::string(broken_->text) + std::string(line.text));
-        out_.push_back({broken_->number, broken_->column, whole});
-        ++changes_["line that a message broke"];
-        broken_.reset();
-        return;
-      }
+    if (!broken_ || is_blank(line.text)) return add(line);
+    const bool is_end = !begins_table_line(line.text) && is_blank_or_digit(line.text.front()) &&
+                        broken_->writer == line.writer;
+    if (!is_end) {
+      flush();
+      return add(line);
     }
-    out_.push_back(line);
+    if (!is_sure_) {  // neither part is whole
+      flush();
+      return lose(line);
+    }
+    const std::string& whole =
+        made_.emplace_back(std::string(broken_->text) + std::string(line.text));
+    add({broken_->number, broken_->column, whole, line.writer, true});
+    ++changes_["line that a message broke"];
+    broken_.reset();
   }
 
   [[nodiscard]] static bool is_blank_or_digit(char c) {
     return c == ' ' || c == '\t' || c == '.' || c == '-' || (c >= '0' && c <= '9');
   }
 
+  // A beginning without its end is left out: what it says may be cut.
   void flush() {
-    if (broken_) out_.push_back(*broken_);
+    if (broken_) {
+      ++changes_["line that a message broke, left out"];
+      lose(*broken_);
+    }
     broken_.reset();
   }
 
   std::deque<std::string>& made_;
   std::map<std::string, std::size_t>& changes_;
   Hosts hosts_;
-  std::vector<CleanLine> out_;
+  void lose(const CleanLine& part) {
+    const std::size_t first = part.text.find_first_not_of(" \t");
+    const bool is_of_row =
+        first != part.text.npos && part.text[first] >= '0' && part.text[first] <= '9';
+    loses_more_than_rows_ = loses_more_than_rows_ || !is_of_row;
+    lost_.push_back(part);
+  }
+
+  void add(CleanLine line) {
+    line.follows_loss = std::exchange(loses_more_than_rows_, false);
+    out_.push_back(line);
+  }
+
+  bool loses_more_than_rows_ = false;  // since the last line
+  std::vector<CleanLine> out_, lost_;
   std::optional<CleanLine> broken_;  // its beginning, whose end may follow
+  bool is_sure_ = false;             // all of it is there
 };
 
 // Writers by their names, in the order of their first lines.
@@ -186,7 +216,6 @@ CleanText::CleanText(std::string_view text) {
   const bool has_codes = may_have_codes(text);
   const Prefixes prefixes(text);
   Writers writers;
-  std::vector<std::size_t> of_line;
   std::string writer;
   for_each_line(text, [&](std::size_t number, std::string_view line) {
     std::string_view clean = line;
@@ -196,17 +225,33 @@ CleanText::CleanText(std::string_view text) {
     const std::size_t before = clean.size();
     writer.clear();
     clean.remove_prefix(prefixes.length(clean, writer, changes_));
-    lines_.push_back({number, before - clean.size() + 1, clean});
-    of_line.push_back(writers.of(writer));
+    const std::size_t of = writers.of(writer);
+    if (writer.empty()) nameless_ = of;
+    lines_.push_back({number, before - clean.size() + 1, clean, of});
   });
   if (writers.size() > 1) {
     std::vector<std::vector<CleanLine>> by_writer(writers.size());
-    for (std::size_t i = 0; i < lines_.size(); ++i) by_writer[of_line[i]].push_back(lines_[i]);
+    for (const CleanLine& line : lines_) by_writer[line.writer].push_back(line);
     lines_.clear();
     for (const auto& lines : by_writer) lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
   if (text.find("NCCL ") == std::string_view::npos) return;
-  lines_ = Mender(lines_, made_, changes_).lines();
+  Mender mender(lines_, made_, changes_);
+  broken_ = mender.lost();
+  lines_ = std::move(mender).lines();
+}
+
+std::vector<std::span<const CleanLine>> CleanText::by_writer() const {
+  std::vector<std::span<const CleanLine>> writers;
+  const std::span<const CleanLine> all(lines_);
+  std::size_t start = 0;
+  for (std::size_t i = 1; i <= all.size(); ++i) {
+    const bool is_next = i == all.size() || all[i].writer != all[i - 1].writer;
+    if (!is_next || (i < all.size() && nameless_ == all[i - 1].writer)) continue;
+    writers.push_back(all.subspan(start, i - start));
+    start = i;
+  }
+  return writers;
 }
 
 std::string_view kind_of_foreign(std::string_view line) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,10 @@ struct CleanLine {
   std::size_t number = 0;  // in the file, from 1; of one that was broken in two, of its beginning
   std::size_t column = 0;  // of its first byte there, from 1
   std::string_view text;   // without its end, what was put before it, and a terminal's codes
+  std::size_t writer = 0;  // 0 is the first, ...
+  // Made whole of two parts: what it says needs something that agrees with it.
+  bool is_mended = false;
+  bool follows_loss = false;  // a line before it is lost that was no row of numbers
 };
 
 // The lines of a text as people have it: behind the prefixes of launchers, schedulers and loggers
@@ -31,15 +37,34 @@ class CleanText {
   explicit CleanText(std::string_view text);  // which has to outlive it
 
   [[nodiscard]] std::span<const CleanLine> lines() const { return lines_; }
+  // The lines of one writer after the other, each a text of its own: what one says, such as a
+  // number of GPUs, does not hold for what another measured. What no prefix names goes before the
+  // first that one does, as the command does that started it.
+  [[nodiscard]] std::vector<std::span<const CleanLine>> by_writer() const;
+  // Parts of lines that a message broke and of which something is lost: no lines any more.
+  [[nodiscard]] std::span<const CleanLine> broken() const { return broken_; }
   // How many lines had a prefix of each kind, and how many were made whole: "prefix of mpirun
   // --tag-output".
   [[nodiscard]] const std::map<std::string, std::size_t>& changes() const { return changes_; }
 
  private:
-  std::vector<CleanLine> lines_;
-  std::deque<std::string> made_;  // texts of lines that are no part of the file
+  std::vector<CleanLine> lines_, broken_;
+  std::optional<std::size_t> nameless_;  // the writer that no prefix names
+  std::deque<std::string> made_;         // texts of lines that are no part of the file
   std::map<std::string, std::size_t> changes_;
 };
+
+// Whether a line of a text is one; the first MiB is looked at before the rest.
+template <class IsOne>
+[[nodiscard]] bool has_clean_line(std::string_view text, const IsOne& is_one) {
+  constexpr std::size_t looked_at = std::size_t{1} << 20;
+  const auto has = [&](std::string_view part) {
+    const CleanText clean(part);
+    return std::ranges::any_of(clean.lines(),
+                               [&](const CleanLine& line) { return is_one(line.text); });
+  };
+  return has(text.substr(0, looked_at)) || (text.size() > looked_at && has(text));
+}
 
 // Whose line it is, where it is none of a format's: "NCCL's log", "MPI", "shell", "Markdown",
 // "other"; empty for a blank one.

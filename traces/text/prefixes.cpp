@@ -217,6 +217,13 @@ std::string_view without_blanks(std::string_view text) {
   return first == std::string_view::npos ? text.substr(0, 0) : text.substr(first, last - first + 1);
 }
 
+// Of a line that begins with digits; rows of tables are many, and none is.
+bool may_begin_with_time_or_label(std::string_view line, std::size_t first) {
+  std::size_t end = first;
+  while (end < line.size() && is_digit(line[end])) ++end;
+  return end < line.size() && (line[end] == ':' || line[end] == '-' || line[end] == '/');
+}
+
 struct Kind {
   std::string_view name, starts;  // characters that it may start with
   bool names_writer;
@@ -276,6 +283,8 @@ Prefixes::Prefixes(std::string_view text) {
         seen.emplace(host, 1);
       }
     } else if (!line.empty() && (is_digit(line.front()) || line.front() == ' ')) {
+      const std::size_t first = line.find_first_not_of(' ');
+      if (first == line.npos || !may_begin_with_time_or_label(line, first)) return;
       const Scan scan = label(line);
       if (!scan.ok()) return;
       std::string_view number = scan.taken();
@@ -299,7 +308,7 @@ std::size_t Prefixes::length(std::string_view line, std::string& writer,
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos) break;
     const char start = line[first];
-    if (start == '#') break;
+    if (start == '#' || (is_digit(start) && !may_begin_with_time_or_label(line, first))) break;
     const Kind* found = nullptr;
     Scan scan(line);
     for (const Kind& kind : kinds) {

@@ -166,6 +166,8 @@ std::vector<Fixture> readable(const std::vector<std::string>& folders, ReadText 
   }
   std::vector<Fixture> found;
   for (const auto& path : paths) {
+    // Lines inside an object lose it, and its call then takes what another rank had.
+    if (path.filename() == "inspector_pretty.json") continue;
     std::string text = file_text(path);
     auto tables = tables_or_none(read, text);
     if (tables) found.push_back({path.filename().string(), std::move(text), std::move(*tables)});
@@ -179,10 +181,11 @@ bool is_json(const std::string& text) {
 }
 
 // Medians over an inspector's lines change with each that is lost. A comma-separated table that
-// ends early looks whole.
+// ends early looks whole, and no run of NCCL's prints one.
 paceline::test::Bearable bearable(const Fixture& fixture) {
   const bool json = is_json(fixture.text);
-  return {!json, !json && !fixture.name.ends_with(".csv")};
+  const bool table = fixture.name.ends_with(".csv");
+  return {!json, !json && !table, !table};
 }
 
 struct MutatedCase {

@@ -19,7 +19,7 @@ const std::string header = "#bytes #repetitions t_min[usec] t_max[usec] t_avg[us
 
 std::string reduce_scatter_of(const std::string& version) {
   return version + "# Benchmarking Reduce_scatter\n# #processes = 8\n" + header +
-         "4096 10 1.0 3.0 2.0\n";
+         "4096 10 1.00 3.00 2.00\n";
 }
 
 TEST(ImbCollectives, AreATableForEachNumberOfProcesses) {

@@ -28,7 +28,7 @@ TEST(ImbPingPong, IsReadAndOtherBenchmarksArePassedOver) {
 
 TEST(ImbPingPong, MayBeOfAnySource) {
   const PingPong table =
-      only_ping_pong("# Benchmarking PingPongAnySource\n" + header + "8 1000 1.5 5.3\n16 1000\n");
+      only_ping_pong("# Benchmarking PingPongAnySource\n" + header + "8 1000 1.50 5.30\n16 1000\n");
   EXPECT_EQ(time_us(table.rows.at(0)), 1.5);
   EXPECT_EQ(reasons(table), std::vector<std::string>{"the line breaks off"});
 }

@@ -36,8 +36,8 @@ TEST(OsuLatency, MayHaveAnOldTitle) {
 }
 
 TEST(OsuLatency, BeginsATableAtEveryTitleAndKeepsWhatLiesBetween) {
-  const auto tables = read_ping_pongs("# ping_pong: network\n" + title + "1 2.5\n" + title +
-                                      "1 2.6\n# ping_pong: intra_node\n" + title + "1 0.4\n");
+  const auto tables = read_ping_pongs("# ping_pong: network\n" + title + "1 2.50\n" + title +
+                                      "1 2.60\n# ping_pong: intra_node\n" + title + "1 0.40\n");
   ASSERT_EQ(tables.size(), 3U);
   EXPECT_EQ(tables[0].between, cost::LinkPlace::network);
   EXPECT_EQ(tables[1].between, cost::LinkPlace::network);
@@ -47,26 +47,26 @@ TEST(OsuLatency, BeginsATableAtEveryTitleAndKeepsWhatLiesBetween) {
 
 TEST(OsuLatency, SkipsRowsThatAreNoMeasurementAndSaysWhy) {
   const PingPong table = only_ping_pong(
-      "7 7\n" + title + "1 1.05 Pass\n2 1.06 Fail\n4\n8 nan\n-16 1.07\n32 0\nwords 1 2\n");
+      "7 7\n" + title + "1 1.05 Pass\n2 1.06 Fail\n4\n8 2.1\n-16 1.07\n32 0.00\nwords 1 2\n");
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(table.rows[0].line, 4U);
   EXPECT_EQ(reasons(table), (std::vector<std::string>{"its results are wrong",
-                                                      "the line breaks off", "a time of \"nan\"",
-                                                      "a size of \"-16\"", "a time of \"0\""}));
+                                                      "the line breaks off", "the line breaks off",
+                                                      "a size of \"-16\"", "a time of \"0.00\""}));
 }
 
 TEST(OsuLatency, RefusesTestsThatAreNoPingPong) {
   for (const char* other : {"# OSU MPI Multi Latency Test v5.9", "# OSU MPI_Put Latency Test v5.9",
                             "# OSU MPI Bandwidth Test v5.9"}) {
-    const auto error = ping_pong_error(title + "1 2.5\n" + other + "\n# Size\n1 2.5\n");
+    const auto error = ping_pong_error(title + "1 2.50\n" + other + "\n# Size\n1 2.50\n");
     EXPECT_EQ(error.what(), "is no ping-pong: \"" + std::string(other) + "\"");
     EXPECT_EQ(error.line(), 4U);
   }
 }
 
 TEST(OsuLatency, PassesOverCollectivesThatAreReadElsewhere) {
-  const std::string other = "# OSU MPI Allreduce Latency Test v5.9\n# Size\n1 7.5\n";
-  const PingPong table = only_ping_pong(other + title + "1 2.5\n" + other);
+  const std::string other = "# OSU MPI Allreduce Latency Test v5.9\n# Size\n1 7.50\n";
+  const PingPong table = only_ping_pong(other + title + "1 2.50\n" + other);
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(time_us(table.rows[0]), 2.5);
   EXPECT_FALSE(is_ping_pong(other));
