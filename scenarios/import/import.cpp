@@ -215,7 +215,7 @@ void note_cut(const std::string& name, const std::string& why, Before before, Im
   }
 }
 
-// Throws nothing for what no format takes: that is refused.
+// What no format takes is refused.
 void take_or_refuse(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
                     Import& import) {
   // A scenario is no log that breaks off; what paceline measured is one where it has calls.

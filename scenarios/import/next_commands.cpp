@@ -160,7 +160,11 @@ std::string settings_elsewhere(const TracedRun& traced, std::uint32_t world) {
 // As it was, and on another network, or why not there.
 void add_replays(const Import& import, const TracedRun& traced, std::vector<NextCommand>& all) {
   const Paths paths = paths_of_replay(import, Kind::trace);
-  if (paths.empty()) return;
+  if (paths.empty()) {
+    all.push_back({"", fmt::format("paceline replay takes the files of one run alone, without {}",
+                                   import.refused.empty() ? "other runs" : "what is refused")});
+    return;
+  }
   const std::string replay = "paceline replay" + words(paths);
   all.push_back({replay, ""});
   const training::TracedWork work = work_of(traced);
@@ -328,7 +332,8 @@ constexpr Answer answers[] = {
     {" --link-bandwidth 20GBps --network-bandwidth 25Gbps --nics 1",
      "the bandwidths and NICs stand for those of your nodes"},
     {" --device a100-sxm4-40gb", "a100-sxm4-40gb stands for your kind of GPU"},
-    {" --device v100-sxm2-16gb", "v100-sxm2-16gb stands for your kind of GPU"}};
+    {" --device v100-sxm2-16gb", "v100-sxm2-16gb stands for your kind of GPU"},
+    {" --no-nvlink", "--no-nvlink stands for GPUs that are cards without NVLinks"}};
 
 bool is_enough(const Import::Topology& topology, const Answer& answer) {
   const std::string_view options = answer.options;
@@ -340,6 +345,7 @@ bool is_enough(const Import::Topology& topology, const Answer& answer) {
     if (has("--link-bandwidth")) known.link_bandwidth = BytesPerSecond(20e9);
     if (has("--network-bandwidth")) known.network_bandwidth = BytesPerSecond(25e9 / 8);
     if (has("--nics")) known.nics_per_node = 1;
+    known.has_no_nvlink = has("--no-nvlink");
     (void)cluster_file_text({topology.file, topology.found.format, topology.found.topology}, known);
     return true;
   } catch (const InputError&) {

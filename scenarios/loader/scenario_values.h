@@ -22,7 +22,7 @@ struct ScenarioValues {
 
   std::map<std::string, std::string> by_path;
   std::map<std::string, std::vector<std::string>> lists =
-      {};  // likewise, each with an element or more
+      {};                                        // likewise, each with an element or more
   std::map<std::string, std::string> yaml = {};  // likewise, sections of shipped files
   std::optional<Measured> measured = std::nullopt;
 

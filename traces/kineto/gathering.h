@@ -23,7 +23,7 @@ namespace paceline::traces::kineto {
 class Gathering {
  public:
   void take(const Event& event);
-  void take_broken();  // an element that is no event
+  void take_broken();                        // an element that is no event
   void take_end() { trace_.is_cut = true; }  // where the file is cut off
   void take_rank(std::string_view rank, std::string_view world_size);
   void take_device(std::string_view number, std::string_view name);

@@ -14,8 +14,8 @@ namespace paceline::traces {
 // One rank's trace. What is cut off is read up to its last whole event (`is_cut`), from a copy of
 // the text. Throws FormatError, with the byte in its message, for what is not JSON, has no
 // traceEvents, or is cut off before any whole event, and with the event for more ranks than
-// traced_ranks_most (device_trace/limits.h). Events whose time or correlation cannot be are counted in `skipped`, and
-// by reason in `skipped_for`.
+// traced_ranks_most (device_trace/limits.h). Events whose time or correlation cannot be are counted
+// in `skipped`, and by reason in `skipped_for`.
 //
 // A collective's host call is found by `record_param_comms`, or in older files by "nccl:...";
 // README.md tells how its kernel is found, and what each release of torch records.

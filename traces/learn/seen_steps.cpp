@@ -11,7 +11,7 @@ namespace {
 
 using Intervals = stats::IntervalSet<TraceTime>;
 
-// torch.utils.data.dataloader names the range in which it takes the next batch
+// PyTorch's DataLoader names so the range in which it takes the next batch:
 // "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" (since torch 1.7).
 constexpr std::string_view data_loader = "enumerate(DataLoader)";
 

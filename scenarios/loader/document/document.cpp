@@ -167,7 +167,8 @@ void put(YAML::Node map, std::string_view path, const YAML::Node& value) {
 // Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
 std::string folder_of(const std::string& path) {
   std::error_code unknown;
-  const bool is_stream = path == traces::standard_input || path.starts_with("/dev/") || path.starts_with("/proc/") ||
+  const bool is_stream = path == traces::standard_input || path.starts_with("/dev/") ||
+                         path.starts_with("/proc/") ||
                          !std::filesystem::is_regular_file(path, unknown);
   return is_stream ? "" : std::filesystem::path(path).parent_path().string();
 }

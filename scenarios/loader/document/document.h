@@ -30,8 +30,8 @@ using DocumentPtr = std::shared_ptr<const Document>;
 [[nodiscard]] DocumentPtr parse_document(std::string name, std::string_view text);
 
 // A document that no text has: the single values of its maps, by path ("cluster.nodes"), lists of
-// such, and parts that are YAML. No path is below another one. Messages give no line. Its text, for a hash, is a line for
-// each value. Throws InputError for a value that is no UTF-8.
+// such, and parts that are YAML. No path is below another one. Messages give no line. Its text, for
+// a hash, is a line for each value. Throws InputError for a value that is no UTF-8.
 [[nodiscard]] DocumentPtr make_document(
     std::string name, const std::map<std::string, std::string>& values,
     const std::map<std::string, std::vector<std::string>>& lists = {},

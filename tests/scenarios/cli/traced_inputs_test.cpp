@@ -173,6 +173,52 @@ TEST(CutOff, LogsGoToTheirReaderAsTheyAre) {
   EXPECT_EQ(first_line(imported.out).find("cut.gz: cut off, or damaged ("), 0U) << imported.out;
 }
 
+// A stream's as a file's.
+TEST(CutOff, StandardInputIsReadUpToThere) {
+  const Folder folder;
+  folder.write("whole.json", text_of(fixture("one_rank_of_eight.json")));
+  const std::string cut = "gzip -c whole.json | head -c 900 | " PACELINE_BINARY " import -";
+  const Ended imported = run_program({"/bin/sh", "-c", cut}, folder.path());
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_EQ(first_line(imported.out).find("standard input: cut off after "), 0U) << imported.out;
+}
+
+TEST(CutOff, TopologiesAndLogsAreTakenWithAWarning) {
+  const Folder folder;
+  const std::string fixtures = PACELINE_SOURCE_DIR "/tests/fixtures/";
+  folder.write("topology.txt", text_of(fixtures + "topology/dgx_a100.txt"));
+  folder.write("log.txt", text_of(fixtures + "collective_log/old_text.txt"));
+  const Ended packed = run_program(
+      {"/bin/sh", "-c",
+       "for f in topology log; do gzip -k $f.txt && head -c $(($(wc -c < $f.txt.gz) - 6)) "
+       "$f.txt.gz > $f.gz; done"},
+      folder.path());
+  ASSERT_EQ(packed.exit_code, 0) << packed.err;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"topology", "topology.gz", "--device", "a100-sxm4-40gb"},
+        {"calibrate", "log.gz", "-o", "cluster.yaml"}}) {
+    const Ended ended = paceline(arguments, folder.path());
+    EXPECT_NE(ended.err.find(arguments[1] + ": cut off, or damaged ("), std::string::npos)
+        << ended.err;
+  }
+}
+
+// In a folder the trace is named alone; in an archive nothing could be.
+TEST(TracedInputs, InAnArchiveWithOthersHaveNoCommand) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path() / "run");
+  std::filesystem::copy(fixture("one_rank_of_eight.json"), folder.path() / "run/trace.json");
+  folder.write("run/notes", "no trace");
+  expect_proposals_to_work({"run"}, 2, folder);
+  ASSERT_EQ(run_program({"/bin/sh", "-c", "tar cf run.tar run"}, folder.path()).exit_code, 0);
+  expect_proposals_to_work({"run.tar"}, 0, folder);
+  const Ended said = paceline({"import", "run.tar"}, folder.path());
+  EXPECT_NE(said.out.find("\nnext: paceline replay takes the files of one run alone, without what "
+                          "is refused\n"),
+            std::string::npos)
+      << said.out;
+}
+
 // Busy for 1 of 14 ms: of 1,024 x 1,024 floats a ring of 16 takes some 0.6 ms at 100 Gb/s, beside
 // what the device waits for its input.
 TEST(IdleDevices, AreSaidFirstAndStayInAReplay) {
