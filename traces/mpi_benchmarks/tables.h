@@ -39,7 +39,7 @@ class BenchmarkTables {
 };
 
 // Whether the words `from` to before `to` have two decimals, as both suites print times
-// (FLOAT_PRECISION of OSU's util, "%.2f" of IMB_output.c): others were cut.
+// (FLOAT_PRECISION of OSU's benchmarks, "%.2f" of IMB_output.c): others were cut.
 [[nodiscard]] bool are_whole_times(const std::vector<std::string_view>& words, std::size_t from,
                                    std::size_t to);
 
