@@ -63,6 +63,10 @@ void write_log(std::ostream& out, const Import::Log& log) {
   if (log.table.collective && !log.table.known_by.empty()) {
     fmt::print(out, "{} by {}\n", to_text(*log.table.collective), log.table.known_by);
   }
+  if (!log.table.may_be.empty()) {
+    fmt::print(out, "{} by its rows: add --collective to calibrate or validate, whichever it is\n",
+               traces::listed(log.table.may_be));
+  }
   for (const std::string& note : log.table.notes) fmt::print(out, "{}\n", note);
 }
 
