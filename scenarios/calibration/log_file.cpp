@@ -180,12 +180,19 @@ void take_text(const std::string& name, const std::string& text, const LogOption
     if (!traces::is_log_beside_ping_pongs(text)) return;
   }
   logs.taken.push_back({name, sha256});
-  for (CollectiveLog& log : logs.files.take(text)) {
+  std::vector<CollectiveLog> tables = logs.files.take(text);
+  // Of a file that names the collectives of some tables the option tells the others'.
+  const bool some_are_open = std::ranges::any_of(
+      tables, [](const CollectiveLog& log) { return !log.collective && log.other.empty(); });
+  LogOptions of_named = options;
+  if (some_are_open) of_named.collective.reset();
+  for (CollectiveLog& log : tables) {
     if (!log.other.empty()) {
       warn({name, first_line(log), 0}, "is of " + log.other + ", and left out", "");
       continue;
     }
-    measured.logs.push_back(table_of(name, sha256, std::move(log), options));
+    measured.logs.push_back(
+        table_of(name, sha256, std::move(log), log.collective ? of_named : options));
   }
 }
 

@@ -198,6 +198,13 @@ struct Measured {
   std::map<Collective, std::vector<cost::CollectiveSample>> samples;  // of what can be fitted
   std::map<cost::LinkPlace, std::vector<cost::LinkSample>> links;
   std::vector<Collective> may_be;
+  std::uint32_t most_ranks = 0;
+
+  // Nodes of eight where one has no room for more.
+  [[nodiscard]] std::uint32_t nodes_example() const {
+    constexpr std::uint32_t of_node = 8;
+    return most_ranks > of_node && most_ranks % of_node == 0 ? most_ranks / of_node : 1;
+  }
 
   void add(const traces::CollectiveLog& log) {
     if (!log.other.empty()) return;  // is left out
@@ -207,6 +214,7 @@ struct Measured {
       return count > 0 ? std::optional(count) : std::nullopt;
     };
     ranks.add(told(log.ranks));
+    most_ranks = std::max(most_ranks, log.ranks);
     nodes.add(told(log.nodes));
     const Collective kind = log.collective.value_or(example());
     if (!cost::nccl::has_algorithms(kind) || log.ranks == 1) return;
@@ -224,6 +232,9 @@ struct Measured {
 
   // Why they cannot be fitted; empty where they can.
   [[nodiscard]] std::string too_little() const {
+    if (!may_be.empty() && std::ranges::none_of(may_be, cost::nccl::has_algorithms)) {
+      return "paceline calibrate fits no " + traces::listed(may_be);
+    }
     for (const auto& [kind, all] : samples) {
       if (cost::are_enough(all)) continue;
       return fmt::format(
@@ -254,12 +265,13 @@ struct Measured {
 std::string options_of(const Measured& measured) {
   std::string options;
   if (measured.collective.is_open()) {
-    options +=
-        fmt::format(" --collective {}", to_text(*measured.collective.option(measured.example())));
+    const auto which = measured.may_be.empty() ? *measured.collective.option(measured.example())
+                                               : measured.example();
+    options += fmt::format(" --collective {}", to_text(which));
   }
   constexpr std::uint32_t ranks_example = 16, of_node_example = 8;
-  const auto nodes =
-      measured.nodes.option(measured.ranks.is_open() ? ranks_example / of_node_example : 1);
+  const auto nodes = measured.nodes.option(
+      measured.ranks.is_open() ? ranks_example / of_node_example : measured.nodes_example());
   if (measured.ranks.is_open()) {
     options +=
         fmt::format(" --gpus {}", *measured.ranks.option(nodes.value_or(1) * of_node_example));

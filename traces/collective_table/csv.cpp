@@ -38,7 +38,7 @@ class TableReader {
       close();
       take_header(number, header);
     } else if (!columns_.empty()) {
-      take_row(number, cells_of(line, columns_.size()));
+      take_row(number, cells_of(line, columns_.size() + 1));
     }
   }
 
@@ -70,6 +70,9 @@ class TableReader {
   void take_row(std::size_t number, const std::vector<std::string_view>& cells) {
     const auto skip = [&](const std::string& why) { log_.skipped.push_back({number, why}); };
     if (cells.size() < columns_.size()) return skip("the line breaks off");
+    if (cells.size() > columns_.size() && !cells.back().empty()) {
+      return skip("has more cells than the header; a comma inside a number parts it");
+    }
     CollectiveLog::Row row{number, Bytes(0), {}};
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i] < 0) {

@@ -98,6 +98,17 @@ std::optional<std::size_t> identify(const std::vector<Program>& programs, bool a
   const std::size_t notes = log.notes.size();
   if (are_listed) hold_list_to_factor(log);
   const bool is_noted = log.notes.size() > notes;
+  std::vector<Collective> named;  // that the rows allow
+  for (const Program& program : programs) {
+    const bool is_new =
+        program.collective && std::ranges::find(named, *program.collective) == named.end();
+    if (is_new && allows(evidence, program, log.ranks)) named.push_back(*program.collective);
+  }
+  if (named.size() > 1) {  // commands before the first of their tables
+    set_ranks(named, is_noted, log);
+    log.may_be = std::move(named);
+    return std::nullopt;
+  }
   for (std::size_t i = programs.size(); i-- > 0;) {
     if (!allows(evidence, programs[i], log.ranks)) continue;
     log.collective = programs[i].collective;

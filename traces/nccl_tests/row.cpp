@@ -109,6 +109,15 @@ bool begins_row(const Words& words, const TableLayout& layout) {
   return is_redop(words[at + 3]) || (is_type(words[at + 2]) && number_of<double>(words[at + 3]));
 }
 
+bool has_row(const Words& words) {
+  constexpr std::size_t words_before_most = 4, words_of_half = 4;
+  for (std::size_t i = 1; i <= words_before_most && i + 1 + words_of_half < words.size(); ++i) {
+    const bool is_count = is_whole_number(words[i]) && words[i].front() != '-';
+    if (is_count && is_type(words[i + 1]) && number_of<double>(words.back())) return true;
+  }
+  return false;
+}
+
 void ParsedRow::take_half(const HalfRow& half) {
   const auto time = measured_time(half.time_us, 1e-6);
   if (!time) {

@@ -31,6 +31,9 @@ struct TableLayout {
 [[nodiscard]] bool begins_row(const std::vector<std::string_view>& words,
                               const TableLayout& layout);
 
+// Whether a row stands on the line behind something else, as an arrow or a remark.
+[[nodiscard]] bool has_row(const std::vector<std::string_view>& words);
+
 // Why rows of -C are none.
 constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -67,8 +68,10 @@ struct Table {
   bool says_release = false;      // and so was this
   Comment said;
   TableLayout layout;
-  std::size_t halves = 0;  // the most columns that a row had
-  std::string leading;     // the value of the column before the size
+  std::size_t halves = 0;            // the most columns that a row had
+  bool follows_others = false;       // lines of others since the table before
+  std::set<std::string_view> types;  // of its rows
+  std::string leading;               // the value of the column before the size
 
   [[nodiscard]] bool is_filled() const { return !(log.rows.empty() && log.skipped.empty()); }
 };
@@ -108,6 +111,7 @@ class TextReader {
     if (number_of<std::uint64_t>(words[leads]) == 0) return;  // too small for an element a rank
     if (leads > 0) take_leading(words[0]);
     ParsedRow parsed = row_of(number, words, open_.layout);
+    open_.types.insert(words[leads + 2]);
     open_.halves = std::max(open_.halves, parsed.halves);
     if (parsed.why_not.empty() && parsed.halves < open_.halves) parsed.why_not = row_breaks_off;
     if (parsed.why_not.empty()) {
@@ -123,7 +127,9 @@ class TextReader {
       open_.log.skipped.push_back({line.number, row_breaks_off});
       return;
     }
-    const auto program = program_in(line.text);
+    // "#mpirun ./all_gather_perf" was not run; "# ./all_gather_perf" is root's prompt.
+    const bool is_comment = words[0].size() > 1 && words[0].front() == '#';
+    const auto program = is_comment ? std::nullopt : program_in(line.text);
     if (program) take_program(*program, line.text);
     const auto layout = layout_of(words);
     if (layout) {
@@ -167,13 +173,22 @@ class TextReader {
 
   void take_foreign(const CleanLine& line) {
     if (is_failure(line.text) && failure_.number == 0) failure_ = line;
-    ++open_.log.left_out[std::string(kind_of_foreign(line.text))];
+    if (has_row(words_of(line.text))) {
+      open_.log.skipped.push_back({line.number, "more than a row stands on the line"});
+      return;
+    }
+    const std::string_view kind = kind_of_foreign(line.text);
+    if (!open_.is_filled() && kind != "NCCL's log") open_.follows_others = true;
+    ++open_.log.left_out[std::string(kind)];
+    if (open_.is_filled() && kind != "NCCL's log") follows_others_ = true;
   }
 
   // The line that ends a run names the program once more.
   void take_program(const Program& program, std::string_view line) {
     if (line.find("test concluded") == std::string_view::npos) {
       if (open_.is_filled()) close();
+      // The run's own word, before which what was asked for counts no more.
+      if (line.find("test starting") != std::string_view::npos) open_.programs.clear();
       open_.programs.push_back(program);
     } else if (open_.is_filled() && open_.programs.empty()) {
       open_.programs.push_back(program);
@@ -225,6 +240,7 @@ class TextReader {
   void close() {
     if (!open_.is_filled()) return;
     Table next;
+    next.follows_others = std::exchange(follows_others_, false);
     next.devices = open_.devices;
     next.said = open_.said;
     next.layout = open_.layout;
@@ -235,6 +251,7 @@ class TextReader {
   std::span<const CleanLine> broken_;
   std::vector<Table> tables_;
   Table open_;
+  bool follows_others_ = false;  // lines of others behind the rows of the open table
   CleanLine failure_;
 };
 
@@ -272,6 +289,17 @@ std::vector<Table> joined(std::vector<Table> tables) {
   return all;
 }
 
+// Sizes that come again are of other types or runs, which one fit takes for repetitions.
+void note_repeated(Table& table) {
+  std::set<std::uint64_t> sizes;
+  for (const CollectiveLog::Row& row : table.log.rows) sizes.insert(row.size.value());
+  const std::size_t repeated = table.log.rows.size() - sizes.size();
+  if (repeated == 0) return;
+  table.log.notes.push_back(
+      fmt::format("{} rows are of sizes that came before{}: they count as repetitions", repeated,
+                  table.types.size() > 1 ? fmt::format(", of {} types", table.types.size()) : ""));
+}
+
 // Rows whose busbw is not that of the others are none.
 void take_evidence(Table& table) {
   CollectiveLog& log = table.log;
@@ -298,9 +326,11 @@ bool confirms(const Evidence& evidence, std::uint32_t ranks) {
 std::vector<Program> identify_table(Table& table) {
   CollectiveLog& log = table.log;
   take_evidence(table);
+  note_repeated(table);
   table.devices.tell(log, 1);
   const bool are_listed = log.ranks > 0;
-  if (are_listed && !table.are_own && !confirms(log.evidence, log.ranks)) {
+  const bool is_of_same_run = !table.follows_others && table.programs.empty();
+  if (are_listed && !table.are_own && !(is_of_same_run && confirms(log.evidence, log.ranks))) {
     // The list before another table may be of another run.
     log.ranks = log.nodes = 0;
     log.devices.clear();

@@ -54,6 +54,10 @@ class TableReader {
   // A row a repetition.
   void take_row(std::size_t number, const std::vector<std::string_view>& cells) {
     if (cells.size() < units_.size()) return tables_.skip(number, "the line breaks off");
+    if (cells.size() > units_.size() && !cells.back().empty()) {
+      return tables_.skip(number,
+                          "has more cells than the header; a comma inside a number parts it");
+    }
     for (std::size_t i = 0; i < units_.size(); ++i) {
       if (units_[i] > 0) tables_.take(number, cells[size_at_], cells[i], units_[i]);
     }

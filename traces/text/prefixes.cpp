@@ -206,6 +206,21 @@ Scan google_log(std::string_view line) {
       .word("] ");
 }
 
+// "stdout F " behind the time, of containers' logs.
+Scan container_log(std::string_view line) {
+  return Scan(line).word("std").until(' ', 4).one(' ').any_of("FP").one(' ');
+}
+
+// "Thu Oct  2 11:33:44 2025" of mpirun --timestamp-output, before "<stdout>:" or a tag.
+Scan day_and_time(std::string_view line) {
+  constexpr std::string_view days = "MonTueWedThuFriSatSun";
+  const std::size_t day = days.find(line.substr(0, 3));
+  Scan scan(line);
+  if (line.size() < 4 || day == std::string_view::npos || day % 3 != 0) return scan.fail();
+  scan = time_of_day(scan.name(3).blanks(1).name(3).blanks(1).digits(1, 2).blanks(1));
+  return scan.blanks(1).digits(4, 4).maybe([](Scan& s) { s.word("<std").until(':', 8).one(':'); });
+}
+
 // "> " of Markdown and mail.
 Scan quote(std::string_view line) {
   return Scan(line).one('>').maybe([](Scan& s) { s.one(' '); });
@@ -244,6 +259,8 @@ constexpr Kind kinds[] = {
     {"time", "[0123456789", false, time_alone},
     {"journal", "JFMASOND", false, journal},
     {"glog", "IWEF", false, google_log},
+    {"container", "s", false, container_log},
+    {"time", "MTWFS", false, day_and_time},
     {"container", letters, true, service},
     {"quote", ">", false, quote},
 };
