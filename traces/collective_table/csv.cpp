@@ -70,7 +70,7 @@ class TableReader {
   void take_row(std::size_t number, const std::vector<std::string_view>& cells) {
     const auto skip = [&](const std::string& why) { log_.skipped.push_back({number, why}); };
     if (cells.size() < columns_.size()) return skip("the line breaks off");
-    if (cells.size() > columns_.size() && !cells.back().empty()) {
+    if (cells.size() > columns_.size() && number_of<double>(cells.back())) {
       return skip("has more cells than the header; a comma inside a number parts it");
     }
     CollectiveLog::Row row{number, Bytes(0), {}};

@@ -120,11 +120,11 @@ std::optional<std::size_t> identify(const std::vector<Program>& programs, bool a
   auto found = may_be(evidence, log.ranks);
   const bool is_exchange = allows_exchange(evidence);
   if (!programs.empty()) {
-    const Program& named = programs.back();
+    const Program& nearest = programs.back();
     log.notes.push_back(fmt::format(
-        "{} is named, but {}", named.name,
-        named.collective ? why_not(evidence, *named.collective, log.ranks)
-                         : fmt::format("busbw is {:.4g} of algbw, not 1", evidence.bus_factor)));
+        "{} is named, but {}", nearest.name,
+        nearest.collective ? why_not(evidence, *nearest.collective, log.ranks)
+                           : fmt::format("busbw is {:.4g} of algbw, not 1", evidence.bus_factor)));
   } else if (found.empty() && is_exchange) {
     log.other = "sendrecv";
     log.known_by = "busbw = algbw";

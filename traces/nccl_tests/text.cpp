@@ -173,11 +173,13 @@ class TextReader {
 
   void take_foreign(const CleanLine& line) {
     if (is_failure(line.text) && failure_.number == 0) failure_ = line;
-    if (has_row(words_of(line.text))) {
+    const bool is_of_row = has_row(words_of(line.text));
+    if (is_of_row && open_.is_filled()) {
       open_.log.skipped.push_back({line.number, "more than a row stands on the line"});
       return;
     }
-    const std::string_view kind = kind_of_foreign(line.text);
+    const std::string_view kind =
+        is_of_row ? "rows behind something else" : kind_of_foreign(line.text);
     if (!open_.is_filled() && kind != "NCCL's log") open_.follows_others = true;
     ++open_.log.left_out[std::string(kind)];
     if (open_.is_filled() && kind != "NCCL's log") follows_others_ = true;

@@ -54,7 +54,7 @@ class TableReader {
   // A row a repetition.
   void take_row(std::size_t number, const std::vector<std::string_view>& cells) {
     if (cells.size() < units_.size()) return tables_.skip(number, "the line breaks off");
-    if (cells.size() > units_.size() && !cells.back().empty()) {
+    if (cells.size() > units_.size() && number_of<double>(cells.back())) {
       return tables_.skip(number,
                           "has more cells than the header; a comma inside a number parts it");
     }

@@ -68,6 +68,12 @@ TEST(CollectiveTable, SkipsRowsThatAreNoMeasurementAndSaysWhy) {
   }
 }
 
+// 1,100 us are not 1 us.
+TEST(CollectiveTable, DoesNotTakeACommaInsideANumberForTwoCells) {
+  EXPECT_EQ(test::skipped_why(test::only_log("size(B),time(us)\n1048576,1,100\n")),
+            "has more cells than the header; a comma inside a number parts it");
+}
+
 TEST(CollectiveTable, PassesOverEmptyLinesAndOtherColumns) {
   const auto log = only_log("some words\nsize(B) , name, time(us)\n\n  \n64, x, 5, more\n");
   EXPECT_TRUE(log.skipped.empty());

@@ -213,6 +213,41 @@ TEST(NcclTestsText, TellsRanksAndNodesByItsDevices) {
   EXPECT_EQ(told(rank_line("0", "a", 0) + rank_line("1", "a", 1)), Told(0, 0));
 }
 
+// "#mpirun" was commented out; two commands before the first table leave open which it is of.
+TEST(NcclTestsText, TakesCommandsThatWereRun) {
+  const std::string gathered =
+      new_header + "1048576 32768 float none -1 50.00 20.97 18.35 0\n";  // 7/8
+  const std::string live = "mpirun ./alltoall_perf -g 8\n";
+  EXPECT_EQ(only_log(live + "#mpirun ./all_gather_perf -g 8\n" + gathered).collective,
+            Collective::all_to_all);
+  const auto log = only_log("$ ./all_gather_perf\n$ ./alltoall_perf\n" + gathered);
+  EXPECT_FALSE(log.collective);
+  EXPECT_EQ(log.may_be, (std::vector<Collective>{Collective::all_gather, Collective::all_to_all}));
+}
+
+// A list holds for tables of the same run, not of what another command or a remark is between.
+TEST(NcclTestsText, DoesNotTakeTheListOfAnotherRun) {
+  const std::string list = rank_line("0", "a", 0) + rank_line("1", "b", 0);
+  const std::string table = new_header + "1048576 262144 float sum -1 50.00 20.97 20.97 0\n";
+  for (const char* between : {"", "#\n"}) {
+    const auto logs = read_collective_logs(list + table + between + table);
+    ASSERT_EQ(logs.size(), 2U);
+    EXPECT_EQ(logs[1].nodes, 2U);
+  }
+  for (const char* between : {"$ mpirun -np 2 ./all_reduce_perf\n", "and on one node:\n"}) {
+    const auto logs = read_collective_logs(list + table + between + table);
+    ASSERT_EQ(logs.size(), 2U);
+    EXPECT_EQ(logs[1].nodes, 0U) << between;
+  }
+}
+
+TEST(NcclTestsText, SaysWhichRowsHaveRemarksBesideThem) {
+  const auto log = only_log(new_header + start + half + "\n**2097152 524288 float sum -1 " +
+                            "100.00 20.97 31.46 0\n");
+  ASSERT_EQ(log.skipped.size(), 1U);
+  EXPECT_EQ(log.skipped[0].why, "more than a row stands on the line");
+}
+
 TEST(NcclTestsText, TakesCommentsWhereNoDevicesAreListed) {
   const std::string row = "1048576 32768 float none -1 50.00 20.97 18.35 0\n";  // 7/8
   const auto logs = read_collective_logs("# GPUs: 8\n# nodes: 2\n# collective: all_to_all\n" + row +
