@@ -264,8 +264,9 @@ NodeTopology Matrix::topology() const {
     }
   }
   if (unnamed_ > 0) {
-    node.notes.push_back("The first line of the matrix has lost the names of " +
-                         std::to_string(unnamed_) + (unnamed_ == 1 ? " NIC, which is called ?." : " NICs, which are called ?."));
+    node.notes.push_back(
+        "The first line of the matrix has lost the names of " + std::to_string(unnamed_) +
+        (unnamed_ == 1 ? " NIC, which is called ?." : " NICs, which are called ?."));
   }
   return node;
 }
