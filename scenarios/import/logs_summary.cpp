@@ -22,7 +22,7 @@ std::string title_of(const CollectiveLog& log) {
                       : log.collective     ? std::string(to_text(*log.collective))
                       : log.may_be.empty() ? "a collective"
                                            : traces::listed(log.may_be);
-  if (log.ranks > 0) title += fmt::format(", {} GPUs", log.ranks);
+  if (log.ranks > 0) title += fmt::format(", {} GPU{}", log.ranks, log.ranks == 1 ? "" : "s");
   if (log.nodes > 0) title += fmt::format(" on {} node{}", log.nodes, log.nodes == 1 ? "" : "s");
   return title;
 }

@@ -104,6 +104,8 @@ class TextReader {
 
   // The first line that says so; empty where none does.
   [[nodiscard]] const CleanLine& failure() const { return failure_; }
+  // The first line with a row that is not read for what stands before it; else without a number.
+  [[nodiscard]] const CleanLine& behind() const { return behind_; }
 
  private:
   void take_row(std::size_t number, const Words& words) {
@@ -178,6 +180,7 @@ class TextReader {
       open_.log.skipped.push_back({line.number, "more than a row stands on the line"});
       return;
     }
+    if (is_of_row && behind_.number == 0) behind_ = line;
     const std::string_view kind =
         is_of_row ? "rows behind something else" : kind_of_foreign(line.text);
     if (!open_.is_filled() && kind != "NCCL's log") open_.follows_others = true;
@@ -254,7 +257,7 @@ class TextReader {
   std::vector<Table> tables_;
   Table open_;
   bool follows_others_ = false;  // lines of others behind the rows of the open table
-  CleanLine failure_;
+  CleanLine failure_, behind_;
 };
 
 // A run of each size prints a table of each: they are one. Their sizes differ, and nothing else.
@@ -367,11 +370,12 @@ bool is_nccl_tests_text(std::string_view text) {
 std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {
   const CleanText clean(text);
   std::vector<CollectiveLog> logs;
-  CleanLine failure;
+  CleanLine failure, behind;
   for (const std::span<const CleanLine> writer : clean.by_writer()) {
     TextReader reader(clean.broken());
     for (const CleanLine& line : writer) reader.take(line);
     if (failure.number == 0) failure = reader.failure();
+    if (behind.number == 0) behind = reader.behind();
     std::vector<Program> left;
     for (Table& table : joined(std::move(reader).tables())) {
       if (table.programs.empty()) table.programs = left;
@@ -383,6 +387,10 @@ std::vector<CollectiveLog> read_nccl_tests_text(std::string_view text) {
   if (logs.empty() && failure.number > 0) {
     throw FormatError(failure.number, "is of a run that failed before its first row: " + reason,
                       "give the output of a run that measured");
+  }
+  if (logs.empty() && behind.number > 0) {
+    throw FormatError(behind.number, "has a row behind something that is no known prefix",
+                      "give the lines as nccl-tests printed them");
   }
   if (logs.empty()) {
     throw FormatError(0, "is nccl-tests' output without a row of a buffer that is not empty",

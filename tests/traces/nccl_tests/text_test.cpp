@@ -274,6 +274,12 @@ TEST(NcclTestsText, OfAProgramThatIsNoneOfOursHasNoCollective) {
   EXPECT_FALSE(logs[1].collective);
 }
 
+TEST(NcclTestsText, WithRowsBehindSomethingUnknownSaysWhere) {
+  const auto error = error_of(new_header + "  - " + start + half + "\n");
+  EXPECT_EQ(error.line(), 2U);
+  EXPECT_STREQ(error.what(), "has a row behind something that is no known prefix");
+}
+
 TEST(NcclTestsText, OfEmptyBuffersOnlyIsAnError) {
   EXPECT_STREQ(error_of(new_header + "0 0 float none -1 0.30 0.00 0.00 0\n").what(),
                "is nccl-tests' output without a row of a buffer that is not empty");
