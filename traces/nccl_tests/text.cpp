@@ -165,12 +165,13 @@ class TextReader {
 
   void take_lost(const CleanLine& lost) {
     const Words words = words_of(lost.text);
-    const bool is_of_list = std::ranges::find(words, "Rank") != words.end();
-    if (is_of_list && open_.is_filled()) close();
-    if (is_of_list) open_.devices.lose_one();
     if (words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1])) {
       open_.log.skipped.push_back({lost.number, "a message of NCCL's broke the line"});
+      return;
     }
+    // Perhaps one of the list.
+    if (open_.is_filled()) close();
+    open_.devices.lose_one();
   }
 
   void take_foreign(const CleanLine& line) {

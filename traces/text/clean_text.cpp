@@ -235,7 +235,7 @@ CleanText::CleanText(std::string_view text) {
     lines_.clear();
     for (const auto& lines : by_writer) lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
-  if (text.find("NCCL ") == std::string_view::npos) return;
+  if (text.find("NCCL") == std::string_view::npos) return;
   Mender mender(lines_, made_, changes_);
   broken_ = mender.lost();
   lines_ = std::move(mender).lines();
