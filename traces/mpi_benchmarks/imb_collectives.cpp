@@ -104,14 +104,8 @@ bool is_imb_collective(std::string_view text) {
 
 std::vector<CollectiveLog> read_imb_collective(std::string_view text) {
   ImbCollectiveReader reader;
-  const CleanText clean(text);
-  for (const std::span<const CleanLine> writer : clean.by_writer()) {
-    reader.begin_text();
-    for (const CleanLine& line : writer) {
-      if (line.follows_loss) reader.begin_text();  // perhaps a title
-      if (!line.is_mended) reader.take(line.number, words_of(line.text));
-    }
-  }
+  read_whole_lines(text, reader,
+                   [&](const CleanLine& line) { reader.take(line.number, words_of(line.text)); });
   return std::move(reader).tables();
 }
 

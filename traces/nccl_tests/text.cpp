@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -76,12 +78,18 @@ struct Table {
   [[nodiscard]] bool is_filled() const { return !(log.rows.empty() && log.skipped.empty()); }
 };
 
+void add_left_out(const CollectiveLog& of, CollectiveLog& to) {
+  for (const auto& [kind, lines] : of.left_out) to.left_out[kind] += lines;
+}
+
 // A table is open from its header, or its first row, until the next header, or what describes the
 // next run: its devices or comments.
 class TextReader {
  public:
   // `broken`: beginnings of lines that are lost.
-  explicit TextReader(std::span<const CleanLine> broken) : broken_(broken) {}
+  explicit TextReader(std::span<const CleanLine> broken) {
+    for (const CleanLine& line : broken) broken_[line.writer].push_back(line);
+  }
 
   void take(const CleanLine& line) {
     take_broken(line);
@@ -98,7 +106,7 @@ class TextReader {
 
   std::vector<Table> tables() && {
     close();
-    if (!tables_.empty()) tables_.back().log.left_out.merge(open_.log.left_out);
+    if (!tables_.empty()) add_left_out(open_.log, tables_.back().log);
     return std::move(tables_);
   }
 
@@ -158,8 +166,12 @@ class TextReader {
 
   // Of the lines before this one.
   void take_broken(const CleanLine& line) {
-    for (; !broken_.empty() && broken_.front().number < line.number; broken_ = broken_.subspan(1)) {
-      if (broken_.front().writer == line.writer) take_lost(broken_.front());
+    if (broken_.empty()) return;
+    const auto of_writer = broken_.find(line.writer);
+    if (of_writer == broken_.end()) return;
+    auto& lines = of_writer->second;
+    for (; !lines.empty() && lines.front().number < line.number; lines.pop_front()) {
+      take_lost(lines.front());
     }
   }
 
@@ -254,7 +266,7 @@ class TextReader {
     tables_.push_back(std::exchange(open_, std::move(next)));
   }
 
-  std::span<const CleanLine> broken_;
+  std::map<std::size_t, std::deque<CleanLine>> broken_;  // by writer
   std::vector<Table> tables_;
   Table open_;
   bool follows_others_ = false;  // lines of others behind the rows of the open table
@@ -285,7 +297,7 @@ std::vector<Table> joined(std::vector<Table> tables) {
       CollectiveLog& log = before.log;
       log.rows.push_back(std::move(table.log.rows.front()));
       log.skipped.insert(log.skipped.end(), table.log.skipped.begin(), table.log.skipped.end());
-      for (const auto& [kind, lines] : table.log.left_out) log.left_out[kind] += lines;
+      add_left_out(table.log, log);
       before.kinds.push_back(table.kinds.front());
       continue;
     }

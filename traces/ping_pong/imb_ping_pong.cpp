@@ -68,14 +68,8 @@ bool is_imb_ping_pong(std::string_view text) { return has_ping_pong_or_other(tex
 
 std::vector<PingPong> read_imb_ping_pong(std::string_view text) {
   ImbReader reader;
-  const CleanText clean(text);
-  for (const std::span<const CleanLine> writer : clean.by_writer()) {
-    reader.begin_text();
-    for (const CleanLine& line : writer) {
-      if (line.follows_loss) reader.begin_text();  // perhaps a title
-      if (!line.is_mended) reader.take(line.number, words_of(line.text));
-    }
-  }
+  read_whole_lines(text, reader,
+                   [&](const CleanLine& line) { reader.take(line.number, words_of(line.text)); });
   return std::move(reader).tables();
 }
 

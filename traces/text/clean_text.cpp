@@ -171,9 +171,6 @@ class Mender {
     broken_.reset();
   }
 
-  std::deque<std::string>& made_;
-  std::map<std::string, std::size_t>& changes_;
-  Hosts hosts_;
   void lose(const CleanLine& part) {
     const std::size_t first = part.text.find_first_not_of(" \t");
     const bool is_of_row =
@@ -187,6 +184,9 @@ class Mender {
     out_.push_back(line);
   }
 
+  std::deque<std::string>& made_;
+  std::map<std::string, std::size_t>& changes_;
+  Hosts hosts_;
   bool loses_more_than_rows_ = false;  // since the last line
   std::vector<CleanLine> out_, lost_;
   std::optional<CleanLine> broken_;  // its beginning, whose end may follow

@@ -54,6 +54,20 @@ class CleanText {
   std::map<std::string, std::size_t> changes_;
 };
 
+// Gives `take` the lines whose columns nothing checks but their being whole: none that was mended.
+// Calls `reader.begin_text()` where another writer's begin, and where a title may be lost.
+template <class Reader, class Take>
+void read_whole_lines(std::string_view text, Reader& reader, const Take& take) {
+  const CleanText clean(text);
+  for (const std::span<const CleanLine> writer : clean.by_writer()) {
+    reader.begin_text();
+    for (const CleanLine& line : writer) {
+      if (line.follows_loss) reader.begin_text();
+      if (!line.is_mended) take(line);
+    }
+  }
+}
+
 // Whether a line of a text is one; the first MiB is looked at before the rest.
 template <class IsOne>
 [[nodiscard]] bool has_clean_line(std::string_view text, const IsOne& is_one) {

@@ -29,13 +29,6 @@ void for_each_line(std::string_view text, const Take& take) {
   }
 }
 
-template <class IsOne>
-[[nodiscard]] bool has_line(std::string_view text, const IsOne& is_one) {
-  bool found = false;
-  for_each_line(text, [&](std::size_t, std::string_view line) { found = found || is_one(line); });
-  return found;
-}
-
 // What spaces and tabs leave, of a line that may be megabytes of something else: the first words.
 [[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view blank = " \t";

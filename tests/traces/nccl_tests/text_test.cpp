@@ -241,6 +241,25 @@ TEST(NcclTestsText, DoesNotTakeTheListOfAnotherRun) {
   }
 }
 
+// Of the second writer's list a line is lost; what the first one lost later is its own.
+TEST(NcclTestsText, DoesNotTakeAListThatAMessageBrokeForWhole) {
+  const auto log = only_log(
+      "0: words\n1: #  Rank  0 Group  0 Pid 7 on a device  0 [0x1b] A100\n"
+      "1: #  Rank  1 Group  0 Pid 7 on bnode-z:1:2 [0] NCCL INFO x\n1:  device  0 [0x1c] A100\n"
+      "1: " +
+      new_header +
+      "1: 1024 256 float sum -1 20.00 0.05 0.08 0\n"
+      "0: 12node-z:1:2 [0] NCCL INFO y\n0:  5\n");
+  EXPECT_EQ(log.ranks, 0U);
+  EXPECT_EQ(log.nodes, 0U);
+}
+
+TEST(NcclTestsText, CountsAllLinesOfOthersBesideATable) {
+  const auto log =
+      only_log(new_header + start + half + "\nwords\n" + start + half + "\nmore words\nand more\n");
+  EXPECT_EQ(log.left_out.at("other"), 3U);
+}
+
 TEST(NcclTestsText, SaysWhichRowsHaveRemarksBesideThem) {
   const auto log = only_log(new_header + start + half + "\n**2097152 524288 float sum -1 " +
                             "100.00 20.97 31.46 0\n");
