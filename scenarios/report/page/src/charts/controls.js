@@ -1,0 +1,96 @@
+// Selectors above charts.
+
+import {html} from '../dom.js';
+import {print} from '../units.js';
+
+let ids = 0;
+
+// options: [{value, label}] by position; calls `change` with the chosen value.
+export function selector(label, options, chosen, change) {
+  ids += 1;
+  const control = html('select', {id: `select-${ids}`,
+    change: () => change(options[Number(control.value)].value)},
+      options.map((option, index) => html('option',
+          {value: index, selected: option.value === chosen}, option.label)));
+  return html('span', {class: 'control'}, html('label', {for: `select-${ids}`}, label), control);
+}
+
+// Which axis makes series, and at what values the others are held. Axes with one value left
+// over need no control. `first` names the axis that makes series at the start.
+export class Slice {
+  constructor(points, except, changed) {
+    this.points = points;
+    this.changed = changed;
+    this.box = html('span', {class: 'slice'});
+    this.held = new Map();
+    this.except = except;
+    this.series = null;
+    this.reset();
+  }
+
+  axes() {
+    return this.points.axes.filter((axis) => !this.except.includes(axis.name));
+  }
+
+  // Other axes are taken by the chart itself from now on.
+  take(except) {
+    this.except = except;
+    this.reset();
+  }
+
+  reset() {
+    const axes = this.axes();
+    const isFree = axes.some((axis) => axis.name === this.series);
+    if (!isFree && this.series !== '') this.series = this.preferredSeries(axes);
+    for (const axis of axes) {
+      if (!this.held.has(axis.name)) this.held.set(axis.name, middle(axis.values));
+    }
+    this.box.replaceChildren(...this.controls(axes));
+  }
+
+  // Documents first, else the axis with the fewest values.
+  preferredSeries(axes) {
+    const named = axes.find((axis) => axis.name === 'document' || axis.name === 'scenario');
+    const least = [...axes].sort((a, b) => a.values.length - b.values.length)[0];
+    return (named ?? least)?.name ?? null;
+  }
+
+  controls(axes) {
+    const change = (act) => (value) => {
+      act(value);
+      this.box.replaceChildren(...this.controls(this.axes()));
+      this.changed();
+    };
+    const made = [];
+    if (axes.length > 0 && this.hasSeries !== false) {
+      made.push(selector('Lines', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
+        {value: '', label: 'one'}], this.series, change((name) => { this.series = name; })));
+    }
+    for (const axis of axes.filter((one) => one.name !== this.series)) {
+      made.push(selector(axis.label, axis.values.map((value) => ({value,
+        label: print(axis.kind, value)})), this.held.get(axis.name),
+          change((value) => this.held.set(axis.name, value))));
+    }
+    return made;
+  }
+
+  // The rows at the held values, in groups: [{name, rows}].
+  groups() {
+    const fixed = this.axes().filter((axis) => axis.name !== this.series);
+    const rows = this.points.rows.filter(
+        (row) => fixed.every((axis) => isAt(row, axis.name, this.held.get(axis.name))));
+    const axis = this.axes().find((one) => one.name === this.series);
+    if (!axis) return [{name: 'predicted', rows}];
+    return axis.values.map((value) => ({name: print(axis.kind, value),
+      rows: rows.filter((row) => isAt(row, axis.name, value))})).filter((group) => group.rows.length > 0);
+  }
+}
+
+function middle(values) {
+  return values[Math.floor((values.length - 1) / 2)];
+}
+
+// A row of a document without this axis stands at all of its values.
+function isAt(row, name, value) {
+  return row[name] === value || row[name] === undefined;
+}

@@ -1,0 +1,29 @@
+// A legend above a chart, in lines as wide as the chart.
+
+import {svg, textWidth, fitted} from '../dom.js';
+import {marker} from './markers.js';
+
+const LINE = 18;
+
+// Entries: {label, kind: 'line'|'band'|'box'|'measured'|'ideal', series, pattern}. Returns its height.
+export function legend(root, entries, width, top = 0) {
+  let [x, y] = [0, top + 12];
+  for (const entry of entries) {
+    const text = fitted(entry.label, width - 34);
+    const needed = 30 + textWidth(text) + 14;
+    if (x > 0 && x + needed > width + 14) [x, y] = [0, y + LINE];
+    root.append(svg('g', {transform: `translate(${x},${y})`, class: `legend s${entry.series ?? 'n'}`},
+        sample(entry), svg('text', {x: 30, y: 4}, text)));
+    x += needed;
+  }
+  return entries.length === 0 ? 0 : y - top + 14;
+}
+
+function sample({kind, series, fill}) {
+  if (kind === 'box') return svg('rect', {x: 6, y: -6, width: 16, height: 12, class: fill});
+  if (kind === 'band') return svg('rect', {x: 1, y: -6, width: 24, height: 12, class: 'band'});
+  if (kind === 'ideal') return svg('line', {x1: 1, x2: 25, class: 'ideal'});
+  if (kind === 'measured') return marker(series ?? 0, 13, 0, 'measured');
+  return svg('g', {}, svg('line', {x1: 1, x2: 25, class: `line dash${(series ?? 0) % 8}`}),
+      marker(series ?? 0, 13, 0, 'predicted'));
+}

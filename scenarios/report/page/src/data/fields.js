@@ -1,0 +1,91 @@
+// What the fields of a point are called on the page, and the kind of their values.
+// Names are the columns of paceline.points/1 (scenarios/report/RESULT.md).
+
+export const FIELDS = {
+  gpus: ['GPUs', 'count'],
+  nodes: ['nodes', 'count'],
+  predicted_step_s: ['predicted step', 'time'],
+  step_s_low: ['step, low', 'time'],
+  step_s_high: ['step, high', 'time'],
+  measured_step_s: ['measured step', 'time'],
+  predicted_throughput_per_s: ['predicted samples/s', 'number'],
+  measured_throughput_per_s: ['measured samples/s', 'number'],
+  tokens_per_s: ['predicted tokens/s', 'number'],
+  predicted_speedup: ['predicted speedup', 'ratio'],
+  measured_speedup: ['measured speedup', 'ratio'],
+  predicted_efficiency: ['predicted efficiency', 'fraction'],
+  measured_efficiency: ['measured efficiency', 'fraction'],
+  error_percent: ['error', 'percent'],
+  compute_s: ['compute', 'time'],
+  communication_s: ['communication', 'time'],
+  exposed_communication_s: ['exposed communication', 'time'],
+  measured_exposed_communication_s: ['measured exposed communication', 'time'],
+  mad_s: ['MAD of measured steps', 'time'],
+  memory_bytes: ['memory per GPU', 'bytes'],
+  cpu_busy: ['CPU busy', 'fraction'],
+  known: ['known', 'text'],
+  fidelity: ['fidelity', 'text'],
+  transfers: ['transfers', 'count'],
+  simgrid_solves: ['SimGrid solves', 'count'],
+  scenario: ['scenario', 'text'],
+  document: ['document', 'text'],
+  cause: ['cause', 'text'],
+  failure: ['failure', 'text'],
+};
+
+const intervalOf = (value, row) => value * row.predicted_step_s;
+
+// By throughput: a longer step is a lower value.
+const inverse = (field) => (row) => row.step_s_low > 0 && row[field] !== null ?
+    [intervalOf(row[field], row) / row.step_s_high, intervalOf(row[field], row) / row.step_s_low] :
+    null;
+
+// What a chart may show. `ideal` is a value at `gpus` without any communication, from one GPU's.
+export const METRICS = [
+  {id: 'speedup', label: 'Speedup', kind: 'ratio', predicted: 'predicted_speedup',
+    measured: 'measured_speedup', band: inverse('predicted_speedup'), ideal: (gpus) => gpus,
+    better: 'higher'},
+  {id: 'efficiency', label: 'Efficiency', kind: 'fraction', predicted: 'predicted_efficiency',
+    measured: 'measured_efficiency', band: inverse('predicted_efficiency'), ideal: () => 1,
+    better: 'higher'},
+  {id: 'throughput', label: 'Throughput', unit: 'samples/s', kind: 'number',
+    predicted: 'predicted_throughput_per_s', measured: 'measured_throughput_per_s',
+    band: inverse('predicted_throughput_per_s'), better: 'higher',
+    ideal: (gpus, row) => gpus * row.predicted_throughput_per_s / row.predicted_speedup},
+  {id: 'step', label: 'Step', kind: 'time', predicted: 'predicted_step_s',
+    measured: 'measured_step_s', better: 'lower',
+    band: (row) => (row.step_s_low > 0 ? [row.step_s_low, row.step_s_high] : null)},
+  {id: 'exposed', label: 'Exposed communication', kind: 'time', better: 'lower',
+    predicted: 'exposed_communication_s', measured: 'measured_exposed_communication_s'},
+  {id: 'communication', label: 'Communication', kind: 'time', predicted: 'communication_s',
+    better: 'lower'},
+  {id: 'compute', label: 'Compute', kind: 'time', predicted: 'compute_s', better: 'lower'},
+  {id: 'memory', label: 'Memory per GPU', kind: 'bytes', predicted: 'memory_bytes',
+    better: 'lower'},
+  {id: 'error', label: 'Error of throughput', kind: 'percent', predicted: 'error_percent',
+    isSigned: true},
+];
+
+// The metrics that any of these points has.
+export function metricsOf(rows) {
+  return METRICS.filter(
+      (metric) => rows.some((row) => isNumber(row[metric.predicted]) ||
+                                     isNumber(row[metric.measured])));
+}
+
+export function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+const AXIS_NAMES = {
+  'gpus': 'GPUs',
+  'cluster.network.bandwidth': 'network bandwidth',
+  'cluster.network.latency': 'network latency',
+  'training.bucket_cap': 'bucket cap',
+  'training.strategy': 'strategy',
+  'workload.batch_per_gpu': 'batch per GPU',
+};
+
+export function axisLabel(name) {
+  return AXIS_NAMES[name] ?? name;
+}

@@ -1,0 +1,97 @@
+// The answer first: what was found, in a sentence or two and a few figures.
+
+import {html} from '../dom.js';
+import {isNumber} from '../data/fields.js';
+import {number, percent, print, signedPercent} from '../units.js';
+
+const MOST_CARDS = 6;
+
+function intervalText(row) {
+  if (!isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
+  const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
+  const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
+  return `90 % interval ${signedPercent(from)} to ${signedPercent(to)}`;
+}
+
+const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
+
+// Of each number of GPUs the fastest point.
+function fastestByGpus(rows) {
+  const best = new Map();
+  for (const row of rows.filter(isPredicted)) {
+    const known = best.get(row.gpus);
+    if (!known || row.predicted_throughput_per_s > known.predicted_throughput_per_s) best.set(row.gpus, row);
+  }
+  return [...best.values()].sort((a, b) => a.gpus - b.gpus);
+}
+
+function settingText(row, axes) {
+  return axes.filter((axis) => axis.name !== 'gpus' && row[axis.name] !== undefined)
+      .map((axis) => `${axis.label} ${print(axis.kind, row[axis.name])}`).join(', ');
+}
+
+function sentence(row, points) {
+  const among = points.axes.some((axis) => axis.name !== 'gpus') ? `, the fastest of ${
+    print('count', points.rows.length)} points (${settingText(row, points.axes)})` : '';
+  const parts = [`${print('count', row.gpus)} ${row.gpus === 1 ? 'GPU trains' : 'GPUs train'} ${
+    number(row.predicted_throughput_per_s)} samples/s${among}`];
+  if (isNumber(row.predicted_speedup) && row.gpus > 1) {
+    parts.push(`${print('ratio', row.predicted_speedup)} the speed of one GPU, ${
+      percent(100 * row.predicted_efficiency)} efficiency`);
+  }
+  return `${parts.join(': ')}. `;
+}
+
+function errorSentence(rows) {
+  const errors = rows.filter((row) => isNumber(row.error_percent) && row.gpus > 1 && !row.known)
+                     .map((row) => Math.abs(row.error_percent));
+  if (errors.length === 0) return '';
+  const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  return `Measured throughput differs from the prediction by ${percent(mean)} on average (${
+    print('count', errors.length)} ${errors.length === 1 ? 'point' : 'points'} on several GPUs). `;
+}
+
+function failureSentence(rows) {
+  const failed = rows.filter((row) => row.failure).length;
+  return failed === 0 ? '' : `${print('count', failed)} of ${print('count', rows.length)} points ${
+    failed === 1 ? 'has' : 'have'} no result; the table says why. `;
+}
+
+function card(row) {
+  const unit = 'samples/s';
+  return html('li', {}, html('b', {}, `${print('count', row.gpus)} ${row.gpus === 1 ? 'GPU' : 'GPUs'}`),
+      html('span', {class: 'big'}, number(row.predicted_throughput_per_s), ' ', html('small', {}, unit)),
+      html('span', {}, [isNumber(row.predicted_speedup) ? print('ratio', row.predicted_speedup) : null,
+        `step ${print('time', row.predicted_step_s)}`].filter(Boolean).join(' · ')),
+      html('span', {class: 'quiet'}, intervalText(row)),
+      isNumber(row.measured_throughput_per_s) ? html('span', {class: 'quiet'}, `measured ${
+        number(row.measured_throughput_per_s)} (error ${signedPercent(row.error_percent ?? 0)})`) : null);
+}
+
+// Of more than can be shown, the last and evenly spread others.
+function spread(list, most) {
+  if (list.length <= most) return list;
+  const at = Array.from({length: most}, (_, index) => Math.round(index * (list.length - 1) / (most - 1)));
+  return at.map((index) => list[index]);
+}
+
+function measuredOnly(rows) {
+  const measured = rows.filter((row) => isNumber(row.measured_throughput_per_s));
+  if (measured.length === 0) return null;
+  const best = measured.reduce((a, b) => (b.measured_throughput_per_s > a.measured_throughput_per_s ? b : a));
+  return html('p', {class: 'lead'}, `${print('count', best.gpus)} GPUs measured ${
+    number(best.measured_throughput_per_s)} samples/s. `, failureSentence(rows));
+}
+
+export function pointsAnswer(points, documents) {
+  const best = fastestByGpus(points.rows);
+  if (best.length === 0) return [measuredOnly(points.rows) ?? html('p', {class: 'lead'}, failureSentence(points.rows))];
+  const next = documents.map((document) => document.content?.measure_next?.what).find(Boolean);
+  const widest = documents.map((document) => document.content?.widest_interval).find(Boolean);
+  const remarks = [widest ? `Least certain: ${widest}.` : null,
+    next ? `To narrow the intervals, measure ${next}.` : null].filter(Boolean).join(' ');
+  return [html('p', {class: 'lead'}, sentence(best[best.length - 1], points), errorSentence(points.rows),
+      failureSentence(points.rows)),
+  html('ul', {class: 'cards'}, spread(best, MOST_CARDS).map(card)),
+  remarks ? html('p', {class: 'quiet'}, remarks) : null];
+}

@@ -1,0 +1,1 @@
+export function comparisonSection() { return null; }
