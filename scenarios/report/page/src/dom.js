@@ -8,7 +8,7 @@ function fill(element, attributes, children) {
     if (typeof value === 'function') element.addEventListener(name, value);
     else element.setAttribute(name, value === true ? '' : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined)
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined)
                      .map((child) => (child instanceof Node ? child : String(child))));
   return element;
 }

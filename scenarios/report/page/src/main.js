@@ -33,7 +33,8 @@ function pointSections(documents) {
   const points = pointsOf(documents);
   if (points.rows.length === 0) return [];
   const hasScale = points.axes.some((axis) => axis.name === 'gpus') && metricsOf(points.rows).length > 0;
-  const charts = [hasScale ? scalingChart(points) : null, curveChart(points), partsChart(points),
+  const curve = curveChart(points);
+  const charts = [hasScale ? scalingChart(points, curve !== null) : null, curve, partsChart(points),
     heatMap(points)].filter(Boolean);
   return [section('answer', 'Result', pointsAnswer(points, documents)),
     charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null,

@@ -1,5 +1,6 @@
 // Selectors above charts.
 
+import {strongest} from '../data/points.js';
 import {html} from '../dom.js';
 import {print} from '../units.js';
 
@@ -48,11 +49,10 @@ export class Slice {
     this.box.replaceChildren(...this.controls(axes));
   }
 
-  // Documents first, else the axis with the fewest values.
+  // Documents first, else the axis that moves the step most.
   preferredSeries(axes) {
     const named = axes.find((axis) => axis.name === 'document' || axis.name === 'scenario');
-    const least = [...axes].sort((a, b) => a.values.length - b.values.length)[0];
-    return (named ?? least)?.name ?? null;
+    return (named ?? strongest(axes))?.name ?? null;
   }
 
   controls(axes) {

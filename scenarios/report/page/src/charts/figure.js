@@ -36,8 +36,8 @@ export function figure({title, caption, controls = [], draw, wide = false}) {
   drawings.add(redraw);
   new ResizeObserver(() => plot.clientWidth !== state.width && redraw()).observe(plot);
   const element = html('figure', {class: wide ? 'wide' : ''},
-      html('div', {class: 'head'}, html('h3', {}, title),
-          html('div', {class: 'controls'}, controls, save)),
+      html('div', {class: 'head'}, html('h3', {}, title), save),
+      controls.some(Boolean) ? html('div', {class: 'controls'}, controls) : null,
       plot, readout, note);
   return {element, redraw};
 }

@@ -5,7 +5,7 @@ import {marker} from './markers.js';
 
 const LINE = 18;
 
-// Entries: {label, kind: 'line'|'band'|'box'|'measured'|'ideal', series, pattern}. Returns its height.
+// Entries: {label, kind: 'line'|'band'|'box'|'measured'|'plan'|'interval'|'ideal', series, pattern}. Returns its height.
 export function legend(root, entries, width, top = 0) {
   let [x, y] = [0, top + 12];
   for (const entry of entries) {
@@ -23,6 +23,8 @@ function sample({kind, series, fill}) {
   if (kind === 'box') return svg('rect', {x: 6, y: -6, width: 16, height: 12, class: fill});
   if (kind === 'band') return svg('rect', {x: 1, y: -6, width: 24, height: 12, class: 'band'});
   if (kind === 'ideal') return svg('line', {x1: 1, x2: 25, class: 'ideal'});
+  if (kind === 'interval') return svg('path', {class: 'interval', d: 'M2,0H24M2,-4v8M24,-4v8'});
+  if (kind === 'plan') return marker(series ?? 0, 13, 0, 'plan');
   if (kind === 'measured') return marker(series ?? 0, 13, 0, 'measured');
   return svg('g', {}, svg('line', {x1: 1, x2: 25, class: `line dash${(series ?? 0) % 8}`}),
       marker(series ?? 0, 13, 0, 'predicted'));

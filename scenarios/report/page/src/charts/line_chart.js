@@ -7,15 +7,19 @@ import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinn
 import {legend} from './legend.js';
 import {marker} from './markers.js';
 
+// Bands of more series than this cover each other; the tooltip has their intervals.
+export const MOST_BANDS = 2;
+
 // series: [{name, points: [{x, predicted, measured, band}]}], any value null where there is none.
 // x, y: {label, kind}; `ideal`: [{x, value}] or null.
 export function lineChart({root, width, series, x, y, ideal, height = 300}) {
-  const top = legend(root, legendOf(series, ideal), width) + 26;
+  const hasBands = series.length <= MOST_BANDS;
+  const top = legend(root, legendOf(series, ideal, hasBands), width) + 26;
   const bottom = top + height - 80;
   const xs = [...new Set(series.flatMap(({points}) => points.map((point) => point.x)))]
                  .sort((a, b) => a - b);
   if (xs.length === 0) return {height: 40, label: 'No values', targets: []};
-  const yScale = yScaleOf(series, y, ideal, xs, [bottom, top]);
+  const yScale = yScaleOf(series, y, {ideal, hasBands, range: [bottom, top]});
   const yTicks = roundTicks(yScale, y.kind, 6);
   const left = labelRoom(yTicks, (value) => print(y.kind, value));
   const right = width - 14;
@@ -26,28 +30,27 @@ export function lineChart({root, width, series, x, y, ideal, height = 300}) {
   bottomAxis({root, scale: xScale, ticks: thinned(xs, xScale, xLabel), labelOf: xLabel, y: bottom,
     title: x.label, width: right});
   if (ideal) root.append(path('ideal', line((d) => xScale(d.x), (d) => yScale(d.value))(ideal)));
-  series.forEach((one, index) => root.append(drawSeries(one, index, xScale, yScale)));
+  series.forEach((one, index) => root.append(drawSeries(one, index, {xScale, yScale, hasBands})));
   return {height: bottom + 42, guide: [top, bottom],
     label: `${y.label} by ${x.label}, ${series.length} series`,
     targets: xs.map((at) => ({x: xScale(at), y: top + 20, reach: [60, Infinity],
       lines: linesAt(at, series, x, y, ideal)}))};
 }
 
-function legendOf(series, ideal) {
+function legendOf(series, ideal, hasBands) {
   const points = series.flatMap((one) => one.points);
   const entries = series.map((one, index) => ({label: one.name, kind: 'line', series: index}));
-  if (points.some((point) => point.band)) entries.push({label: '90 % interval', kind: 'band', series: 0});
+  if (hasBands && points.some((point) => point.band)) entries.push({label: '90 % interval', kind: 'band', series: 0});
   if (points.some((point) => point.measured !== null)) {
-    entries.push({label: series.length > 1 ? 'measured (hollow)' : 'measured', kind: 'measured',
-      series: series.length > 1 ? 0 : 0});
+    entries.push({label: series.length > 1 ? 'measured (hollow)' : 'measured', kind: 'measured', series: 0});
   }
   if (ideal) entries.push({label: 'ideal: no communication', kind: 'ideal'});
   return entries;
 }
 
-function yScaleOf(series, y, ideal, xs, range) {
+function yScaleOf(series, y, {ideal, hasBands, range}) {
   const points = series.flatMap((one) => one.points);
-  const drawn = points.flatMap((point) => [point.predicted, point.measured, ...(point.band ?? [])])
+  const drawn = points.flatMap((point) => [point.predicted, point.measured, ...(hasBands ? point.band ?? [] : [])])
                     .filter((value) => value !== null && value !== undefined);
   if (drawn.length === 0) drawn.push(0, 1);
   const values = ideal ? [...drawn, ...ideal.map((point) => point.value)] : drawn;
@@ -61,11 +64,11 @@ function path(className, d) {
   return svg('path', {class: className, d: d ?? ''});
 }
 
-function drawSeries({points}, index, xScale, yScale) {
+function drawSeries({points}, index, {xScale, yScale, hasBands}) {
   const group = svg('g', {class: `series s${index % 8}`});
   const place = (d) => xScale(d.x);
   const banded = points.filter((d) => d.band);
-  if (banded.length > 1) {
+  if (hasBands && banded.length > 1) {
     group.append(path('band', area().x(place).y0((d) => yScale(d.band[0]))
                                   .y1((d) => yScale(d.band[1]))(banded)));
   }

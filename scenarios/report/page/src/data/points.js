@@ -76,7 +76,25 @@ function axisOf(name, unit, rows) {
   const isNumeric = values.length > 0 && values.every(isNumber);
   values.sort(isNumeric ? (a, b) => a - b : undefined);
   const kind = name === 'gpus' ? 'count' : isNumeric ? kindOfUnit(unit) : 'text';
-  return {name, label: axisLabel(name), kind, isNumeric, values};
+  return {name, label: axisLabel(name), kind, isNumeric, values, effect: effectOf(name, rows)};
+}
+
+// How much an axis moves the step: the largest over the smallest mean step of its values.
+function effectOf(name, rows) {
+  const sums = new Map();
+  for (const row of rows) {
+    const step = row.predicted_step_s ?? row.measured_step_s;
+    if (!isNumber(step)) continue;
+    const [sum, count] = sums.get(row[name]) ?? [0, 0];
+    sums.set(row[name], [sum + step, count + 1]);
+  }
+  const means = [...sums.values()].map(([sum, count]) => sum / count);
+  return means.length === 0 ? 1 : Math.max(...means) / Math.min(...means);
+}
+
+// Of axes the one that moves the step most.
+export function strongest(axes) {
+  return [...axes].sort((a, b) => b.effect - a.effect)[0];
 }
 
 const TABLES = {'paceline.result/1': tableOfResult, 'paceline.points/1': tableOfStore};

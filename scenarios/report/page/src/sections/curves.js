@@ -4,6 +4,7 @@ import {figure} from '../charts/figure.js';
 import {lineChart} from '../charts/line_chart.js';
 import {selector, Slice} from '../charts/controls.js';
 import {metricsOf} from '../data/fields.js';
+import {strongest} from '../data/points.js';
 import {captionOf, seriesOf} from './scaling.js';
 
 export function curveChart(points) {
@@ -11,7 +12,7 @@ export function curveChart(points) {
   if (axes.length === 0) return null;
   const metrics = metricsOf(points.rows);
   let metric = metrics.find((one) => one.id === 'step') ?? metrics[0];
-  let [axis] = axes;
+  let axis = strongest(axes);
   let chart = null;
   const slice = new Slice(points, [axis.name], () => chart.redraw());
   const controls = [

@@ -1,11 +1,12 @@
 // A metric over two axes at once.
 
 import {interpolateCividis, interpolatePuOr} from 'd3-scale-chromatic';
-import {svg, textWidth} from '../dom.js';
+import {html, svg, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {selector, Slice} from '../charts/controls.js';
 import {spansMuch, thinned} from '../charts/axes.js';
 import {isNumber, metricsOf} from '../data/fields.js';
+import {strongest} from '../data/points.js';
 import {print} from '../units.js';
 
 // Shares of values on a colour scale: logarithmic where they span much, around zero where signed.
@@ -121,15 +122,15 @@ export function heatMap(points) {
   const metrics = metricsOf(points.rows);
   let metric = metrics.find((one) => one.id === 'efficiency') ?? metrics[0];
   const isNamed = (axis) => axis.name === 'document' || axis.name === 'scenario';
-  const byNeed = [...axes].sort((a, b) => isNamed(a) - isNamed(b));
-  let [x, y] = byNeed;
+  const plain = axes.filter((axis) => !isNamed(axis));
+  let x = plain.find((axis) => axis.name === 'gpus') ?? plain[0] ?? axes[0];
+  let y = strongest(plain.filter((axis) => axis !== x)) ?? axes.find((axis) => axis !== x);
   let chart = null;
   const slice = new Slice(points, [x.name, y.name], () => chart.redraw());
   slice.hasSeries = false;
   slice.series = '';
   slice.reset();
   const options = axes.map((axis) => ({value: axis, label: axis.label}));
-  const box = [];
   const controls = () => [
     selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric, changed((one) => { metric = one; })),
     selector('Across', options, x, changed((one) => { if (one === y) y = x; x = one; })),
@@ -140,11 +141,8 @@ export function heatMap(points) {
     holder.replaceChildren(...controls());
     chart.redraw();
   };
-  const holder = document.createElement('span');
-  holder.className = 'slice';
-  holder.append(...controls());
-  box.push(holder);
-  chart = figure({title: 'Two settings at once', controls: box, wide: true,
+  const holder = html('span', {class: 'slice'}, controls());
+  chart = figure({title: 'Two settings at once', controls: [holder], wide: true,
     draw: ({root, width}) => drawMap({root, width, slice, x, y, metric})});
   return chart.element;
 }

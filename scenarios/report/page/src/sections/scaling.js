@@ -1,7 +1,7 @@
 // Speedup, efficiency, throughput or step against the number of GPUs.
 
 import {figure} from '../charts/figure.js';
-import {lineChart} from '../charts/line_chart.js';
+import {lineChart, MOST_BANDS} from '../charts/line_chart.js';
 import {DISTINCT_SERIES} from '../charts/markers.js';
 import {selector, Slice} from '../charts/controls.js';
 import {isNumber, metricsOf} from '../data/fields.js';
@@ -39,28 +39,28 @@ function idealOf(series, metric) {
   return xs.sort((a, b) => a - b).map((x) => ({x, value: metric.ideal(x, row)}));
 }
 
-const BAND = 'Bands: 90 % interval of the step, as the prediction states it.';
-
 export function captionOf(series, left) {
   const parts = [];
-  if (series.some(({points}) => points.some((point) => point.band))) parts.push(BAND);
+  if (series.length > MOST_BANDS && series.some(({points}) => points.some((point) => point.band))) {
+    parts.push('The tooltip has the 90 % intervals.');
+  }
   if (left > 0) parts.push(`${left} more lines are not drawn; choose them above or see the table.`);
   return parts.join(' ');
 }
 
-export function scalingChart(points) {
+export function scalingChart(points, wide) {
   const metrics = metricsOf(points.rows);
   let metric = metrics[0];
   let chart = null;
   const slice = new Slice(points, ['gpus'], () => chart.redraw());
   const choice = selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric,
       (chosen) => { metric = chosen; chart.redraw(); });
-  chart = figure({title: 'By number of GPUs', wide: true, controls: [choice, slice.box],
+  chart = figure({title: 'By number of GPUs', wide, controls: [choice, slice.box],
     draw: ({root, width}) => {
       const {series, left} = seriesOf(slice, 'gpus', metric);
       const drawn = lineChart({root, width, series, x: {label: 'GPUs', kind: 'count'},
         y: {label: metric.unit ?? metric.label, kind: metric.kind, unit: metric.unit},
-        ideal: idealOf(series, metric), height: 380});
+        ideal: idealOf(series, metric), height: wide ? 380 : 300});
       return {...drawn, caption: captionOf(series, left)};
     }});
   return chart.element;
