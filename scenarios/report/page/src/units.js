@@ -16,14 +16,28 @@ function scaled(value, steps) {
   return `${number(value / factor)} ${unit}`;
 }
 
-const TIMES = [[86400 * 3, 'd', 86400], [3600, 'h', 3600], [120, 'min', 60], [1, 's', 1],
-  [1e-3, 'ms', 1e-3], [1e-6, 'us', 1e-6], [1e-9, 'ns', 1e-9]];
+const TIMES = [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']];
+const LONG_TIMES = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's']];
 
+// From two minutes on in two units: "4 h 26 min". Less than a picosecond is what rounding leaves.
 export function time(seconds) {
-  if (seconds === 0) return '0 s';
-  const size = Math.abs(seconds) * 1.00005;
-  const [, unit, factor] = TIMES.find(([from]) => size >= from) ?? TIMES[TIMES.length - 1];
-  return `${number(seconds / factor)} ${unit}`;
+  if (Math.abs(seconds) < 1e-12) return '0 s';
+  return Math.abs(seconds) < 120 ? scaled(seconds, TIMES) : longTime(seconds);
+}
+
+function longTime(seconds) {
+  const [large, largeUnit, small, smallUnit] = LONG_TIMES.find(([from]) => Math.abs(seconds) >= from);
+  const parts = Math.round(Math.abs(seconds) / small);
+  const [first, rest] = [Math.floor(parts * small / large), Math.round(parts % (large / small))];
+  const sign = seconds < 0 ? '-' : '';
+  return `${sign}${whole.format(first)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
+}
+
+// Times at even distances of `step`, with as many digits as tell them apart.
+export function tickTime(step) {
+  const [factor, unit] = TIMES.find(([from]) => step >= from * 0.01) ?? TIMES[TIMES.length - 1];
+  const digits = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
+  return (seconds) => `${(seconds / factor).toFixed(digits)} ${unit}`;
 }
 
 const BINARY = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
@@ -50,7 +64,7 @@ export function signedPercent(value) {
 }
 
 export function signedTime(seconds) {
-  return seconds > 0 ? `+${time(seconds)}` : time(seconds).replace('-', '−');
+  return seconds >= 1e-12 ? `+${time(seconds)}` : time(seconds).replace('-', '−');
 }
 
 const PRINTERS = {
@@ -61,7 +75,9 @@ const PRINTERS = {
   number,
   perSecond: (value) => `${number(value)}/s`,
   ratio: (value) => `${number(Number(value.toPrecision(3)))}x`,
-  fraction: (value) => percent(100 * value),
+  fraction: (value) => `${number(Number((100 * value).toPrecision(3)))} %`,
+  plainPercent: percent,
+  signedTime,
   percent: signedPercent,
   text: String,
 };

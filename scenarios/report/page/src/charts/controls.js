@@ -63,7 +63,7 @@ export class Slice {
     };
     const made = [];
     if (axes.length > 0 && this.hasSeries !== false) {
-      made.push(selector('Lines', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
+      made.push(selector('Lines by', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
         {value: '', label: 'one'}], this.series, change((name) => { this.series = name; })));
     }
     for (const axis of axes.filter((one) => one.name !== this.series)) {

@@ -13,12 +13,12 @@ export function redrawAll(width = null) {
 
 // `draw({root, width})` fills an empty <svg> and returns {height, label, targets, guide}:
 // targets are {x, y, lines, point} that pointer and arrow keys read out, `lines` their words.
-export function figure({title, caption, controls = [], draw, wide = false}) {
+export function figure({title, caption, controls = [], draw, wide = false, keys = null, hint = 'Arrow keys read the values'}) {
   const root = svg('svg', {class: 'chart', role: 'img'});
   const plot = html('div', {class: 'plot', tabindex: 0, role: 'group'}, root);
   const readout = html('p', {class: 'readout', 'aria-live': 'polite'});
   const note = html('p', {class: 'caption'}, caption ?? '');
-  const state = {targets: [], at: -1, width: 0};
+  const state = {targets: [], at: -1, width: 0, keys};
   const redraw = (forced = null) => {
     const width = forced ?? plot.clientWidth;
     if (width < 50) return;
@@ -26,7 +26,7 @@ export function figure({title, caption, controls = [], draw, wide = false}) {
     root.replaceChildren();
     const drawn = draw({root, width});
     size(root, width, drawn);
-    plot.setAttribute('aria-label', `${drawn.label}. Arrow keys read the values.`);
+    plot.setAttribute('aria-label', `${drawn.label}. ${hint}.`);
     if (drawn.caption !== undefined) note.textContent = drawn.caption;
     Object.assign(state, {targets: drawn.targets ?? [], at: -1, guide: drawn.guide, height: drawn.height});
   };
@@ -39,7 +39,7 @@ export function figure({title, caption, controls = [], draw, wide = false}) {
       html('div', {class: 'head'}, html('h3', {}, title), save),
       controls.some(Boolean) ? html('div', {class: 'controls'}, controls) : null,
       plot, readout, note);
-  return {element, redraw};
+  return {element, redraw, plot};
 }
 
 function size(root, width, {height, label}) {
@@ -74,6 +74,7 @@ function inspect(plot, root, readout, state) {
   plot.addEventListener('blur', leave);
   plot.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') return leave();
+    if (state.keys?.(event)) return event.preventDefault();
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
     if (!step || state.targets.length === 0) return undefined;
     event.preventDefault();

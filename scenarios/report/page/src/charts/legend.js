@@ -1,6 +1,7 @@
 // A legend above a chart, in lines as wide as the chart.
 
 import {svg, textWidth, fitted} from '../dom.js';
+import {bar} from './hatching.js';
 import {marker} from './markers.js';
 
 const LINE = 18;
@@ -13,14 +14,15 @@ export function legend(root, entries, width, top = 0) {
     const needed = 30 + textWidth(text) + 14;
     if (x > 0 && x + needed > width + 14) [x, y] = [0, y + LINE];
     root.append(svg('g', {transform: `translate(${x},${y})`, class: `legend s${entry.series ?? 'n'}`},
-        sample(entry), svg('text', {x: 30, y: 4}, text)));
+        sample(root, entry), svg('text', {x: 30, y: 4}, text)));
     x += needed;
   }
   return entries.length === 0 ? 0 : y - top + 14;
 }
 
-function sample({kind, series, fill}) {
-  if (kind === 'box') return svg('rect', {x: 6, y: -6, width: 16, height: 12, class: fill});
+function sample(root, {kind, series, fill}) {
+  if (kind === 'box') return bar(root, fill, {x: 6, y: -6, width: 16, height: 12});
+  if (kind === 'span') return svg('rect', {x: 6, y: -6, width: 16, height: 12, class: 'span'});
   if (kind === 'band') return svg('rect', {x: 1, y: -6, width: 24, height: 12, class: 'band'});
   if (kind === 'ideal') return svg('line', {x1: 1, x2: 25, class: 'ideal'});
   if (kind === 'interval') return svg('path', {class: 'interval', d: 'M2,0H24M2,-4v8M24,-4v8'});

@@ -86,6 +86,11 @@ const AXIS_NAMES = {
   'workload.batch_per_gpu': 'batch per GPU',
 };
 
+// A setting in words: "8 GPUs", "bucket cap 25MiB". The value as it is to be read.
+export function settingText(name, value) {
+  return name === 'gpus' ? `${value} ${String(value) === '1' ? 'GPU' : 'GPUs'}` : `${axisLabel(name)} ${value}`;
+}
+
 export function axisLabel(name) {
   return AXIS_NAMES[name] ?? name;
 }

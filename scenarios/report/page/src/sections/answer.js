@@ -1,7 +1,7 @@
 // The answer first: what was found, in a sentence or two and a few figures.
 
 import {html} from '../dom.js';
-import {isNumber} from '../data/fields.js';
+import {isNumber, settingText} from '../data/fields.js';
 import {number, percent, print, signedPercent} from '../units.js';
 
 const MOST_CARDS = 6;
@@ -10,7 +10,7 @@ function intervalText(row) {
   if (!isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
   const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
   const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
-  return `90 % interval ${signedPercent(from)} to ${signedPercent(to)}`;
+  return `90 %: ${signedPercent(from)} to ${signedPercent(to)}`;
 }
 
 const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
@@ -25,14 +25,16 @@ function fastestByGpus(rows) {
   return [...best.values()].sort((a, b) => a.gpus - b.gpus);
 }
 
-function settingText(row, axes) {
-  return axes.filter((axis) => axis.name !== 'gpus' && row[axis.name] !== undefined)
-      .map((axis) => `${axis.label} ${print(axis.kind, row[axis.name])}`).join(', ');
+const isTold = (axis) => ['gpus', 'document'].includes(axis.name);
+
+function settingsOf(row, axes) {
+  return axes.filter((axis) => !isTold(axis) && row[axis.name] !== undefined)
+      .map((axis) => settingText(axis.name, print(axis.kind, row[axis.name]))).join(', ');
 }
 
-function sentence(row, points) {
-  const among = points.axes.some((axis) => axis.name !== 'gpus') ? `, the fastest of ${
-    print('count', points.rows.length)} points (${settingText(row, points.axes)})` : '';
+function sentence(row, points, rows) {
+  const settings = settingsOf(row, points.axes);
+  const among = settings !== '' ? `, the fastest of ${print('count', rows.length)} points (${settings})` : '';
   const parts = [`${print('count', row.gpus)} ${row.gpus === 1 ? 'GPU trains' : 'GPUs train'} ${
     number(row.predicted_throughput_per_s)} samples/s${among}`];
   if (isNumber(row.predicted_speedup) && row.gpus > 1) {
@@ -65,7 +67,7 @@ function card(row) {
         `step ${print('time', row.predicted_step_s)}`].filter(Boolean).join(' · ')),
       html('span', {class: 'quiet'}, intervalText(row)),
       isNumber(row.measured_throughput_per_s) ? html('span', {class: 'quiet'}, `measured ${
-        number(row.measured_throughput_per_s)} (error ${signedPercent(row.error_percent ?? 0)})`) : null);
+        number(row.measured_throughput_per_s)} (${signedPercent(row.error_percent ?? 0)})`) : null);
 }
 
 // Of more than can be shown, the last and evenly spread others.
@@ -83,6 +85,13 @@ function measuredOnly(rows) {
     number(best.measured_throughput_per_s)} samples/s. `, failureSentence(rows));
 }
 
+function leadOf(points, rows, name) {
+  const best = fastestByGpus(rows);
+  if (best.length === 0) return html('p', {class: 'lead'}, name, failureSentence(rows));
+  return html('p', {class: 'lead'}, name, sentence(best[best.length - 1], points, rows), errorSentence(rows),
+      failureSentence(rows));
+}
+
 export function pointsAnswer(points, documents) {
   const best = fastestByGpus(points.rows);
   if (best.length === 0) return [measuredOnly(points.rows) ?? html('p', {class: 'lead'}, failureSentence(points.rows))];
@@ -90,8 +99,9 @@ export function pointsAnswer(points, documents) {
   const widest = documents.map((document) => document.content?.widest_interval).find(Boolean);
   const remarks = [widest ? `Least certain: ${widest}.` : null,
     next ? `To narrow the intervals, measure ${next}.` : null].filter(Boolean).join(' ');
-  return [html('p', {class: 'lead'}, sentence(best[best.length - 1], points), errorSentence(points.rows),
-      failureSentence(points.rows)),
-  html('ul', {class: 'cards'}, spread(best, MOST_CARDS).map(card)),
+  const names = points.axes.find((axis) => axis.name === 'document')?.values;
+  return [names ? names.map((name) => leadOf(points, points.rows.filter((row) => row.document === name), `${name}: `)) :
+                  leadOf(points, points.rows, ''),
+    names ? null : html('ul', {class: 'cards'}, spread(best, MOST_CARDS).map(card)),
   remarks ? html('p', {class: 'quiet'}, remarks) : null];
 }

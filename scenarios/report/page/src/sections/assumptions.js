@@ -1,6 +1,7 @@
 // Assumptions by text, each with the points it holds for.
 
 import {html} from '../dom.js';
+import {settingText} from '../data/fields.js';
 import {print} from '../units.js';
 import {folded} from './section.js';
 
@@ -10,7 +11,7 @@ function pointsText(rows, points) {
   const parts = points.axes.map((axis) => {
     const values = axis.values.filter((value) => rows.some((row) => row[axis.name] === value));
     if (values.length === axis.values.length || values.length === 0) return null;
-    return `${axis.label} ${values.map((value) => print(axis.kind, value)).join(', ')}`;
+    return settingText(axis.name, values.map((value) => print(axis.kind, value)).join(', '));
   }).filter(Boolean);
   return parts.join('; ') || `${print('count', rows.length)} points`;
 }

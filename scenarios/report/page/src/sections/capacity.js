@@ -15,7 +15,7 @@ const CLASSES = [
   {key: 'best', label: 'best', series: 1}, {key: 'others', label: 'runners-up', series: 0},
   {key: 'nearby', label: 'nearby', series: 2}, {key: 'nearest', label: 'nearest miss', series: 3},
   {key: 'may_win', label: 'may win', series: 6}, {key: 'further', label: 'other questions', series: 4},
-  {key: 'front', label: 'cost against time', series: 7},
+  {key: 'front', label: 'the cheapest that fast', series: 7},
 ];
 
 const planId = (plan) => [plan.catalogue, plan.machine, plan.region, plan.nodes, plan.pricing, plan.strategy,
@@ -81,6 +81,15 @@ function linesOf(plan, content) {
     `targets met with ${percent(100 * plan.probability)} probability`];
 }
 
+// The front as steps: until the next plan is in reach, the cheapest so far stays the cheapest.
+function drawLine(root, front, {x, y}) {
+  const points = front.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost))
+                     .sort((a, b) => a.time_s - b.time_s);
+  const d = points.map((plan, index) => (index === 0 ? `M${x(plan.time_s)},${y(plan.cost)}` :
+                                             `H${x(plan.time_s)}V${y(plan.cost)}`)).join('');
+  root.append(svg('path', {d, class: 'front'}));
+}
+
 const timeTicks = (scale) => {
   const steps = [60, 300, 600, 1800, 3600, 7200, 4 * 3600, 8 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400,
     30 * 86400, 60 * 86400];
@@ -106,6 +115,7 @@ function drawFront({root, width, content, plans}) {
   bottomAxis({root, scale: x, ticks: thinned(timeTicks(x), x, time), labelOf: time, y: bottom,
     title: 'Time from start to finish', width: width - 8});
   drawTargets(root, content.targets ?? {}, {x, y, left, right: width - 8, top, bottom});
+  drawLine(root, content.front ?? [], {x, y});
   const drawn = plans.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost));
   for (const plan of [...drawn].reverse()) drawPlan(root, plan, {x, y});
   return {height: bottom + 42, label: `Cost against time, ${drawn.length} plans`,
@@ -131,8 +141,8 @@ function columns(content) {
     ['batch per GPU', 'count', (plan) => plan.batch_per_gpu], ['step', 'time', (plan) => plan.step_s],
     ['samples/s', 'number', (plan) => plan.throughput_per_s], ['time', 'time', (plan) => plan.time_s],
     ['time limit', 'time', (plan) => plan.time_s_limit],
-    ['cost', 'number', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
-    ['cost limit', 'number', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
+    ['cost', 'figure', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
+    ['cost limit', 'figure', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
     ['probability', 'fraction', (plan) => plan.probability]];
 }
 
@@ -140,7 +150,7 @@ function settlingOf(content) {
   const rows = content.settling ?? [];
   if (rows.length === 0) return null;
   return html('ul', {class: 'assumptions'}, rows.map(({plan, hangs_on: cause, measure}) => html('li', {},
-      [`${title(plan)} depends on ${cause}.`, measure ? ` Measure ${measure}.` : ''].join(''))));
+      [`${title(plan)} depends on ${cause}.`, measure ? ` To settle it: ${measure}.` : ''].join(''))));
 }
 
 export function capacitySection(content, {id, name}) {

@@ -3,8 +3,9 @@
 import {svg, html, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {labelRoom, leftAxis, roundTicks, scaleOver} from '../charts/axes.js';
+import {bar} from '../charts/hatching.js';
 import {selector} from '../charts/controls.js';
-import {axisLabel} from '../data/fields.js';
+import {settingText} from '../data/fields.js';
 import {print, signedTime, time} from '../units.js';
 import {plainTable} from './plans.js';
 import {section} from './section.js';
@@ -14,7 +15,7 @@ const PARTS = [['compute_s', 'compute'], ['bandwidth_s', 'bandwidth'], ['latency
 
 function pairName(pair) {
   const axes = Object.entries(pair.axes ?? {}).filter(([path]) => path !== 'gpus')
-                   .map(([path, value]) => `${axisLabel(path)} ${value}`);
+                   .map(([path, value]) => settingText(path, value));
   const gpus = pair.b_gpus !== pair.gpus ? `${pair.gpus} and ${pair.b_gpus} GPUs` :
                                            `${pair.gpus} ${pair.gpus === 1 ? 'GPU' : 'GPUs'}`;
   return [gpus, ...axes].join(', ');
@@ -52,19 +53,19 @@ function draw({root, width, pair}) {
   const left = labelRoom(ticks, time);
   leftAxis({root, scale: y, ticks, labelOf: time, left, right: width - 2, title: 'Step', top: top - 14});
   const step = (width - left - 2) / bars.length;
-  const bar = Math.min(70, step * 0.7);
+  const wide = Math.min(70, step * 0.7);
   const targets = bars.map(({label, from, to, fill, part}, index) => {
     const x = left + (index + 0.5) * step;
     const low = Math.max(cut, Math.min(from, to));
     const high = Math.max(from, to);
     const size = Math.max(1, y(low) - y(high));
-    root.append(svg('rect', {x: x - bar / 2, y: y(high), width: bar, height: size, class: fill}));
+    root.append(...bar(root, fill, {x: x - wide / 2, y: y(high), width: wide, height: size}));
     const value = part === undefined ? time(to) : signedTime(part);
     if (textWidth(value) < step) {
       root.append(svg('text', {x, y: y(high) - 5, 'text-anchor': 'middle', class: 'tick'}, value));
     }
     root.append(svg('text', {x, y: bottom + 17, 'text-anchor': 'middle', class: 'tick'}, label));
-    return {x, y: y(high), reach: [step / 2, Infinity], box: [x - bar / 2 - 2, y(high) - 2, bar + 4, size + 4],
+    return {x, y: y(high), reach: [step / 2, Infinity], box: [x - wide / 2 - 2, y(high) - 2, wide + 4, size + 4],
       lines: [label, value]};
   });
   const caption = cut > 0 ? `The axis starts at ${time(cut)}.` : '';
@@ -73,10 +74,9 @@ function draw({root, width, pair}) {
 
 const COLUMNS = [['point', 'text', pairName], ['step A', 'time', (pair) => pair.a.step_s],
   ['step B', 'time', (pair) => pair.b.step_s],
-  ['B - A', 'text', (pair) => signedTime(pair.difference_s)],
+  ['B - A', 'signedTime', (pair) => pair.difference_s],
   ['B is faster by', 'ratio', (pair) => pair.speedup],
-  ...PARTS.map(([key, label]) => [label, 'text', (pair) => (typeof pair.parts?.[key] === 'number' ?
-                                                                signedTime(pair.parts[key]) : null)]),
+  ...PARTS.map(([key, label]) => [label, 'signedTime', (pair) => pair.parts?.[key] ?? null]),
   ['mostly', 'text', (pair) => (pair.is_clear ? pair.mostly : 'nothing clear')]];
 
 export function comparisonSection(content, {id}) {

@@ -4,8 +4,10 @@ import {svg, textWidth, fitted} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {labelRoom, leftAxis, roundTicks, scaleOver, thinned} from '../charts/axes.js';
 import {selector, Slice} from '../charts/controls.js';
+import {bar} from '../charts/hatching.js';
 import {legend} from '../charts/legend.js';
 import {isNumber} from '../data/fields.js';
+import {strongest} from '../data/points.js';
 import {print} from '../units.js';
 
 const MOST_BARS = 48;
@@ -41,9 +43,9 @@ function drawBars({root, width, rows, axis}) {
   leftAxis({root, scale: y, ticks, labelOf: (value) => print('time', value), left, right: width - 2,
     title: 'Step', top});
   const step = (width - left - 2) / rows.length;
-  const bar = Math.min(64, step * 0.72);
+  const barWidth = Math.min(64, step * 0.72);
   const middle = (index) => left + (index + 0.5) * step;
-  const targets = rows.map((row, index) => drawBar(root, row, {used, y, x: middle(index) - bar / 2, bar, axis}));
+  const targets = rows.map((row, index) => drawBar(root, row, {used, y, x: middle(index) - barWidth / 2, width: barWidth, axis}));
   const label = (index) => fitted(print(axis.kind, rows[index][axis.name]), Math.max(40, step - 4));
   for (const index of thinned(rows.map((_, at) => at), middle, label, 4)) {
     root.append(svg('text', {x: middle(index), y: bottom + 17, 'text-anchor': 'middle', class: 'tick'}, label(index)));
@@ -52,30 +54,29 @@ function drawBars({root, width, rows, axis}) {
   return {height: bottom + 42, targets, label: `Parts of the step by ${axis.label}, ${rows.length} bars`};
 }
 
-function drawBar(root, row, {used, y, x, bar, axis}) {
+function drawBar(root, row, {used, y, x, width, axis}) {
   let sum = 0;
   const lines = [`${axis.label} ${print(axis.kind, row[axis.name])}: step ${print('time', row.predicted_step_s)}`];
   for (const part of used) {
     const value = part.of(row);
     if (!(value > 0)) continue;
-    root.append(svg('rect', {x, width: bar, y: y(sum + value), height: Math.max(0, y(sum) - y(sum + value)),
-      class: part.fill}));
+    root.append(...bar(root, part.fill, {x, width, y: y(sum + value), height: Math.max(0, y(sum) - y(sum + value))}));
     sum += value;
     lines.push(`${part.label}: ${print('time', value)} (${Math.round(100 * value / row.predicted_step_s)} %)`);
   }
   const total = print('time', row.predicted_step_s);
-  if (textWidth(total) < bar * 1.3) {
-    root.append(svg('text', {x: x + bar / 2, y: y(sum) - 5, 'text-anchor': 'middle', class: 'tick'}, total));
+  if (textWidth(total) < width * 1.3) {
+    root.append(svg('text', {x: x + width / 2, y: y(sum) - 5, 'text-anchor': 'middle', class: 'tick'}, total));
   }
-  return {x: x + bar / 2, y: y(sum), lines, reach: [bar / 2 + 3, Infinity],
-    box: [x - 2, y(sum) - 2, bar + 4, y(0) - y(sum) + 4]};
+  return {x: x + width / 2, y: y(sum), lines, reach: [width / 2 + 3, Infinity],
+    box: [x - 2, y(sum) - 2, width + 4, y(0) - y(sum) + 4]};
 }
 
 export function partsChart(points) {
   if (!points.rows.some(hasParts)) return null;
   const axes = points.axes.length > 0 ? points.axes :
       [{name: 'gpus', label: 'GPUs', kind: 'count', values: []}];
-  let axis = axes[0];
+  let axis = axes.find((one) => one.name === 'gpus') ?? strongest(axes);
   let chart = null;
   const slice = new Slice(points, [axis.name], () => chart.redraw());
   slice.hasSeries = false;

@@ -13,5 +13,14 @@ export function plainTable(label, columns, rows, chosen = () => false) {
       html('thead', {}, html('tr', {}, used.map(([name, kind]) => html('th',
           {scope: 'col', class: classOf(kind)}, name)))),
       html('tbody', {}, rows.map((row) => html('tr', {class: chosen(row) ? 'chosen' : ''},
-          used.map(([, kind, value]) => html('td', {class: classOf(kind)}, print(kind, value(row)))))))));
+          used.map(([, kind, value]) => dataCell(kind, value(row))))))));
+}
+
+// Words of a name stay together; only longer texts wrap.
+const LONGEST_NAME = 28;
+
+export function dataCell(kind, value) {
+  const text = print(kind, value);
+  const isLong = text.length > LONGEST_NAME;
+  return html('td', {class: kind !== 'text' ? 'number' : isLong ? 'text' : 'text name'}, text);
 }

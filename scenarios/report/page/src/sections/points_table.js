@@ -4,6 +4,7 @@
 import {html} from '../dom.js';
 import {columnsOf} from '../data/points.js';
 import {print} from '../units.js';
+import {dataCell} from './plans.js';
 import {scrolling} from './section.js';
 
 const PAGE = 50;
@@ -21,11 +22,6 @@ function compare(a, b) {
 function searchable(row, columns) {
   row.words ??= columns.map((column) => print(column.kind, row[column.name])).join('\t').toLowerCase();
   return row.words;
-}
-
-function cell(column, row) {
-  const text = print(column.kind, row[column.name]);
-  return html('td', {class: isText(column.kind) ? 'text' : 'number'}, text);
 }
 
 export class PointsTable {
@@ -110,7 +106,7 @@ export class PointsTable {
     const first = this.page * this.size;
     const rows = this.shown.slice(first, first + this.size);
     this.body.replaceChildren(...rows.map(
-        (row) => html('tr', {}, this.columns.map((column) => cell(column, row)))));
+        (row) => html('tr', {}, this.columns.map((column) => dataCell(column.kind, row[column.name])))));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
     const whole = (value) => print('count', value);

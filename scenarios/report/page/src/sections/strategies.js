@@ -4,8 +4,9 @@ import {svg, html, fitted, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {bottomAxis, roundTicks, scaleOver} from '../charts/axes.js';
 import {selector} from '../charts/controls.js';
+import {bar} from '../charts/hatching.js';
 import {legend} from '../charts/legend.js';
-import {axisLabel, isNumber} from '../data/fields.js';
+import {isNumber, settingText} from '../data/fields.js';
 import {print, time} from '../units.js';
 import {plainTable} from './plans.js';
 import {section} from './section.js';
@@ -13,7 +14,7 @@ import {section} from './section.js';
 const BAR = 26;
 
 function pointName(comparison) {
-  return comparison.axes.map(({path, value}) => `${axisLabel(path)} ${value}`).join(', ') || 'the only point';
+  return comparison.axes.map(({path, value}) => settingText(path, value)).join(', ') || 'the only point';
 }
 
 const ran = (comparison) => comparison.strategies.filter((one) => isNumber(one.step_s))
@@ -24,7 +25,7 @@ function drawOne(root, one, {x, left, top, hasParts}) {
   const step = x(one.step_s);
   const exposed = hasParts ? x(one.exposed_communication_s) - x(0) : 0;
   root.append(svg('rect', {x: left, y, width: Math.max(0, step - left - exposed), height: BAR - 8, class: 'part0'}),
-      svg('rect', {x: step - exposed, y, width: Math.max(0, exposed), height: BAR - 8, class: 'part2'}),
+      ...bar(root, 'part2', {x: step - exposed, y, width: Math.max(0, exposed), height: BAR - 8}),
       svg('text', {x: left - 8, y: top + BAR / 2 + 4, 'text-anchor': 'end', class: one.fits === false ? 'tick' : ''},
           fitted(one.strategy, left - 10)));
   if (isNumber(one.step_s_low)) {

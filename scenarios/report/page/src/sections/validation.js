@@ -11,12 +11,10 @@ import {plainTable} from './plans.js';
 import {folded, section} from './section.js';
 
 const ERROR_COLUMNS = [['model', 'text', (row) => row.model], ['points', 'count', (row) => row.points],
-  ['mean |error|', 'text', (row) => plainPercent(row.mean_absolute_percent)],
-  ['median', 'text', (row) => plainPercent(row.median_absolute_percent)],
-  ['largest', 'text', (row) => plainPercent(row.max_absolute_percent)],
+  ['mean |error|', 'plainPercent', (row) => row.mean_absolute_percent],
+  ['median', 'plainPercent', (row) => row.median_absolute_percent],
+  ['largest', 'plainPercent', (row) => row.max_absolute_percent],
   ['bias', 'percent', (row) => row.bias_percent]];
-
-const plainPercent = (value) => (isNumber(value) ? percent(value) : null);
 
 const POINT_COLUMNS = [['scenario', 'text', (row) => row.scenario], ['point', 'text', (row) => row.point],
   ['source', 'text', (row) => row.source], ['network', 'text', (row) => row.network],
@@ -82,12 +80,12 @@ const LEFT_OUT_COLUMNS = [['source left out', 'text', (row) => row.source], ['ne
   ['chosen', 'text', (row) => row.chosen], ...ERROR_COLUMNS.slice(1)];
 
 const KNOWN_COLUMNS = [['source', 'text', (row) => row.source], ['rows known', 'count', (row) => row.known],
-  ['mean |error|', 'text', (row) => plainPercent(row.mean_absolute_percent)],
-  ['with none known', 'text', (row) => plainPercent(row.unconditioned_percent)],
-  ['constant efficiency', 'text', (row) => plainPercent(row.constant_efficiency_percent)],
-  ['no overlap', 'text', (row) => plainPercent(row.no_overlap_percent)],
-  ['in interval', 'text', (row) => plainPercent(row.coverage_percent)],
-  ['interval width', 'text', (row) => plainPercent(row.width_percent)], ['score', 'number', (row) => row.score]];
+  ['mean |error|', 'plainPercent', (row) => row.mean_absolute_percent],
+  ['with none known', 'plainPercent', (row) => row.unconditioned_percent],
+  ['constant efficiency', 'plainPercent', (row) => row.constant_efficiency_percent],
+  ['no overlap', 'plainPercent', (row) => row.no_overlap_percent],
+  ['in interval', 'plainPercent', (row) => row.coverage_percent],
+  ['interval width', 'plainPercent', (row) => row.width_percent], ['score', 'number', (row) => row.score]];
 
 export function leftOutSection(content, {id}) {
   const sources = content.sources ?? [];
