@@ -23,6 +23,7 @@ Action attach_advise(CommandOptions& app);
 Action attach_claims(CommandOptions& app);
 Action attach_strategies(CommandOptions& app);
 Action attach_capacity(CommandOptions& app);
+Action attach_report(CommandOptions& app);
 Action attach_doctor(CommandOptions& app);
 
 namespace {
@@ -64,6 +65,8 @@ constexpr std::array rows{
             "strategies scenarios/library/hkbu-bert-large-10gbe.yaml"},
     Command{"capacity", "the cheapest cluster that meets a target, and how sure that is",
             attach_capacity, "capacity scenarios/library/jobs/resnet50-90-epochs.yaml"},
+    Command{"report", "a page for a browser from results and stores", attach_report,
+            "report result.json -o report.html"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor, "doctor"},
 };

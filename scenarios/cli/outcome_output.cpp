@@ -14,6 +14,7 @@
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/report/page/steps.h"
 #include "scenarios/report/report.h"
 #include "traces/chakra/write_chakra.h"
 
@@ -21,6 +22,8 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::size_t chakra_ranks_max = 64;
+// Points whose steps a page shows: of more nobody looks at each.
+constexpr std::size_t steps_on_page_max = 64;
 
 // Every point's predicted and measured steps.
 std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes) {
@@ -107,6 +110,7 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
   const Option to_json =
       app.add_output("--json", json, "write the result as JSON; - is standard output");
   const Option to_csv = app.add_output("--csv", csv, "write the result as CSV");
+  const Option to_html = page.add_to(app);
   const Option to_timeline =
       app.add_output("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
   app.add_option("--beside", beside,
@@ -122,7 +126,7 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
   app.add_flag("--calls", all_calls,
                "write every collective call into the JSON, for compare, however many they are")
       .needs(to_json);
-  return {to_json, to_csv, to_timeline, to_trace, to_chakra};
+  return {to_json, to_csv, to_html, to_timeline, to_trace, to_chakra};
 }
 
 void OutcomeOutput::check() {
@@ -133,9 +137,26 @@ void OutcomeOutput::check() {
   if (!beside.empty()) runs_beside_ = import_runs(beside);
 }
 
+bool OutcomeOutput::keeps_traces(std::size_t points) const {
+  return timeline.is_asked() || trace.is_asked() || chakra.is_asked() ||
+         (page.is_asked() && points <= steps_on_page_max);
+}
+
+std::vector<page::Document> OutcomeOutput::documents_of(
+    const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) const {
+  const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
+  std::vector<page::Document> all{
+      document_of("result", [&](std::ostream& out) { write_json(out, file, outcomes, calls); })};
+  if (outcomes.size() > steps_on_page_max) return all;
+  auto runs = runs_of(outcomes);
+  runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
+  all.push_back(document_of("steps", [&](std::ostream& out) { page::write_steps(out, runs); }));
+  return all;
+}
+
 bool OutcomeOutput::takes_standard_output() const {
-  return json.is_standard_output() || csv.is_standard_output() || timeline.is_standard_output() ||
-         trace.is_standard_output();
+  return json.is_standard_output() || csv.is_standard_output() || page.html.is_standard_output() ||
+         timeline.is_standard_output() || trace.is_standard_output();
 }
 
 int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) {
@@ -154,6 +175,9 @@ int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcom
   });
   write_if(csv.is_asked(),
            [&] { csv.write([&](std::ostream& out) { write_csv(out, outcomes); }); });
+  write_if(page.is_asked(), [&] {
+    page.write_if_asked(file.name(), file.text(), [&] { return documents_of(file, outcomes); });
+  });
   write_if(timeline.is_asked(), [&] {
     auto runs = runs_of(outcomes);
     runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());

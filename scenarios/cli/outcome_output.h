@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scenarios/cli/command_options.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/files/output_file.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"
@@ -14,19 +15,19 @@ namespace paceline::cli {
 // Where the commands that run the points of a scenario leave what they found.
 struct OutcomeOutput {
   files::OutputFile json, csv, timeline, trace;
+  PageOutput page;
   files::OutputFolder chakra;
   std::vector<std::string> beside;  // files of runs that stand in the timeline, too
   bool all_calls = false;           // in the JSON, however many they are
 
-  // Returns the options of --json, --csv, --timeline, --trace and --chakra.
+  // Returns the options of --json, --csv, --html, --timeline, --trace and --chakra.
   std::vector<Option> add_to(CommandOptions& app);
 
   // Throws InputError when the folder cannot be written, or what is to stand beside cannot be read.
   // To be called first.
   void check();
-  [[nodiscard]] bool keeps_traces() const {
-    return timeline.is_asked() || trace.is_asked() || chakra.is_asked();
-  }
+  // Whether the steps of so many points are to be kept: a page shows those of a few.
+  [[nodiscard]] bool keeps_traces(std::size_t points) const;
 
   [[nodiscard]] bool takes_standard_output() const;
 
@@ -35,6 +36,9 @@ struct OutcomeOutput {
   [[nodiscard]] int write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes);
 
  private:
+  [[nodiscard]] std::vector<page::Document> documents_of(
+      const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) const;
+
   std::vector<traces::TraceRun> runs_beside_;
 };
 

@@ -162,7 +162,7 @@ ResultFile read_result(const std::string& path) {
   if (path != traces::standard_input && std::filesystem::is_directory(path)) {
     return read_traces(path);
   }
-  const std::string text = files::read_text(path);
+  std::string text = files::read_text(path);
   const std::string name = traces::name_of_input(path);
   if (are_traces(text)) return read_traces(path);
   if (text.empty()) throw InputError({name, 0, 0}, "cannot be read: nothing is in it", "");
@@ -188,6 +188,7 @@ ResultFile read_result(const std::string& path) {
     const std::string where = in_points ? "points[" + std::to_string(number) + "]: " : "";
     throw InputError({name, 0, 0}, "is not a paceline.result/1: " + where + words_of(error), "");
   }
+  result.json = std::move(text);
   return result;
 }
 

@@ -42,6 +42,7 @@ struct Point {
 struct ResultFile {
   std::string path;
   std::vector<Point> points;
+  std::string json = {};  // the text of a paceline.result/1; empty for traces
 };
 
 // Reads a paceline.result/1, or traces (scenarios/import), whose runs are measured but for those

@@ -26,6 +26,7 @@ ordered_json context_of(const ScenarioFile& file) {
     settings.push_back(setting.path + "=" + setting.value);
   return {{"paceline", PACELINE_VERSION},
           {"commit", PACELINE_COMMIT},
+          {"name", file.name()},
           {"scenario", file.path()},
           {"scenario_sha256", file.sha256()},
           {"settings", std::move(settings)},

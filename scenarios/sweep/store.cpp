@@ -49,8 +49,8 @@ std::string text_in(const Cell& cell) {
   return text == nullptr ? "" : *text;
 }
 
-// Throws InputError unless the database is a store that this program's points belong in.
-void expect_ours(const Database& database) {
+// Throws InputError unless the database is a store whose rows are as this program writes them.
+void expect_store(const Database& database) {
   const Location where{database.path(), 0, 0};
   if (database.value_of("PRAGMA application_id") != Cell(application_id)) {
     throw InputError(where, "is a database of something else", "name another store");
@@ -62,6 +62,12 @@ void expect_ours(const Database& database) {
                                  std::get<std::int64_t>(schema), schema_version),
                      "name another store");
   }
+}
+
+// The same, of points that this program's belong among.
+void expect_ours(const Database& database) {
+  expect_store(database);
+  const Location where{database.path(), 0, 0};
   const std::string model = text_in(database.value_of("SELECT value FROM meta WHERE name='model'"));
   if (model != model_version()) {
     throw InputError(
@@ -80,6 +86,28 @@ void keep_a_log(const Database& database) {
   database.execute("PRAGMA synchronous = FULL");
 }
 
+// A row that find and StoredPoints select: from `first` on its axes, columns, cause and
+// assumptions.
+std::string row_columns() { return "axes, " + column_names() + "cause, texts.text"; }
+
+Row row_from(const Statement& statement, int first) {
+  const int columns = static_cast<int>(point_columns().size());
+  Row row{text_in(statement.cell(first)),
+          {},
+          text_in(statement.cell(first + columns + 1)),
+          text_in(statement.cell(first + columns + 2))};
+  for (int i = 1; i <= columns; ++i) row.cells.push_back(statement.cell(first + i));
+  return row;
+}
+
+// The name in `meta` of what an axis is in.
+std::string unit_name(const std::string& axis) { return "unit of " + axis; }
+
+std::string unit_in(const Database& database, const std::string& axis) {
+  Statement find(database, "SELECT value FROM meta WHERE name = ?");
+  return find.bind(unit_name(axis)).next() ? text_in(find.cell(0)) : "";
+}
+
 bool is_new(const Database& database) {
   return database.value_of("SELECT count(*) FROM sqlite_master") == Cell(std::int64_t{0}) &&
          database.value_of("PRAGMA application_id") == Cell(std::int64_t{0});
@@ -89,9 +117,8 @@ bool is_new(const Database& database) {
 
 struct Store::Statements {
   explicit Statements(const Database& database)
-      : find(database, "SELECT axes, " + column_names() +
-                           "cause, texts.text FROM points"
-                           " LEFT JOIN texts ON texts.id = assumed WHERE key = ?"),
+      : find(database, "SELECT " + row_columns() +
+                           " FROM points LEFT JOIN texts ON texts.id = assumed WHERE key = ?"),
         forget_failed(database, "DELETE FROM points WHERE key = ? AND cause <> ''"),
         add_text(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
         add_point(
@@ -163,8 +190,15 @@ std::int64_t Store::add(const ScenarioFile& file) {
   Statement add(*database_, "INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?, ?, ?, ?)");
   add.bind(id).bind(file.name()).bind(file.path()).bind(file.sha256()).bind(words);
   add.bind(file.text()).run();
+  Statement unit(*database_, "INSERT OR IGNORE INTO meta VALUES (?, ?)");
+  for (const ScenarioFile::Axis& axis : file.axes()) {
+    const std::string& of_first = axis.values.front().unit;
+    if (!of_first.empty()) unit.bind(unit_name(axis.path)).bind(of_first).run();
+  }
   return id;
 }
+
+std::string Store::unit_of(const std::string& axis) const { return unit_in(*database_, axis); }
 
 bool Store::has_another(const ScenarioFile& file) const {
   Statement others(*database_, "SELECT 1 FROM scenarios WHERE path = ? AND sha256 <> ?");
@@ -174,14 +208,7 @@ bool Store::has_another(const ScenarioFile& file) const {
 std::optional<Row> Store::find(const PointKey& key) {
   Statement& find = statements_->find;
   std::optional<Row> found;
-  if (find.bind_bytes(key.view()).next()) {
-    const int columns = static_cast<int>(point_columns().size());
-    found = Row{text_in(find.cell(0)),
-                {},
-                text_in(find.cell(columns + 1)),
-                text_in(find.cell(columns + 2))};
-    for (int i = 1; i <= columns; ++i) found->cells.push_back(find.cell(i));
-  }
+  if (find.bind_bytes(key.view()).next()) found = row_from(find, 0);
   find.reset();
   return found;
 }
@@ -228,6 +255,7 @@ std::uint64_t Store::merge(const std::string& other) {
     database_->execute(
         "INSERT OR IGNORE INTO scenarios SELECT * FROM other.scenarios;"
         "INSERT OR IGNORE INTO texts SELECT * FROM other.texts;"
+        "INSERT OR IGNORE INTO meta SELECT * FROM other.meta;"
         "DELETE FROM points WHERE cause <> ''"
         " AND key IN (SELECT key FROM other.points WHERE cause = '');"
         "INSERT OR IGNORE INTO points SELECT * FROM other.points");
@@ -235,6 +263,28 @@ std::uint64_t Store::merge(const std::string& other) {
   const std::uint64_t after = points();
   database_->execute("DETACH other");
   return after - before;
+}
+
+StoredPoints::StoredPoints(const std::string& path) : database_(path, Database::Access::read) {
+  expect_store(database_);
+}
+
+std::uint64_t StoredPoints::count() const {
+  return static_cast<std::uint64_t>(
+      std::get<std::int64_t>(database_.value_of("SELECT count(*) FROM points")));
+}
+
+std::string StoredPoints::unit_of(const std::string& axis) const {
+  return unit_in(database_, axis);
+}
+
+void StoredPoints::for_each(
+    const std::function<void(const std::string& scenario, const Row&)>& take) const {
+  Statement select(database_, "SELECT scenarios.name, " + row_columns() +
+                                  " FROM points LEFT JOIN texts ON texts.id = assumed"
+                                  " LEFT JOIN scenarios ON scenarios.id = points.scenario"
+                                  " ORDER BY scenarios.name, points.scenario, number, fidelity");
+  while (select.next()) take(text_in(select.cell(0)), row_from(select, 1));
 }
 
 }  // namespace paceline::sweep

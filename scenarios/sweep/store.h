@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,9 @@ class Store {
   // row of the same key. Returns for each whether it is there now.
   std::vector<bool> write(std::span<const PlacedRow> rows);
 
+  // Of an axis, as AxisValue has it; empty where it has none.
+  [[nodiscard]] std::string unit_of(const std::string& axis) const;
+
   // Takes the rows of another store likewise; returns how many are new. Throws InputError as the
   // constructor does, and where there is no such file.
   std::uint64_t merge(const std::string& other);
@@ -64,6 +68,22 @@ class Store {
   std::string place_;  // among outputs (files_in_use.h)
   std::optional<Database> database_;
   std::unique_ptr<Statements> statements_;
+};
+
+// The points of a store, whatever version of Paceline predicted them. Only read: others may write
+// it.
+class StoredPoints {
+ public:
+  // Throws InputError for what is no store, or one of another schema.
+  explicit StoredPoints(const std::string& path);
+
+  [[nodiscard]] std::uint64_t count() const;
+  [[nodiscard]] std::string unit_of(const std::string& axis) const;
+  // In the order of the files' names and their grids.
+  void for_each(const std::function<void(const std::string& scenario, const Row&)>& take) const;
+
+ private:
+  Database database_;
 };
 
 }  // namespace paceline::sweep

@@ -5,6 +5,7 @@
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
@@ -15,6 +16,7 @@ namespace capacity_command {
 struct Options {
   std::string job;
   files::OutputFile json;
+  PageOutput page;
   SharedOptions shared;
 };
 
@@ -34,6 +36,10 @@ int run(Options& options) {
   }
   options.json.write_if_asked(
       [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
+  options.page.write_if_asked(job.name, std::nullopt, [&]() -> std::vector<page::Document> {
+    return {document_of("plan",
+                        [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); })};
+  });
   return answer.best ? exit_done : exit_check_failed;
 }
 
@@ -45,6 +51,7 @@ Action attach_capacity(CommandOptions& app) {
   app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
   options->shared.add_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  options->page.add_to(app);
   return [options] { return run(*options); };
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/compare/write_comparison.h"
 #include "scenarios/errors.h"
@@ -13,31 +14,48 @@ struct Options {
   std::string a, b;
   std::string side;
   files::OutputFile json;
+  PageOutput page;
 };
 
-compare::Comparison comparison_of(const Options& options) {
-  const auto a = compare::read_result(options.a);
-  if (!options.b.empty()) {
-    auto made = compare::compare(a, compare::read_result(options.b),
-                                 from_text<compare::Kind>(options.side));
+compare::Comparison comparison_of(const compare::ResultFile& a,
+                                  const std::optional<compare::ResultFile>& b,
+                                  const std::string& side) {
+  if (b) {
+    auto made = compare::compare(a, *b, from_text<compare::Kind>(side));
     if (!made.pairs.empty()) return made;
-    throw InputError({options.b, 0, 0},
-                     "has no point with the GPUs and axes of one of " + options.a,
-                     options.side.empty() ? "" : "leave out --side");
+    throw InputError({b->path, 0, 0}, "has no point with the GPUs and axes of one of " + a.path,
+                     side.empty() ? "" : "leave out --side");
   }
-  if (!options.side.empty()) {
+  if (!side.empty()) {
     throw InputError({"--side", 0, 0}, "chooses a side of two files", "give both files");
   }
   auto made = compare::compare_sides(a);
   if (!made.pairs.empty()) return made;
-  throw InputError({options.a, 0, 0}, "has no point that is both predicted and measured",
+  throw InputError({a.path, 0, 0}, "has no point that is both predicted and measured",
                    "write paceline run SCENARIO --measure --json FILE, or give two files");
 }
 
+// The results first, for their curves; traces have none.
+std::vector<page::Document> documents_of(const compare::ResultFile& a,
+                                         const std::optional<compare::ResultFile>& b,
+                                         const compare::Comparison& comparison) {
+  std::vector<page::Document> all;
+  if (!a.json.empty()) all.push_back({a.path, a.json});
+  if (b && !b->json.empty()) all.push_back({b->path, b->json});
+  all.push_back(
+      document_of("comparison", [&](std::ostream& out) { compare::write_json(out, comparison); }));
+  return all;
+}
+
 int run(Options& options) {
-  const auto comparison = comparison_of(options);
+  const compare::ResultFile a = compare::read_result(options.a);
+  std::optional<compare::ResultFile> b;
+  if (!options.b.empty()) b = compare::read_result(options.b);
+  const auto comparison = comparison_of(a, b, options.side);
   if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
   options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
+  options.page.write_if_asked(b ? a.path + " and " + b->path : a.path, std::nullopt,
+                              [&] { return documents_of(a, b, comparison); });
   return exit_done;
 }
 
@@ -55,6 +73,7 @@ Action attach_compare(CommandOptions& app) {
                  "of both files; default: what was measured where it was, else what was predicted")
       .one_of({"predicted", "measured"});
   app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
+  options->page.add_to(app);
   return [options] { return run(*options); };
 }
 

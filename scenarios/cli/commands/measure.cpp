@@ -48,7 +48,7 @@ int measure(Options& options) {
     expect_measurable_here(points);
   }
   const MeasureOptions measure_options{launched.get(), options.shared.run_options().progress,
-                                       options.output.keeps_traces()};
+                                       options.output.keeps_traces(file.point_count())};
   auto outcomes = points_to_measure(points);
   const StopRequest stop;
   measure_scenario(points, measure_options, outcomes);

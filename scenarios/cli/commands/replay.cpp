@@ -223,7 +223,7 @@ int run(Options& options) {
   const auto file = ScenarioFile::of_values(traces::name_of_input(options.paths.front()),
                                             values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
-  run_options.keep_traces = options.output.keeps_traces();
+  run_options.keep_traces = options.output.keeps_traces(file.point_count());
   const StopRequest stop;
   auto outcomes = run_scenario(file, run_options);
   if (predicts_calls(settings)) say_what_was_taken(*traced, settings, outcomes);

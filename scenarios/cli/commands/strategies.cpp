@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
@@ -16,6 +17,7 @@ namespace strategies_command {
 struct Options {
   std::vector<std::string> scenarios;
   files::OutputFile json;
+  PageOutput page;
   SharedOptions shared;
 };
 
@@ -27,6 +29,10 @@ int run(Options& options) {
                                               options.shared.run_options());
   if (!options.json.is_standard_output()) write_table(std::cout, all);
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, all); });
+  options.page.write_if_asked(
+      options.scenarios.front(), std::nullopt, [&]() -> std::vector<page::Document> {
+        return {document_of("strategies", [&](std::ostream& out) { write_json(out, all); })};
+      });
   if (are_complete(all)) return exit_done;
   std::size_t steps = 0;
   for (const auto& one : all) steps += one.rows.size();
@@ -42,6 +48,7 @@ Action attach_strategies(CommandOptions& app) {
   options->shared.add_to(app);
   options->shared.add_known_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  options->page.add_to(app);
   return [options] { return run(*options); };
 }
 

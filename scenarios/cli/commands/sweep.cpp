@@ -6,18 +6,20 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "models/text/number.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/option_values.h"
+#include "scenarios/cli/own_arguments.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/sweep/points_json.h"
 
 namespace paceline::cli {
 namespace sweep_command {
@@ -26,6 +28,7 @@ struct Options {
   std::vector<std::string> scenarios, merged;
   std::string store, fidelity, refine, shard, sample_seed;
   files::OutputFile csv, json;
+  PageOutput page;
   std::uint64_t sample = 0;  // 0: not given
   int ranks = 0;             // of MPI; 0: not given
   SharedOptions shared;
@@ -65,8 +68,10 @@ void check_options(const Options& options) {
   }
   if (!options.merged.empty()) options.shared.refuse_known("--merge runs no scenario");
   options.shared.expect_known_of_one(options.scenarios.size());
-  if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked())) {
-    refuse("--merge", "writes the store alone", "sweep the scenarios into it for a CSV or a JSON");
+  if (!options.merged.empty() &&
+      (options.csv.is_asked() || options.json.is_asked() || options.page.is_asked())) {
+    refuse("--merge", "writes the store alone",
+           "sweep the scenarios into it for a CSV or a JSON; paceline report STORE makes a page");
   }
   if (!options.refine.empty() && !options.shard.empty()) {
     refuse("--refine", "needs all points, not a shard's", "refine once the shards are merged");
@@ -115,19 +120,12 @@ int merge(const Options& options) {
   return exit_done;
 }
 
-std::vector<std::string> arguments_of_process() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
 // The same command line for ranks of MPI, whose program is beside this one. Returns when it cannot
 // be started.
 int start_ranks(int ranks) {
   std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks),
                                  executor_path("paceline-sweep")};
-  const std::vector<std::string> own = arguments_of_process();
+  const std::vector<std::string> own = own_arguments();
   bool is_command = false;
   for (std::size_t i = 1; i < own.size(); ++i) {
     if (own[i] == "--mpi") {
@@ -198,6 +196,14 @@ int run(Options& options) {
       [&](std::ostream& out) { sweep::write_csv(out, request, grids, refined, store); });
   options.json.write_if_asked(
       [&](std::ostream& out) { write_summary_json(out, request, grids, sweep.summary(), store); });
+  options.page.write_if_asked(
+      grids.front()->file.name(),
+      grids.size() == 1 ? std::optional(grids.front()->file.text()) : std::nullopt,
+      [&]() -> std::vector<page::Document> {
+        return {document_of(store.path(), [&](std::ostream& out) {
+          sweep::write_points_json(out, request, grids, refined, store);
+        })};
+      });
   return say_failures(sweep.summary());
 }
 
@@ -225,6 +231,7 @@ Action attach_sweep(CommandOptions& app) {
   app.add_option("--mpi", options->ranks, "mpirun starts so many ranks of it").in_range(1, 100'000);
   app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
   app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
+  options->page.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
   return [options] { return run(*options); };

@@ -12,6 +12,7 @@
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/log_options.h"
+#include "scenarios/cli/page_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/judge/contradictions.h"
@@ -29,10 +30,13 @@
 namespace paceline::cli {
 namespace validate_command {
 
+constexpr const char* page_title = "Predicted and measured";
+
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
   std::string calibration, loop, leave_out;
   files::OutputFile json;
+  PageOutput page;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
@@ -283,6 +287,11 @@ int run_loop(Options& options) {
   options.json.write_if_asked([&](std::ostream& out) {
     paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
   });
+  options.page.write_if_asked(file.name(), file.text(), [&]() -> std::vector<page::Document> {
+    return {document_of("result", [&](std::ostream& out) {
+      paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
+    })};
+  });
   if (!result.is_complete) {
     const auto measured = std::ranges::count_if(
         result.outcomes, [](const PointOutcome& one) { return one.measurement.has_value(); });
@@ -409,6 +418,10 @@ int run_left_out(Options& options) {
   if (!options.json.is_standard_output()) write_table(std::cout, left_out, names);
   options.json.write_if_asked(
       [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
+  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
+    return {document_of("sources left out",
+                        [&](std::ostream& out) { paceline::write_json(out, left_out, names); })};
+  });
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
 }
@@ -450,6 +463,9 @@ int run(Options& options) {
     if (!logs.empty()) write_logs(logs);
   }
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, made, logs); });
+  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
+    return {document_of("errors", [&](std::ostream& out) { write_json(out, made, logs); })};
+  });
   if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
   const double steps = summarise(rows, false).predicted.mean_absolute;
   const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
@@ -484,6 +500,7 @@ Action attach_validate(CommandOptions& app) {
   app.add_option("--max-mean-error", options->max_mean_error_percent,
                  "exit with 1 when the mean |error| of all points is above this many percent");
   app.add_output("--json", options->json, "write the table as JSON; - is standard output");
+  options->page.add_to(app);
   options->log.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

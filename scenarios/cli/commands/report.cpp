@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/page_output.h"
+#include "scenarios/errors.h"
+#include "scenarios/files/input_file.h"
+#include "scenarios/import/traced_run.h"
+#include "scenarios/report/page/steps.h"
+#include "scenarios/sweep/points_json.h"
+#include "traces/archive/input.h"
+#include "traces/step_trace_file/step_trace_file.h"
+
+namespace paceline::cli {
+namespace report_command {
+
+struct Options {
+  std::vector<std::string> inputs;
+  std::string title;
+  PageOutput page;
+};
+
+using nlohmann::json;
+
+// The schema of a result; empty for what is none.
+std::string schema_of(const json& all) {
+  if (!all.is_object()) return "";
+  const auto schema = all.find("schema");
+  return schema != all.end() && schema->is_string() ? schema->get<std::string>() : "";
+}
+
+page::Document document_at(const std::string& path) {
+  if (sweep::is_database(path)) {
+    return document_of(path, [&](std::ostream& out) { sweep::write_points_json(out, path); });
+  }
+  std::string text = files::read_text(path);
+  const std::string name = traces::name_of_input(path);
+  if (traces::is_step_traces(text)) {
+    try {
+      const auto runs = traces::read_step_traces(text);
+      return document_of(name, [&](std::ostream& out) { page::write_steps(out, runs); });
+    } catch (const traces::FormatError& error) {
+      throw InputError({path, 0, 0}, error.what(), error.hint());
+    }
+  }
+  if (!schema_of(json::parse(text, nullptr, false)).starts_with("paceline.")) {
+    throw InputError({path, 0, 0}, "is not a result of paceline",
+                     "give what --json, --trace or sweep --store wrote; a scenario's report is "
+                     "paceline run SCENARIO --html FILE");
+  }
+  return {name, std::move(text)};
+}
+
+// What the first result is called, else its file.
+std::string title_of(const page::Document& first) {
+  const json all = json::parse(first.json);
+  const auto text_at = [&](const char* pointer) {
+    const json::json_pointer place(pointer);
+    return all.contains(place) && all.at(place).is_string() ? all.at(place).get<std::string>() : "";
+  };
+  for (const char* const place :
+       {"/context/name", "/job", "/comparisons/0/scenario", "/scenarios/0", "/steps/0/point"}) {
+    if (std::string found = text_at(place); !found.empty()) return found;
+  }
+  return first.name;
+}
+
+int run(Options& options) {
+  files::expect_each_once(options.inputs);
+  std::vector<page::Document> documents;
+  for (const std::string& path : options.inputs) documents.push_back(document_at(path));
+  const std::string title = options.title.empty() ? title_of(documents.front()) : options.title;
+  options.page.write_if_asked(title, std::nullopt, [&] { return documents; });
+  return exit_done;
+}
+
+}  // namespace report_command
+
+Action attach_report(CommandOptions& app) {
+  using namespace report_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("inputs", options->inputs,
+                 "results that --json or --trace wrote, or the store of a sweep")
+      .required();
+  app.add_output("-o,--output", options->page.html,
+                 "the page: one file with charts for a browser; - is standard output")
+      .required();
+  app.add_option("--title", options->title, "default: the name of the first result");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

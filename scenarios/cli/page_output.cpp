@@ -1,0 +1,41 @@
+#include "scenarios/cli/page_output.h"
+
+#include <sstream>
+
+#include "scenarios/cli/own_arguments.h"
+#include "scenarios/import/shell_word.h"
+
+namespace paceline::cli {
+namespace {
+
+// Of the program its name alone: where it lies is of no use elsewhere.
+std::string command_of_process() {
+  std::string command = "paceline";
+  const std::vector<std::string> words = own_arguments();
+  for (std::size_t i = 1; i < words.size(); ++i) command += ' ' + shell_word(words[i]);
+  return words.empty() ? "" : command;
+}
+
+}  // namespace
+
+page::Document document_of(const std::string& name,
+                           const std::function<void(std::ostream&)>& write_json) {
+  std::ostringstream json;
+  write_json(json);
+  return {name, std::move(json).str()};
+}
+
+Option PageOutput::add_to(CommandOptions& app) {
+  return app.add_output("--html", html,
+                        "write the result as a page for a browser: one file with charts");
+}
+
+void PageOutput::write_if_asked(const std::string& title,
+                                const std::optional<std::string>& scenario,
+                                const std::function<std::vector<page::Document>()>& documents) {
+  html.write_if_asked([&](std::ostream& out) {
+    page::write_page(out, {title, command_of_process(), scenario, documents()});
+  });
+}
+
+}  // namespace paceline::cli
