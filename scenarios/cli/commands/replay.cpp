@@ -219,6 +219,7 @@ void say_what_was_taken(const TracedRun& traced, const Settings& settings,
 int run(Options& options) {
   options.output.check();
   const auto settings = options.shared.parsed_settings();
+  if (!predicts_calls(settings)) options.shared.refuse_known("the step stays as it was traced");
   const auto traced = read_traced_run(options.paths);
   const auto file = ScenarioFile::of_values(traces::name_of_input(options.paths.front()),
                                             values_of(options.paths, *traced, settings), settings);
@@ -244,6 +245,7 @@ Action attach_replay(CommandOptions& app) {
       .required();
   options->output.add_to(app);
   options->shared.add_to(app);
+  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

@@ -78,7 +78,7 @@ TEST(Page, RefusesADocumentThatIsNotJson) {
 TEST(Page, NeedsNothingElse) {
   const std::string page = page_of({"t", "", std::nullopt, {}});
   EXPECT_EQ(times(page, "default-src 'none'"), 1U);
-  for (const char* const loads : {"<link", " src=", "@import", "url(http", "//cdn"}) {
+  for (const char* const loads : {" src=", "@import", "http:", "https:", "url(//"}) {
     EXPECT_EQ(times(std::string(template_text()), loads), 0U) << loads;
     EXPECT_EQ(times(std::string(style_text()), loads), 0U) << loads;
   }

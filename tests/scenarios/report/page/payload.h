@@ -18,7 +18,8 @@ inline nlohmann::json payload_of(const std::string& page) {
 
 // Of its documents the one of that schema.
 inline nlohmann::json document_of(const std::string& page, const std::string& schema) {
-  for (const auto& document : payload_of(page).at("documents")) {
+  const nlohmann::json payload = payload_of(page);
+  for (const auto& document : payload.at("documents")) {
     if (document.at("content").at("schema") == schema) return document.at("content");
   }
   throw std::runtime_error("no document of " + schema);
