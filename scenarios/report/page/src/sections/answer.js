@@ -70,6 +70,15 @@ function card(row) {
         number(row.measured_throughput_per_s)} (${signedPercent(row.error_percent ?? 0)})`) : null);
 }
 
+// A few cards keep their size.
+const CARD_WIDTH = 250;
+
+function cards(rows) {
+  const list = html('ul', {class: 'cards'}, rows.map(card));
+  list.style.maxWidth = `${rows.length * CARD_WIDTH}px`;
+  return list;
+}
+
 // Of more than can be shown, the last and evenly spread others.
 function spread(list, most) {
   if (list.length <= most) return list;
@@ -102,6 +111,6 @@ export function pointsAnswer(points, documents) {
   const names = points.axes.find((axis) => axis.name === 'document')?.values;
   return [names ? names.map((name) => leadOf(points, points.rows.filter((row) => row.document === name), `${name}: `)) :
                   leadOf(points, points.rows, ''),
-    names ? null : html('ul', {class: 'cards'}, spread(best, MOST_CARDS).map(card)),
+    names ? null : cards(spread(best, MOST_CARDS)),
   remarks ? html('p', {class: 'quiet'}, remarks) : null];
 }

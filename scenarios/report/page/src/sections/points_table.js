@@ -18,10 +18,23 @@ function compare(a, b) {
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
 }
 
-// The words of a row, made once, when somebody filters.
-function searchable(row, columns) {
-  row.words ??= columns.map((column) => print(column.kind, row[column.name])).join('\t').toLowerCase();
-  return row.words;
+// What is compared: "25 MiB", "25MiB" and "25mib" are the same.
+const plain = (text) => text.toLowerCase().replace(/\s+/g, '');
+
+// The cells of a row, printed once, when somebody filters.
+function cellsOf(row, columns) {
+  row.cells ??= columns.map((column) => plain(print(column.kind, row[column.name])));
+  return row.cells;
+}
+
+// "gpus=8, ring": rows with 8 GPUs, and a cell that contains "ring". Returns a claim for each.
+function claimsOf(text, columns) {
+  return text.split(/,(?!\d{3}\b)/).map(plain).filter(Boolean).map((part) => {
+    const [name, value] = part.split('=');
+    const at = columns.findIndex((column) => plain(column.label) === name || plain(column.name) === name);
+    if (value !== undefined && at >= 0) return (cells) => cells[at] === value;
+    return (cells) => cells.some((cell) => cell.includes(part));
+  });
 }
 
 export class PointsTable {
@@ -35,7 +48,7 @@ export class PointsTable {
     this.head = html('tr');
     this.body = html('tbody');
     this.count = html('span', {class: 'count', 'aria-live': 'polite'});
-    this.search = html('input', {type: 'search', id: 'filter', placeholder: 'words that a row contains',
+    this.search = html('input', {type: 'search', id: 'filter', placeholder: 'gpus=8, or what a cell contains',
       input: () => this.filter(this.search.value)});
     this.back = html('button', {type: 'button', click: () => this.turn(-1)}, 'Previous');
     this.next = html('button', {type: 'button', click: () => this.turn(1)}, 'Next');
@@ -65,9 +78,9 @@ export class PointsTable {
   }
 
   filter(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.shown = words.length === 0 ? this.rows : this.rows.filter(
-        (row) => words.every((word) => searchable(row, this.columns).includes(word)));
+    const claims = claimsOf(text, this.columns);
+    this.shown = claims.length === 0 ? this.rows : this.rows.filter(
+        (row) => claims.every((holds) => holds(cellsOf(row, this.columns))));
     this.order();
   }
 
