@@ -150,11 +150,15 @@ async function checkPolicy(browser, path) {
 }
 
 async function checkPrint(browser, path) {
-  const {tab, close} = await opened(browser, path);
+  const {tab, close} = await opened(browser, path, {width: 680, theme: 'dark'});
   await tab.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
   await tab.emulateMedia({media: 'print'});
-  check('on paper all sections are open', await tab.locator('details:not([open])').count() === 0);
+  check('on paper all sections are open', await tab.locator('main details:not([open])').count() === 0);
+  const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
+  check('a sheet is wide enough for the tables', wide <= 680, `${wide} px`);
   check('on paper there are no controls', await tab.locator('.controls:visible, button.save:visible').count() === 0);
+  const ground = await tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  check('on paper the ground is white, also from a dark page', ground === 'rgb(255, 255, 255)', ground);
   await close();
 }
 

@@ -74,7 +74,7 @@ const PRINTERS = {
   count: (value) => whole.format(value),
   number,
   perSecond: (value) => `${number(value)}/s`,
-  ratio: (value) => `${number(Number(value.toPrecision(3)))}x`,
+  ratio: (value) => `${value >= 100 ? whole.format(value) : number(Number(value.toPrecision(3)))}x`,
   fraction: (value) => `${number(Number((100 * value).toPrecision(3)))} %`,
   plainPercent: percent,
   signedTime,

@@ -10,7 +10,7 @@ function intervalText(row) {
   if (!isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
   const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
   const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
-  return `90 %: ${signedPercent(from)} to ${signedPercent(to)}`;
+  return `90 %: ${signedPercent(from).replace(' %', '')} to ${signedPercent(to)}`;
 }
 
 const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
@@ -94,6 +94,17 @@ function measuredOnly(rows) {
     number(best.measured_throughput_per_s)} samples/s. `, failureSentence(rows));
 }
 
+// Measured rows that no reasonable reading of the description explains.
+function contradictionsOf(documents) {
+  const found = documents.flatMap(({content}) => content?.contradictions ?? []);
+  if (found.length === 0) return null;
+  return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
+    const points = (rows ?? []).map((row) => `${row.point} (step ${number(row.times)} times as long)`).join(', ');
+    const why = (causes ?? []).map((cause) => cause.words).join(' or ');
+    return html('li', {}, `Measured rows contradict the description: ${points}. `, why ? `Likely: ${why}.` : 'No cause is known.');
+  }));
+}
+
 function leadOf(points, rows, name) {
   const best = fastestByGpus(rows);
   if (best.length === 0) return html('p', {class: 'lead'}, name, failureSentence(rows));
@@ -112,5 +123,5 @@ export function pointsAnswer(points, documents) {
   return [names ? names.map((name) => leadOf(points, points.rows.filter((row) => row.document === name), `${name}: `)) :
                   leadOf(points, points.rows, ''),
     names ? null : cards(spread(best, MOST_CARDS)),
-  remarks ? html('p', {class: 'quiet'}, remarks) : null];
+  contradictionsOf(documents), remarks ? html('p', {class: 'quiet'}, remarks) : null];
 }
