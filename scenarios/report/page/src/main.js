@@ -85,18 +85,24 @@ function build(payload) {
   document.documentElement.dataset.ready = 'yes';
 }
 
-// On paper all is open and charts are as wide as A4 between margins of 15 mm at 96 px an inch.
+// On paper all is open, colours are those of the light theme, and charts are as wide as A4 between margins of 15 mm at 96 px an inch.
 const PAPER_WIDTH = 680;
 
 function preparePrinting() {
   let opened = [];
+  let theme;
+  const page = document.documentElement;
   addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('details:not([open])')];
+    theme = page.dataset.theme;
+    page.dataset.theme = 'light';
+    opened = [...document.querySelectorAll('main details:not([open])')];
     opened.forEach((details) => { details.open = true; });
     redrawAll(PAPER_WIDTH);
   });
   addEventListener('afterprint', () => {
     opened.forEach((details) => { details.open = false; });
+    if (theme === undefined) delete page.dataset.theme;
+    else page.dataset.theme = theme;
     redrawAll();
   });
 }

@@ -33,9 +33,9 @@ function longTime(seconds) {
   return `${sign}${whole.format(first)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
 }
 
-// Times at even distances of `step`, with as many digits as tell them apart.
-export function tickTime(step) {
-  const [factor, unit] = TIMES.find(([from]) => step >= from * 0.01) ?? TIMES[TIMES.length - 1];
+// Times up to `largest` at even distances of `step`, with as many digits as tell them apart.
+export function tickTime(step, largest) {
+  const [factor, unit] = TIMES.find(([from]) => largest >= from) ?? TIMES[TIMES.length - 1];
   const digits = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
   return (seconds) => `${(seconds / factor).toFixed(digits)} ${unit}`;
 }
@@ -74,7 +74,7 @@ const PRINTERS = {
   count: (value) => whole.format(value),
   number,
   perSecond: (value) => `${number(value)}/s`,
-  ratio: (value) => `${number(Number(value.toPrecision(3)))}x`,
+  ratio: (value) => `${value >= 100 ? whole.format(value) : number(Number(value.toPrecision(3)))}x`,
   fraction: (value) => `${number(Number((100 * value).toPrecision(3)))} %`,
   plainPercent: percent,
   signedTime,

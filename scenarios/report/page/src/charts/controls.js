@@ -1,5 +1,6 @@
 // Selectors above charts.
 
+import {settingText} from '../data/fields.js';
 import {strongest} from '../data/points.js';
 import {html} from '../dom.js';
 import {print} from '../units.js';
@@ -81,7 +82,7 @@ export class Slice {
         (row) => fixed.every((axis) => isAt(row, axis.name, this.held.get(axis.name))));
     const axis = this.axes().find((one) => one.name === this.series);
     if (!axis) return [{name: 'predicted', rows}];
-    return axis.values.map((value) => ({name: print(axis.kind, value),
+    return axis.values.map((value) => ({name: axis.name === 'gpus' ? settingText('gpus', value) : print(axis.kind, value),
       rows: rows.filter((row) => isAt(row, axis.name, value))})).filter((group) => group.rows.length > 0);
   }
 }

@@ -82,7 +82,7 @@ function drawStep(root, {step, rank, top, x, width}) {
 
 function drawAxis(root, x, width, y) {
   const ticks = x.ticks(Math.max(2, Math.floor(width / 110)));
-  const label = tickTime(ticks.length > 1 ? ticks[1] - ticks[0] : 1);
+  const label = tickTime(ticks.length > 1 ? ticks[1] - ticks[0] : 1, Math.max(...ticks));
   for (const tick of ticks) {
     const at = x(tick);
     const half = textWidth(label(tick)) / 2;

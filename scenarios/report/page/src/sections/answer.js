@@ -10,7 +10,7 @@ function intervalText(row) {
   if (!isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
   const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
   const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
-  return `90 %: ${signedPercent(from)} to ${signedPercent(to)}`;
+  return `90 %: ${signedPercent(from).replace(' %', '')} to ${signedPercent(to)}`;
 }
 
 const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
@@ -70,6 +70,15 @@ function card(row) {
         number(row.measured_throughput_per_s)} (${signedPercent(row.error_percent ?? 0)})`) : null);
 }
 
+// A few cards keep their size.
+const CARD_WIDTH = 250;
+
+function cards(rows) {
+  const list = html('ul', {class: 'cards'}, rows.map(card));
+  list.style.maxWidth = `${rows.length * CARD_WIDTH}px`;
+  return list;
+}
+
 // Of more than can be shown, the last and evenly spread others.
 function spread(list, most) {
   if (list.length <= most) return list;
@@ -83,6 +92,17 @@ function measuredOnly(rows) {
   const best = measured.reduce((a, b) => (b.measured_throughput_per_s > a.measured_throughput_per_s ? b : a));
   return html('p', {class: 'lead'}, `${print('count', best.gpus)} GPUs measured ${
     number(best.measured_throughput_per_s)} samples/s. `, failureSentence(rows));
+}
+
+// Measured rows that no reasonable reading of the description explains.
+function contradictionsOf(documents) {
+  const found = documents.flatMap(({content}) => content?.contradictions ?? []);
+  if (found.length === 0) return null;
+  return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
+    const points = (rows ?? []).map((row) => `${row.point} (step ${number(row.times)} times as long)`).join(', ');
+    const why = (causes ?? []).map((cause) => cause.words).join(' or ');
+    return html('li', {}, `Measured rows contradict the description: ${points}. `, why ? `Likely: ${why}.` : 'No cause is known.');
+  }));
 }
 
 function leadOf(points, rows, name) {
@@ -102,6 +122,6 @@ export function pointsAnswer(points, documents) {
   const names = points.axes.find((axis) => axis.name === 'document')?.values;
   return [names ? names.map((name) => leadOf(points, points.rows.filter((row) => row.document === name), `${name}: `)) :
                   leadOf(points, points.rows, ''),
-    names ? null : html('ul', {class: 'cards'}, spread(best, MOST_CARDS).map(card)),
-  remarks ? html('p', {class: 'quiet'}, remarks) : null];
+    names ? null : cards(spread(best, MOST_CARDS)),
+  contradictionsOf(documents), remarks ? html('p', {class: 'quiet'}, remarks) : null];
 }

@@ -15,7 +15,7 @@ const CLASSES = [
   {key: 'best', label: 'best', series: 1}, {key: 'others', label: 'runners-up', series: 0},
   {key: 'nearby', label: 'nearby', series: 2}, {key: 'nearest', label: 'nearest miss', series: 3},
   {key: 'may_win', label: 'may win', series: 6}, {key: 'further', label: 'other questions', series: 4},
-  {key: 'front', label: 'the cheapest that fast', series: 7},
+  {key: 'front', label: 'on the front', series: 7},
 ];
 
 const planId = (plan) => [plan.catalogue, plan.machine, plan.region, plan.nodes, plan.pricing, plan.strategy,
@@ -136,14 +136,16 @@ function lead(content) {
 function columns(content) {
   const price = money(content.currency);
   return [['plan', 'text', title], ['is', 'text', (plan) => [plan.kind.label, ...plan.what].join('; ')],
-    ['GPUs', 'count', (plan) => plan.gpus], ['device', 'text', (plan) => plan.device],
-    ['pricing', 'text', (plan) => plan.pricing], ['strategy', 'text', (plan) => plan.strategy],
-    ['batch per GPU', 'count', (plan) => plan.batch_per_gpu], ['step', 'time', (plan) => plan.step_s],
-    ['samples/s', 'number', (plan) => plan.throughput_per_s], ['time', 'time', (plan) => plan.time_s],
+    ['GPUs', 'count', (plan) => plan.gpus], ['time', 'time', (plan) => plan.time_s],
     ['time limit', 'time', (plan) => plan.time_s_limit],
     ['cost', 'figure', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
     ['cost limit', 'figure', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
-    ['probability', 'fraction', (plan) => plan.probability]];
+    ['probability', 'fraction', (plan) => plan.probability],
+    ['samples/s', 'number', (plan) => plan.throughput_per_s], ['step', 'time', (plan) => plan.step_s],
+    ['device', 'text', (plan) => plan.device], ['pricing', 'text', (plan) => plan.pricing],
+    ['strategy', 'text', (plan) => plan.strategy], ['batch per GPU', 'count', (plan) => plan.batch_per_gpu],
+    ['bucket cap', 'text', (plan) => plan.bucket_cap], ['region', 'text', (plan) => plan.region],
+    ['priced on', 'text', (plan) => plan.priced_on]];
 }
 
 function settlingOf(content) {
@@ -156,7 +158,7 @@ function settlingOf(content) {
 export function capacitySection(content, {id, name}) {
   const plans = plansOf(content);
   const chart = plans.length === 0 ? null : figure({title: 'Cost against time', wide: true,
-    caption: `Marks are medians; whiskers reach to the ${percent(100 * content.probability)} limits.`,
+    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. The line is the front: no plan is cheaper and faster.`,
     draw: ({root, width}) => drawFront({root, width, content, plans})}).element;
   const left = content.left_out ?? [];
   return [section(id, `Capacity: ${content.job ?? name}`, lead(content), chart,

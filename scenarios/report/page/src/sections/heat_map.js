@@ -1,7 +1,7 @@
 // A metric over two axes at once.
 
 import {interpolateCividis, interpolatePuOr} from 'd3-scale-chromatic';
-import {html, svg, textWidth} from '../dom.js';
+import {fitted, html, svg, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {selector, Slice} from '../charts/controls.js';
 import {spansMuch, thinned} from '../charts/axes.js';
@@ -82,7 +82,7 @@ function drawLabels(root, place, x, y, width) {
       class: 'tick'}, xLabel(index)));
   }
   y.values.forEach((value, index) => root.append(svg('text', {x: place.left - 8, class: 'tick',
-    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'}, print(y.kind, value))));
+    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'}, fitted(print(y.kind, value), place.left - 10))));
   root.append(svg('text', {x: width - 2, y: place.bottom + 34, 'text-anchor': 'end',
     class: 'axistitle'}, x.label), svg('text', {x: 0, y: place.top - 10, class: 'axistitle'}, y.label));
 }

@@ -10,6 +10,13 @@ import {scrolling} from './section.js';
 const PAGE = 50;
 const PAPER = 500;
 
+// What fits on paper; other columns are on the screen only.
+const ON_PAPER = ['gpus', 'predicted_step_s', 'step_s_low', 'step_s_high', 'measured_step_s',
+  'predicted_throughput_per_s', 'measured_throughput_per_s', 'predicted_speedup', 'error_percent',
+  'exposed_communication_s', 'failure'];
+
+const isRare = (column) => !column.isAxis && !ON_PAPER.includes(column.name);
+
 const isText = (kind) => kind === 'text';
 
 function compare(a, b) {
@@ -18,10 +25,23 @@ function compare(a, b) {
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
 }
 
-// The words of a row, made once, when somebody filters.
-function searchable(row, columns) {
-  row.words ??= columns.map((column) => print(column.kind, row[column.name])).join('\t').toLowerCase();
-  return row.words;
+// What is compared: "25 MiB", "25MiB" and "25mib" are the same.
+const plain = (text) => text.toLowerCase().replace(/\s+/g, '');
+
+// The cells of a row, printed once, when somebody filters.
+function cellsOf(row, columns) {
+  row.cells ??= columns.map((column) => plain(print(column.kind, row[column.name])));
+  return row.cells;
+}
+
+// "gpus=8, ring": rows with 8 GPUs, and a cell that contains "ring". Returns a claim for each.
+function claimsOf(text, columns) {
+  return text.split(/,(?!\d{3}\b)/).map(plain).filter(Boolean).map((part) => {
+    const [name, value] = part.split('=');
+    const at = columns.findIndex((column) => plain(column.label) === name || plain(column.name) === name);
+    if (value !== undefined && at >= 0) return (cells) => cells[at] === value;
+    return (cells) => cells.some((cell) => cell.includes(part));
+  });
 }
 
 export class PointsTable {
@@ -34,8 +54,8 @@ export class PointsTable {
     this.sorted = {column: null, descending: false};
     this.head = html('tr');
     this.body = html('tbody');
-    this.count = html('span', {class: 'count', 'aria-live': 'polite'});
-    this.search = html('input', {type: 'search', id: 'filter', placeholder: 'words that a row contains',
+    this.count = html('p', {class: 'count', 'aria-live': 'polite'});
+    this.search = html('input', {type: 'search', id: 'filter', placeholder: 'gpus=8, or what a cell contains',
       input: () => this.filter(this.search.value)});
     this.back = html('button', {type: 'button', click: () => this.turn(-1)}, 'Previous');
     this.next = html('button', {type: 'button', click: () => this.turn(1)}, 'Next');
@@ -49,7 +69,7 @@ export class PointsTable {
     return html('div', {},
         html('div', {class: 'controls'},
             html('span', {class: 'control'}, html('label', {for: 'filter'}, 'Filter'), this.search),
-            html('span', {class: 'pager'}, this.back, this.next), this.count),
+            html('span', {class: 'pager'}, this.back, this.next)), this.count,
         scrolling('All points', html('table', {class: 'data points'}, html('thead', {}, this.head), this.body)));
   }
 
@@ -65,9 +85,9 @@ export class PointsTable {
   }
 
   filter(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.shown = words.length === 0 ? this.rows : this.rows.filter(
-        (row) => words.every((word) => searchable(row, this.columns).includes(word)));
+    const claims = claimsOf(text, this.columns);
+    this.shown = claims.length === 0 ? this.rows : this.rows.filter(
+        (row) => claims.every((holds) => holds(cellsOf(row, this.columns))));
     this.order();
   }
 
@@ -93,7 +113,8 @@ export class PointsTable {
     this.head.replaceChildren(...this.columns.map((column, index) => {
       const isSorted = this.sorted.column === column;
       const order = !isSorted ? 'none' : this.sorted.descending ? 'descending' : 'ascending';
-      return html('th', {scope: 'col', 'aria-sort': order, class: isText(column.kind) ? 'text' : 'number'},
+      return html('th', {scope: 'col', 'aria-sort': order,
+        class: (isText(column.kind) ? 'text' : 'number') + (isRare(column) ? ' rare' : '')},
           html('button', {type: 'button', 'data-column': index, click: () => this.sort(column)}, column.label,
               html('span', {class: 'arrow', 'aria-hidden': 'true'},
                   isSorted ? (this.sorted.descending ? ' ▼' : ' ▲') : '')));
@@ -106,7 +127,7 @@ export class PointsTable {
     const first = this.page * this.size;
     const rows = this.shown.slice(first, first + this.size);
     this.body.replaceChildren(...rows.map(
-        (row) => html('tr', {}, this.columns.map((column) => dataCell(column.kind, row[column.name])))));
+        (row) => html('tr', {}, this.columns.map((column) => dataCell(column.kind, row[column.name], isRare(column))))));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
     const whole = (value) => print('count', value);

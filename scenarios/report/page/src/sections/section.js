@@ -13,5 +13,5 @@ export function folded(title, ...children) {
 }
 
 export function scrolling(label, table) {
-  return html('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label}, table);
+  return html('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${label}, table`}, table);
 }

@@ -1,0 +1,96 @@
+// Payloads that the tests open: made up, so that every section and every kind of text is there.
+
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const BREAKING = '</script><script>alert(2)</script>';
+
+// A step of 280 ms compute and a ring over a link of 10 GB/s: enough of a shape for charts.
+function stepOf(gpus, latency, bandwidth, bucket) {
+  const compute = 0.28;
+  const transfer = gpus === 1 ? 0 : 2 * (gpus - 1) / gpus * 440e6 / bandwidth;
+  const communication = transfer + (gpus === 1 ? 0 : 440e6 / bucket * 2 * (gpus - 1) * latency);
+  const exposed = Math.max(communication - 0.6 * compute, 0.1 * communication);
+  return {compute, communication, exposed, step: compute + exposed};
+}
+
+const throughput = (gpus, step) => 32 * gpus / step;
+
+// 10,000 points: ten values on each of four axes.
+export function storePayload() {
+  const gpus = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+  const latencies = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3];
+  const bandwidths = [1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400].map((gbps) => gbps * 1e9 / 8);
+  const buckets = [1, 2, 5, 10, 15, 25, 50, 100, 200, 400].map((mib) => mib * 2 ** 20);
+  const names = ['nodes', 'predicted_step_s', 'compute_s', 'communication_s', 'exposed_communication_s',
+    'predicted_throughput_per_s', 'predicted_speedup', 'error_percent', 'transfers', 'fidelity', 'step_s_low',
+    'step_s_high', 'failure', 'scenario', 'assumed'];
+  const rows = [];
+  for (const count of gpus) for (const latency of latencies) for (const bandwidth of bandwidths) {
+    for (const bucket of buckets) {
+      const {compute, communication, exposed, step} = stepOf(count, latency, bandwidth, bucket);
+      rows.push([count, latency, bandwidth, bucket, Math.ceil(count / 8), step, compute, communication, exposed,
+        throughput(count, step), throughput(count, step) / throughput(1, compute), null, 2 * count, 'closed',
+        step * 0.8, step * 1.3, null, 0, rows.length % 50]);
+    }
+  }
+  const axes = [['gpus', '1'], ['cluster.network.latency', 's'], ['cluster.network.bandwidth', 'B/s'],
+    ['training.bucket_cap', 'B']];
+  const content = {schema: 'paceline.points/1', rows, scenarios: ['made up'],
+    columns: [...axes.map(([name, unit]) => ({name, unit, is_axis: true})),
+      ...names.map((name) => ({name, is_axis: false}))],
+    texts: Array.from({length: 50}, (_, index) => [`assumption ${index}`, 'an assumption of all points'])};
+  return payload('10,000 points', [{name: 'points.json', content}]);
+}
+
+function pointOf(gpus, strategy) {
+  const {compute, communication, exposed, step} = stepOf(gpus, 5e-6, 1e10, 25 * 2 ** 20);
+  const measured = step * 1.04;
+  return {axes: [{path: 'gpus', unit: '1', value: gpus}, {path: 'training.strategy', unit: '', value: strategy}],
+    gpus, nodes: Math.ceil(gpus / 8),
+    predicted: {step_s: step, step_s_low: step * 0.9, step_s_high: step * 1.15, compute_s: compute,
+      communication_s: communication, exposed_communication_s: exposed, throughput_per_s: throughput(gpus, step),
+      speedup: throughput(gpus, step) / throughput(1, compute), calls: gpus === 1 ? [] : [{name: HOSTILE,
+        collective: 'all_reduce', size_bytes: 25 * 2 ** 20, algorithm: 'ring', start_s: 0.1, end_s: 0.25,
+        transfer_s: 0.15, skew_s: 0}]},
+    measured: {step_s: measured, throughput_per_s: throughput(gpus, measured), speedup: null, known: false},
+    error_percent: 4, transfers: 1, simgrid_solves: 1, fidelity: 'folded', assumed: [`${HOSTILE} is assumed`],
+    failure: gpus === 64 ? `${BREAKING} failed` : undefined};
+}
+
+function result(strategies) {
+  return {schema: 'paceline.result/1', context: {host: HOSTILE, commit: 'abc123', settings: [BREAKING]},
+    complete: true, points: strategies.flatMap((one) => [1, 8, 16, 32, 64].map((gpus) => pointOf(gpus, one)))};
+}
+
+// A traced step: hundreds of spans of a backward, buckets, and one name that is hostile.
+function stepsContent() {
+  const spans = [{lane: 0, name: 'forward', kind: 'forward', start_s: 0, end_s: 0.09}];
+  for (let layer = 0; layer < 400; layer += 1) {
+    spans.push({lane: 0, name: layer === 0 ? HOSTILE : `backward of layer ${layer}`, kind: 'backward',
+      start_s: 0.09 + layer * 4e-4, end_s: 0.09 + (layer + 1) * 4e-4});
+  }
+  for (let bucket = 0; bucket < 4; bucket += 1) {
+    spans.push({lane: 1, name: `bucket ${bucket}`, kind: 'collective', start_s: 0.12 + bucket * 0.04,
+      end_s: 0.155 + bucket * 0.04, bytes: 25 * 2 ** 20, collective: 'all_reduce', algorithm: 'ring',
+      waited_for: `backward of layer ${100 * bucket}`});
+  }
+  const rank = (number) => ({rank: number, stands_for: 8, spans,
+    lanes: [{name: 'compute', kind: 'compute'}, {name: 'communication', kind: 'communication'}]});
+  const step = (origin) => ({point: '8 GPUs', gpus: 8, axes: {gpus: 8}, origin, step_s: 0.29, ranks: [rank(0), rank(1)]});
+  return {schema: 'paceline.steps/1', steps: [step('measured'), step('predicted')]};
+}
+
+export function payload(title, documents, scenario = null) {
+  return {schema: 'paceline.report/1', title, command: 'paceline run made-up.yaml --html page.html',
+    made_by: 'paceline 0.1.0 (abc123)', scenario, documents};
+}
+
+export function hostilePayload() {
+  return payload(`${HOSTILE} ${BREAKING} {{js}}`, [
+    {name: `${HOSTILE}.json`, content: result(['ddp', BREAKING])},
+    {name: 'steps.json', content: stepsContent()},
+    {name: 'other.json', content: {schema: 'another/1', text: HOSTILE}}], `name: ${BREAKING}\n`);
+}
+
+export function smallPayload() {
+  return payload('A run', [{name: 'result.json', content: result(['ddp'])}]);
+}
