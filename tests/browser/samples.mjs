@@ -73,9 +73,12 @@ function stepsContent() {
       end_s: 0.155 + bucket * 0.04, bytes: 25 * 2 ** 20, collective: 'all_reduce', algorithm: 'ring',
       waited_for: `backward of layer ${100 * bucket}`});
   }
-  const rank = (number) => ({rank: number, stands_for: 8, spans,
-    lanes: [{name: 'compute', kind: 'compute'}, {name: 'communication', kind: 'communication'}]});
-  const step = (origin) => ({point: '8 GPUs', gpus: 8, axes: {gpus: 8}, origin, step_s: 0.29, ranks: [rank(0), rank(1)]});
+  const before = (span) => spans.findIndex((one) => one.name === span.waited_for);
+  const rank = (number) => ({rank: number, stands_for: 8, start_s: spans.map((span) => span.start_s),
+    end_s: spans.map((span) => span.end_s), released_by: spans.map((span) => (before(span) < 0 ? null : before(span)))});
+  const operations = spans.map(({start_s: _start, end_s: _end, waited_for: _waited, ...operation}) => operation);
+  const lanes = [{name: 'compute', kind: 'compute'}, {name: 'communication', kind: 'communication'}];
+  const step = (origin) => ({point: '8 GPUs', gpus: 8, origin, step_s: 0.29, lanes, operations, ranks: [rank(0), rank(1)]});
   return {schema: 'paceline.steps/1', steps: [step('measured'), step('predicted')]};
 }
 

@@ -35,11 +35,21 @@ function stepsOfPoint(row, axes) {
       .map(([origin, calls, step]) => ({point, origin, step_s: step, ranks: [rankOfCalls(calls, step)]}));
 }
 
+// Of paceline.steps/1, which has what all ranks share once: with the spans of each rank.
+function withSpans(step) {
+  const spansOf = (rank) => step.operations
+      .map((operation, index) => ({...operation, start_s: rank.start_s[index], end_s: rank.end_s[index],
+        waited_for: step.operations[rank.released_by[index]]?.name}))
+      .filter((span) => span.end_s > span.start_s);
+  return {...step, ranks: step.ranks.map((rank) => ({...rank, lanes: step.lanes, spans: spansOf(rank)}))};
+}
+
 const ORDER = ['predicted', 'measured', 'imported'];
 
 // [{point, steps}]: predicted before measured before imported.
 export function timelinesOf(documents, points) {
-  const given = withSchema(documents, 'paceline.steps/1').flatMap((document) => document.content.steps ?? []);
+  const given = withSchema(documents, 'paceline.steps/1')
+                    .flatMap((document) => (document.content.steps ?? []).map(withSpans));
   const steps = given.length > 0 ? given : (points?.rows ?? []).flatMap((row) => stepsOfPoint(row, points.axes));
   const byPoint = new Map();
   for (const step of steps) {
