@@ -1,5 +1,6 @@
 #include "scenarios/cli/page_output.h"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scenarios/cli/own_arguments.h"
@@ -23,6 +24,19 @@ page::Document document_of(const std::string& name,
   std::ostringstream json;
   write_json(json);
   return {name, std::move(json).str()};
+}
+
+std::string name_of(const page::Document& document) {
+  const nlohmann::json all = nlohmann::json::parse(document.json);
+  const auto text_at = [&](const char* pointer) {
+    const nlohmann::json::json_pointer place(pointer);
+    return all.contains(place) && all.at(place).is_string() ? all.at(place).get<std::string>() : "";
+  };
+  for (const char* const place :
+       {"/context/name", "/job", "/comparisons/0/scenario", "/scenarios/0", "/steps/0/point"}) {
+    if (std::string found = text_at(place); !found.empty()) return found;
+  }
+  return document.name;
 }
 
 Option PageOutput::add_to(CommandOptions& app) {

@@ -16,6 +16,9 @@ namespace paceline::cli {
 [[nodiscard]] page::Document document_of(const std::string& name,
                                          const std::function<void(std::ostream&)>& write_json);
 
+// What a result is called: its scenario's or job's name, else its document's.
+[[nodiscard]] std::string name_of(const page::Document& document);
+
 // --html of a command: its result as a page.
 struct PageOutput {
   files::OutputFile html;

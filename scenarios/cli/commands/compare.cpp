@@ -54,8 +54,11 @@ int run(Options& options) {
   const auto comparison = comparison_of(a, b, options.side);
   if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
   options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
-  options.page.write_if_asked(b ? a.path + " and " + b->path : a.path, std::nullopt,
-                              [&] { return documents_of(a, b, comparison); });
+  if (options.page.is_asked()) {
+    const auto documents = documents_of(a, b, comparison);
+    options.page.write_if_asked(name_of(documents.front()), std::nullopt,
+                                [&] { return documents; });
+  }
   return exit_done;
 }
 

@@ -55,25 +55,11 @@ page::Document document_at(const std::string& path) {
   return {name, std::move(text)};
 }
 
-// What the first result is called, else its file.
-std::string title_of(const page::Document& first) {
-  const json all = json::parse(first.json);
-  const auto text_at = [&](const char* pointer) {
-    const json::json_pointer place(pointer);
-    return all.contains(place) && all.at(place).is_string() ? all.at(place).get<std::string>() : "";
-  };
-  for (const char* const place :
-       {"/context/name", "/job", "/comparisons/0/scenario", "/scenarios/0", "/steps/0/point"}) {
-    if (std::string found = text_at(place); !found.empty()) return found;
-  }
-  return first.name;
-}
-
 int run(Options& options) {
   files::expect_each_once(options.inputs);
   std::vector<page::Document> documents;
   for (const std::string& path : options.inputs) documents.push_back(document_at(path));
-  const std::string title = options.title.empty() ? title_of(documents.front()) : options.title;
+  const std::string title = options.title.empty() ? name_of(documents.front()) : options.title;
   options.page.write_if_asked(title, std::nullopt, [&] { return documents; });
   return exit_done;
 }
