@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
@@ -14,6 +15,7 @@ namespace capacity_command {
 
 struct Options {
   std::string job;
+  ReportOutput report;
   files::OutputFile json;
   SharedOptions shared;
 };
@@ -29,9 +31,9 @@ int run(Options& options) {
       job, grid, [&](const capacity::Setup& setup) { return predictor.step_at_least(setup); },
       [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
   const capacity::Answer answer = answer_of(job, grid, search, predictor);
-  if (!options.json.is_standard_output()) {
-    write_answer(std::cout, job, grid, answer, predictor, capacity::today());
-  }
+  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
+    write_answer(out, job, grid, answer, predictor, capacity::today());
+  });
   options.json.write_if_asked(
       [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
   return answer.best ? exit_done : exit_check_failed;
@@ -44,6 +46,8 @@ Action attach_capacity(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
   options->shared.add_to(app);
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }

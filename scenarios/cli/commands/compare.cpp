@@ -1,8 +1,8 @@
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/run_options.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/compare/write_comparison.h"
 #include "scenarios/errors.h"
 
@@ -12,6 +12,7 @@ namespace compare_command {
 struct Options {
   std::string a, b;
   std::string side;
+  ReportOutput report;
   files::OutputFile json;
 };
 
@@ -36,7 +37,8 @@ compare::Comparison comparison_of(const Options& options) {
 
 int run(Options& options) {
   const auto comparison = comparison_of(options);
-  if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { compare::write_table(out, comparison); });
   options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
   return exit_done;
 }
@@ -54,6 +56,7 @@ Action attach_compare(CommandOptions& app) {
   app.add_option("--side", options->side,
                  "of both files; default: what was measured where it was, else what was predicted")
       .one_of({"predicted", "measured"});
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
   return [options] { return run(*options); };
 }

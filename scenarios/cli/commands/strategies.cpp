@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
@@ -15,6 +16,7 @@ namespace strategies_command {
 
 struct Options {
   std::vector<std::string> scenarios;
+  ReportOutput report;
   files::OutputFile json;
   SharedOptions shared;
 };
@@ -25,7 +27,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());
-  if (!options.json.is_standard_output()) write_table(std::cout, all);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_table(out, all); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, all); });
   if (are_complete(all)) return exit_done;
   std::size_t steps = 0;
@@ -41,6 +44,8 @@ Action attach_strategies(CommandOptions& app) {
   app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
   options->shared.add_to(app);
   options->shared.add_known_to(app);
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }

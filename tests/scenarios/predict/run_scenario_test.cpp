@@ -107,7 +107,8 @@ TEST(Slowdown, OfARankThatIsNotThereIsSaidAndHasNoEffect) {
   const auto outcome =
       outcomes_of(std::string(small_scenario), {{"ranks.slowdown", "{9: 1.5}"}}).front();
   EXPECT_EQ(outcome.predicted->totals.step, totals_of({}).step);
-  EXPECT_EQ(outcome.assumptions.back(), "ranks: no rank 9 at this point");
+  EXPECT_EQ(outcome.assumptions.back(),
+            "ranks: this point does not contain rank 9, so its slowdown has no effect here");
 }
 
 TEST(Jitter, IsTheSameForTheSameSeedAndAnotherForAnother) {
