@@ -76,7 +76,7 @@ TEST(FoundContradictions, NameALoaderAndStandBelowTheTable) {
   EXPECT_NE(table.find("samples/s from something serial, such as the input pipeline", at),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("\nmeasured: round numbers", at), std::string::npos) << table;
+  EXPECT_GT(at, table.find("error of throughput"));
 }
 
 TEST(FoundContradictions, AreInResultsAsJson) {
