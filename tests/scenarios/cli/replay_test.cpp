@@ -145,10 +145,11 @@ TEST(Replay, TakesAStepOfUpToTenThousandCollectives) {
   folder.write("more.trace", many_calls(10'001));
   const Ended more = paceline({"replay", "more.trace"}, folder.path());
   EXPECT_EQ(more.exit_code, 2);
-  EXPECT_EQ(more.err,
-            "paceline: more.trace: trace \"more.trace\" has a step of 10001 collectives, more than "
-            "the 10000 that can be replayed; record a shorter step, such as one without gradient "
-            "accumulation\n");
+  EXPECT_EQ(
+      more.err,
+      "paceline: more.trace: trace \"more.trace\" contains a step of 10001 collectives, more than "
+      "the 10000 that can be replayed; record a shorter step, such as one without gradient "
+      "accumulation\n");
 }
 
 // NCCL takes trees there, whose ranks are all different: following those over 128 nodes takes
@@ -366,7 +367,7 @@ TEST(Replay, CannotFillBucketsBesideOtherCollectives) {
   expect_refused(
       folder,
       with_ring({"replay", "moe.trace", "--set", "gpus=2", "--set", "training.bucket_cap=1MiB"}),
-      "reduces gradients only, and the trace has 1 other collectives");
+      "reduces gradients only, and the trace contains 1 other collectives");
 }
 
 TEST(Replay, SweepsWhatIsSwept) {

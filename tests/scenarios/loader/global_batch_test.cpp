@@ -115,11 +115,11 @@ TEST(GlobalBatch, ComesBeforeThatOfTheFileWhereItIsSet) {
   const auto set = file_with("  batch_per_gpu: 8\n", "", {{"job.global_batch", "64"}}).scenario(0);
   EXPECT_EQ(set.workload.batch_per_gpu, 16U);
   EXPECT_DOUBLE_EQ(set.workload.forward().value(), 0.004);  // 2 ms with 8 samples
-  EXPECT_TRUE(says(set, "workload.batch_per_gpu: left out, as job.global_batch is set"));
+  EXPECT_TRUE(says(set, "workload.batch_per_gpu: ignored, because job.global_batch is set"));
   const auto own = shared("64", {{"workload.batch_per_gpu", "4"}}).scenario(0);
   EXPECT_EQ(own.workload.batch_per_gpu, 4U);
   EXPECT_DOUBLE_EQ(own.workload.forward().value(), 0.001);
-  EXPECT_TRUE(says(own, "job.global_batch: left out, as workload.batch_per_gpu is set"));
+  EXPECT_TRUE(says(own, "job.global_batch: ignored, because workload.batch_per_gpu is set"));
   EXPECT_FALSE(says(own, "speedup: "));
 }
 

@@ -54,7 +54,7 @@ TEST(CalibratedCluster, TakesTheNetworkAsMessagesSawIt) {
   EXPECT_EQ(cluster.network.latency, Seconds(1.9e-6));
   EXPECT_EQ(cluster.network.usable_bandwidth(), BytesPerSecond(11.8e9));
   EXPECT_DOUBLE_EQ(cluster.intra_node.latency.value(), 2e-6);
-  EXPECT_EQ(said, Strings{"calibrated: network takes 1.9us and 11.8GBps from osu.txt"});
+  EXPECT_EQ(said, Strings{"calibrated: network uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 TEST(CalibratedCluster, TakesANodesOwnLinks) {
@@ -62,7 +62,7 @@ TEST(CalibratedCluster, TakesANodesOwnLinks) {
   EXPECT_EQ(cluster.intra_node.latency, Seconds(1.9e-6));
   EXPECT_EQ(cluster.intra_node.bandwidth, BytesPerSecond(11.8e9));
   EXPECT_DOUBLE_EQ(cluster.network.latency.value(), 5e-6);
-  EXPECT_EQ(said, Strings{"calibrated: intra_node takes 1.9us and 11.8GBps from osu.txt"});
+  EXPECT_EQ(said, Strings{"calibrated: intra_node uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 TEST(CalibratedCluster, LeavesTheBandwidthOfLanes) {
@@ -105,7 +105,7 @@ TEST(CalibratedCluster, SaysNothingOfLinksThatThereAreNot) {
 
 TEST(CalibratedCluster, HasALatencyWhereTheScenarioHadNone) {
   EXPECT_EQ(calibrated(test::changed(scenario, ", latency: 5us", ""), {}, LinkPlace::network).said,
-            Strings{"calibrated: network takes 1.9us and 11.8GBps from osu.txt"});
+            Strings{"calibrated: network uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 }  // namespace
