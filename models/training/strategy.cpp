@@ -39,7 +39,8 @@ constexpr std::array rows{&ddp_strategy,
 constexpr Value one{std::uint64_t{1}};
 
 constexpr AssumptionKind given_host{
-    "{}: launches take what they were given to take; a step begins with none ahead of it"};
+    "{}: kernel launches take the times that training.host gives; each step begins with no "
+    "launch queued"};
 
 constexpr settings::Needs of_checkpoints{"activation_checkpointing",
                                          {"blocks"},

@@ -38,7 +38,7 @@ void LogCommandOptions::refuse(const std::string& why) const {
                                                 {"--nodes", nodes != 0},
                                                 {"--min", !least_size.empty()}};
   for (const auto& [name, is_given] : given) {
-    if (is_given) throw InputError({name, 0, 0}, "is without effect: " + why, "leave it out");
+    if (is_given) throw InputError({name, 0, 0}, "has no effect: " + why, "leave it out");
   }
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <ostream>
 
 #include "models/contract.h"
@@ -107,6 +106,8 @@ int say_failure(const std::vector<PointOutcome>& outcomes) {
 }  // namespace
 
 std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
+  report.add_assumptions_to(app);
+  const Option to_markdown = report.add_markdown_to(app);
   const Option to_json =
       app.add_output("--json", json, "write the result as JSON; - is standard output");
   const Option to_csv = app.add_output("--csv", csv, "write the result as CSV");
@@ -126,7 +127,7 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
   app.add_flag("--calls", all_calls,
                "write every collective call into the JSON, for compare, however many they are")
       .needs(to_json);
-  return {to_json, to_csv, to_html, to_timeline, to_trace, to_chakra};
+  return {to_markdown, to_json, to_csv, to_html, to_timeline, to_trace, to_chakra};
 }
 
 void OutcomeOutput::check() {
@@ -160,7 +161,6 @@ bool OutcomeOutput::takes_standard_output() const {
 }
 
 int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) {
-  if (!takes_standard_output()) write_table(std::cout, file, outcomes);
   std::exception_ptr first_trouble;
   const auto write_if = [&](bool is_asked, auto write_one) {
     try {
@@ -169,6 +169,10 @@ int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcom
       if (!first_trouble) first_trouble = std::current_exception();
     }
   };
+  write_if(true, [&] {
+    report.write(takes_standard_output(),
+                 [&](std::ostream& out) { write_table(out, file, outcomes); });
+  });
   write_if(json.is_asked(), [&] {
     const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
     json.write([&](std::ostream& out) { write_json(out, file, outcomes, calls); });

@@ -29,6 +29,7 @@
 #include "scenarios/measure/worker_ranks.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/text_form.h"
 #include "scenarios/warnings.h"
 
 namespace paceline::cli {
@@ -108,6 +109,36 @@ std::size_t width_of_output() {
   return window.ws_col == 0 ? 0 : std::max<std::size_t>(window.ws_col, least);
 }
 
+// By the first of these that says something (POSIX.1-2017, 8.2).
+bool has_utf8_locale() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    for (const char* const utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(utf8) != locale.npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+bool is_set(const char* name, std::string_view but_for) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && value != but_for;
+}
+
+// What is no terminal gets plain text, unless CLICOLOR_FORCE asks for a terminal's. NO_COLOR
+// (no-color.org) and a terminal that knows no sequences leave bars.
+TextForm form_of_output() {
+  if (!is_set("CLICOLOR_FORCE", "0") && ::isatty(STDOUT_FILENO) != 1) return {};
+  const char* const terminal = std::getenv("TERM");
+  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return {.has_colour = !is_set("NO_COLOR", "") && !is_dumb,
+          .has_bars = true,
+          .has_blocks = has_utf8_locale()};
+}
+
 // What a destructor throws ends the process at once, and nlohmann's JSON allocates in its own: what
 // is said then is ready before. Empty: it is said.
 constexpr std::string_view words_before_the_limit_is_known =
@@ -180,6 +211,8 @@ int run_main(int argc, const char* const* argv) {
   std::set_terminate(end_without_memory);
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   set_line_width(std::cout, width_of_output());
+  set_text_form(std::cout, form_of_output());
+  set_raw_output(std::cout, plain_output.unescaped());
   hear_warnings(say_warning);
   CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
   app.require_subcommand(1);

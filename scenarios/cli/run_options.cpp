@@ -20,7 +20,7 @@ void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
   for (const ScenarioFile::Setting& setting : settings) {
     if (paths.insert(setting.path).second) continue;
     throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
-                     "sets what another option sets, too", "leave one of them out");
+                     "sets the same path as another option", "leave one of them out");
   }
 }
 
@@ -55,13 +55,13 @@ void SharedOptions::add_known_to(CommandOptions& app) {
 
 void SharedOptions::refuse_known(const std::string& why) const {
   if (known.empty()) return;
-  throw InputError({"--known " + known.front(), 0, 0}, "is without effect: " + why, "leave it out");
+  throw InputError({"--known " + known.front(), 0, 0}, "has no effect: " + why, "leave it out");
 }
 
 void SharedOptions::expect_known_of_one(std::size_t scenarios) const {
   if (known.empty() || scenarios == 1) return;
   throw InputError({"--known " + known.front(), 0, 0},
-                   fmt::format("is of one scenario, and there are {}", scenarios),
+                   fmt::format("describes one scenario, and {} are given", scenarios),
                    "give one, or mark points of each file's measured.points known: true");
 }
 

@@ -64,7 +64,7 @@ Channels read_channels(Section& section, Release release) {
     const auto given = section.find<std::uint32_t>(key);
     if (!given) continue;
     if (channels.exactly > 0) {
-      section.require(key).fail("is beside channels, which says how many there are",
+      section.require(key).fail("cannot be combined with channels, which says how many there are",
                                 "leave one of the two out");
     }
     if (*given > release.channels_max()) {
@@ -83,7 +83,7 @@ Channels read_channels(Section& section, Release release) {
 void read_nccl(Section& section, CollectiveSettings& collective) {
   if (const auto version = section.field("version")) {
     collective.nccl_minor = Release::minor_of(version->text());
-    if (!collective.nccl_minor) version->fail("is no version of NCCL", "write \"2.18\"");
+    if (!collective.nccl_minor) version->fail("is not a version of NCCL", "write \"2.18\"");
   }
   if (const auto protocol = section.find<std::uint64_t>("protocol")) {
     collective.nccl.protocol = cost::nccl::protocols_all[*protocol];
@@ -193,7 +193,7 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {
       section.require("algorithm")
-          .fail("is none of NCCL's, so it has no protocol", "leave protocol out");
+          .fail("is not an algorithm of NCCL, so it has no protocol", "leave protocol out");
     }
   }
   collective.options = read_options(section);

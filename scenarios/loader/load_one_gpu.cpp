@@ -24,15 +24,15 @@ using workload::Workload;
 
 constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
 constexpr AssumptionKind between_batches{
-    "{}: scaled to steps that were measured on one GPU, between whose batches each sample adds as "
-    "much"};
+    "{}: scaled to steps measured on one GPU; between measured batch sizes each further "
+    "sample adds the same time"};
 constexpr AssumptionKind beyond_batches{
-    "{}: beyond the batches {} to {} that were measured on one GPU each sample adds as much as "
-    "between the nearest two, not measured"};
+    "{}: extrapolated beyond the batch sizes {} to {} measured on one GPU: each further "
+    "sample adds as much time as between the nearest two"};
 constexpr AssumptionKind of_other_batch{
-    "{}: scaled to {} on one GPU with a batch of {}; with others {}, not measured"};
+    "{}: scaled to {} on one GPU at batch {}; other batch sizes are scaled {}, not measured"};
 constexpr AssumptionKind layers_of_other_batch{
-    "{}: layers were timed with a batch of {}; with others they take longer or shorter in "
+    "{}: layers were timed at batch {}; at other batch sizes their times are scaled in "
     "proportion, not measured"};
 
 // Measured throughputs by the batch of each.
@@ -60,7 +60,8 @@ Measured measured_of(Section& section, const Field& field, const Scenario& scena
   const auto batch = section.field("single_gpu_batch");
   const bool is_list = field.node().IsSequence();
   if (scenario.traced && is_list) {
-    field.fail("is of several batches, and a trace's compute of its own", "give one throughput");
+    field.fail("gives several batch sizes, and a trace's compute is for its own",
+               "give one throughput");
   }
   if (batch && (scenario.traced || is_list)) {
     batch->fail(is_list ? "stands beside a list, which has a batch with each throughput"
@@ -84,9 +85,9 @@ std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& sce
 // The workload with the batch of its only measurement.
 Workload timed_workload(const Measured& measured, Scenario& scenario) {
   const auto& [batch, field] = *measured.begin();
-  const std::string how =
-      scenario.network ? fmt::format("as the roofline of {} goes", scenario.workload.device.name)
-                       : "in proportion";
+  const std::string how = scenario.network
+                              ? fmt::format("by the roofline of {}", scenario.workload.device.name)
+                              : "in proportion";
   scenario.assumptions.add({of_other_batch, "compute", {field.text(), std::to_string(batch), how}});
   scenario.compute_ratio = compute_of_other_batch;
   return with_batch(batch, scenario);
@@ -260,13 +261,13 @@ SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
   const std::string text = field.text();
   if (!text.ends_with(unit)) return field.throughput();
   if (!scenario.network || scenario.network->sequence == 0) {
-    field.fail("is in tokens, and the scenario does not say how many a sample has",
+    field.fail("is in tokens, and the scenario does not say how many a sample contains",
                "write samples/s, or take a model with a sequence");
   }
   const auto parsed = parse_throughput(text.substr(0, text.size() - unit.size()) + "samples/s");
   const auto* tokens = std::get_if<SamplesPerSecond>(&parsed);
   if (tokens == nullptr || tokens->value() <= 0) {
-    field.fail("is no throughput", "write 52000 tokens/s");
+    field.fail("is not a throughput", "write 52000 tokens/s");
   }
   return SamplesPerSecond(tokens->value() / static_cast<double>(scenario.network->sequence));
 }
@@ -283,7 +284,7 @@ void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& sce
   if (!field) return assume_timed_layers(section, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
-        .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
+        .fail("has no effect with a trace, which already contains its copies", "leave it out");
   }
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Measured& measured = rows.own;

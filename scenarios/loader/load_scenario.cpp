@@ -210,9 +210,10 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   scenario.contention = load_contention(file);
   scenario.contention.calls = file.find<double>("call_contention");
   if (scenario.traced && scenario.contention.assumed) {
-    throw InputError(scenario.contention.where,
-                     "contention is assumed by a device's memory, and a trace tells none",
-                     "leave it out: traced compute has in it what it lost beside collectives");
+    throw InputError(
+        scenario.contention.where,
+        "assumed contention needs the device's memory bandwidth, and a trace does not contain it",
+        "leave it out: traced compute already includes the slowdown by collectives");
   }
   load_simulation(file.below("simulation"), scenario);
   check_links(file, scenario);

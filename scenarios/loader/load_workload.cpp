@@ -130,7 +130,8 @@ Precisions read_precision(Section& workload) {
 void read_rows(const Field& list, std::vector<workload::ParameterTensor>& tensors) {
   std::size_t i = 0;
   for (const Field& entry : list.list()) {
-    if (i == tensors.size()) entry.fail("is one more than parameters", "write one number a tensor");
+    if (i == tensors.size())
+      entry.fail("is one more than parameters", "write one number per tensor");
     workload::ParameterTensor& tensor = tensors[i++];
     const std::uint64_t rows = entry.count(1, tensor.count.value());
     if (tensor.count.value() % rows != 0) {
@@ -141,7 +142,7 @@ void read_rows(const Field& list, std::vector<workload::ParameterTensor>& tensor
   }
   if (i < tensors.size()) {
     list.fail(fmt::format("has {} numbers for {} parameters", i, tensors.size()),
-              "write one number a tensor");
+              "write one number per tensor");
   }
 }
 
@@ -195,8 +196,8 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
 void refuse_single_layers(const Overrides& overrides, std::string_view instead) {
   for (const auto& [path, field] : overrides) {
     if (!path.starts_with("workload.layers.")) continue;
-    field.fail(fmt::format("is of a layer, and the scenario has {} in place of layers", instead),
-               fmt::format("leave it out, or give layers in place of {}", instead));
+    field.fail(fmt::format("sets a layer, and the scenario gives {} instead of layers", instead),
+               fmt::format("leave it out, or give layers instead of {}", instead));
   }
 }
 
@@ -239,7 +240,7 @@ std::uint32_t timed_batch(Section& section, const char* key) {
   if (const auto batch = section.find<std::uint32_t>(key)) return *batch;
   if (const auto own = section.find<std::uint32_t>("batch_per_gpu")) return *own;
   throw InputError(section.location(),
-                   fmt::format("workload.{} is missing, beside job.global_batch", key),
+                   fmt::format("workload.{} is missing, and job.global_batch needs it", key),
                    fmt::format("write {}: 32, or what was timed", key));
 }
 
@@ -283,7 +284,7 @@ void load_workload(Section& section, const Overrides& overrides,
     if (said && said->node().IsScalar() &&
         parameter_type_of(precision.compute) == DataType::float32 &&
         precision.compute != Precision::fp32) {
-      section.refuse_set("precision", "changes nothing of layers, whose times are given",
+      section.refuse_set("precision", "does not change layers whose times are given",
                          "write fp32; or fp16 or bf16 for parameters of that type");
     }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);

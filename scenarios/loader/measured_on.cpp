@@ -32,7 +32,7 @@ MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
     const bool is_of_other_device = read.device.name != scenario.workload.device.name;
     (is_of_other_device ? device : *precision)
         .fail("is not the scenario's, and times of layers are of their own",
-              "leave it out, or give a model in place of layers");
+              "leave it out, or give a model instead of layers");
   }
   return read;
 }
@@ -62,8 +62,7 @@ std::vector<MeasuredOn> read_measured_on(const Field& list, const Scenario& scen
   for (const Field& entry : list.list()) {
     MeasuredOn one = read_entry(entry, scenario);
     if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
-      entry.fail("has a device, batch and precision that are twice in the list",
-                 "leave one of them out");
+      entry.fail("repeats a device, batch and precision of the list", "leave one of them out");
     }
     all.push_back(std::move(one));
   }

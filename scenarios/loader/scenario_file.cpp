@@ -196,7 +196,7 @@ void ScenarioFile::State::refuse_nodes_beside_gpus() const {
   }
   for (const RawAxis& axis : raw_axes) said.emplace(axis.path, &axis.values.front());
   if (!said.contains(gpus) || !said.contains(nodes)) return;
-  said.at(nodes)->fail("is without effect: gpus says how many nodes there are",
+  said.at(nodes)->fail("has no effect: gpus says how many nodes there are",
                        "leave one of the two out");
 }
 
@@ -208,7 +208,7 @@ Field ScenarioFile::State::gpus_as_they_are(const Field& asked) const {
                          axis.path == "cluster.nodes" || axis.path == "cluster.gpus_per_node";
     if (resizes && axis.values.size() > 1) {
       asked.fail(
-          fmt::format("is no value of this sweep, in which {} says how many there are", axis.path),
+          fmt::format("is not a value of this sweep, where {} says how many there are", axis.path),
           fmt::format("name its {} instead", axis.path));
     }
     const Field& value = axis.values.front();

@@ -36,7 +36,8 @@ const cost::nccl::Chooser* LibraryCalls::chooser_of(training::Group group) {
 
 namespace {
 
-constexpr AssumptionKind not_to_be_had{"{}: {} is not to be had for some calls; what is stands in"};
+constexpr AssumptionKind not_to_be_had{
+    "{}: {} is not available for some calls; these use what is available"};
 
 // Whether a scenario that fixes it means such calls.
 bool is_for(cost::nccl::Algorithm algorithm, Collective collective) {
@@ -107,9 +108,11 @@ namespace {
 
 constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
 constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
-constexpr AssumptionKind suggested_channels{"{}: channels as the cluster suggests; no CollNet"};
+constexpr AssumptionKind suggested_channels{
+    "{}: the cluster's links decide the number of channels; CollNet is not used"};
 constexpr AssumptionKind suggested_with_collnet{
-    "{}: channels as the cluster suggests; CollNet for all-reduces, but not NVLS's over nodes"};
+    "{}: the cluster's links decide the number of channels; all-reduces can use CollNet, but "
+    "not NVLS across nodes"};
 
 }  // namespace
 

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/process/stop_request.h"
 
@@ -14,6 +15,7 @@ namespace advise_command {
 
 struct Options {
   std::string scenario;
+  ReportOutput report;
   files::OutputFile json;
   std::uint32_t gpus = 0;  // 0: not given
   SharedOptions shared;
@@ -24,7 +26,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
-  if (!options.json.is_standard_output()) write_text(std::cout, advice);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_text(out, advice); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, advice); });
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
@@ -40,6 +43,8 @@ Action attach_advise(CommandOptions& app) {
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }

@@ -185,18 +185,18 @@ void check(const Options& options) {
     for (const auto& [name, value] :
          {std::pair{"--between", &options.between}, std::pair{"--cluster", &options.cluster}}) {
       if (value->empty()) continue;
-      throw InputError({name, 0, 0}, "is without effect: no log is given", "leave it out");
+      throw InputError({name, 0, 0}, "has no effect: no log is given", "leave it out");
     }
   }
   options.shared.expect_known_of_one(scenarios);
   if (scenarios > 0) return;
   if (options.all_rows) {
-    throw InputError({"--all-rows", 0, 0}, "is without effect: no scenario is given",
+    throw InputError({"--all-rows", 0, 0}, "has no effect: no scenario is given",
                      "give one with measured: points");
   }
   if (!options.shared.settings.empty() || !options.shared.seed.empty()) {
     throw InputError({options.shared.settings.empty() ? "--seed" : "--set", 0, 0},
-                     "is without effect: no scenario is given", "leave it out");
+                     "has no effect: no scenario is given", "leave it out");
   }
 }
 

@@ -117,12 +117,12 @@ std::vector<ScenarioFile::Setting> settings_of(const Options& options) {
   for (const ScenarioFile::Setting& setting : settings) {
     if (has_effect(options, setting.path)) continue;
     throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
-                     "is without effect on this collective", "leave it out");
+                     "has no effect on this collective", "leave it out");
   }
   return settings;
 }
 
-constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
+constexpr AssumptionKind unnamed_device{"{}: GPUs are assumed to be {}; --device names others"};
 
 Scenario scenario_with(const Options& options, const std::string& device) {
   ScenarioValues values = small_values();
@@ -330,7 +330,7 @@ void refuse_given(const char* why,
                   const std::vector<std::pair<const char*, std::string>>& options) {
   for (const auto& [name, value] : options) {
     if (value.empty()) continue;
-    throw InputError({name, 0, 0}, std::string("is without effect: ") + why, "leave it out");
+    throw InputError({name, 0, 0}, std::string("has no effect: ") + why, "leave it out");
   }
 }
 
@@ -338,7 +338,7 @@ void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
         {"--algorithm", 0, 0},
-        fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
+        fmt::format("\"{}\" is not an algorithm for {}", options.algorithm, options.collective),
         "see models/collectives/ALGORITHMS.md");
   }
   if (collective != Collective::all_reduce && !options.algorithm.empty() &&
@@ -405,8 +405,9 @@ std::uint32_t ranks_to_start(const Options& options) {
     return *ranks;
   }
   throw InputError({"--gpus", 0, 0},
-                   options.gpus.empty() ? "is needed without a launcher"
-                                        : fmt::format("\"{}\" is no number of ranks", options.gpus),
+                   options.gpus.empty()
+                       ? "is needed without a launcher"
+                       : fmt::format("\"{}\" is not a number of ranks", options.gpus),
                    "write --gpus 2");
 }
 

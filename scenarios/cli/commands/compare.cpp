@@ -1,8 +1,9 @@
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/compare/write_comparison.h"
 #include "scenarios/errors.h"
@@ -13,6 +14,7 @@ namespace compare_command {
 struct Options {
   std::string a, b;
   std::string side;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
 };
@@ -52,7 +54,8 @@ int run(Options& options) {
   std::optional<compare::ResultFile> b;
   if (!options.b.empty()) b = compare::read_result(options.b);
   const auto comparison = comparison_of(a, b, options.side);
-  if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { compare::write_table(out, comparison); });
   options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
   if (options.page.is_asked()) {
     const auto documents = documents_of(a, b, comparison);
@@ -75,6 +78,7 @@ Action attach_compare(CommandOptions& app) {
   app.add_option("--side", options->side,
                  "of both files; default: what was measured where it was, else what was predicted")
       .one_of({"predicted", "measured"});
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
   options->page.add_to(app);
   return [options] { return run(*options); };

@@ -66,7 +66,7 @@ const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
                                         {"all_reduce", Collective::all_reduce}};
 std::uint32_t minor_of(const std::string& version) {
   if (const auto minor = Release::minor_of(version)) return *minor;
-  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is no version of NCCL", version),
+  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is not a version of NCCL", version),
                    "write 2.18 to 2.30");
 }
 
@@ -124,7 +124,7 @@ Group described_group(const Options& options, Release release, Architecture gpu)
   }
   if (options.nodes == 1 && (options.plain_tree || !options.remote.empty())) {
     throw InputError({options.plain_tree ? "--plain-tree" : "--remote", 0, 0},
-                     "is without effect on one node", "leave it out, or write --nodes 2");
+                     "has no effect on one node", "leave it out, or write --nodes 2");
   }
   Group group;
   group.release = release;
@@ -220,12 +220,12 @@ void write_costs(const Tuning& tuning) {
 }
 
 constexpr AssumptionKind own_model{
-    "{}: NCCL's own model, by which it selects; a measured small message takes several times as "
-    "long"};
-constexpr AssumptionKind one_graph{"one graph for {}; no SHARP, no NVLS"};
+    "{}: NCCL's own model, which NCCL uses to choose; small messages take several times as "
+    "long when measured"};
+constexpr AssumptionKind one_graph{"{} share one graph; no SHARP, no NVLS"};
 constexpr AssumptionKind one_graph_for_all{
-    "one graph for {}, with --nvls-channels and --collnet-channels its bandwidths for those too"};
-constexpr AssumptionKind suggested_channels{"{} channels of {} as the cluster suggests"};
+    "{} share one graph; --nvls-channels and --collnet-channels use its bandwidths too"};
+constexpr AssumptionKind suggested_channels{"{} channels of {}, derived from the cluster"};
 
 Assumptions assumptions_of(const Options& options, const Group& group) {
   Assumptions all;

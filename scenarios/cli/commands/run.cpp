@@ -51,8 +51,10 @@ int run(Options& options) {
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    complain(fmt::format("{}:{}:{}: {} measured points from here on are not of these runs",
-                         first.file, first.line, first.column, file.unmatched().size()));
+    complain(
+        fmt::format("{}:{}:{}: ignoring {} measured points from here on, because no run here "
+                    "describes the system they were measured on",
+                    first.file, first.line, first.column, file.unmatched().size()));
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces(file.point_count());

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
@@ -16,6 +17,7 @@ namespace strategies_command {
 
 struct Options {
   std::vector<std::string> scenarios;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
   SharedOptions shared;
@@ -27,7 +29,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());
-  if (!options.json.is_standard_output()) write_table(std::cout, all);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_table(out, all); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, all); });
   options.page.write_if_asked(
       options.scenarios.front(), std::nullopt, [&]() -> std::vector<page::Document> {
@@ -47,6 +50,8 @@ Action attach_strategies(CommandOptions& app) {
   app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
   options->shared.add_to(app);
   options->shared.add_known_to(app);
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   app.add_output("--json", options->json, "write it as JSON; - is standard output");
   options->page.add_to(app);
   return [options] { return run(*options); };

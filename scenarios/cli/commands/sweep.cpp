@@ -14,6 +14,7 @@
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/own_arguments.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/line_process.h"
@@ -27,6 +28,7 @@ namespace sweep_command {
 struct Options {
   std::vector<std::string> scenarios, merged;
   std::string store, fidelity, refine, shard, sample_seed;
+  ReportOutput report;
   files::OutputFile csv, json;
   PageOutput page;
   std::uint64_t sample = 0;  // 0: not given
@@ -42,7 +44,7 @@ sweep::Shard shard_of(const std::string& text) {
     const auto of = number_of<std::uint64_t>(text.substr(slash + 1));
     if (number && of && *number >= 1 && *number <= *of) return {*number, *of};
   }
-  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is no part of the whole", text),
+  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is not a part of the whole", text),
                    "write 1/8 for the first of eight, 8/8 for the last");
 }
 
@@ -68,16 +70,17 @@ void check_options(const Options& options) {
   }
   if (!options.merged.empty()) options.shared.refuse_known("--merge runs no scenario");
   options.shared.expect_known_of_one(options.scenarios.size());
-  if (!options.merged.empty() &&
-      (options.csv.is_asked() || options.json.is_asked() || options.page.is_asked())) {
+  if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked() ||
+                                  options.page.is_asked() || options.report.markdown.is_asked())) {
     refuse("--merge", "writes the store alone",
-           "sweep the scenarios into it for a CSV or a JSON; paceline report STORE makes a page");
+           "sweep the scenarios into it for a report, a CSV or a JSON; paceline report STORE makes "
+           "a page");
   }
   if (!options.refine.empty() && !options.shard.empty()) {
     refuse("--refine", "needs all points, not a shard's", "refine once the shards are merged");
   }
   if (!options.sample_seed.empty() && options.sample == 0) {
-    refuse("--sample-seed", "is without effect", "add --sample N");
+    refuse("--sample-seed", "has no effect", "add --sample N");
   }
   if (!options.refine.empty() && options.fidelity == sweep::refined_fidelity) {
     refuse("--refine", fmt::format("predicts at {0}, as --fidelity {0} does", options.fidelity),
@@ -116,7 +119,7 @@ int merge(const Options& options) {
     const std::uint64_t added = store.merge(other);
     fmt::print(std::cout, "{}: {} new points\n", other, added);
   }
-  fmt::print(std::cout, "{} has {} points\n", options.store, store.points());
+  fmt::print(std::cout, "{} contains {} points\n", options.store, store.points());
   return exit_done;
 }
 
@@ -169,8 +172,8 @@ int run(Options& options) {
   for (const auto& grid : grids) {
     if (store.has_another(grid->file)) {
       complain(
-          fmt::format("{} has points of another {}: those that did not change are known, the "
-                      "others stay beside",
+          fmt::format("{} contains points of another {}; points that did not change are reused, "
+                      "the others stay",
                       options.store, grid->swept.path));
     }
   }
@@ -189,9 +192,10 @@ int run(Options& options) {
     complain(fmt::format("{}; done: {}", error.what(), done()));
     return exit_environment;
   }
-  if (!options.csv.is_standard_output() && !options.json.is_standard_output()) {
-    write_summary(std::cout, request, grids, sweep.summary(), store);
-  }
+  const bool is_taken = options.csv.is_standard_output() || options.json.is_standard_output();
+  options.report.write(is_taken, [&](std::ostream& out) {
+    write_summary(out, request, grids, sweep.summary(), store);
+  });
   options.csv.write_if_asked(
       [&](std::ostream& out) { sweep::write_csv(out, request, grids, refined, store); });
   options.json.write_if_asked(
@@ -229,6 +233,7 @@ Action attach_sweep(CommandOptions& app) {
   app.add_option("--merge", options->merged,
                  "stores whose points are added to --store; no scenario");
   app.add_option("--mpi", options->ranks, "mpirun starts so many ranks of it").in_range(1, 100'000);
+  options->report.add_markdown_to(app);
   app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
   app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
   options->page.add_to(app);

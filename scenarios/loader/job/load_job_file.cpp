@@ -210,7 +210,7 @@ void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at
   exactly = section.find<T>("exactly");
   at_most = section.find<T>("at_most");
   if (exactly && at_most) {
-    section.require("at_most").fail("stands beside exactly", "keep one of them");
+    section.require("at_most").fail("cannot be combined with exactly", "keep one of them");
   }
   section.finish();
 }
@@ -225,8 +225,10 @@ void JobReader::read_batches() {
   if (batches.global_exactly && batches.per_gpu_exactly) {
     file_.below("batch_per_gpu")
         .require("exactly")
-        .fail("stands beside global_batch.exactly, which leaves one number of GPUs and passes",
-              "write at_most for one of them");
+        .fail(
+            "cannot be combined with global_batch.exactly, which allows one number of GPUs and "
+            "passes",
+            "write at_most for one of them");
   }
   if (batches.global_exactly || batches.global_at_most || batches.per_gpu_exactly ||
       batches.per_gpu_at_most) {

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
             "budget \"500\" has no unit; write 500 USD"},
         Bad{"TokensOfImages", "deadline: 6h", "throughput: @5 tokens/s",
             "throughput \"5 tokens/s\" is in tokens, and the scenario does not say how many a "
-            "sample has; write samples/s, or take a model with a sequence"},
+            "sample contains; write samples/s, or take a model with a sequence"},
         Bad{"LowProbability", "", "probability: @40%\n",
             "probability \"40%\" is too small; write 50% to 99.9%"},
         Bad{"HighProbability", "", "probability: @100%\n",
@@ -145,10 +145,10 @@ INSTANTIATE_TEST_SUITE_P(
             "global_batch and batch_per_gpu are missing; say what training tolerates: "
             "global_batch: {at_most: 8192}"},
         Bad{"BothBatchesExact", "{at_most: 8192}", "{exactly: 8192}\nbatch_per_gpu: {exactly: @64}",
-            "exactly \"64\" stands beside global_batch.exactly, which leaves one number of GPUs "
-            "and passes; write at_most for one of them"},
+            "exactly \"64\" cannot be combined with global_batch.exactly, which allows one number "
+            "of GPUs and passes; write at_most for one of them"},
         Bad{"OneBatchTwice", "{at_most: 8192}", "{exactly: 8192, at_most: @8192}",
-            "at_most \"8192\" stands beside exactly; keep one of them"},
+            "at_most \"8192\" cannot be combined with exactly; keep one of them"},
         Bad{"UnknownStrategy", "", "strategies: [ddp, @fsdq]\n",
             "strategies \"fsdq\" is not known; did you mean fsdp? known: "},
         Bad{"TracedStrategy", "", "strategies: [@traced]\n",
@@ -182,18 +182,18 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"CatalogueTwice", "[small.yaml]", "[small.yaml, @small.yaml]",
             "catalogue \"small.yaml\" is twice in the list; leave one of them out"},
         Bad{"NoMachineInTheRegion", "", "limits: {regions: [eu-west, @asia]}\n",
-            "regions \"asia\" is of no machine of the catalogues; known: eu, eu-west-1, us, "
+            "regions \"asia\" matches no machine of the catalogues; known: eu, eu-west-1, us, "
             "us-east-1"},
         Bad{"UnknownDevice", "", "limits: {devices: [@a100]}\n",
-            "devices \"a100\" is of no machine of the catalogues; known: a100-sxm4-40gb, "
+            "devices \"a100\" matches no machine of the catalogues; known: a100-sxm4-40gb, "
             "v100-sxm2-16gb"},
         Bad{"UnknownMachine", "", "limits: {machines: [@eigth]}\n",
-            "machines \"eigth\" is of no machine of the catalogues; did you mean eight? known: "
+            "machines \"eigth\" matches no machine of the catalogues; did you mean eight? known: "
             "eight, ours"},
         Bad{"NothingLeft", "",
             "limits: @{regions: [us], devices: [v100-sxm2-16gb], machines: "
             "[eight]}\n",
-            "limits leave none of the catalogues' 3 machines; allow more regions, devices or "
+            "limits exclude all 3 machines of the catalogues; allow more regions, devices or "
             "machines"}),
     name_of);
 
