@@ -18,15 +18,16 @@ export function selector(label, options, chosen, change) {
 }
 
 // Which axis makes series, and at what values the others are held. Axes with one value left
-// over need no control. `first` names the axis that makes series at the start.
+// over need no control.
 export class Slice {
-  constructor(points, except, changed) {
+  constructor(points, except, changed, {hasSeries = true} = {}) {
     this.points = points;
     this.changed = changed;
     this.box = html('span', {class: 'slice'});
     this.held = new Map();
     this.except = except;
-    this.series = null;
+    this.hasSeries = hasSeries;
+    this.series = hasSeries ? null : '';
     this.reset();
   }
 
@@ -63,7 +64,7 @@ export class Slice {
       this.changed();
     };
     const made = [];
-    if (axes.length > 0 && this.hasSeries !== false) {
+    if (axes.length > 0 && this.hasSeries) {
       made.push(selector('Lines by', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
         {value: '', label: 'one'}], this.series, change((name) => { this.series = name; })));
     }

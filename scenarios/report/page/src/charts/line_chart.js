@@ -37,11 +37,16 @@ export function lineChart({root, width, series, x, y, ideal, height = 300}) {
       lines: linesAt(at, series, x, y, ideal)}))};
 }
 
+// Whether a series has measured points only.
+const isMeasured = ({points}) => points.every((point) => point.predicted === null);
+
 function legendOf(series, ideal, hasBands) {
   const points = series.flatMap((one) => one.points);
-  const entries = series.map((one, index) => ({label: one.name, kind: 'line', series: index}));
+  const entries = series.map((one, index) => (isMeasured(one) ?
+      {label: series.length > 1 ? `${one.name}, measured` : 'measured', kind: 'measured', series: index} :
+      {label: one.name, kind: 'line', series: index}));
   if (hasBands && points.some((point) => point.band)) entries.push({label: '90 % interval', kind: 'band', series: 0});
-  if (points.some((point) => point.measured !== null)) {
+  if (series.some((one) => !isMeasured(one) && one.points.some((point) => point.measured !== null))) {
     entries.push({label: series.length > 1 ? 'measured (hollow)' : 'measured', kind: 'measured', series: 0});
   }
   if (ideal) entries.push({label: 'ideal: no communication', kind: 'ideal'});
@@ -71,6 +76,9 @@ function drawSeries({points}, index, {xScale, yScale, hasBands}) {
   if (hasBands && banded.length > 1) {
     group.append(path('band', area().x(place).y0((d) => yScale(d.band[0]))
                                   .y1((d) => yScale(d.band[1]))(banded)));
+  }
+  if (isMeasured({points})) {
+    group.append(path('line between', line(place, (d) => yScale(d.measured))(points.filter((d) => d.measured !== null))));
   }
   const predicted = points.filter((d) => d.predicted !== null);
   group.append(path(`line dash${index % 8}`, line(place, (d) => yScale(d.predicted))(predicted)));

@@ -65,7 +65,7 @@ function drawPiece(root, {x0, x1, spans}, y, width, lane) {
 function drawStep(root, {step, rank, top, x, width}) {
   const shown = step.ranks.find((one) => one.rank === rank) ?? step.ranks[0];
   const targets = [];
-  root.append(svg('text', {x: 0, y: top + 15, class: 'axistitle'}, `${step.origin}: step ${time(step.step_s)}` +
+  root.append(svg('text', {x: 0, y: top + 15, class: 'axistitle'}, `${step.origin}: step ${time(step.step_s)}` + (step.document ? `, ${step.document}` : '') +
       (shown.rank === rank ? '' : `, rank ${shown.rank}`)));
   shown.lanes.forEach((lane, index) => {
     const y = top + HEAD + index * (LANE + 13);

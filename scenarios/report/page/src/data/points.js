@@ -26,6 +26,8 @@ function rowOfPoint(point) {
     communication_s: some(predicted.communication_s),
     exposed_communication_s: some(predicted.exposed_communication_s),
     measured_exposed_communication_s: some(measured.exposed_communication_s),
+    measured_compute_s: some(measured.compute_s),
+    measured_communication_s: some(measured.communication_s),
     mad_s: some(measured.mad_s),
     memory_bytes: some(predicted.memory?.total_bytes),
     cpu_busy: some(measured.cpu_busy),
@@ -74,7 +76,7 @@ function axisOf(name, unit, rows) {
   const values = [...new Set(rows.map((row) => row[name]))].filter(
       (value) => value !== null && value !== undefined);
   const isNumeric = values.length > 0 && values.every(isNumber);
-  values.sort(isNumeric ? (a, b) => a - b : undefined);
+  if (isNumeric) values.sort((a, b) => a - b);
   const kind = name === 'gpus' ? 'count' : isNumeric ? kindOfUnit(unit) : 'text';
   return {name, label: axisLabel(name), kind, isNumeric, values, effect: effectOf(name, rows)};
 }

@@ -126,10 +126,7 @@ export function heatMap(points) {
   let x = plain.find((axis) => axis.name === 'gpus') ?? plain[0] ?? axes[0];
   let y = strongest(plain.filter((axis) => axis !== x)) ?? axes.find((axis) => axis !== x);
   let chart = null;
-  const slice = new Slice(points, [x.name, y.name], () => chart.redraw());
-  slice.hasSeries = false;
-  slice.series = '';
-  slice.reset();
+  const slice = new Slice(points, [x.name, y.name], () => chart.redraw(), {hasSeries: false});
   const options = axes.map((axis) => ({value: axis, label: axis.label}));
   const controls = () => [
     selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric, changed((one) => { metric = one; })),
