@@ -5,7 +5,7 @@ import {hasPoints, pointsOf} from './data/points.js';
 import {redrawAll} from './charts/figure.js';
 import {readPayload} from './payload.js';
 import {pointsAnswer} from './sections/answer.js';
-import {assumptions} from './sections/assumptions.js';
+import {assumptions, failures} from './sections/assumptions.js';
 import {capacitySection} from './sections/capacity.js';
 import {comparisonSection} from './sections/comparison.js';
 import {curveChart} from './sections/curves.js';
@@ -40,7 +40,7 @@ function pointSections(documents) {
     charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null,
     timelineSection(documents, points),
     section('points', 'All points', new PointsTable(points).element()),
-    assumptions(points)];
+    failures(points), assumptions(points)];
 }
 
 function documentSections(documents) {

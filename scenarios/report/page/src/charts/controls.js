@@ -66,7 +66,7 @@ export class Slice {
     const made = [];
     if (axes.length > 0 && this.hasSeries) {
       made.push(selector('Lines by', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
-        {value: '', label: 'one'}], this.series, change((name) => { this.series = name; })));
+        {value: '', label: 'none'}], this.series, change((name) => { this.series = name; })));
     }
     for (const axis of axes.filter((one) => one.name !== this.series)) {
       made.push(selector(axis.label, axis.values.map((value) => ({value,

@@ -61,7 +61,7 @@ function errorSentence(rows) {
 function failureSentence(rows) {
   const failed = rows.filter((row) => row.failure).length;
   return failed === 0 ? '' : `${print('count', failed)} of ${print('count', rows.length)} points ${
-    failed === 1 ? 'has' : 'have'} no result; the table says why. `;
+    failed === 1 ? 'has' : 'have'} no result. `;
 }
 
 function measuredText(row) {

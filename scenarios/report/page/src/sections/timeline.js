@@ -1,5 +1,6 @@
 // One step over time, predicted above measured; zoomed by wheel, drag, keys and buttons.
 
+import {max} from 'd3-array';
 import {scaleLinear} from 'd3-scale';
 import {select} from 'd3-selection';
 import {zoom, zoomIdentity} from 'd3-zoom';
@@ -14,8 +15,9 @@ import {section} from './section.js';
 const CLOSEST = 1e6;
 const ZOOM_STEP = 1.6;
 
-const endOf = ({steps}) => Math.max(...steps.map((step) => Math.max(step.step_s ?? 0,
-    ...step.ranks.flatMap((rank) => rank.spans.map((span) => span.end_s)).slice(0, 100_000))));
+// When the last span of any rank ends, or the step.
+const endOf = ({steps}) => max(steps, (step) => Math.max(step.step_s ?? 0,
+    max(step.ranks, (rank) => max(rank.spans, (span) => span.end_s)) ?? 0));
 
 function rankOptions(timeline) {
   const ranks = new Map();
