@@ -101,3 +101,10 @@ test('predicted stands above measured in the timeline', () => {
   const [{steps}] = timelinesOf([document], null);
   assert.deepEqual(steps.map((one) => one.origin), ['predicted', 'measured', 'imported']);
 });
+
+test('a sample of a grid is known as one', () => {
+  // Two points of the four that 8 and 16 GPUs with two caps would be: a grid; four of 16: a sample.
+  const at = (gpus, cap) => ({...point(gpus, 0.3), axes: [{path: 'training.bucket_cap', unit: 'B', value: cap}]});
+  assert.ok(pointsOf([result('a.json', [at(8, 1), at(16, 2)])]).isGrid);
+  assert.ok(!pointsOf([result('a.json', [1, 2, 3, 4].map((cap) => at(8 * cap, cap)))]).isGrid);
+});

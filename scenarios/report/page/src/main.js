@@ -29,18 +29,18 @@ const SHOWN = {
   'paceline.left-out/1': leftOutSection,
 };
 
-function pointSections(documents) {
-  const points = pointsOf(documents);
-  if (points.rows.length === 0) return [];
+// What was found, and below what other documents say the points one by one.
+function pointSections(documents, points) {
   const hasScale = points.axes.some((axis) => axis.name === 'gpus') && metricsOf(points.rows).length > 0;
   const curve = curveChart(points);
   const charts = [hasScale ? scalingChart(points, curve !== null) : null, curve, partsChart(points),
     heatMap(points)].filter(Boolean);
   return [section('answer', 'Result', pointsAnswer(points, documents)),
-    charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null,
-    timelineSection(documents, points),
-    section('points', 'All points', new PointsTable(points).element()),
-    failures(points), assumptions(points)];
+    charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null];
+}
+
+function tableSection(points) {
+  return section('points', 'All points', new PointsTable(points).element(), failures(points), assumptions(points));
 }
 
 function documentSections(documents) {
@@ -75,10 +75,10 @@ function footer(payload) {
 
 function build(payload) {
   const {documents} = payload;
-  const all = [...documentSections(documents).flat(), ...pointSections(documents)];
-  if (!documents.some(hasPoints)) all.push(timelineSection(documents, null));
-  all.push(restOf(payload));
-  const made = all.filter(Boolean);
+  const points = pointsOf(documents);
+  const hasRows = points.rows.length > 0;
+  const made = [...(hasRows ? pointSections(documents, points) : []), ...documentSections(documents).flat(),
+    timelineSection(documents, points), hasRows ? tableSection(points) : null, restOf(payload)].filter(Boolean);
   document.title = payload.title;
   document.body.prepend(header(payload), contents(made.filter((element) => element.id)),
       html('main', {}, made), footer(payload));

@@ -105,7 +105,7 @@ export function hasPoints(document) {
   return document.content?.schema in TABLES;
 }
 
-// {rows, axes}: `axes` are those with more than one value. GPUs always are one of them when
+// {rows, axes, isGrid}: `axes` are those with more than one value. GPUs always are one of them when
 // they vary; so are the document and the scenario of a point, where there are several.
 export function pointsOf(documents) {
   const rows = [];
@@ -120,7 +120,15 @@ export function pointsOf(documents) {
     }
   }
   const axes = [...units].map(([name, unit]) => axisOf(name, unit, rows));
-  return {rows, axes: axes.filter((axis) => axis.values.length > 1)};
+  const varying = axes.filter((axis) => axis.values.length > 1);
+  return {rows, axes: varying, isGrid: isGrid(rows, varying)};
+}
+
+// Whether there is a point, more or less, at every combination of values; documents have grids of their own.
+function isGrid(rows, axes) {
+  const cells = axes.filter((axis) => axis.name !== 'document' && axis.name !== 'scenario')
+                    .reduce((product, axis) => product * axis.values.length, 1);
+  return rows.length >= 0.5 * cells;
 }
 
 // The columns that any row has a value for: axes first, then the fields in their order.
