@@ -85,7 +85,8 @@ function build(payload) {
   document.documentElement.dataset.ready = 'yes';
 }
 
-// On paper all is open, colours are those of the light theme, and charts are as wide as A4 between margins of 15 mm at 96 px an inch.
+// On paper all is open, colours are those of the light theme, and charts are as wide as A4 (210 mm)
+// between margins of 15 mm, at 96 px per inch.
 const PAPER_WIDTH = 680;
 
 function preparePrinting() {

@@ -92,7 +92,8 @@ export class Slice {
 
   grouped(axis, rows) {
     if (!axis) return [{name: 'predicted', rows}];
-    return axis.values.map((value) => ({name: axis.name === 'gpus' ? settingText('gpus', value) : print(axis.kind, value),
+    const nameOf = (value) => (axis.name === 'gpus' ? settingText('gpus', value) : print(axis.kind, value));
+    return axis.values.map((value) => ({name: nameOf(value),
       rows: rows.filter((row) => isAt(row, axis.name, value))})).filter((group) => group.rows.length > 0);
   }
 }

@@ -14,7 +14,8 @@ export function redrawAll(width = null) {
 // `draw({root, width})` fills an empty <svg> and returns {height, label, targets, guide}, and may return another
 // title and caption:
 // targets are {x, y, lines, point} that pointer and arrow keys read out, `lines` their words.
-export function figure({title, caption, controls = [], draw, wide = false, keys = null, hint = 'Arrow keys read the values'}) {
+export function figure({title, caption, controls = [], draw, wide = false, keys = null,
+  hint = 'Arrow keys read the values'}) {
   const root = svg('svg', {class: 'chart', role: 'img'});
   const heading = html('h3', {}, title);
   const plot = html('div', {class: 'plot', tabindex: 0, role: 'group'}, root);

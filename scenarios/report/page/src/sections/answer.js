@@ -41,7 +41,8 @@ function sentence(row, points, rows) {
   const among = settings !== '' ? `, the fastest of ${print('count', rows.length)} points (${settings})` : '';
   const verb = !isPredicted(row) ? 'trained' : row.gpus === 1 ? 'trains' : 'train';
   const unit = isPredicted(row) ? 'samples/s' : 'samples/s (measured)';
-  const parts = [`${settingText('gpus', print('count', row.gpus))} ${verb} ${number(throughputOf(row))} ${unit}${among}`];
+  const gpus = settingText('gpus', print('count', row.gpus));
+  const parts = [`${gpus} ${verb} ${number(throughputOf(row))} ${unit}${among}`];
   if (isNumber(speedupOf(row)) && row.gpus > 1) {
     parts.push(`${print('ratio', speedupOf(row))} the speed of one GPU, ${
       percent(100 * speedupOf(row) / row.gpus)} efficiency`);
@@ -101,9 +102,11 @@ function contradictionsOf(documents) {
   const found = documents.flatMap(({content}) => content?.contradictions ?? []);
   if (found.length === 0) return null;
   return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
-    const points = (rows ?? []).map((row) => `${row.point} (${number(Number(row.times.toPrecision(2)))} times the described step)`).join(', ');
+    const times = (row) => number(Number(row.times.toPrecision(2)));
+    const points = (rows ?? []).map((row) => `${row.point} (${times(row)} times the described step)`).join(', ');
     const why = (causes ?? []).map((cause) => cause.words).join(' or ');
-    return html('li', {}, `Measured rows contradict the description: ${points}. `, why ? `Likely: ${why}.` : 'No cause is known.');
+    return html('li', {}, `Measured rows contradict the description: ${points}. `,
+        why ? `Likely: ${why}.` : 'No cause is known.');
   }));
 }
 

@@ -83,7 +83,8 @@ function drawLabels(root, place, x, y, width) {
       class: 'tick'}, xLabel(index)));
   }
   y.values.forEach((value, index) => root.append(svg('text', {x: place.left - 8, class: 'tick',
-    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'}, fitted(print(y.kind, value), place.left - 10))));
+    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'},
+      fitted(print(y.kind, value), place.left - 10))));
   root.append(svg('text', {x: width - 2, y: place.bottom + 34, 'text-anchor': 'end',
     class: 'axistitle'}, x.label), svg('text', {x: 0, y: place.top - 10, class: 'axistitle'}, y.label));
 }
@@ -131,7 +132,8 @@ export function heatMap(points) {
   const slice = new Slice(points, [x.name, y.name], () => chart.redraw(), {hasSeries: false});
   const options = axes.map((axis) => ({value: axis, label: axis.label}));
   const controls = () => [
-    selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric, changed((one) => { metric = one; })),
+    selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric,
+        changed((one) => { metric = one; })),
     selector('Across', options, x, changed((one) => { if (one === y) y = x; x = one; })),
     selector('Up', options, y, changed((one) => { if (one === x) x = y; y = one; })), slice.box];
   const changed = (act) => (chosen) => {

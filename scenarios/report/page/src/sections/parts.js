@@ -35,7 +35,8 @@ function stepsOf(row) {
       exposed: row.exposed_communication_s},
     {origin: 'measured', whole: row.measured_step_s, compute: row.measured_compute_s,
       communication: row.measured_communication_s, exposed: row.measured_exposed_communication_s},
-  ].map((step) => ({...step, document: row.document})).filter((step) => [step.whole, step.compute, step.communication, step.exposed].every(isNumber));
+  ].filter((step) => [step.whole, step.compute, step.communication, step.exposed].every(isNumber))
+      .map((step) => ({...step, document: row.document}));
 }
 
 function legendOf(steps) {
@@ -93,9 +94,11 @@ function drawBar(root, step, {y, x, width, isOutlined}) {
   const size = y(0) - y(sum);
   if (isOutlined) root.append(svg('rect', {x, y: y(sum), width, height: size, class: 'outlined'}));
   if (textWidth(time(step.whole)) < width * 1.3) {
-    root.append(svg('text', {x: x + width / 2, y: y(sum) - 5, 'text-anchor': 'middle', class: 'tick'}, time(step.whole)));
+    root.append(svg('text', {x: x + width / 2, y: y(sum) - 5, 'text-anchor': 'middle', class: 'tick'},
+        time(step.whole)));
   }
-  return {x: x + width / 2, y: y(sum), lines, reach: [width / 2 + 2, Infinity], box: [x - 2, y(sum) - 2, width + 4, size + 4]};
+  return {x: x + width / 2, y: y(sum), lines, reach: [width / 2 + 2, Infinity],
+    box: [x - 2, y(sum) - 2, width + 4, size + 4]};
 }
 
 function placesOf(rows, axis) {

@@ -43,7 +43,8 @@ class Timeline {
     const button = (name, act) => html('button', {type: 'button', click: act}, name);
     this.chart = figure({title: 'One step', wide: true, keys: (event) => this.key(event),
       hint: 'Plus and minus zoom, left and right move, up and down read the spans',
-      caption: 'Click the chart, then zoom with the wheel or + and −, and move with ← and →; ↑ and ↓ read the spans.',
+      caption: 'Click the chart, then zoom with the wheel or + and −, and move with ← and →; ' +
+          '↑ and ↓ read the spans.',
       controls: [this.box, html('span', {class: 'pager'}, button('Zoom in', () => this.scale(ZOOM_STEP)),
           button('Zoom out', () => this.scale(1 / ZOOM_STEP)), button('Whole step', () => this.reset()))],
       draw: ({root, width}) => this.draw(root, width)});
@@ -61,9 +62,11 @@ class Timeline {
     const ranks = rankOptions(timeline);
     this.rank = ranks.some(({value}) => value === this.rank) ? this.rank : ranks[0]?.value;
     this.box.replaceChildren(...[
-      this.timelines.length < 2 ? null : selector('Point', this.timelines.map((one) => ({value: one, label: one.point})),
-          timeline, (chosen) => { this.select(chosen); this.reset(); }),
-      ranks.length < 2 ? null : selector('Rank', ranks, this.rank, (chosen) => { this.rank = chosen; this.chart.redraw(); }),
+      this.timelines.length < 2 ? null : selector('Point',
+          this.timelines.map((one) => ({value: one, label: one.point})), timeline,
+          (chosen) => { this.select(chosen); this.reset(); }),
+      ranks.length < 2 ? null : selector('Rank', ranks, this.rank,
+          (chosen) => { this.rank = chosen; this.chart.redraw(); }),
     ].filter(Boolean));
   }
 
