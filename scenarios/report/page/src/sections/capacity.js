@@ -63,7 +63,8 @@ function drawPlan(root, plan, {x, y}) {
 function drawTargets(root, {deadline_s: deadline, budget}, {x, y, left, right, top, bottom}) {
   if (isNumber(deadline) && deadline <= x.domain()[1] * 1.0001) {
     root.append(svg('line', {x1: x(deadline), x2: x(deadline), y1: top, y2: bottom, class: 'target'}),
-        svg('text', {x: x(deadline) - 5, y: top + 10, 'text-anchor': 'end', class: 'tick'}, `deadline ${time(deadline)}`));
+        svg('text', {x: x(deadline) - 5, y: top + 10, 'text-anchor': 'end', class: 'tick'},
+            `deadline ${time(deadline)}`));
   }
   if (isNumber(budget) && budget <= y.domain()[1] * 1.0001) {
     root.append(svg('line', {x1: left, x2: right, y1: y(budget), y2: y(budget), class: 'target'}),
@@ -119,7 +120,8 @@ function drawFront({root, width, content, plans}) {
   const drawn = plans.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost));
   for (const plan of [...drawn].reverse()) drawPlan(root, plan, {x, y});
   return {height: bottom + 42, label: `Cost against time, ${drawn.length} plans`,
-    targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26], lines: linesOf(plan, content)}))};
+    targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26],
+      lines: linesOf(plan, content)}))};
 }
 
 function lead(content) {
@@ -158,7 +160,8 @@ function settlingOf(content) {
 export function capacitySection(content, {id, name}) {
   const plans = plansOf(content);
   const chart = plans.length === 0 ? null : figure({title: 'Cost against time', wide: true,
-    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. The line is the front: no plan is cheaper and faster.`,
+    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. ` +
+        'The line is the front: no plan is cheaper and faster.',
     draw: ({root, width}) => drawFront({root, width, content, plans})}).element;
   const left = content.left_out ?? [];
   return [section(id, `Capacity: ${content.job ?? name}`, lead(content), chart,
@@ -167,5 +170,6 @@ export function capacitySection(content, {id, name}) {
         print('count', content.predicted)} predicted in full, ${print('count', content.refused)} cannot run.`),
       left.length === 0 ? null : folded(`Machines left out (${left.length})`, plainTable('Machines left out',
           [['machine', 'text', (one) => one.machine], ['why', 'text', (one) => one.why]], left)),
-      content.best?.assumptions ? folded('Assumptions of the best plan', assumptionList(content.best.assumptions)) : null)];
+      content.best?.assumptions ?
+          folded('Assumptions of the best plan', assumptionList(content.best.assumptions)) : null)];
 }
