@@ -24,6 +24,7 @@ Action attach_claims(CommandOptions& app);
 Action attach_strategies(CommandOptions& app);
 Action attach_capacity(CommandOptions& app);
 Action attach_doctor(CommandOptions& app);
+Action attach_schema(CommandOptions& app);
 
 namespace {
 
@@ -66,6 +67,8 @@ constexpr std::array rows{
             attach_capacity, "capacity scenarios/library/jobs/resnet50-90-epochs.yaml"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor, "doctor"},
+    Command{"schema", "JSON Schema of scenarios, jobs and data files, for editors", attach_schema,
+            "schema scenario -o paceline.schema.json"},
 };
 
 }  // namespace
