@@ -24,6 +24,7 @@ Action attach_claims(CommandOptions& app);
 Action attach_strategies(CommandOptions& app);
 Action attach_capacity(CommandOptions& app);
 Action attach_doctor(CommandOptions& app);
+Action attach_init(CommandOptions& app);
 Action attach_schema(CommandOptions& app);
 
 namespace {
@@ -67,6 +68,8 @@ constexpr std::array rows{
             attach_capacity, "capacity scenarios/library/jobs/resnet50-90-epochs.yaml"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor, "doctor"},
+    Command{"init", "write a scenario with comments, from options or a few questions", attach_init,
+            "init --model resnet50 --preset dgx-a100 --gpus 32 -o scenario.yaml"},
     Command{"schema", "JSON Schema of scenarios, jobs and data files, for editors", attach_schema,
             "schema scenario -o paceline.schema.json"},
 };

@@ -25,7 +25,7 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   EXPECT_EQ(help.err, "");
   for (const char* command :
        {"run", "measure", "compare", "buckets", "collective", "calibrate", "validate", "nccl",
-        "claims", "strategies", "advise", "doctor", "schema"}) {
+        "claims", "strategies", "advise", "doctor", "init", "schema"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;
