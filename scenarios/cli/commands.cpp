@@ -25,6 +25,8 @@ Action attach_strategies(CommandOptions& app);
 Action attach_capacity(CommandOptions& app);
 Action attach_report(CommandOptions& app);
 Action attach_doctor(CommandOptions& app);
+Action attach_init(CommandOptions& app);
+Action attach_schema(CommandOptions& app);
 
 namespace {
 
@@ -69,6 +71,10 @@ constexpr std::array rows{
             "report result.json -o report.html"},
     Command{"doctor", "what there is to measure with on this machine, and which to use",
             attach_doctor, "doctor"},
+    Command{"init", "write a scenario with comments, from options or a few questions", attach_init,
+            "init --model resnet50 --preset dgx-a100 --gpus 32 -o scenario.yaml"},
+    Command{"schema", "JSON Schema of scenarios, jobs and data files, for editors", attach_schema,
+            "schema scenario -o paceline.schema.json"},
 };
 
 }  // namespace

@@ -30,6 +30,15 @@ constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree, nccl_collnet_direct
                                   nccl_collnet_chain};
 constexpr std::string_view pat = "pat";
 
+// Unquoted it is a number to YAML.
+std::span<const settings::Form> version_forms() {
+  using settings::Form;
+  static constexpr std::array forms{
+      Form{settings::Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}},
+      Form{settings::Number{2, 3}}};
+  return forms;
+}
+
 // What all-reduces may be named, and all-gathers and reduce-scatters by NCCL.
 std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;
@@ -131,7 +140,7 @@ std::span<const Key> collective_keys() {
           "nccl, gloo, mpi: what that library does; plan: the algorithm named. With a section "
           "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
           "and for memory"},
-      Key{"version", settings::Text{"version"}, "2.28, assumed",
+      Key{"version", settings::Structure{"version", version_forms}, "2.28, assumed",
           "2.18 to 2.30 are modelled, older ones as 2.18, but without `nvb` below 2.9", "\"2.18\"",
           of_nccl},
       Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},

@@ -38,17 +38,21 @@ constexpr AssumptionKind layers_of_other_batch{
 // Measured throughputs by the batch of each.
 using Measured = std::map<std::uint32_t, Field>;
 
+constexpr std::array measured_batch_table{
+    settings::Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass",
+                  "32"},
+    settings::Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required,
+                  "of one GPU with that batch", "119.6 samples/s"},
+};
+
 Measured read_measured(const Field& list) {
-  constexpr std::array<std::string_view, 2> keys{"batch", "throughput"};
   const Overrides none;
   Measured measured;
   for (const Field& entry : list.list()) {
-    Reader one(entry, none);
-    one.expect_only(keys);
-    const Field batch = one.require("batch", "32");
-    const auto samples = static_cast<std::uint32_t>(batch.count(1, 100'000'000));
-    if (!measured.emplace(samples, one.require("throughput", "119.6 samples/s")).second) {
-      batch.fail("is twice in the list", "leave one of them out");
+    Section one(Reader(entry, none), measured_batch_table);
+    const auto samples = one.get<std::uint32_t>("batch");
+    if (!measured.emplace(samples, one.require("throughput")).second) {
+      one.require("batch").fail("is twice in the list", "leave one of them out");
     }
     one.finish();
   }
@@ -255,6 +259,8 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
 }
 
 }  // namespace
+
+std::span<const settings::Key> measured_batch_keys() { return measured_batch_table; }
 
 SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
   constexpr std::string_view unit = "tokens/s";

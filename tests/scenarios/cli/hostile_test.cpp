@@ -245,6 +245,7 @@ struct BadValues {
   Arguments operator()(settings::Time) const { return {"5", "-5us", "5 parsecs", "1e400s"}; }
   Arguments operator()(settings::Bandwidth) const { return {"10", "-10GBps", "0GBps", "10GB"}; }
   Arguments operator()(settings::Size) const { return {"-1MiB", "0B", "1MB/s", "x"}; }
+  Arguments operator()(settings::ComputeSpeed) const { return {"0TFLOPS", "5", "fast"}; }
   Arguments operator()(settings::Throughput) const { return {"0", "-1 samples/s", "fast"}; }
   Arguments operator()(settings::OneOf) const { return {"nothing", "[a]", "''"}; }
   Arguments operator()(settings::VersionNumber) const { return {"new", "2", "2.x"}; }
