@@ -45,6 +45,21 @@ Call call_on(const Cluster& cluster, Bytes size, const Fixed& fixed = {},
   return Chooser(cluster, release, 8.0, fixed).choose(collective, size);
 }
 
+TEST(NcclChoices, BeginWithTheOneThatIsChosen) {
+  for (const Cluster& cluster : {switched(1), switched(4), lone(16)}) {
+    const Chooser chooser(cluster, release, 9.0, {});
+    for (const Bytes size : {Bytes(1000), Bytes(1'000'000), Bytes(1'000'000'000)}) {
+      const auto choices = chooser.choices(Collective::all_reduce, size);
+      const Choice chosen = chooser.choose(Collective::all_reduce, size).choice;
+      EXPECT_GT(choices.size(), 2U);
+      EXPECT_EQ(choices.front().algorithm, chosen.algorithm);
+      EXPECT_EQ(choices.front().protocol, chosen.protocol);
+      EXPECT_EQ(choices.front().time, chosen.time);
+      EXPECT_TRUE(std::ranges::is_sorted(choices, {}, &Choice::time));
+    }
+  }
+}
+
 // 12 channels of 20 GB/s, as NCCL finds on eight A100; two a NIC between nodes, as in the log of
 // three nodes of eight H100 (16 of 12 GB/s).
 TEST(NcclGroup, HasTheChannelsThatLogsShow) {
