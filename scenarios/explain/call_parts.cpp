@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/cost/auto_choice.h"
-#include "models/folding/predicted_point.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 #include "scenarios/report/explain_cluster.h"
@@ -15,7 +14,13 @@ namespace {
 
 using training::CollectiveCall;
 
-Seconds time_of(const ResolvedPoint& one) { return folding::predict_here(one).totals.step; }
+// nullopt: it is not predicted.
+std::optional<Seconds> time_of(const ResolvedPoint& one, Simulator& simulator) {
+  const traces::Reply reply = simulator.reply_to(one, std::nullopt);
+  const auto* result = std::get_if<Result>(&reply);
+  if (result == nullptr) return std::nullopt;
+  return result->totals.step;
+}
 
 // Of one call by itself. What its library takes before the first message, whatever the links, is
 // none here, as it is apart.
@@ -101,17 +106,17 @@ class LinkLoads {
 
 }  // namespace
 
-std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call) {
+std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call,
+                                  Simulator& simulator) {
   if (call.simulated() == nullptr) return std::nullopt;
   const ResolvedPoint one = cost::alone(point, call);
+  const auto time = time_of(one, simulator);
+  const auto of_bytes = time_of(without_latency(one), simulator);
+  if (!time || !of_bytes) return std::nullopt;
   CallParts parts;
-  try {
-    parts.time = time_of(one);
-    parts.start = call.simulated()->wire.start;
-    parts.bandwidth = std::min(time_of(without_latency(one)), parts.time - parts.start);
-  } catch (const folding::NotSimulated&) {
-    return std::nullopt;
-  }
+  parts.time = *time;
+  parts.start = call.simulated()->wire.start;
+  parts.bandwidth = std::min(*of_bytes, parts.time - parts.start);
   parts.latency = parts.time - parts.start - parts.bandwidth;
   const LinkLoads loads(one, call);
   parts.rounds = round_count(loads.plan());

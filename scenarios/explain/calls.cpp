@@ -33,6 +33,8 @@ class Deciders {
     } else if (const auto* automatic = std::get_if<training::AutomaticCall>(&planned.how)) {
       call.chosen_by = "predictions of each algorithm alone";
       take(automatic_ranking(planned, automatic->options), call);
+    } else if (!is_of_library(planned)) {
+      call.chosen_by = "the strategy";
     } else if (library_.is_named(planned.collective)) {
       call.chosen_by = "collective.algorithm";
     } else if (const auto choices = library_.nccl_choices(planned); !choices.empty()) {
@@ -49,6 +51,14 @@ class Deciders {
   }
 
  private:
+  // Whether the library would carry it out so, too.
+  bool is_of_library(CollectiveCall call) {
+    const std::string algorithm(algorithm_of(call));
+    call.how = training::Unplanned{};
+    library_.plan(call);
+    return algorithm_of(call) == algorithm;
+  }
+
   static void take(const std::vector<AlgorithmTime>& ranking, ExplainedCall& call) {
     if (!ranking.empty()) call.chosen = ranking[0];
     if (ranking.size() > 1) call.next = ranking[1];
@@ -91,7 +101,7 @@ void take_times(const StepTrace& trace, const Timeline& timeline, ExplainedCall&
 }
 
 // Each different call once.
-void find_parts(const PreparedPoint& prepared, const StepTrace& trace,
+void find_parts(const PreparedPoint& prepared, const StepTrace& trace, Simulator& simulator,
                 std::vector<ExplainedCall>& calls) {
   std::vector<std::size_t> order(calls.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -105,7 +115,7 @@ void find_parts(const PreparedPoint& prepared, const StepTrace& trace,
     if (found != known.end()) {
       calls[i].parts = found->second;
     } else if (known.size() < parts_most) {
-      calls[i].parts = parts_of(prepared.point, made);
+      calls[i].parts = parts_of(prepared.point, made, simulator);
       known.emplace(made, calls[i].parts);
     }
   }
@@ -133,7 +143,9 @@ std::vector<ExplainedCall> calls_of_step(const Scenario& scenario, const PointOu
     take_times(predicted.trace, timeline, call);
     deciders.decide(*call_of(prepared.point.program.operations[times.operation]), call);
   }
-  find_parts(prepared, predicted.trace, calls);
+  for_each(1, 1, [&](std::size_t, Simulator& simulator) {
+    find_parts(prepared, predicted.trace, simulator, calls);
+  });
   return calls;
 }
 

@@ -62,8 +62,9 @@ std::optional<Change> no_bottleneck(const ExplainedPoint& point) {
   BytesPerSecond now = cluster.intra_node.bandwidth;
   if (link == "NIC") now = cluster.network.bandwidth;
   if (link == "host link") now = *cluster.intra_node.host_bandwidth;
-  return Change{fmt::format("limit of the {} ({:.0f} times its bandwidth)", link, widened),
-                {{key, fmt::format("{:.0f}GBps", std::ceil(now.value() * widened * 1e-9))}}};
+  return Change{
+      fmt::format("limit of the {} ({:.0f} times its bandwidth)", link, widened),
+      {{key, fmt::format("{:.0f}GBps", std::max(1.0, std::round(now.value() * widened * 1e-9)))}}};
 }
 
 std::optional<Change> no_contention(const ExplainedPoint& point) {
@@ -164,6 +165,8 @@ class Repredicted {
       if (made_of.outcome && calls != nullptr) *calls = made_of.outcome->predicted->calls;
     } catch (const InputError& error) {
       made.refusal = error.what();
+    } catch (const BackendError& error) {
+      made.refusal = error.what();  // of this step; the one that is explained has its own
     }
     return made;
   }

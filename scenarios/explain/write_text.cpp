@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ostream>
@@ -35,32 +36,39 @@ void write_number(std::ostream& out, const Explanation& made) {
   }
 }
 
+// Each source once, with the terms that have it.
+void write_sources(std::ostream& out, const std::vector<Term>& terms) {
+  out << "\nsources:\n";
+  std::vector<std::string> written;
+  for (const Term& term : terms) {
+    if (std::ranges::find(written, term.source) != written.end()) continue;
+    written.push_back(term.source);
+    std::vector<std::string> names;
+    for (const Term& other : terms) {
+      if (other.source != term.source) continue;
+      const bool is_call = other.name.starts_with("exposed: ");
+      std::string name = is_call ? "exposed calls" : other.name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    write_line(out, fmt::format("  {}: {}", fmt::join(names, ", "), term.source));
+  }
+}
+
 void write_terms(std::ostream& out, const Explanation& made) {
   const Seconds step = made.outcome.predicted->totals.step;
   write_line(out, fmt::format("\nThe step of rank {}, which ends last: these terms add up to it.",
                               made.rank.value()));
-  TextTable table({"term", "time", "share", "formula"}, 1);
+  TextTable table({"term", "formula", "time", "share"}, 2);
   Seconds sum;
   for (const Term& term : made.terms) {
     sum += term.time;
-    table.add({term.name, to_text(term.time), fmt::format("{:.1f}%", 100 * (term.time / step)),
-               term.formula});
+    table.add({term.name, term.formula, to_text(term.time),
+               fmt::format("{:.1f}%", 100 * (term.time / step))});
   }
-  table.add({"step", to_text(sum), "100.0%", ""});
+  table.add({"step", "", to_text(sum), "100.0%"});
   table.write(out);
-  out << "\nsources:\n";
-  std::vector<std::string> written;
-  for (const Term& term : made.terms) {
-    if (std::ranges::find(written, term.source) != written.end()) continue;
-    written.push_back(term.source);
-    std::string names;
-    for (const Term& other : made.terms) {
-      if (other.source == term.source) names += (names.empty() ? "" : ", ") + other.name;
-    }
-    write_line(out, fmt::format("  {}: {}", names, term.source));
-  }
+  write_sources(out, made.terms);
 }
-
 std::string choice_text(const ExplainedCall& call) {
   std::string text = fmt::format("{}, chosen by {}", call.algorithm, call.chosen_by);
   if (call.chosen) {
@@ -118,7 +126,7 @@ void write_without(std::ostream& out, const Explanation& made) {
   if (made.without.empty()) return;
   const Seconds step = made.outcome.predicted->totals.step;
   out << "\nThe step predicted again without one thing. These differences need not add up.\n";
-  TextTable table({"without", "step", "difference", "by"}, 1);
+  TextTable table({"without", "by", "step", "difference"}, 2);
   for (const Without& one : made.without) {
     std::string by = "the step that ran, scheduled again";
     if (!one.settings.empty()) {
@@ -128,9 +136,9 @@ void write_without(std::ostream& out, const Explanation& made) {
       }
     }
     if (one.step) {
-      table.add({one.what, to_text(*one.step), percent(*one.step / step - 1), by});
+      table.add({one.what, by, to_text(*one.step), percent(*one.step / step - 1)});
     } else {
-      table.add({one.what, "refused", "", by});
+      table.add({one.what, by, "refused", ""});
     }
   }
   table.write(out);

@@ -155,7 +155,7 @@ TEST(Explain, NamesThePointsThatThereAre) {
   folder.write("s.yaml", swept);
   const auto refused = [&](const std::string& point, const std::string& message) {
     const auto ended = test::paceline({"explain", "s.yaml", "--point", point}, folder.path());
-    test::expect_refused(ended, "error: --point " + point + ": " + message);
+    test::expect_refused(ended, "paceline: --point " + point + ": " + message);
   };
   refused("gpus=3", "gpus \"3\" is no value of its axis; it has 1, 2, 4");
   refused("batch=3", "the sweep has no axis batch; it has gpus: 1, 2, 4");
