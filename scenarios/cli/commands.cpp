@@ -20,6 +20,7 @@ Action attach_import(CommandOptions& app);
 Action attach_replay(CommandOptions& app);
 Action attach_nccl(CommandOptions& app);
 Action attach_advise(CommandOptions& app);
+Action attach_explain(CommandOptions& app);
 Action attach_claims(CommandOptions& app);
 Action attach_strategies(CommandOptions& app);
 Action attach_capacity(CommandOptions& app);
@@ -61,6 +62,8 @@ constexpr std::array rows{
             "nccl dgx1-v100 --max 64MiB"},
     Command{"advise", "what limits a step, and what would make it faster", attach_advise,
             "advise scenarios/library/quickstart-measured.yaml --gpus 2"},
+    Command{"explain", "where one predicted number comes from, term by term", attach_explain,
+            "explain scenarios/library/quickstart-measured.yaml --point gpus=2"},
     Command{"claims", "rules of thumb, and where predictions bear them out", attach_claims,
             "claims one-gpu-costs-nothing"},
     Command{"strategies", "every strategy on the points of scenarios", attach_strategies,

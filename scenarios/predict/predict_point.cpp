@@ -154,7 +154,10 @@ Prediction contended(SettledPoint alone, const uncertain::Belief& belief, const 
     step.apply_to(prepared.point);
     result = result_of(prepared.point, execute);
   }
-  return prediction_of(prepared, std::move(result), alone, belief);
+  Prediction made = prediction_of(prepared, std::move(result), alone, belief);
+  made.alone = alone.prepared;
+  made.contention = slowdown;
+  return made;
 }
 
 }  // namespace

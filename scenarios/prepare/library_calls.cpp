@@ -71,6 +71,15 @@ std::string LibraryCalls::plan(CollectiveCall& call) {
   return "";
 }
 
+std::vector<cost::nccl::Choice> LibraryCalls::nccl_choices(const CollectiveCall& call) {
+  if (is_named(call.collective) || !cost::nccl::has_algorithms(call.collective)) return {};
+  const auto* chooser = chooser_of(call.group);
+  if (chooser == nullptr) return {};
+  return chooser->choices(call.collective, call.size());
+}
+
+Release LibraryCalls::nccl_release() const { return Release::nearest(nccl_minor_); }
+
 void LibraryCalls::plan_by(const std::string& algorithm, CollectiveCall& call) const {
   const auto& options = scenario_.collective.options;
   call.range = judged_range;

@@ -94,6 +94,7 @@ const std::map<std::string, Arguments>& needed() {
                                                     {"replay", {"trace.json"}},
                                                     {"nccl", {"dgx1-v100"}},
                                                     {"advise", {"scenario.yaml"}},
+                                                    {"explain", {"scenario.yaml"}},
                                                     {"strategies", {"scenario.yaml"}},
                                                     {"capacity", {"scenario.yaml"}}};
   return all;

@@ -60,6 +60,7 @@ TEST_F(Outputs, NeverTakeThePlaceOfInputs) {
            Case{{"compare", "result.json", "result.json", "--json", "result.json"}, "result.json"},
            Case{{"strategies", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"advise", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
+           Case{{"explain", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"validate", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"topology", "log.txt", "-o", "log.txt"}, "log.txt"},
        }) {

@@ -72,8 +72,8 @@ inline constexpr BadJobFile bad_targets_of_jobs[] = {
     {"BudgetWithoutACurrency", "deadline: 6h", "budget: @500",
      "budget \"500\" has no unit; write 500 USD"},
     {"TokensOfImages", "deadline: 6h", "throughput: @5 tokens/s",
-     "throughput \"5 tokens/s\" is in tokens, and the scenario does not say how many a "
-     "sample has; write samples/s, or take a model with a sequence"},
+     "throughput \"5 tokens/s\" is in tokens, and the scenario does not say how many a sample "
+     "contains; write samples/s, or take a model with a sequence"},
     {"LowProbability", "", "probability: @40%\n",
      "probability \"40%\" is too small; write 50% to 99.9%"},
     {"HighProbability", "", "probability: @100%\n",
@@ -84,10 +84,10 @@ inline constexpr BadJobFile bad_choices_of_jobs[] = {
      "global_batch and batch_per_gpu are missing; say what training tolerates: "
      "global_batch: {at_most: 8192}"},
     {"BothBatchesExact", "{at_most: 8192}", "{exactly: 8192}\nbatch_per_gpu: {exactly: @64}",
-     "exactly \"64\" stands beside global_batch.exactly, which leaves one number of GPUs "
+     "exactly \"64\" cannot be combined with global_batch.exactly, which allows one number of GPUs "
      "and passes; write at_most for one of them"},
     {"OneBatchTwice", "{at_most: 8192}", "{exactly: 8192, at_most: @8192}",
-     "at_most \"8192\" stands beside exactly; keep one of them"},
+     "at_most \"8192\" cannot be combined with exactly; keep one of them"},
     {"UnknownStrategy", "", "strategies: [ddp, @fsdq]\n",
      "strategies \"fsdq\" is not known; did you mean fsdp? known: "},
     {"TracedStrategy", "", "strategies: [@traced]\n", "strategies \"traced\" is not known; "},
@@ -116,18 +116,18 @@ inline constexpr BadJobFile bad_machines_of_jobs[] = {
     {"CatalogueTwice", "[small.yaml]", "[small.yaml, @small.yaml]",
      "catalogue \"small.yaml\" is twice in the list; leave one of them out"},
     {"NoMachineInTheRegion", "", "limits: {regions: [eu-west, @asia]}\n",
-     "regions \"asia\" is of no machine of the catalogues; known: eu, eu-west-1, us, "
+     "regions \"asia\" matches no machine of the catalogues; known: eu, eu-west-1, us, "
      "us-east-1"},
     {"UnknownDevice", "", "limits: {devices: [@a100]}\n",
-     "devices \"a100\" is of no machine of the catalogues; known: a100-sxm4-40gb, "
+     "devices \"a100\" matches no machine of the catalogues; known: a100-sxm4-40gb, "
      "v100-sxm2-16gb"},
     {"UnknownMachine", "", "limits: {machines: [@eigth]}\n",
-     "machines \"eigth\" is of no machine of the catalogues; did you mean eight? known: "
+     "machines \"eigth\" matches no machine of the catalogues; did you mean eight? known: "
      "eight, ours"},
     {"NothingLeft", "",
      "limits: @{regions: [us], devices: [v100-sxm2-16gb], machines: "
      "[eight]}\n",
-     "limits leave none of the catalogues' 3 machines; allow more regions, devices or "
+     "limits exclude all 3 machines of the catalogues; allow more regions, devices or "
      "machines"}};
 
 inline constexpr BadJobFile bad_machines_of_catalogues[] = {
