@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -47,11 +48,36 @@ int done(int exit_code, const PlainOutput& output) {
 struct Attached {
   CLI::App* app;
   std::vector<CommandOptions::Output> outputs;
+  ValuesOfOptions values;
   Action action;
 };
 
-std::string below_help(const std::string& example) {
-  return "Example:\n  paceline " + example + "\n\n" + help_of_all_commands();
+// A command's summary as a sentence.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    std::string sentence = app->get_description();
+    if (!sentence.ends_with('.')) sentence += '.';
+    return sentence + "\n";
+  }
+};
+
+// The commands of each heading are added together: CLI11 shows headings as it meets them.
+void add_commands(CLI::App& app, std::vector<Attached>& all) {
+  const auto known = commands();
+  all.resize(known.size());
+  for (const std::string_view heading : headings) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].heading != heading) continue;
+      Attached& one = all[i];
+      one.app = app.add_subcommand(std::string(known[i].name), std::string(known[i].summary));
+      one.app->group(std::string(heading));
+      CommandOptions options(*one.app, one.outputs, one.values);
+      one.action = known[i].attach(options);
+      one.app->footer(examples_text(known[i].examples) +
+                      "\nExit codes and environment variables: paceline --help\n");
+    }
+  }
 }
 
 // What CLI11 has found, in words of ours where they are clearer.
@@ -181,20 +207,15 @@ int run_main(int argc, const char* const* argv) {
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   set_line_width(std::cout, width_of_output());
   hear_warnings(say_warning);
-  CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
+  CLI::App app{"Predicts and measures the speedup of distributed data-parallel training",
+               "paceline"};
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
-  app.footer(below_help(std::string(commands().front().example)));
+  app.footer(examples_text(first_examples) + "\n" + help_of_all_commands());
   app.set_version_flag("--version", PACELINE_VERSION);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  std::vector<Attached> all(commands().size());  // whose outputs are not moved
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Command& row = commands()[i];
-    Attached& one = all[i];
-    one.app = app.add_subcommand(std::string(row.name), std::string(row.summary));
-    CommandOptions options(*one.app, one.outputs);
-    one.action = row.attach(options);
-    one.app->footer(below_help(std::string(row.example)));
-  }
+  std::vector<Attached> all;  // whose elements do not move any more
+  add_commands(app, all);
   try {
     hold_memory();
     prepare_last_words();
@@ -206,7 +227,7 @@ int run_main(int argc, const char* const* argv) {
       std::cout << wrapped(text.str());
       return done(exit_done, plain_output);
     }
-    for (const auto& [sub, outputs, action] : all) {
+    for (const auto& [sub, outputs, values, action] : all) {
       if (!sub->parsed()) continue;
       open_outputs(outputs);
       return ended(done(action(), plain_output));

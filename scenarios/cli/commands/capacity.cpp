@@ -5,7 +5,9 @@
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
@@ -42,9 +44,12 @@ int run(Options& options) {
 Action attach_capacity(CommandOptions& app) {
   using namespace capacity_command;
   auto options = std::make_shared<Options>();
-  app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
+  app.add_option("job", options->job,
+                 "The job file (YAML, schema paceline.job/1), or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_job_folder);
   options->shared.add_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the plan");
   return [options] { return run(*options); };
 }
 

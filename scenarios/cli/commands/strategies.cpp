@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -38,10 +40,12 @@ int run(Options& options) {
 Action attach_strategies(CommandOptions& app) {
   using namespace strategies_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
+  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the table");
   return [options] { return run(*options); };
 }
 
