@@ -131,6 +131,7 @@ Option CommandOptions::added(CLI::Option* option) {
 
 std::vector<DescribedOption> describe_options(std::function<int()> (*attach)(CommandOptions&)) {
   CLI::App app;
+  app.set_help_flag("-h,--help", "Print this help.");
   std::vector<CommandOptions::Output> outputs;
   ValuesOfOptions values;
   std::function<int()> action;  // holds what the options write to
@@ -138,7 +139,7 @@ std::vector<DescribedOption> describe_options(std::function<int()> (*attach)(Com
     CommandOptions options(app, outputs, values);
     action = attach(options);
   } else {
-    app.set_version_flag("--version", "");
+    app.set_version_flag("--version", "", "Print the version.");
   }
   std::vector<DescribedOption> described;
   for (const CLI::Option* option : std::as_const(app).get_options()) {

@@ -66,12 +66,28 @@ std::string wrapped(std::string_view help, std::size_t width) {
   return made;
 }
 
+namespace {
+
+// A command that is too long for a line goes on behind a backslash, with its next option.
+std::string in_lines(std::string command) {
+  std::string text;
+  while (command.size() > help_width) {
+    const std::size_t option = command.rfind(" --", help_width - 2);
+    if (option == std::string::npos || option < 8) break;
+    text += command.substr(0, option) + " \\\n";
+    command = "     " + command.substr(option);
+  }
+  return text + command + '\n';
+}
+
+}  // namespace
+
 std::string examples_text(std::string_view examples) {
   std::string text = "Examples:\n";
   while (!examples.empty()) {
     const std::string_view line = examples.substr(0, examples.find('\n'));
     examples.remove_prefix(std::min(line.size() + 1, examples.size()));
-    text += fmt::format("  paceline {}\n", line);
+    text += in_lines(fmt::format("  paceline {}", line));
   }
   return text;
 }

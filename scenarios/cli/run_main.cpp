@@ -52,15 +52,37 @@ struct Attached {
   Action action;
 };
 
-// A command's summary as a sentence.
+// A command's summary as a sentence; options with no more beside them than what they take, as
+// ranges and what excludes what are said when they are broken.
 class HelpFormatter : public CLI::Formatter {
  public:
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
+
   std::string make_description(const CLI::App* app) const override {
-    std::string sentence = app->get_description();
-    if (!sentence.ends_with('.')) sentence += '.';
-    return sentence + "\n";
+    return app->get_description() + ".\n\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_items_expected_max() > 0) {
+      const std::string type = option->get_type_name().substr(0, option->get_type_name().find(':'));
+      text = type == "FILE" ? " FILE" : type == "TEXT" ? " VALUE" : " NUMBER";
+    }
+    if (option->get_expected_max() > 1) text += "...";
+    return option->get_required() ? text + " (required)" : text;
   }
 };
+
+// Groups of options stand apart by one empty line.
+std::string without_double_gaps(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+    text.erase(at, 1);
+  }
+  return text;
+}
 
 // The commands of each heading are added together: CLI11 shows headings as it meets them.
 void add_commands(CLI::App& app, std::vector<Attached>& all) {
@@ -210,9 +232,10 @@ int run_main(int argc, const char* const* argv) {
   CLI::App app{"Predicts and measures the speedup of distributed data-parallel training",
                "paceline"};
   app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help.");
   app.require_subcommand(1);
   app.footer(examples_text(first_examples) + "\n" + help_of_all_commands());
-  app.set_version_flag("--version", PACELINE_VERSION);
+  app.set_version_flag("--version", PACELINE_VERSION, "Print the version.");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::vector<Attached> all;  // whose elements do not move any more
   add_commands(app, all);
@@ -224,7 +247,7 @@ int run_main(int argc, const char* const* argv) {
     } catch (const CLI::Success& help_or_version) {
       std::ostringstream text;
       (void)app.exit(help_or_version, text, text);
-      std::cout << wrapped(text.str());
+      std::cout << wrapped(without_double_gaps(text.str()));
       return done(exit_done, plain_output);
     }
     for (const auto& [sub, outputs, values, action] : all) {

@@ -105,7 +105,7 @@ std::vector<traces::CollectiveLog> read_lab_log(std::string_view text) {
     next = std::from_chars(next + 1, end, bytes).ptr;
     if (next >= end) break;
     next = std::from_chars(next + 1, end, microseconds).ptr;
-    log.rows.push_back({line, Bytes(bytes), {Seconds(1e-6 * static_cast<double>(microseconds))}});
+    log.rows.push_back({line, Bytes(bytes), {Seconds(static_cast<double>(microseconds) / 1e6)}});
   }
   return {log};
 }
