@@ -25,7 +25,8 @@ std::string_view why_left_out(std::string_view name) {
 #endif
 #ifdef PACELINE_WITHOUT_MPI
   if (name == "paceline-sweep") {
-    return "is not in this build, as no MPI was found; --shard 1/8 splits a sweep without it";
+    return "is not in this build, which was made without MPI; --shard 1/8 splits a sweep without "
+           "it";
   }
 #endif
   return name.empty() ? "has no name" : "";
