@@ -78,7 +78,7 @@ Action attach_topology(CommandOptions& app) {
       .in_range(1, 1024);
   machine
       .add_option("--node", options->node,
-                  "The node to use of a file with several, counted from 1 (default: 1).")
+                  "The node to use, counted from 1; needed where the file contains several.")
       .in_range(1, 1000);
   machine.add_flag("--no-nvlink", options->no_nvlink,
                    "The GPUs are PCIe cards without NVLink, where the file leaves that open.");
