@@ -30,9 +30,10 @@ std::string all_names(std::span<const DescribedOption> options) {
   return names;
 }
 
-// The first sentence without its full stop, or what stands before an example in it.
+// The first sentence without its full stop, or what stands before a remark in it.
 std::string in_short(const std::string& description) {
-  const std::size_t stop = std::min(description.find(". "), description.find(" ("));
+  const std::size_t stop =
+      std::min({description.find(". "), description.find(" ("), description.find("; ")});
   std::string text = description.substr(0, stop);
   if (text.ends_with('.')) text.pop_back();
   return text;

@@ -37,7 +37,7 @@ if grep -rlF "$build" "$prefix/lib" "$prefix/share" --include=*.cmake --include=
   fail "an installed file names the build's folder"
 fi
 
-cmake -S "$consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" "$@" >"$folder/log" ||
+cmake -G Ninja -S "$consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" "$@" >"$folder/log" ||
   { cat "$folder/log"; exit 1; }
 cmake --build "$folder/build" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 "$folder/build/consumer"
