@@ -7,13 +7,15 @@
 namespace paceline::cli {
 
 Option ReportOutput::add_markdown_to(CommandOptions& app) {
-  return app.add_output("--markdown", markdown,
-                        "write the report as a GitHub Markdown table; - is standard output");
+  return app.in_group("Output").add_output(
+      "--markdown", markdown,
+      "Write the report as Markdown for GitHub to this file; - is standard output.");
 }
 
 void ReportOutput::add_assumptions_to(CommandOptions& app) {
-  app.add_flag("--assumptions", lists_assumptions,
-               "list every assumption and detail in the report, not only their number");
+  app.in_group("Output").add_flag(
+      "--assumptions", lists_assumptions,
+      "List all assumptions and details in the report, not only their number.");
 }
 
 void ReportOutput::write(bool is_taken, const std::function<void(std::ostream&)>& write) {

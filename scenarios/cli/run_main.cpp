@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -48,11 +49,58 @@ int done(int exit_code, const PlainOutput& output) {
 struct Attached {
   CLI::App* app;
   std::vector<CommandOptions::Output> outputs;
+  ValuesOfOptions values;
   Action action;
 };
 
-std::string below_help(const std::string& example) {
-  return "Example:\n  paceline " + example + "\n\n" + help_of_all_commands();
+// A command's summary as a sentence; options with no more beside them than what they take, as
+// ranges and what excludes what are said when they are broken.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    return app->get_description() + ".\n\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_items_expected_max() > 0) {
+      const std::string type = option->get_type_name().substr(0, option->get_type_name().find(':'));
+      text = type == "FILE" ? " FILE" : type == "TEXT" ? " VALUE" : " NUMBER";
+    }
+    if (option->get_expected_max() > 1) text += "...";
+    return option->get_required() ? text + " (required)" : text;
+  }
+};
+
+// Groups of options stand apart by one empty line.
+std::string without_double_gaps(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+    text.erase(at, 1);
+  }
+  return text;
+}
+
+// The commands of each heading are added together: CLI11 shows headings as it meets them.
+void add_commands(CLI::App& app, std::vector<Attached>& all) {
+  const auto known = commands();
+  all.resize(known.size());
+  for (const std::string_view heading : headings) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].heading != heading) continue;
+      Attached& one = all[i];
+      one.app = app.add_subcommand(std::string(known[i].name), std::string(known[i].summary));
+      one.app->group(std::string(heading));
+      CommandOptions options(*one.app, one.outputs, one.values);
+      one.action = known[i].attach(options);
+      one.app->footer(examples_text(known[i].examples) +
+                      "\nExit codes and environment variables: paceline --help\n");
+    }
+  }
 }
 
 // What CLI11 has found, in words of ours where they are clearer.
@@ -214,20 +262,16 @@ int run_main(int argc, const char* const* argv) {
   set_text_form(std::cout, form_of_output());
   set_raw_output(std::cout, plain_output.unescaped());
   hear_warnings(say_warning);
-  CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
+  CLI::App app{"Predicts and measures the speedup of distributed data-parallel training",
+               "paceline"};
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help.");
   app.require_subcommand(1);
-  app.footer(below_help(std::string(commands().front().example)));
-  app.set_version_flag("--version", PACELINE_VERSION);
+  app.footer(examples_text(first_examples) + "\n" + help_of_all_commands());
+  app.set_version_flag("--version", PACELINE_VERSION, "Print the version.");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  std::vector<Attached> all(commands().size());  // whose outputs are not moved
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Command& row = commands()[i];
-    Attached& one = all[i];
-    one.app = app.add_subcommand(std::string(row.name), std::string(row.summary));
-    CommandOptions options(*one.app, one.outputs);
-    one.action = row.attach(options);
-    one.app->footer(below_help(std::string(row.example)));
-  }
+  std::vector<Attached> all;  // whose elements do not move any more
+  add_commands(app, all);
   try {
     hold_memory();
     prepare_last_words();
@@ -236,10 +280,10 @@ int run_main(int argc, const char* const* argv) {
     } catch (const CLI::Success& help_or_version) {
       std::ostringstream text;
       (void)app.exit(help_or_version, text, text);
-      std::cout << wrapped(text.str());
+      std::cout << wrapped(without_double_gaps(text.str()));
       return done(exit_done, plain_output);
     }
-    for (const auto& [sub, outputs, action] : all) {
+    for (const auto& [sub, outputs, values, action] : all) {
       if (!sub->parsed()) continue;
       open_outputs(outputs);
       return ended(done(action(), plain_output));

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "scenarios/errors.h"
+#include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
 #include "traces/json/protocol.h"
 

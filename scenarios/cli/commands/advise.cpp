@@ -6,8 +6,10 @@
 #include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -38,14 +40,17 @@ int run(Options& options) {
 Action attach_advise(CommandOptions& app) {
   using namespace advise_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file (YAML)").required();
-  app.add_option("--gpus", options->gpus, "on so many; default: the last of its sweep")
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
+  app.add_option("--gpus", options->gpus,
+                 "Analyse this number of GPUs (default: the last value of sweep.gpus).")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
+  add_json(app, options->json, "the advice");
   options->report.add_assumptions_to(app);
   options->report.add_markdown_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   return [options] { return run(*options); };
 }
 

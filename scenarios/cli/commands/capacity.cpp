@@ -5,9 +5,11 @@
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
@@ -50,11 +52,14 @@ int run(Options& options) {
 Action attach_capacity(CommandOptions& app) {
   using namespace capacity_command;
   auto options = std::make_shared<Options>();
-  app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
+  app.add_option("job", options->job,
+                 "The job file (YAML, schema paceline.job/1), or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_job_folder);
   options->shared.add_to(app);
+  add_json(app, options->json, "the plan");
   options->report.add_assumptions_to(app);
   options->report.add_markdown_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

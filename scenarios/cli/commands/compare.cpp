@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
@@ -71,15 +72,19 @@ Action attach_compare(CommandOptions& app) {
   using namespace compare_command;
   auto options = std::make_shared<Options>();
   app.add_option("a", options->a,
-                 "a result that run or measure wrote with --json, or traces of a run")
-      .required();
+                 "A result that run or measure wrote with --json, or the traces of a run.")
+      .required()
+      .reads_files("");
   app.add_option("b", options->b,
-                 "another; without it: what was predicted in the first against what was measured");
+                 "The result to compare with (default: the measurements in the first file, which "
+                 "are compared with its predictions).")
+      .reads_files("");
   app.add_option("--side", options->side,
-                 "of both files; default: what was measured where it was, else what was predicted")
+                 "The values to use of both files, predicted or measured (default: measured where "
+                 "present, else predicted).")
       .one_of({"predicted", "measured"});
+  add_json(app, options->json, "the comparison");
   options->report.add_markdown_to(app);
-  app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

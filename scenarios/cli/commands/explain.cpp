@@ -2,8 +2,10 @@
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/explain/explanation.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -29,13 +31,15 @@ int run(Options& options) {
 Action attach_explain(CommandOptions& app) {
   using namespace explain_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file (YAML)").required();
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   app.add_option("--point", options->point,
-                 "the point to explain, by values of the sweep's axes: gpus=32 or "
-                 "gpus=32,path=value (default: the last value of each axis)");
+                 "The point to explain, by values of the sweep's axes: gpus=32 or "
+                 "gpus=32,path=value (default: the last value of each axis).");
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the explanation");
   return [options] { return run(*options); };
 }
 

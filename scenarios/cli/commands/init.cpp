@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/doctor/gpu_names.h"
 #include "scenarios/init/draft.h"
 #include "scenarios/init/facts.h"
@@ -65,26 +66,31 @@ Action attach_init(CommandOptions& app) {
   using namespace init_command;
   auto options = std::make_shared<Options>();
   init::Wishes& wishes = options->wishes;
-  app.add_option("--model", wishes.model, "the network: a shipped one, or a .yaml file");
-  app.add_option("--batch", wishes.batch, "samples of a GPU in a pass");
-  app.add_option("--device", wishes.device, "the GPU: a shipped one, or a .yaml file");
+  app.add_option("--model", wishes.model, "The network: a shipped one, or a .yaml file.")
+      .suggests(shipped_models());
+  app.add_option("--batch", wishes.batch, "Samples per GPU and pass.");
+  app.add_option("--device", wishes.device, "The GPU: a shipped one, or a .yaml file.")
+      .suggests(shipped_device_names());
   app.add_option("--preset", wishes.preset,
-                 "the machines: a shipped preset, a .yaml file, or none");
-  app.add_option("--gpus", wishes.gpus, "the largest number of GPUs");
-  app.add_option("--gpus-per-node", wishes.gpus_per_node, "GPUs in a node");
-  app.add_option("--network", wishes.network, "what one NIC carries, one way, such as 100Gbps");
-  app.add_option("--strategy", wishes.strategy, "how gradients are reduced");
-  const Option trace =
-      app.add_option("--trace", options->traces,
-                     "a profiler's trace, as import takes it: compute, batch, strategy and GPU "
-                     "come from it; give it once for each file");
+                 "The machines: a shipped preset, a .yaml file, or none.")
+      .suggests(shipped_presets());
+  app.add_option("--gpus", wishes.gpus, "The largest number of GPUs.");
+  app.add_option("--gpus-per-node", wishes.gpus_per_node, "The number of GPUs per node.");
+  app.add_option("--network", wishes.network,
+                 "The bandwidth of one NIC, one way, such as 100Gbps.");
+  app.add_option("--strategy", wishes.strategy,
+                 "The strategy that reduces gradients, such as ddp or fsdp.");
+  const Option trace = app.add_option(
+      "--trace", options->traces,
+      "Take compute, batch, strategy and GPU from this trace of a profiler, which import "
+      "reads. Repeat the option for several files.");
   trace.repeatable();
-  const Option here = app.add_flag(
-      "--here", options->here, "describe this machine: its GPUs, or its CPUs where it has none");
+  const Option here = app.add_flag("--here", options->here,
+                                   "Describe this machine: its GPUs, or its CPUs if it has none.");
   here.excludes(trace);
   app.add_output("-o,--output", options->output,
-                 "write the scenario to this file; default: scenario.yaml");
-  app.add_flag("--force", options->force, "replace the file if there is one");
+                 "Write the scenario to this file (default: scenario.yaml).");
+  app.add_flag("--force", options->force, "Replace the file if there is one.");
   return [options] { return run(*options); };
 }
 

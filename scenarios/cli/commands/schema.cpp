@@ -29,9 +29,9 @@ Action attach_schema(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const schema::Kind& kind : schema::kinds()) names.emplace_back(kind.name);
-  app.add_option("kind", options->kind, "the kind of file; default: scenario").one_of(names);
+  app.add_option("kind", options->kind, "The kind of file (default: scenario).").one_of(names);
   app.add_output("-o,--output", options->output,
-                 "write the schema to this file; default: standard output");
+                 "Write the schema to this file (default: standard output).");
   return [options] { return run(*options); };
 }
 

@@ -6,10 +6,12 @@
 #include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -47,12 +49,14 @@ int run(Options& options) {
 Action attach_strategies(CommandOptions& app) {
   using namespace strategies_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
+  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
+  add_json(app, options->json, "the table");
   options->report.add_assumptions_to(app);
   options->report.add_markdown_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

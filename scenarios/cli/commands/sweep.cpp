@@ -11,13 +11,15 @@
 
 #include "models/text/number.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/own_arguments.h"
 #include "scenarios/cli/page_output.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/line_process.h"
+#include "scenarios/files/shipped_input.h"
+#include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/sweep/points_json.h"
@@ -216,26 +218,47 @@ int run(Options& options) {
 Action attach_sweep(CommandOptions& app) {
   using namespace sweep_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "scenario files");
-  app.add_option("--store", options->store,
-                 "an SQLite file; points that it has are not predicted again")
-      .required();
-  app.add_option("--fidelity", options->fidelity,
-                 "of all points: flow, folded or closed; default: as the file says, else closed");
-  app.add_option("--sample", options->sample,
-                 "look at so many points of each file's grid, spread evenly")
+  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
+      .reads_files(files::shipped_scenario_folder);
+  CommandOptions store = app.in_group("Store");
+  store
+      .add_option(
+          "--store", options->store,
+          "The SQLite file that keeps the points; points that it contains are not predicted "
+          "again.")
+      .required()
+      .reads_files("");
+  store
+      .add_option("--merge", options->merged,
+                  "Add the points of these stores to --store; needs no scenario.")
+      .reads_files("");
+  CommandOptions points = app.in_group("Points");
+  points
+      .add_option("--fidelity", options->fidelity,
+                  "The fidelity of all points: flow, folded or closed (default: the file's, else "
+                  "closed).")
+      .suggests({"flow", "folded", "closed"});
+  points
+      .add_option("--sample", options->sample,
+                  "Predict this number of points of each file, spread evenly over its grid "
+                  "(default: all).")
       .in_range(1, 1'000'000'000);
-  app.add_option("--sample-seed", options->sample_seed, "another sample for each number");
-  app.add_option("--refine", options->refine,
-                 "5%: predict folded, too, what is so near the fastest of as many GPUs; interval: "
-                 "what may be as fast");
-  app.add_option("--shard", options->shard, "2/8: the second eighth of the points, for job arrays");
-  app.add_option("--merge", options->merged,
-                 "stores whose points are added to --store; no scenario");
-  app.add_option("--mpi", options->ranks, "mpirun starts so many ranks of it").in_range(1, 100'000);
+  points.add_option("--sample-seed", options->sample_seed,
+                    "Choose another sample for each number (default: 1).");
+  points.add_option(
+      "--refine", options->refine,
+      "Predict promising points again with fidelity folded: with 5%, those within 5 % "
+      "of the fastest point with the same number of GPUs; with interval, those that "
+      "may be as fast.");
+  CommandOptions machines = app.in_group("Machines");
+  machines.add_option("--shard", options->shard,
+                      "Predict a part of the points, for job arrays: 2/8 is the second eighth.");
+  machines.add_option("--mpi", options->ranks, "Start this number of ranks with mpirun.")
+      .in_range(1, 100'000);
+  CommandOptions output = app.in_group("Output");
+  output.add_output("--csv", options->csv, "Write the points as CSV, in the order of the grid.");
+  add_json(app, options->json, "the summary");
   options->report.add_markdown_to(app);
-  app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
-  app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
   options->page.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

@@ -10,11 +10,13 @@
 
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/page_output.h"
 #include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
 #include "scenarios/judge/validation.h"
@@ -522,30 +524,44 @@ int run(Options& options) {
 Action attach_validate(CommandOptions& app) {
   using namespace validate_command;
   auto options = std::make_shared<Options>();
-  const Option inputs = app.add_option("inputs", options->inputs,
-                                       "scenario files with measured points; logs of collectives");
-  const Option loop =
-      app.add_option("--loop", options->loop,
-                     "measure this scenario at few ranks, fit its network, predict more "
-                     "ranks and measure those");
-  loop.excludes(inputs);
-  app.add_option("--fit", options->fitted,
-                 "the loop's numbers of GPUs to fit; default: the two least above 1")
+  const Option inputs =
+      app.add_option("inputs", options->inputs,
+                     "Scenario files with measured points, names of shipped ones, or logs of "
+                     "collectives.");
+  inputs.reads_files(files::shipped_scenario_folder);
+  CommandOptions loops = app.in_group("Measuring loop");
+  const Option loop = loops.add_option("--loop", options->loop,
+                                       "Measure this scenario on few ranks, fit its network to "
+                                       "that, then predict more ranks and measure those.");
+  loop.excludes(inputs).reads_files(files::shipped_scenario_folder);
+  loops
+      .add_option("--fit", options->fitted,
+                  "The numbers of GPUs that the loop fits, such as 2,4 (default: the two smallest "
+                  "above 1).")
       .separated_by(',')
       .needs(loop);
+  CommandOptions judging = app.in_group("Left-out sources");
   const Option leave_out =
-      app.add_option("--leave-out", options->leave_out,
-                     "source: judge each source (measured: by) with what all others choose");
-  leave_out.excludes(loop);
-  app.add_option("--choose", options->choices,
-                 "PATH=VALUE,VALUE...: what is chosen among; several make all combinations")
+      judging.add_option("--leave-out", options->leave_out,
+                         "With source, predict each source (measured: by) with what is chosen on "
+                         "all other sources.");
+  leave_out.excludes(loop).suggests({"source"});
+  judging
+      .add_option("--choose", options->choices,
+                  "Choose among these values, PATH=VALUE,VALUE...; several options choose among "
+                  "all combinations.")
       .needs(leave_out);
-  app.add_option("--calibration", options->calibration, "what predicts the logs");
-  app.add_option("--max-mean-error", options->max_mean_error_percent,
-                 "exit with 1 when the mean |error| of all points is above this many percent");
+  app.in_group("Prediction")
+      .add_option("--calibration", options->calibration,
+                  "Predict logs with this file, which paceline calibrate wrote.")
+      .reads_files("");
+  CommandOptions output = app.in_group("Output");
+  output.add_option("--max-mean-error", options->max_mean_error_percent,
+                    "Exit with 1 if the mean absolute error of all points exceeds this number of "
+                    "percent.");
+  add_json(app, options->json, "the table");
   options->report.add_assumptions_to(app);
   options->report.add_markdown_to(app);
-  app.add_output("--json", options->json, "write the table as JSON; - is standard output");
   options->page.add_to(app);
   options->log.add_to(app);
   options->shared.add_to(app);
