@@ -61,6 +61,8 @@ export function percent(value) {
   return `${Math.abs(value) < 10 ? value.toFixed(1) : whole.format(value)}${GAP}%`;
 }
 
+const withTenths = (value) => `${value.toFixed(1)}${GAP}%`;
+
 export function signedPercent(value) {
   const text = percent(Math.abs(value) < 0.05 ? 0 : value).replace('-', '−');
   return value >= 0.05 ? `+${text}` : text;
@@ -80,6 +82,7 @@ const PRINTERS = {
   ratio: (value) => `${value >= 100 ? whole.format(value) : number(Number(value.toPrecision(3)))}x`,
   fraction: (value) => `${number(Number((100 * value).toPrecision(3)))}${GAP}%`,
   plainPercent: percent,
+  probability: (value) => (value < 0.001 ? `< 0.1${GAP}%` : value > 0.999 ? `> 99.9${GAP}%` : withTenths(100 * value)),
   signedTime,
   percent: signedPercent,
   text: String,

@@ -49,7 +49,8 @@ function drawScatter({root, width, rows}) {
     const [px, py] = [x(row.measured_per_s), y(row.error_percent)];
     const series = sources.indexOf(row.source);
     const isOutside = row.in_interval === false;
-    root.append(svg('g', {class: `s${series % DISTINCT_SERIES}`}, marker(series, px, py, isOutside ? 'measured' : 'plan')));
+    root.append(svg('g', {class: `s${series % DISTINCT_SERIES}`},
+        marker(series, px, py, isOutside ? 'measured' : 'plan')));
     return {x: px, y: py, reach: [24, 24], lines: [`${row.scenario}, ${row.point}`,
       `measured ${number(row.measured_per_s)}, predicted ${number(row.predicted_per_s)} samples/s`,
       `error ${signedPercent(row.error_percent)}`,
