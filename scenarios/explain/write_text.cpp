@@ -17,6 +17,11 @@ namespace {
 
 std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }
 
+// What makes a step shorter is below 0.
+std::string time_text(Seconds time) {
+  return time < Seconds(0) ? "-" + to_text(Seconds(0) - time) : to_text(time);
+}
+
 void write_number(std::ostream& out, const Explanation& made) {
   const PointOutcome& outcome = made.outcome;
   const Prediction& predicted = *outcome.predicted;
@@ -62,7 +67,7 @@ void write_terms(std::ostream& out, const Explanation& made) {
   Seconds sum;
   for (const Term& term : made.terms) {
     sum += term.time;
-    table.add({term.name, term.formula, to_text(term.time),
+    table.add({term.name, term.formula, time_text(term.time),
                fmt::format("{:.1f}%", 100 * (term.time / step))});
   }
   table.add({"step", "", to_text(sum), "100.0%"});
