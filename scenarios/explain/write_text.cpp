@@ -161,7 +161,10 @@ void write_widths(std::ostream& out, const Explanation& made) {
                fmt::format("{:.0f}%", 100 * one.share)});
   }
   table.write(out);
-  for (const std::string& line : sureness_in_words({made.outcome})) write_line(out, line);
+  const Sureness found = sureness_in_words({made.outcome});
+  for (const std::string& line : {found.widest, found.next}) {
+    if (!line.empty()) write_line(out, line);
+  }
 }
 
 }  // namespace
