@@ -104,7 +104,7 @@ TEST_F(KnownOption, SaysInOneLineWhatIsWrong) {
   folder_.write("other.yaml", std::string(small_scenario));
   expect_refused(ended({"strategies", "scenario.yaml", "other.yaml", "--known", row}),
                  std::string("paceline: --known ") + row +
-                     ": describes one scenario, and 2; give one, or mark ");
+                     ": describes one scenario, and 2 are given; give one, or mark ");
   expect_refused(ended({"validate", "--loop", "scenario.yaml", "--known", row}),
                  std::string("paceline: --known ") + row + ": has no effect: --loop ");
   expect_refused(ended({"validate", "scenario.yaml", "--leave-out", "source", "--known", row}),

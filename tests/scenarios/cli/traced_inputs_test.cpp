@@ -115,7 +115,7 @@ TEST(Inference, IsNoTrainingStep) {
     std::vector<std::string> arguments{"replay", file};
     arguments.insert(arguments.end(), settings.begin(), settings.end());
     expect_refused(paceline(arguments, folder.path()),
-                   "paceline: " + file + ": has forward passes only");
+                   "paceline: " + file + ": contains forward passes only");
   }
 }
 
@@ -252,7 +252,9 @@ TEST(ReplayElsewhere, TakesTheLinksOfTheDevicesMachines) {
   expect_proposals_to_work({"eight.json"}, 2, folder);
   const std::vector<std::string> arguments{
       "replay", "eight.json", "--set", "cluster.network.bandwidth=100Gbps", "--set", "gpus=16"};
-  const Ended said = paceline(arguments, folder.path());
+  std::vector<std::string> with_assumptions = arguments;
+  with_assumptions.emplace_back("--assumptions");
+  const Ended said = paceline(with_assumptions, folder.path());
   ASSERT_EQ(said.exit_code, 0) << said.err;
   for (const char* words :
        {"intra_node: nvswitch, bandwidth 240GBps, latency 0.74us, host_bandwidth 24GBps, as preset "
