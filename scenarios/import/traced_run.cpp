@@ -11,6 +11,7 @@
 #include "models/assumption.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
@@ -189,6 +190,21 @@ std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths)
   return runs_of(import, traces::name_of_input(paths.front()));
 }
 
+namespace {
+
+// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report shows.
+void warn_of_damage(const Import& import) {
+  for (std::size_t i = 0; i < import.traces.size(); ++i) {
+    const traces::DeviceTrace& trace = import.traces[i];
+    if (trace.skipped == 0) continue;
+    warn({import.files[i], 0, 0},
+         fmt::format("{} of {} events are broken and ignored", trace.skipped, trace.events), "");
+  }
+  for (const auto& [file, text] : import.notes) warn({file, 0, 0}, text, "");
+}
+
+}  // namespace
+
 std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>& paths,
                                                  const GradientsOfNetwork* network) {
   // A sweep asks for the same files at every point.
@@ -199,7 +215,9 @@ std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>&
   auto& run = cache[{paths, network == nullptr ? "" : network->name}];
   if (!run) {
     const std::string name = traces::name_of_input(paths.front());
-    run = std::make_shared<TracedRun>(traced_run(import_traces(paths), name, network));
+    const Import import = import_traces(paths);
+    warn_of_damage(import);
+    run = std::make_shared<TracedRun>(traced_run(import, name, network));
   }
   return run;
 }
