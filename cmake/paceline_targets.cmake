@@ -7,13 +7,15 @@ set(PACELINE_SANITIZE "" CACHE STRING "Sanitizers for all targets, as -fsanitize
 # as SYSTEM.
 add_library(paceline_options INTERFACE)
 target_compile_features(paceline_options INTERFACE cxx_std_20)
-target_include_directories(paceline_options INTERFACE "${PROJECT_SOURCE_DIR}")
-target_compile_options(paceline_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast)
+target_include_directories(paceline_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/paceline>)
+# Who builds against an installation has warnings of their own.
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns of string concatenations in its own headers (GCC bugs 105329 and 105651).
-  target_compile_options(paceline_options INTERFACE -Wno-restrict)
+  list(APPEND warnings -Wno-restrict)
 endif()
+target_compile_options(paceline_options INTERFACE "$<BUILD_INTERFACE:${warnings}>")
 if(PACELINE_SANITIZE)
   target_compile_options(paceline_options INTERFACE
     -fsanitize=${PACELINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

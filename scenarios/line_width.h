@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace paceline {
 
@@ -17,7 +18,17 @@ void set_line_width(std::ostream& out, std::size_t characters);
 [[nodiscard]] std::string wrapped_line(std::string_view line, std::size_t width,
                                        std::size_t indent);
 
-// Writes a line as the stream's lines may be; what goes on is indented by four.
+// The functions below write as the stream's form is (text_form.h).
+
+// Writes a line as the stream's lines may be; what goes on is indented by four. In Markdown an item
+// of a list, of an inner one where the line is indented.
 void write_line(std::ostream& out, std::string_view line);
+
+// Writes what a report is of, and an empty line; bold where the form can.
+void write_headline(std::ostream& out, std::string_view line);
+
+// Writes `title`, which is no text of others, and a colon, then the lines, indented; nothing
+// without lines. In Markdown they are a block that opens on a click.
+void write_block(std::ostream& out, std::string_view title, const std::vector<std::string>& lines);
 
 }  // namespace paceline

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "models/collectives/add_algorithm.h"
 #include "models/collectives/binomial_fan_out.h"
 #include "models/collectives/binomial_tree.h"
 #include "models/collectives/bruck.h"
@@ -21,6 +22,7 @@
 #include "models/collectives/ring.h"
 #include "models/collectives/ring_2d.h"
 #include "models/collectives/segmented_ring.h"
+#include "models/registered_rows.h"
 
 namespace paceline::collectives {
 namespace {
@@ -124,12 +126,24 @@ constexpr std::array registered{
               "chunks up a binomial tree, from each child those of all below it"},
 };
 
+RegisteredRows<Algorithm>& registered_rows() {
+  static RegisteredRows<Algorithm> rows(registered);
+  return rows;
+}
+
 }  // namespace
 
-std::span<const Algorithm> algorithms() { return registered; }
+std::span<const Algorithm> algorithms() { return registered_rows().all(); }
+
+void add_algorithm(const Algorithm& row) {
+  PACELINE_EXPECTS(!row.name.empty() && row.name != automatic && row.build != nullptr);
+  registered_rows().add(row, [](const Algorithm& a, const Algorithm& b) {
+    return a.collective == b.collective && a.name == b.name;
+  });
+}
 
 const Algorithm* find_algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm& row : registered) {
+  for (const Algorithm& row : algorithms()) {
     if (row.collective == collective && row.name == name) return &row;
   }
   return nullptr;

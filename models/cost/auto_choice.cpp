@@ -1,6 +1,6 @@
 #include "models/cost/auto_choice.h"
 
-#include <optional>
+#include <algorithm>
 #include <utility>
 
 #include "models/collectives/registry.h"
@@ -11,22 +11,9 @@ namespace {
 
 using training::CollectiveCall;
 
-struct PredictedTime {
-  std::string_view algorithm;
-  Seconds time;
-};
-
 struct Ranking {
-  std::optional<PredictedTime> best, second;
+  std::vector<RankedAlgorithm> by_time;  // the fastest first
   std::vector<LeftOut> left_out;
-
-  void add(PredictedTime predicted) {
-    if (!best || predicted.time < best->time) {
-      second = std::exchange(best, predicted);
-    } else if (!second || predicted.time < second->time) {
-      second = predicted;
-    }
-  }
 };
 
 Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
@@ -41,12 +28,13 @@ Ranking ranked(const ResolvedPoint& point, CollectiveCall call,
     if (find_fault(one)) continue;  // not with this root, or these servers
     const PredictedStep prediction = predict(one);
     if (const auto* time = std::get_if<Seconds>(&prediction)) {
-      ranking.add({row.name, *time});
+      ranking.by_time.push_back({std::string(row.name), *time});
     } else {
       ranking.left_out.push_back(
           {std::string(row.name), std::get<NotPredicted>(prediction).reason});
     }
   }
+  std::ranges::stable_sort(ranking.by_time, {}, &RankedAlgorithm::time);
   return ranking;
 }
 
@@ -56,13 +44,13 @@ constexpr AssumptionKind left_out_algorithm{"auto, {} GPUs: {} by {} left out: {
 
 Assumption assumption(const CollectiveCall& call, RankCount ranks, const Ranking& ranking) {
   std::vector<std::string> values{std::string(to_text(call.collective)), to_text(call.size()),
-                                  std::string(ranking.best->algorithm),
-                                  to_text(ranking.best->time)};
-  if (ranking.second) {
-    values.emplace_back(ranking.second->algorithm);
-    values.push_back(to_text(ranking.second->time));
+                                  ranking.by_time[0].algorithm, to_text(ranking.by_time[0].time)};
+  const bool has_second = ranking.by_time.size() > 1;
+  if (has_second) {
+    values.push_back(ranking.by_time[1].algorithm);
+    values.push_back(to_text(ranking.by_time[1].time));
   }
-  return {ranking.second ? fastest_algorithm : only_algorithm, std::to_string(ranks.value()),
+  return {has_second ? fastest_algorithm : only_algorithm, std::to_string(ranks.value()),
           std::move(values)};
 }
 
@@ -97,6 +85,13 @@ void AutomaticChoice::add_to(Result& result) const {
   result.chosen = algorithms;
 }
 
+std::vector<RankedAlgorithm> ranked_algorithms(const ResolvedPoint& point,
+                                               const CollectiveCall& call,
+                                               const collectives::AlgorithmOptions& options,
+                                               const PredictTime& predict) {
+  return ranked(point, call, options, predict).by_time;
+}
+
 ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
   ResolvedPoint one;
   one.id = point.id;
@@ -119,8 +114,8 @@ AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& pr
     const auto [entry, is_new] = known.try_emplace(*call);
     if (is_new) {
       const Ranking ranking = ranked(point, *call, automatic->options, predict);
-      if (!ranking.best) throw NoAlgorithm(*call, ranking.left_out);
-      entry->second = ranking.best->algorithm;
+      if (ranking.by_time.empty()) throw NoAlgorithm(*call, ranking.left_out);
+      entry->second = ranking.by_time.front().algorithm;
       add_assumptions(*call, job_cluster(point).ranks(), ranking, choice.assumptions);
     }
     choice.algorithms[id] = entry->second;

@@ -28,6 +28,18 @@ struct LeftOut {
   std::string algorithm, reason;
 };
 
+// An algorithm that is a candidate for a call, and what the call takes by it, alone.
+struct RankedAlgorithm {
+  std::string algorithm;
+  Seconds time;
+};
+
+// The candidates for a call of the point, the fastest first; of equals the first of the registry.
+// Those that are not predicted are left out. What `predict` throws passes through.
+[[nodiscard]] std::vector<RankedAlgorithm> ranked_algorithms(
+    const ResolvedPoint& point, const training::CollectiveCall& call,
+    const collectives::AlgorithmOptions& options, const PredictTime& predict);
+
 // Thrown for a call of which no algorithm can be predicted.
 struct NoAlgorithm : std::runtime_error {
   NoAlgorithm(const training::CollectiveCall& call, std::vector<LeftOut> all);

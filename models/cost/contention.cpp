@@ -22,43 +22,6 @@ Busy computing(const training::StepProgram& program, const std::vector<Span>& sp
   return Busy(std::move(found));
 }
 
-// By call of a trace's program, when the last of the ranks that make it together has joined it:
-// what comes before is waiting.
-class Joined {
- public:
-  Joined(const ResolvedPoint& point, const StepTrace& trace)
-      : gpus_per_node_(job_cluster(point).gpus_per_node), last_(point.program.operations.size()) {
-    for (std::size_t id = 0; id < last_.size(); ++id) {
-      const auto* call = call_of(point.program.operations[id]);
-      if (call == nullptr) continue;
-      for (const RankClass& members : trace.classes) {
-        for (const Rank rank : members.ranks) {
-          Seconds& last = last_[id].try_emplace(place_of(*call, rank)).first->second;
-          last = std::max(last, members.intervals[id].start);
-          if (call->group == training::Group::all) break;  // all of a class begin together
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] Seconds by(const training::CollectiveCall& call, std::size_t id, Rank rank) const {
-    return last_[id].at(place_of(call, rank));
-  }
-
- private:
-  [[nodiscard]] std::uint32_t place_of(const training::CollectiveCall& call, Rank rank) const {
-    switch (call.group) {
-      case training::Group::all: return 0;
-      case training::Group::node: return rank.value() / gpus_per_node_;
-      case training::Group::across_nodes: return rank.value() % gpus_per_node_;
-    }
-    PACELINE_UNREACHABLE("a group outside the enumeration");
-  }
-
-  std::uint32_t gpus_per_node_;
-  std::vector<std::map<std::uint32_t, Seconds>> last_;  // by operation, by place of its group
-};
-
 // Pushes to servers and pulls from them: hosts carry them, by no kernel of a GPU. (BytePS,
 // byteps/common/core_loops.cc: PUSH and PULL are ps-lite's, of buffers in host memory.)
 bool is_carried_by_hosts(const training::CollectiveCall& call) {
@@ -69,12 +32,14 @@ bool is_carried_by_hosts(const training::CollectiveCall& call) {
 
 // When any collective moves data of a rank by a kernel.
 Busy communicating(const training::StepProgram& program, const std::vector<Span>& spans, Rank rank,
-                   const Joined& joined) {
+                   const JoinedCalls& joined) {
   std::vector<Busy::Interval> calls;
   for (std::size_t id = 0; id < spans.size(); ++id) {
     const auto* call = call_of(program.operations[id]);
     if (call == nullptr || is_carried_by_hosts(*call)) continue;
-    calls.push_back({std::max(spans[id].start(), joined.by(*call, id, rank)), spans[id].end()});
+    calls.push_back({std::max(spans[id].start(),
+                              joined.by(*call, static_cast<training::OperationId>(id), rank)),
+                     spans[id].end()});
   }
   return Busy(std::move(calls));
 }
@@ -122,12 +87,13 @@ void add_times(const ResolvedPoint& point, const RankClass& members, const Busy&
 // How long compute of a class of ranks holds up each call from when all have joined it; the longest
 // counts.
 void hold_calls(const training::StepProgram& program, const RankClass& members, const Busy& compute,
-                const Joined& joined, const std::vector<Seconds>& alone, double slowdown,
+                const JoinedCalls& joined, const std::vector<Seconds>& alone, double slowdown,
                 std::vector<Seconds>& held) {
   for (std::size_t id = 0; id < held.size(); ++id) {
     const auto* call = call_of(program.operations[id]);
     if (call == nullptr || is_carried_by_hosts(*call)) continue;
-    const Seconds start = joined.by(*call, id, members.ranks.front());
+    const Seconds start =
+        joined.by(*call, static_cast<training::OperationId>(id), members.ranks.front());
     held[id] = std::max(held[id], held_up(compute, start, alone[id], slowdown));
   }
 }
@@ -166,7 +132,7 @@ ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
                              const std::vector<Seconds>& alone, SideBySide slowdown) {
   PACELINE_EXPECTS(slowdown.compute >= 1 && slowdown.calls >= 1);
   PACELINE_EXPECTS(alone.size() == point.program.operations.size());
-  const Joined joined(point, trace);
+  const JoinedCalls joined(point.program, job_cluster(point).gpus_per_node, trace);
   ContendedStep step;
   step.is_mean = has_too_many_lengths(point);
   step.times.resize(alone.size());

@@ -17,10 +17,11 @@ std::string mpi_all_reduce(Bytes size, RankCount ranks) {
 }
 
 constexpr AssumptionKind reduce_as_tree{
-    "{}: reduce-scatter and gather to the root as binomial_tree"};
+    "{}: reduce-scatter and gather to the root are modelled as binomial_tree"};
 constexpr AssumptionKind reduce_scatter_as_ring{
-    "{}: reduction of the whole to rank 0 and scatter as ring"};
-constexpr AssumptionKind all_to_all_as_pairwise{"{}: all blocks at once as pairwise"};
+    "{}: reduction of the whole buffer to rank 0 and scatter are modelled as ring"};
+constexpr AssumptionKind all_to_all_as_pairwise{
+    "{}: an all-to-all that sends all blocks at once is modelled as pairwise"};
 
 AlgorithmChoice for_mpi(Collective collective, Bytes size, RankCount ranks) {
   switch (collective) {

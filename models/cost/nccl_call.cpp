@@ -258,7 +258,7 @@ std::vector<Algorithm> Chooser::built_for(Collective collective) const {
   return built;
 }
 
-Call Chooser::choose(Collective collective, Bytes size) const {
+std::vector<Choice> Chooser::choices(Collective collective, Bytes size) const {
   const std::vector<Algorithm> built = built_for(collective);
   const std::array one_algorithm{fixed_.algorithm.value_or(Algorithm::ring)};
   const std::array one_protocol{fixed_.protocol.value_or(Protocol::simple)};
@@ -268,29 +268,49 @@ Call Chooser::choose(Collective collective, Bytes size) const {
       can_be_fixed ? std::span<const Algorithm>(one_algorithm) : std::span(built);
   const auto protocols =
       fixed_.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
-  auto choice = tuning_.choose_of(collective, size, algorithms, protocols);
-  if (!choice) choice = tuning_.choose_of(collective, size, built, protocols);
-  PACELINE_EXPECTS(choice.has_value());  // a ring has every protocol
+  std::vector<Choice> all = available(collective, size, algorithms, protocols);
+  if (all.empty()) all = available(collective, size, built, protocols);
+  PACELINE_EXPECTS(!all.empty());  // a ring has every protocol
+  std::ranges::stable_sort(all, {}, &Choice::time);
+  return all;
+}
+
+std::vector<Choice> Chooser::available(Collective collective, Bytes size,
+                                       std::span<const Algorithm> algorithms,
+                                       std::span<const Protocol> protocols) const {
+  std::vector<Choice> all;
+  for (const Algorithm algorithm : algorithms) {
+    for (const Protocol protocol : protocols) {
+      const auto one =
+          tuning_.choose_of(collective, size, std::array{algorithm}, std::array{protocol});
+      if (one) all.push_back(*one);
+    }
+  }
+  return all;
+}
+
+Call Chooser::choose(Collective collective, Bytes size) const {
+  const Choice choice = choices(collective, size).front();
   Call call{
-      .choice = *choice,
+      .choice = choice,
       .algorithm = collectives::has_root(collective) ? "chain" : "ring",
       .chunk_size = Bytes(0),
       .channels = plan_channels_,
       .wire = {},
-      .range = range_of(choice->algorithm),
+      .range = range_of(choice.algorithm),
   };
-  const auto rounds = rounds_.find({collective, choice->algorithm});
+  const auto rounds = rounds_.find({collective, choice.algorithm});
   if (rounds == rounds_.end()) {
-    call.wire = wire_of(collective, *choice);
+    call.wire = wire_of(collective, choice);
   } else {
-    set_through_switches(call, rounds->second, carried_cost(collective, *choice), size);
+    set_through_switches(call, rounds->second, carried_cost(collective, choice), size);
   }
   call.wire.start += ramp_time(collective, size);
-  if (choice->algorithm == Algorithm::tree) {
+  if (choice.algorithm == Algorithm::tree) {
     call.algorithm = "double_binary_tree";
     call.chunk_size = tree_chunk(size, call.wire);
   }
-  if (choice->algorithm == Algorithm::pat) call.algorithm = "pat";
+  if (choice.algorithm == Algorithm::pat) call.algorithm = "pat";
   return call;
 }
 

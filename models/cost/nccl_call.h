@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -140,9 +141,16 @@ class Chooser {
   [[nodiscard]] const Group& group() const { return tuning_.group(); }
   // Precondition: has_algorithms(collective).
   [[nodiscard]] Call choose(collectives::Collective collective, Bytes size) const;
+  // What choose() takes the first of, each with the time that NCCL's model has for it, the quickest
+  // first; of equals the first in NCCL's order. Precondition: as of choose().
+  [[nodiscard]] std::vector<Choice> choices(collectives::Collective collective, Bytes size) const;
 
  private:
   [[nodiscard]] std::vector<Algorithm> built_for(collectives::Collective collective) const;
+  // Each of them that is to be had.
+  [[nodiscard]] std::vector<Choice> available(collectives::Collective collective, Bytes size,
+                                              std::span<const Algorithm> algorithms,
+                                              std::span<const Protocol> protocols) const;
   [[nodiscard]] topology::Wire wire_of(collectives::Collective collective,
                                        const Choice& choice) const;
   // By the channels that there are. Each of CollNetDirect's serves all heads (NCCL,

@@ -63,7 +63,7 @@ struct Release {
   friend auto operator<=>(const Release&, const Release&) = default;
 };
 
-inline constexpr AssumptionKind unmodelled_release{"{} is not modelled: {} stands for it"};
+inline constexpr AssumptionKind unmodelled_release{"{} is not modelled; {} is used instead"};
 
 enum class Architecture : std::uint8_t { volta, ampere, hopper, blackwell };
 enum class Processor : std::uint8_t { intel_or_other, amd };

@@ -303,13 +303,14 @@ Evened evened(const ResolvedPoint& point, const FoldedCalls& calls,
 void add_notes(const ResolvedPoint& point, const Evened& evened, Result& result) {
   if (evened.pace != SharedPace::nowhere || (evened.calls_meet && evened.unevenness > 0)) {
     result.notes.push_back(
-        "folded: transfers that share links are taken to stay in step; as ranks drift apart the "
-        "step may be shorter, up to " +
-        std::string(evened.drifts_far() || evened.calls_meet ? "16" : "2") + " % seen");
+        "folded: transfers that share links are assumed to stay in step; where ranks drift apart "
+        "the step may be shorter (by up to " +
+        std::string(evened.drifts_far() || evened.calls_meet ? "16" : "2") + " % so far)");
   }
   if (evened.unevenness > 0) {
     result.notes.push_back("folded, " + std::to_string(job_cluster(point).ranks().value()) +
-                           " GPUs: chunks of a round taken as equal; some transfers last up to " +
+                           " GPUs: the chunks of a round are assumed to be equal; some transfers "
+                           "take up to " +
                            text_of(100 * evened.unevenness, 2) + " % longer");
   }
 }
@@ -327,7 +328,7 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
     if (spread > Seconds(0)) {
       result.notes.push_back("folded: all ranks leave a " + std::string(to_text(call.collective)) +
                              " of " + to_text(call.size()) + " together, " + to_text(spread) +
-                             " after the first could");
+                             " later than the first could");
     }
   }
   for (const training::Operation& operation : point.program.operations) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/contract.h"
+
 namespace paceline {
 
 std::vector<CallTimes> calls_of(const StepTrace& trace) {
@@ -34,6 +36,31 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
   }
   calls.shrink_to_fit();  // reports keep those of every point
   return calls;
+}
+
+JoinedCalls::JoinedCalls(const training::StepProgram& program, std::uint32_t gpus_per_node,
+                         const StepTrace& trace)
+    : gpus_per_node_(gpus_per_node), last_(program.operations.size()) {
+  for (training::OperationId id = 0; id < last_.size(); ++id) {
+    const auto* call = call_of(program.operations[id]);
+    if (call == nullptr) continue;
+    for (const RankClass& members : trace.classes) {
+      for (const Rank rank : members.ranks) {
+        Seconds& last = last_[id].try_emplace(place_of(*call, rank)).first->second;
+        last = std::max(last, members.intervals[id].start);
+        if (call->group == training::Group::all) break;  // all of a class begin together
+      }
+    }
+  }
+}
+
+std::uint32_t JoinedCalls::place_of(const training::CollectiveCall& call, Rank rank) const {
+  switch (call.group) {
+    case training::Group::all: return 0;
+    case training::Group::node: return rank.value() / gpus_per_node_;
+    case training::Group::across_nodes: return rank.value() % gpus_per_node_;
+  }
+  PACELINE_UNREACHABLE("a group outside the enumeration");
 }
 
 Seconds compute_spread(const StepTrace& trace) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,26 @@ struct CallTimes {
 
 // Of every collective call, in the program's order.
 [[nodiscard]] std::vector<CallTimes> calls_of(const StepTrace& trace);
+
+// When the last of the ranks that make a call together has joined it: what comes before is waiting.
+class JoinedCalls {
+ public:
+  // Precondition: the trace is of that program, on all of its ranks.
+  JoinedCalls(const training::StepProgram& program, std::uint32_t gpus_per_node,
+              const StepTrace& trace);
+
+  // Precondition: `id` is the call's operation.
+  [[nodiscard]] Seconds by(const training::CollectiveCall& call, training::OperationId id,
+                           Rank rank) const {
+    return last_[id].at(place_of(call, rank));
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t place_of(const training::CollectiveCall& call, Rank rank) const;
+
+  std::uint32_t gpus_per_node_;
+  std::vector<std::map<std::uint32_t, Seconds>> last_;  // by operation, by place of its group
+};
 
 // The compute time of the slowest rank less that of the quickest.
 [[nodiscard]] Seconds compute_spread(const StepTrace& trace);

@@ -10,6 +10,10 @@
 #include "models/units/units.h"
 #include "models/words.h"
 
+namespace paceline {
+struct ShippedFile;
+}
+
 namespace paceline::settings {
 
 // Of a library, "2.1".
@@ -20,6 +24,7 @@ struct Version {
 };
 
 struct Key;
+struct Form;
 
 // What a key takes.
 struct Flag {};  // true or false
@@ -41,32 +46,51 @@ struct Time {
   Seconds least{0};         // where that is more
   bool is_long = false;     // hints name minutes and hours
 };
-struct Bandwidth {};   // above 0
-struct Size {};        // above 0
-struct Throughput {};  // above 0
+struct Bandwidth {};       // above 0
+struct Size {};            // above 0
+struct ComputeSpeed {};    // above 0
+struct Throughput {        // above 0
+  bool or_tokens = false;  // in tokens/s as well, which is read by hand
+};
 // One of some words: its value is the index.
 struct OneOf {
   std::span<const std::string_view> words;
 };
 struct VersionNumber {};
-// Read by hand: a text, or a list or map that a table cannot say. `what` says what it may be.
+// Read by hand: a text, or a list or map that a table cannot say. `what` says what it may be; the
+// rest is for the schema that editors check files with (scenarios/schema).
 struct Text {
   std::string_view what;
+  std::span<const ShippedFile> (*shipped)() = nullptr;  // it names one of these
+  bool or_file = true;                                  // or a .yaml file
+  std::string_view pattern = {};                        // what it matches (ECMA-262)
 };
 struct Structure {
   std::string_view what;
+  std::span<const Form> (*forms)() = nullptr;  // it has one of these
 };
 // A map with a table of its own.
 struct Map {
   std::span<const Key> (*keys)();
 };
 
-using Type = std::variant<Flag, Count, Number, Fraction, Time, Bandwidth, Size, Throughput, OneOf,
-                          VersionNumber, Text, Structure, Map>;
+using Type = std::variant<Flag, Count, Number, Fraction, Time, Bandwidth, Size, ComputeSpeed,
+                          Throughput, OneOf, VersionNumber, Text, Structure, Map>;
+
+// What a value that is read by hand may be: a value of a type, a list of such that is not empty, or
+// a map of such whose keys match a pattern (ECMA-262).
+struct Form {
+  enum class Of { one, list, map };
+
+  Type type;
+  Of of = Of::one;
+  std::string_view keys = {};
+};
+
 // What is read by hand has no more of a value than that it was given.
 struct ByHand {};
 using Value = std::variant<ByHand, bool, std::uint64_t, double, Seconds, BytesPerSecond, Bytes,
-                           SamplesPerSecond, Version>;
+                           FlopsPerSecond, SamplesPerSecond, Version>;
 
 // The words of an enumeration, and the value of one of them.
 template <HasWords Enum>
@@ -110,6 +134,9 @@ struct Key {
   std::string_view meaning;       // goes on after the key; no full stop
   std::string_view example = {};  // of a required key, or one that is read by hand
   Needs needs = {};
+  // It is required in a file that has none of these, keys of its section or paths from the root;
+  // empty: what `unless_given` says. The reader of the section sees to it.
+  std::array<std::string_view, 2> required_without = {};
 };
 
 // Whether these words are what the table says of a key that is not given.

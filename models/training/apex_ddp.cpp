@@ -14,10 +14,10 @@ namespace paceline::training {
 namespace {
 
 constexpr AssumptionKind beside_the_backward{
-    "{}: kernels on its reduction streams take as long beside the backward as alone, and slow it "
-    "not"};
+    "{}: kernels on its reduction streams take the same time while the backward pass runs as "
+    "alone, and do not slow it down"};
 constexpr AssumptionKind launched_in_turn{
-    "{}: all-reduces start in the order of their buckets, whatever stream is free first"};
+    "{}: all-reduces start in bucket order, whichever stream is free first"};
 
 using workload::DataType;
 
@@ -209,7 +209,7 @@ constexpr std::array apex_ddp_keys{
         "elements, not bytes: a bucket that has so many is closed", "",
         settings::Needs{"delay_allreduce",
                         {"false"},
-                        "is without effect: with delay_allreduce there are no buckets",
+                        "has no effect: with delay_allreduce there are no buckets",
                         "leave one of the two out"}},
     Key{"delay_allreduce", Flag{}, Value(false),
         "all gradients are reduced after the backward, one buffer per type"},

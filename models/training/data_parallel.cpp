@@ -123,9 +123,10 @@ class DataParallelStep {
   std::vector<OperationId> last_;
 };
 
-constexpr AssumptionKind imagenet_size{"{}: {} has {} bytes, as an ImageNet classifier's"};
+constexpr AssumptionKind imagenet_size{
+    "{}: {} is assumed to have {} bytes, as in an ImageNet classifier"};
 constexpr AssumptionKind free_loss{
-    "{}: the loss on GPU 0 takes no time, and threads do not hold each other up"};
+    "{}: the loss on GPU 0 is assumed to take no time, and threads not to delay each other"};
 
 BuiltStep build_data_parallel(const StrategyRequest& request) {
   BuiltStep built{DataParallelStep(request).build(), {}};

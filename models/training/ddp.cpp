@@ -29,12 +29,13 @@ std::optional<PowerSgd> power_sgd_of(const settings::Settings& settings) {
 }
 
 constexpr AssumptionKind compressing{
-    "{}: PowerSGD of rank {} is past start_powerSGD_iter, and warm"};
+    "{}: PowerSGD of rank {} compresses every step: start_powerSGD_iter is past, and its "
+    "state is warm"};
 constexpr AssumptionKind thin_products{
-    "{}: PowerSGD's products take their memory traffic, or their arithmetic at the part of the "
-    "peak that training attains"};
+    "{}: PowerSGD's products take the time of their memory traffic, or of their arithmetic "
+    "at the share of peak that training attains"};
 constexpr AssumptionKind no_factorization{
-    "{}: PowerSGD makes vectors orthogonal by Gram-Schmidt's kernels, where torch takes QR"};
+    "{}: PowerSGD makes vectors orthogonal with Gram-Schmidt kernels, where torch uses QR"};
 
 class DdpStep {
  public:
@@ -269,12 +270,13 @@ DdpSettings ddp_settings(const settings::Settings& settings) {
 
 namespace {
 
-constexpr AssumptionKind free_search{"{}: the search for unused parameters takes no time"};
-constexpr AssumptionKind never_rebuilt{"{}: buckets are never rebuilt before torch 1.6 (assumed)"};
+constexpr AssumptionKind free_search{
+    "{}: the search for unused parameters is assumed to take no time"};
+constexpr AssumptionKind never_rebuilt{
+    "{}: buckets are assumed never to be rebuilt before torch 1.6"};
 constexpr AssumptionKind first_bucket_limit{
-    "{}: the first bucket's limit is {} (torch {}.{}; from 2.5 on, assumed, a cap that was set "
-    "holds "
-    "for it too)"};
+    "{}: the first bucket's limit is {} (torch {}.{}; from 2.5 on, a bucket_cap that was set "
+    "is assumed to limit it too)"};
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace paceline::training {
 // What DeepSpeed's stages of ZeRO share.
 
 inline constexpr AssumptionKind zero_without_norm{
-    "{}: checks of overflow and the norm of gradients take no time"};
+    "{}: overflow checks and the gradient norm are assumed to take no time"};
 
 // How DeepSpeed was configured: zero_optimization of its file.
 struct ZeroSettings {

@@ -18,8 +18,9 @@ using workload::ParameterTensor;
 using workload::TimedLayer;
 
 constexpr AssumptionKind host_in_step{
-    "{}: parameters are gathered when what is before them has computed, as if the host kept step"};
-constexpr AssumptionKind layers_are_modules{"{}: {} layers, each taken for one module"};
+    "{}: parameters are gathered once the work queued before them has computed, as if the "
+    "host kept pace with the GPU"};
+constexpr AssumptionKind layers_are_modules{"{}: each of the {} layers counts as one module"};
 
 FetchPlan fetches_of(const StrategyRequest& request) {
   const auto elements = [&](std::string_view key) {

@@ -15,8 +15,10 @@ namespace paceline::training {
 namespace {
 
 constexpr AssumptionKind first_is_root{
-    "{}: {} units; the first stands for the root, which stays gathered until its backward"};
-constexpr AssumptionKind prompt_host{"{}: the host is never late to issue calls and kernels"};
+    "{}: {} units; the first stands for the root unit, whose parameters stay gathered until "
+    "its backward"};
+constexpr AssumptionKind prompt_host{
+    "{}: the host is assumed never to be late when it issues calls and kernels"};
 
 using collectives::Collective;
 using workload::TimedLayer;

@@ -370,21 +370,20 @@ class HorovodStep {
 };
 
 constexpr AssumptionKind exchange{
-    "{}: ranks agree within {} of a wake, by latency alone; what comes last waits half a cycle for "
-    "one, "
-    "as on average"};
+    "{}: negotiation takes {} (network latency only; coordinator CPU time is not modelled); "
+    "the last gradients wait half a cycle on average"};
 
 constexpr AssumptionKind old_negotiation{
-    "{}: before 0.16 rank 0 gathers the names of what ranks have, and answers; taken as the "
-    "quicker "
-    "exchange of later versions, likely too fast"};
+    "{}: before 0.16, rank 0 gathers the names of ready tensors and answers; this is "
+    "modelled as the faster exchange of later versions, so the prediction is probably too "
+    "fast"};
 
 constexpr AssumptionKind call_of_mpi{
-    "{}: the all-reduce across nodes is MPI's, of host memory; taken as one of the library that "
-    "makes all others"};
+    "{}: Horovod makes the all-reduce across nodes with MPI from host memory; it is modelled "
+    "as a call of the library that makes all others"};
 
 constexpr AssumptionKind ignored_on_a_node{
-    "{}: hierarchical_allreduce is ignored on one node, as Horovod does"};
+    "{}: hierarchical_allreduce has no effect on one node, as in Horovod"};
 
 BuiltStep build_horovod(const StrategyRequest& request) {
   BuiltStep built{HorovodStep(request).build(), {}};
@@ -431,7 +430,7 @@ constexpr std::array horovod_keys{
         "HOROVOD_FUSION_THRESHOLD: the most that is reduced in one call", "",
         settings::Needs{"fusion",
                         {"true"},
-                        "is without effect: nothing is fused",
+                        "has no effect: nothing is fused",
                         "leave out fusion: false, or the threshold"}},
     Key{"fusion", settings::Flag{}, Value(true), "false: each tensor alone, a threshold of 0"},
     Key{"negotiation", settings::Time{}, "by the cluster's latency",

@@ -18,11 +18,11 @@ namespace {
 constexpr AssumptionKind host_copies_free{
     "{}: copies between a GPU and its host's memory are not modelled"};
 constexpr AssumptionKind prompt_servers{
-    "{}: servers add as fast as cluster.reduction_bandwidth says, without it at once"};
+    "{}: servers add gradients at cluster.reduction_bandwidth; without that key they take no "
+    "time"};
 constexpr AssumptionKind order_by_forecast{
-    "{}: of the partitions that wait the nearest to the input goes first, as a forecast of when "
-    "they "
-    "wait has it"};
+    "{}: among waiting partitions the one nearest to the input goes first; a forecast says "
+    "which ones wait"};
 
 using collectives::Collective;
 using workload::ParameterTensor;

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "models/registered_rows.h"
+#include "models/training/add_strategy.h"
 #include "models/training/apex_ddp.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/data_parallel.h"
@@ -24,22 +26,28 @@ using settings::Key;
 using settings::Value;
 using workload::OptimizerKind;
 
-constexpr std::array rows{&ddp_strategy,
-                          &apex_ddp_strategy,
-                          &horovod_strategy,
-                          &fsdp_strategy,
-                          &deepspeed_zero_strategy,
-                          &data_parallel_strategy,
-                          &parameter_server_strategy,
-                          &bulk_synchronous_strategy,
-                          &merged_gradient_strategy,
-                          &wait_free_strategy,
-                          &traced_strategy};
+constexpr std::array<const Strategy*, 11> rows_of_the_tree{&ddp_strategy,
+                                                           &apex_ddp_strategy,
+                                                           &horovod_strategy,
+                                                           &fsdp_strategy,
+                                                           &deepspeed_zero_strategy,
+                                                           &data_parallel_strategy,
+                                                           &parameter_server_strategy,
+                                                           &bulk_synchronous_strategy,
+                                                           &merged_gradient_strategy,
+                                                           &wait_free_strategy,
+                                                           &traced_strategy};
+
+RegisteredRows<const Strategy*>& registered_strategies() {
+  static RegisteredRows<const Strategy*> rows(rows_of_the_tree);
+  return rows;
+}
 
 constexpr Value one{std::uint64_t{1}};
 
 constexpr AssumptionKind given_host{
-    "{}: launches take what they were given to take; a step begins with none ahead of it"};
+    "{}: kernel launches take the times that training.host gives; each step begins with no "
+    "launch queued"};
 
 constexpr settings::Needs of_checkpoints{"activation_checkpointing",
                                          {"blocks"},
@@ -91,9 +99,16 @@ workload::DataType type_on_wire(const CommonSettings& common, workload::DataType
 
 std::span<const Key> common_keys() { return keys_of_all; }
 
-std::span<const Strategy* const> strategies() { return rows; }
+std::span<const Strategy* const> strategies() { return registered_strategies().all(); }
+
+void add_strategy(const Strategy& row) {
+  PACELINE_EXPECTS(!row.name.empty() && row.build != nullptr && row.memory != nullptr);
+  registered_strategies().add(
+      &row, [](const Strategy* a, const Strategy* b) { return a->name == b->name; });
+}
 
 const Strategy* find_strategy(std::string_view name) {
+  const auto rows = strategies();
   const auto found = std::ranges::find(rows, name, [](const Strategy* row) { return row->name; });
   return found == rows.end() ? nullptr : *found;
 }

@@ -96,7 +96,7 @@ struct Refusal {
 
 // Of strategies whose steps were compared with hand-derived ones only.
 inline constexpr AssumptionKind unmeasured_strategy{
-    "{}: compared with no measured step yet, and its 90 % interval the wider for it"};
+    "{}: never compared with a measured step; its 90 % interval is widened for that"};
 
 // How gradients are reduced: a file pair and a row of the registry.
 struct Strategy {

@@ -9,13 +9,14 @@ namespace paceline::training {
 namespace {
 
 constexpr AssumptionKind median_rank_for_all{
-    "{}: all compute what rank {} of the {} traced ones did, the median one, and none begins late"};
+    "{}: every rank is given the compute of rank {}, the median of the {} traced ones; none "
+    "begins late"};
 constexpr AssumptionKind median_rank_for_others{
-    "{}: those that were not traced compute what rank {} of the {} traced ones did, the median "
-    "one"};
+    "{}: ranks without a trace are given the compute of rank {}, the median of the {} traced "
+    "ones"};
 constexpr AssumptionKind untold_calls_as_traced{
-    "{}: {} whose kind or size the trace does not tell, or of a part of the ranks, take what they "
-    "took"};
+    "{}: {} keep their traced times, because the trace does not say their kind or size, or "
+    "only some ranks take part in them"};
 
 // The one whose compute is the median of all; of two the quicker.
 Rank median_rank(const TracedWork& traced) {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <span>
 
+#include "models/units/unit_names.h"
+
 namespace paceline {
 namespace {
 
@@ -42,6 +44,12 @@ std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> names_of(std::span<const Unit> units) {
+  std::vector<std::string_view> names;
+  for (const Unit& unit : units) names.push_back(unit.name);
+  return names;
 }
 
 std::string known_units(std::span<const Unit> units) {
@@ -135,6 +143,13 @@ Parsed<SamplesPerSecond> parse_throughput(std::string_view text) {
       parse_quantity(text, throughput_units, "throughput", {" samples/s", " img/s"}));
 }
 
+const UnitNames& unit_names() {
+  static const UnitNames names{names_of(time_units), names_of(bandwidth_units),
+                               names_of(size_units), names_of(flops_units),
+                               names_of(throughput_units)};
+  return names;
+}
+
 std::string to_text(Seconds time) {
   if (time == Seconds()) return "0s";
   return print_scaled(time.value(), std::span(time_units).first(4));
@@ -156,5 +171,7 @@ std::string to_text(Bytes size) {
   if (size.value() < 100000) return std::to_string(size.value()) + "B";
   return print_scaled(static_cast<double>(size.value()), std::span(size_units).first(5));
 }
+
+std::string to_text(FlopsPerSecond speed) { return print_scaled(speed.value(), flops_units); }
 
 }  // namespace paceline

@@ -1,13 +1,15 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "models/units/parse.h"
 #include "scenarios/advise/advise.h"
+#include "scenarios/line_width.h"
 #include "scenarios/predict/measure_next.h"
+#include "scenarios/remarks.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::advise {
@@ -15,73 +17,100 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// How much a decision may change by a remark.
+namespace weight {
+constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
+}  // namespace weight
+
 void write_step(std::ostream& out, const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   const Seconds step = outcome.predicted->totals.step;
-  fmt::print(out, "{}, {} GPU{}{}{}\n\n", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-             advice.point.empty() ? "" : ": ", in_words(advice.point));
-  fmt::print(out, "step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}\n\n",
-             to_text(step), to_text(outcome.predicted->interval.low),
-             to_text(outcome.predicted->interval.high), in_digits(outcome.predicted_throughput()),
-             outcome.predicted_speedup(), advice.limits.limit());
+  write_headline(
+      out, fmt::format("{}, {} GPU{}{}{}", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
+                       advice.point.empty() ? "" : ": ", in_words(advice.point)));
+  write_line(out, fmt::format("step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}",
+                              to_text(step), to_text(outcome.predicted->interval.low),
+                              to_text(outcome.predicted->interval.high),
+                              in_digits(outcome.predicted_throughput()),
+                              outcome.predicted_speedup(), advice.limits.limit()));
+  out << '\n';
   TextTable table({"part of the step", "time", "share"}, 1);
   for (const StepPart& part : advice.limits.parts) {
     table.add({part.name, to_text(part.time), fmt::format("{:.1f}%", 100 * (part.time / step))});
+    table.add_bar("of the step", part.time / step);
   }
   table.write(out);
-  out << '\n';
-  for (const std::string& line : sureness_in_words({outcome})) out << line << '\n';
 }
 
-void write_calls(std::ostream& out, const Limits& limits) {
+void add_calls(Remarks& remarks, const Limits& limits) {
   if (limits.calls.empty()) return;
   constexpr std::size_t calls_shown = 5;
-  fmt::print(out, "\nexposed: {} of {} calls\n", limits.calls.size(), limits.call_count);
+  remarks.add_detail(
+      fmt::format("exposed calls: {} of {}", limits.calls.size(), limits.call_count));
   for (std::size_t i = 0; i < std::min(calls_shown, limits.calls.size()); ++i) {
     const ExposedCall& call = limits.calls[i];
-    fmt::print(out, "  {}, {}: {} of {}\n", call.name, to_text(call.size), to_text(call.exposed),
-               to_text(call.in_flight));
+    remarks.add_detail(fmt::format("  {}, {}: {} of {} exposed", call.name, to_text(call.size),
+                                   to_text(call.exposed), to_text(call.in_flight)));
   }
 }
 
-void write_limits(std::ostream& out, const Advice& advice) {
+Remarks remarks_on(const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
-  write_calls(out, advice.limits);
-  fmt::print(out, "\nskew of compute between ranks: {}\n",
-             advice.limits.skew > Seconds(0) ? to_text(advice.limits.skew) : "none");
+  Remarks remarks;
+  const Sureness found = sureness_in_words({outcome});
+  if (!found.widest.empty()) remarks.add(weight::widest, found.widest);
+  if (!found.next.empty()) remarks.add(weight::measure_next, found.next);
+  if (advice.limits.skew > Seconds(0)) {
+    remarks.add(weight::skew, fmt::format("ranks: compute differs by {} between them",
+                                          to_text(advice.limits.skew)));
+  }
   if (outcome.memory && outcome.device_memory) {
     const bool fits = outcome.memory->total() <= *outcome.device_memory;
-    fmt::print(out, "memory: {}{}\n", memory_text(outcome), fits ? "" : "; does not fit");
+    remarks.add(weight::memory, fmt::format("memory: {} per GPU{}", memory_text(outcome),
+                                            fits ? "" : "; does not fit"));
   } else {
-    out << "memory: not known\n";
+    remarks.add(weight::memory, "memory: not known");
   }
   const Seconds launches = advice.limits.launches;
   if (launches > Seconds(0)) {
-    fmt::print(out, "host: launches take {} of the step, as training.host has it\n",
-               to_text(launches));
+    remarks.add(weight::host,
+                fmt::format("host: kernel launches take {} of the step (training.host)",
+                            to_text(launches)));
   } else {
-    out << "host: cannot be told; what it takes to launch kernels and to run wrappers is in no "
-           "prediction unless training.host has it\n";
+    remarks.add(
+        weight::host,
+        "host: CPU overhead is not modelled; kernel-launch and wrapper time counts only where "
+        "training.host gives it, so small models may be slower than predicted");
   }
+  add_calls(remarks, advice.limits);
+  remarks.assume(outcome.assumptions);
+  return remarks;
 }
 
 std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }
+
+// As it is to be pasted: never broken into lines.
+void write_command(std::ostream& out, const std::string& command) {
+  if (text_form(out).is_markdown) return write_line(out, "  " + command);
+  out << "    " << command << '\n';
+}
 
 void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
   bool is_first = true;
   for (const Suggestion& one : advice.suggestions) {
     if (one.alters_training != altering) continue;
-    if (is_first) {
-      fmt::print(out, "\n{}:\n",
-                 altering ? "alters training (rounds gradients, or enlarges the batch of a step)"
-                          : "leaves training as it is");
+    if (std::exchange(is_first, false)) {
+      out << '\n';
+      write_line(out, altering
+                          ? "changes training (rounds gradients, or makes a step's batch larger):"
+                          : "leaves training as it is:");
     }
-    is_first = false;
-    fmt::print(out, "  {} ({} to {}{})  {}: {}\n    {}\n", percent(one.gain.value),
-               percent(one.gain.low), percent(one.gain.high),
-               one.gain.may_be_nothing() ? ", may be nothing" : "",
-               one.option ? paceline::to_text(*one.option) : "together", in_words(one.settings),
-               one.command);
+    write_line(out, fmt::format("  {} ({} to {}{})  {}: {}", percent(one.gain.value),
+                                percent(one.gain.low), percent(one.gain.high),
+                                one.gain.may_be_nothing() ? ", may be nothing" : "",
+                                one.option ? paceline::to_text(*one.option) : "together",
+                                in_words(one.settings)));
+    write_command(out, one.command);
   }
 }
 
@@ -121,17 +150,19 @@ ordered_json json_of_limits(const Advice& advice) {
 
 void write_text(std::ostream& out, const Advice& advice) {
   write_step(out, advice);
-  write_limits(out, advice);
-  if (advice.suggestions.empty() && !advice.is_complete) return;
-  if (advice.suggestions.empty()) {
-    fmt::print(out, "\nnothing gains more than {:.1f} % (of {} variants)\n",
-               100 * std::max(advice.most.value, 0.0), advice.predicted);
-    return;
+  if (!advice.suggestions.empty()) {
+    out << '\n';
+    write_line(out,
+               fmt::format("gain in samples/s and its 90% interval, from {} predicted variants:",
+                           advice.predicted));
+    write_suggestions(out, advice, false);
+    write_suggestions(out, advice, true);
+  } else if (advice.is_complete) {
+    out << '\n';
+    write_line(out, fmt::format("nothing gains more than {:.1f} % (of {} variants)",
+                                100 * std::max(advice.most.value, 0.0), advice.predicted));
   }
-  fmt::print(out, "\ngain of samples/s, and its 90% interval; {} variants were predicted\n",
-             advice.predicted);
-  write_suggestions(out, advice, false);
-  write_suggestions(out, advice, true);
+  remarks_on(advice).write(out);
 }
 
 void write_json(std::ostream& out, const Advice& advice) {

@@ -6,6 +6,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/advise/strategies.h"
+#include "scenarios/remarks.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::advise {
@@ -64,21 +65,29 @@ std::vector<std::string> strategy_row(const StrategyComparison& comparison,
   return cells;
 }
 
-// Why rows have no prediction, or one that does not fit; each reason once.
-void write_reasons(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
+// How much a decision may change by a remark.
+constexpr int too_large_weight = 2, refused_weight = 1;
+
+// Why rows have no prediction, or one that does not fit, each reason once; and what is assumed.
+Remarks remarks_on(const std::vector<StrategyComparison>& comparisons) {
   std::set<std::string> reasons;
+  Remarks remarks;
   for (const StrategyComparison& comparison : comparisons) {
     for (const auto& [strategy, attempt] : comparison.rows) {
+      std::string reason;
+      int weight = refused_weight;
       if (!attempt.outcome) {
-        reasons.insert(fmt::format("refused: {} {}", strategy, attempt.refusal));
+        reason = fmt::format("refused: {} {}", strategy, attempt.refusal);
       } else if (attempt.is_too_large()) {
-        reasons.insert(fmt::format("too large: {}, {}: {}", title_of(comparison), strategy,
-                                   memory_text(*attempt.outcome)));
+        weight = too_large_weight;
+        reason = fmt::format("too large: {}, {}: {} per GPU", title_of(comparison), strategy,
+                             memory_text(*attempt.outcome));
       }
+      if (!reason.empty() && reasons.insert(reason).second) remarks.add(weight, reason);
+      if (attempt.outcome) remarks.assume(attempt.outcome->assumptions);
     }
   }
-  if (!reasons.empty()) out << '\n';
-  for (const std::string& reason : reasons) out << reason << '\n';
+  return remarks;
 }
 
 ordered_json strategy_json(const StrategyComparison::Row& row) {
@@ -110,10 +119,15 @@ void write_table(std::ostream& out, const std::vector<StrategyComparison>& compa
                    "speedup", "memory", ""},
                   2);
   for (const StrategyComparison& comparison : comparisons) {
-    for (const auto& row : comparison.rows) table.add(strategy_row(comparison, row));
+    for (const auto& row : comparison.rows) {
+      table.add(strategy_row(comparison, row));
+      if (!row.attempt.outcome) continue;
+      const PointOutcome& outcome = *row.attempt.outcome;
+      table.add_bar("efficiency", outcome.predicted_speedup() / outcome.gpus);
+    }
   }
   table.write(out);
-  write_reasons(out, comparisons);
+  remarks_on(comparisons).write(out);
 }
 
 void write_json(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {

@@ -24,7 +24,7 @@ cost::RingPart read_part(const Field& entry, std::uint64_t ranks) {
   Reader reader(entry, none);
   const Field name = reader.require("ranks_per_node", "2");
   if (name.count(1, 1'000'000) != ranks) {
-    name.fail(fmt::format("stands where {} has to", ranks),
+    name.fail(fmt::format("is where {} belongs", ranks),
               "list 1, 2, 3, ... ranks a node, in this order");
   }
   cost::RingPart part{reader.require("local", "0.5").number(least, most),

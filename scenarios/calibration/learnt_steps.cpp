@@ -81,8 +81,7 @@ Curve read_curve(const Field& field, const Limits& limits) {
     if (pair.size() != 2) entry.fail("is not two numbers", "write [0.3, 0.05]");
     const double at = pair[0].number(limits.least, limits.most);
     if (at == 0 || (!places.empty() && at <= places.back().first)) {
-      pair[0].fail("does not come behind the one before",
-                   "list them in ascending order, without 0");
+      pair[0].fail("does not come after the one before", "list them in ascending order, without 0");
     }
     places.emplace_back(at, pair[1].number(-log_most, log_most));
   }

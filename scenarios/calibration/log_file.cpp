@@ -82,7 +82,7 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
   if (ranks == 0 || nodes == 0) {
     const std::string why = log.notes.empty() ? "" : ": " + log.notes.front();
     throw InputError(
-        where, (ranks == 0 ? "does not list its GPUs and nodes" : "does not tell its nodes") + why,
+        where, (ranks == 0 ? "does not list its GPUs and nodes" : "does not say its nodes") + why,
         ranks == 0 ? "add --gpus 16 --nodes 2, or lines \"# GPUs: 16\" and \"# nodes: 2\""
                    : "add --nodes 2, or a line \"# nodes: 2\"");
   }
@@ -211,7 +211,7 @@ void take_path(const std::string& path, const LogOptions& options, LogFiles& log
       [&](const traces::UnpackedFile& file) {
         is_empty = false;
         if (file.name != given && !is_of_a_log(file.text)) {
-          return warn({file.name, 0, 0}, "is no log of collectives, and passed over", "");
+          return warn({file.name, 0, 0}, "is not a log of collectives, and is skipped", "");
         }
         has_log = true;
         if (!file.cut.empty()) {

@@ -85,7 +85,7 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
   take(predict_point(prepared.point, *options_.belief, &closed_reply_to), {job_.path, 0, 0},
        outcome);
   if (!outcome.failure) {
-    outcome.predicted->trace = {};
+    outcome.predicted->drop_trace();
     outcome.predicted->calls.clear();
     return {std::move(outcome), ""};
   }

@@ -12,10 +12,17 @@
 #include "scenarios/capacity/answer.h"
 #include "scenarios/capacity/text.h"
 #include "scenarios/line_width.h"
+#include "scenarios/remarks.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::capacity {
 namespace {
+
+// How much a decision may change by a remark.
+namespace weight {
+constexpr int modelled = 5, unsure = 4, other_machine = 3, prices = 2, not_counted = 1;
+constexpr int other_unsure = 0;
+}  // namespace weight
 
 std::string percent(double part) { return fmt::format("{:+.0f} %", 100 * part); }
 
@@ -49,24 +56,27 @@ class Writer {
       : out_(out), job_(job), grid_(grid), answer_(answer), predictor_(predictor), today_(today) {}
 
   void write() {
-    line(fmt::format("{}: {}", job_.name, question()));
-    out_ << '\n';
+    write_headline(out_, fmt::format("{}: {}", job_.name, question()));
     if (answer_.best) {
       write_plan(*answer_.best);
     } else {
-      line(fmt::format("No plan meets that with {} probability. What comes nearest:",
+      line(fmt::format("No plan meets that with {} probability. The nearest one:",
                        chance(job_.probability)));
       if (answer_.nearest) {
         write_plan(*answer_.nearest);
       } else {
-        line("  none: every plan loses nodes more often than it gets on");
+        line("  none: every plan loses nodes faster than it makes progress");
         out_ << '\n';
       }
     }
     write_rows();
-    write_further();
-    write_sureness();
-    write_footing();
+    add_sureness();
+    add_further();
+    add_footing();
+    if (const auto& shown = answer_.best ? answer_.best : answer_.nearest) {
+      remarks_.assume(predictor_.outcome(setup(*shown))->assumptions);
+    }
+    remarks_.write(out_);
   }
 
  private:
@@ -145,7 +155,7 @@ class Writer {
     part(kind.is_owned ? "use" : "rent",
          fmt::format("{} of {} ({} x {}), {}", nodes_text(made.nodes), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
-    part("train", fmt::format("{}; {} sample{} a GPU{}, {} a step", trained_by(row), made.batch,
+    part("train", fmt::format("{}; {} sample{} per GPU{}, {} per step", trained_by(row), made.batch,
                               made.batch == 1 ? "" : "s",
                               made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
                               with_commas(samples_per_step(job_, made))));
@@ -238,19 +248,19 @@ class Writer {
     for (const auto& [what, row] : all) table.add(cells(what, row, !are_all_modelled));
     table.write(out_);
     if (are_all_modelled) {
-      line(
-          "Nobody measured one of these GPUs with this model: speeds are modelled, hence the wide "
-          "ranges.");
+      remarks_.add(
+          weight::modelled,
+          "speeds are modelled: none of these GPUs was measured with this model, hence the "
+          "wide ranges");
     } else if (std::ranges::any_of(all, modelled)) {
-      line(
-          "* Nobody measured one of these GPUs with this model: its speed is modelled, hence the "
-          "wide range.");
+      remarks_.add(weight::modelled,
+                   "* this GPU was not measured with this model: its speed is modelled, hence the "
+                   "wide range");
     }
-    out_ << '\n';
   }
 
   // Those with the same answer together.
-  void write_further() {
+  void add_further() {
     if (answer_.further.empty() || !answer_.best) return;
     std::vector<std::pair<std::optional<Row>, std::vector<std::string>>> grouped;
     for (const Further& one : answer_.further) {
@@ -264,82 +274,80 @@ class Writer {
         grouped.push_back({one.best, {one.words}});
       }
     }
-    line(fmt::format("With one more condition the {} limit of {} would be:", probability(),
-                     by_cost() ? "the cost" : "the time"));
+    remarks_.add_detail(fmt::format("with one more condition the {} limit of {} would be:",
+                                    probability(), by_cost() ? "the cost" : "the time"));
     for (const auto& [best, words] : grouped) {
       const std::string conditions = fmt::format("{}", fmt::join(words, ", or "));
       if (!best) {
-        line(fmt::format("  {}: no plan meets the target", conditions));
+        remarks_.add_detail(fmt::format("  {}: no plan meets the target", conditions));
         continue;
       }
       const double change = compared(best->promise) / compared(answer_.best->promise) - 1;
-      line(fmt::format("  {}: {} ({}), {}", conditions,
-                       compared_text(best->promise.limit, best->promise.limit_cost),
-                       percent(change), nodes_of(*best)));
+      remarks_.add_detail(fmt::format("  {}: {} ({}), {}", conditions,
+                                      compared_text(best->promise.limit, best->promise.limit_cost),
+                                      percent(change), nodes_of(*best)));
     }
-    out_ << '\n';
   }
 
   // Whether another machine may be the better one, and what would tell.
-  void write_sureness() {
+  void add_sureness() {
     if (!answer_.best) return;
     for (const Row& other : answer_.others) {
       if (machine(other).device == machine(*answer_.best).device) continue;
       const double margin = compared(other.promise) / compared(answer_.best->promise) - 1;
-      line(fmt::format(
-          "{} would be the better choice if steps of the best plan took {:.0f} % longer than "
-          "predicted, and its own did not.",
-          name_of(other), 100 * margin));
+      remarks_.add(weight::other_machine,
+                   fmt::format("{} would be the better choice if steps of the best plan took "
+                               "{:.0f} % longer than predicted, and its own did not",
+                               name_of(other), 100 * margin));
       break;
     }
     std::string measured;
-    for (const std::string& sentence : predictor_.outcome(setup(*answer_.best))->assumptions) {
-      const bool is_carried = sentence.find("carried over") != std::string::npos;
-      if (is_carried || sentence.starts_with("compute: scaled to")) line(sentence);
-    }
     for (const Settling& one : answer_.settling) {
       const bool is_best = one.row.plan == answer_.best->plan;
-      line(fmt::format("{} is least sure of {}.", is_best ? "This plan" : nodes_of(one.row),
-                       one.hangs_on));
-      if (one.measure != measured) line(fmt::format("  To narrow it, {}.", one.measure));
+      remarks_.add(is_best ? weight::unsure : weight::other_unsure,
+                   fmt::format("widest interval: {} depends most on {}",
+                               is_best ? "this plan" : nodes_of(one.row), one.hangs_on));
+      const std::string after = fmt::format(
+          "if the result is as predicted, the {} limit goes from {} to {}", probability(),
+          compared_text(one.row.promise.limit, one.row.promise.limit_cost),
+          compared_text(one.limit_after, one.limit_cost_after));
+      remarks_.add(is_best ? weight::unsure : weight::other_unsure,
+                   one.measure == measured
+                       ? fmt::format("the same measurement: {}", after)
+                       : fmt::format("measure next: {}; {}", one.measure, after));
       measured = one.measure;
-      line(fmt::format("  If that is what is predicted, the {} limit goes from {} to {}.",
-                       probability(),
-                       compared_text(one.row.promise.limit, one.row.promise.limit_cost),
-                       compared_text(one.limit_after, one.limit_cost_after)));
     }
-    out_ << '\n';
   }
 
   // What the figures mean, what prices are of, how much was looked at, and what is not in it.
-  void write_footing() {
-    line(fmt::format("median: as likely more as less; limit: no more with {} probability",
-                     probability()));
+  void add_footing() {
     std::map<std::string, std::set<std::string>> dates;
     for (const Machine& one : job_.machines) {
       if (!one.date.empty()) dates[one.date].insert(one.catalogue);
     }
     for (const auto& [date, catalogues] : dates) {
-      line(fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "), date,
-                       age_of(date, today_)));
+      remarks_.add(weight::prices, fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
+                                               date, age_of(date, today_)));
     }
-    line(fmt::format(
-        "looked at: {} plans on {} machine{}; {} were predicted in full, and no other can be "
-        "better{}",
-        with_commas(static_cast<double>(answer_.setups)),
-        job_.machines.size() - grid_.left_out.size(),
-        job_.machines.size() - grid_.left_out.size() == 1 ? "" : "s", answer_.predicted,
-        answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
-    write_left_out();
-    line(
+    remarks_.add(weight::not_counted, "not counted: " + not_counted());
+    remarks_.add_detail("counted: " + counted());
+    remarks_.add_detail(fmt::format(
+        "median: as likely to be higher as lower; limit: not exceeded with {} probability",
+        probability()));
+    remarks_.add_detail(
         "step range: how much shorter or longer a step may be than predicted, with 90 % "
         "probability");
-    line("counted: " + counted());
-    line("not counted: " + not_counted());
+    const std::size_t machines = job_.machines.size() - grid_.left_out.size();
+    remarks_.add_detail(fmt::format(
+        "search: {} plans on {} machine{}; {} were predicted in full, and no other can be better{}",
+        with_commas(static_cast<double>(answer_.setups)), machines, machines == 1 ? "" : "s",
+        answer_.predicted,
+        answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
+    add_left_out();
   }
 
   // Each reason once, with how many machines it is of.
-  void write_left_out() {
+  void add_left_out() {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const LeftOut& one : grid_.left_out) {
       by_reason[one.why].push_back(job_.machines[one.machine].full_name());
@@ -347,10 +355,10 @@ class Writer {
     for (const auto& [why, machines] : by_reason) {
       const std::string more =
           machines.size() > 1 ? fmt::format(" and {} more", machines.size() - 1) : "";
-      line(fmt::format("left out: {}{}: {}", machines.front(), more, why));
+      remarks_.add_detail(fmt::format("left out: {}{}: {}", machines.front(), more, why));
     }
     if (job_.machines_elsewhere > 0) {
-      line(fmt::format("left out: {} in other regions", job_.machines_elsewhere));
+      remarks_.add_detail(fmt::format("left out: {} in other regions", job_.machines_elsewhere));
     }
   }
 
@@ -383,7 +391,7 @@ class Writer {
         fmt::format("whether a node's CPUs and storage deliver {} samples/s",
                     with_commas(row.promise.median_throughput.value() / setup(row).nodes)));
     if (shows_uncounted_spot()) {
-      parts.emplace_back("interruptions of spot nodes (`spot: {price, preemptions}` would say)");
+      parts.emplace_back("interruptions of spot nodes (set `spot: {price, preemptions}`)");
     }
     if (job_.overheads.start == Seconds(0)) parts.emplace_back("start-up");
     if (!job_.overheads.mtbf_per_node) parts.emplace_back("failures");
@@ -392,6 +400,7 @@ class Writer {
   }
 
   std::ostream& out_;
+  Remarks remarks_;
   const PlannedJob& job_;
   const Grid& grid_;
   const Answer& answer_;

@@ -34,7 +34,7 @@ Range read_range(Reader range) {
   if (const auto most = range.find("most")) read.most = number_of(*most);
   range.finish();
   if (!read.least && !read.most) {
-    throw InputError(range.location(), fmt::format("{} has no end", range.path()),
+    throw InputError(range.location(), fmt::format("{} has no bounds", range.path()),
                      "write {least: 50%, most: 70%}, or one of them");
   }
   if (read.least && read.most && *read.least > *read.most) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -12,12 +13,21 @@ namespace paceline::cli {
 // What a command does once its arguments are read; returns the exit code.
 using Action = std::function<int()>;
 
-// A subcommand: adds its options to `app` and returns its action.
+// Headings of `paceline --help`, in this order.
+inline constexpr std::string_view to_predict = "Predict", to_measure = "Measure and compare",
+                                  to_plan = "Plan", of_own_data = "Your cluster and traces",
+                                  to_look_up = "Look up", to_help = "Help";
+inline constexpr std::array headings{to_predict,  to_measure, to_plan,
+                                     of_own_data, to_look_up, to_help};
+
+// A subcommand: adds its options to `app` and returns its action. The summary is a sentence
+// without its full stop.
 struct Command {
   std::string_view name;
   std::string_view summary;
   Action (*attach)(CommandOptions& app);
-  std::string_view example;  // what follows `paceline`
+  std::string_view examples;  // what follows `paceline`, a line each
+  std::string_view heading = to_help;
 };
 
 // Every subcommand, a row each (commands.cpp).

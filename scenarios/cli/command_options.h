@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/files/output_file.h"
@@ -14,11 +17,19 @@ class Option;
 
 namespace paceline::cli {
 
+// What the values of an option are, for shells that complete them.
+struct OptionValues {
+  bool are_files = false;
+  std::vector<std::string> (*words)() = nullptr;  // all that there are
+  std::vector<std::string> fixed;                 // likewise
+};
+using ValuesOfOptions = std::map<const CLI::Option*, OptionValues>;
+
 // An option that was added to a command; copies stand for the same one. Each function returns the
 // option itself.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, ValuesOfOptions& values) : option_(option), values_(&values) {}
 
   const Option& required() const;
   const Option& needs(const Option& other) const;
@@ -30,9 +41,17 @@ class Option {
   // Both ends included.
   const Option& in_range(int least, int most) const;
   const Option& one_of(const std::vector<std::string>& values) const;
+  // Names files that are read. A shipped one is found wherever the command runs: by its path from
+  // the root of a checkout, or, where `shipped_folder` is not empty, by its name in that folder
+  // (files/shipped_input.h).
+  const Option& reads_files(std::string_view shipped_folder) const;
+  // What shells offer for it; other values are for the command to judge.
+  const Option& suggests(std::vector<std::string> (*words)()) const;
+  const Option& suggests(const std::vector<std::string>& words) const;
 
  private:
   CLI::Option* option_;
+  ValuesOfOptions* values_;
 };
 
 // Where a command adds its options. A value is written when the arguments are read, and has to
@@ -45,7 +64,11 @@ class CommandOptions {
     files::OutputFile* file;
   };
 
-  CommandOptions(CLI::App& app, std::vector<Output>& outputs) : app_(app), outputs_(outputs) {}
+  CommandOptions(CLI::App& app, std::vector<Output>& outputs, ValuesOfOptions& values)
+      : app_(app), outputs_(outputs), values_(values) {}
+
+  // The same command; what is added through it stands below this heading of the help.
+  [[nodiscard]] CommandOptions in_group(std::string_view heading) const;
 
   // Of the types that the source lists: another one is a line there.
   template <class Value>
@@ -56,8 +79,24 @@ class CommandOptions {
                     const std::string& description);
 
  private:
+  [[nodiscard]] Option added(CLI::Option* option);
+
   CLI::App& app_;
   std::vector<Output>& outputs_;
+  ValuesOfOptions& values_;
+  std::string group_;  // empty: CLI11's own headings
 };
+
+// An option as shells see it.
+struct DescribedOption {
+  std::vector<std::string> names;  // with dashes; none: it is an argument
+  std::string description;
+  bool takes_value = false;
+  OptionValues values;
+};
+
+// The options of a command, and of `paceline` itself where it is null.
+[[nodiscard]] std::vector<DescribedOption> describe_options(
+    std::function<int()> (*attach)(CommandOptions&));
 
 }  // namespace paceline::cli

@@ -17,16 +17,18 @@ struct Variable {
 };
 
 constexpr Variable variables[] = {
-    {"PACELINE_SIM_TIMEOUT", "seconds that the prediction of one point may take"},
-    {"PACELINE_MEMORY", "the most that paceline may take, as 8GiB; else 7/8 of the machine"},
-    {"PACELINE_INPUT_SECONDS", "how long a pipe that is read may send nothing; else 30"},
-    {"COLUMNS", "how wide tables may be; else as wide as the terminal"},
-    {"PACELINE_HOST_ADDRESS", "the address that ranks of this machine listen at"},
-    {"PACELINE_CONNECT_TIMEOUT", "how long ranks have to find each other; else 8s"},
-    {"PACELINE_MPIRUN", "the mpirun that local runs of backend mpi start"},
+    {"PACELINE_SIM_TIMEOUT", "the seconds that the prediction of one point may take"},
+    {"PACELINE_MEMORY",
+     "the most memory that paceline may use, such as 8GiB (default: 7/8 of the machine)"},
+    {"PACELINE_INPUT_SECONDS", "the seconds that an input pipe may be silent (default: 30)"},
+    {"COLUMNS", "the width of tables in characters (default: that of the terminal)"},
+    {"PACELINE_HOST_ADDRESS", "the address where ranks of this machine listen"},
+    {"PACELINE_CONNECT_TIMEOUT", "how long ranks wait to find each other (default: 8s)"},
+    {"PACELINE_MPIRUN", "the mpirun that starts local runs of the backend mpi"},
     {"PACELINE_SECRET_FILE", "the file of a secret that all ranks of a launcher share"},
-    {"MASTER_ADDR, MASTER_PORT", "where ranks of a launcher meet: tcp://HOST:PORT"},
-    {"RANK, WORLD_SIZE", "of a rank, from torchrun; of mpirun and srun their own"},
+    {"MASTER_ADDR, MASTER_PORT", "where the ranks of a launcher meet, tcp://HOST:PORT"},
+    {"RANK, WORLD_SIZE",
+     "the rank and the number of ranks, from torchrun; mpirun and srun have their own"},
 };
 
 struct ExitCode {
@@ -35,11 +37,11 @@ struct ExitCode {
 };
 
 constexpr ExitCode codes[] = {
-    {0, "done"},
+    {0, "the command is done"},
     {1, "a check failed"},
-    {2, "a wrong option or bad input; nothing was lost"},
-    {3, "the machine or the network failed: a rank, a full disk, no memory"},
-    {4, "a fault of paceline itself"},
+    {2, "an option or an input is wrong; nothing was lost"},
+    {3, "the machine or the network failed: a rank died, a disk is full, memory ran out"},
+    {4, "paceline itself has a fault"},
 };
 
 std::string hint_of(std::string_view word, std::span<const std::string> known) {
@@ -64,13 +66,39 @@ std::string wrapped(std::string_view help, std::size_t width) {
   return made;
 }
 
+namespace {
+
+// A command that is too long for a line goes on behind a backslash, with its next option.
+std::string in_lines(std::string command) {
+  std::string text;
+  while (command.size() > help_width) {
+    const std::size_t option = command.rfind(" --", help_width - 2);
+    if (option == std::string::npos || option < 8) break;
+    text += command.substr(0, option) + " \\\n";
+    command = "     " + command.substr(option);
+  }
+  return text + command + '\n';
+}
+
+}  // namespace
+
+std::string examples_text(std::string_view examples) {
+  std::string text = "Examples:\n";
+  while (!examples.empty()) {
+    const std::string_view line = examples.substr(0, examples.find('\n'));
+    examples.remove_prefix(std::min(line.size() + 1, examples.size()));
+    text += in_lines(fmt::format("  paceline {}", line));
+  }
+  return text;
+}
+
 std::string help_of_all_commands() {
   std::string text = "Exit codes:\n";
   for (const auto& [code, meaning] : codes) {
     text += fmt::format("  {:<{}}{}\n", code, description_column - 2, meaning);
   }
   text += fmt::format("  {:<{}}{}\n", "128 + N", description_column - 2,
-                      "ended by signal N; what was done by then is printed and written");
+                      "signal N ended it; what was done by then is printed and written");
   text += "\nEnvironment variables:\n";
   for (const auto& [name, meaning] : variables) {
     text += fmt::format("  {:<{}}{}\n", name, description_column - 2, meaning);

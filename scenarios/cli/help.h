@@ -13,7 +13,16 @@ inline constexpr std::size_t help_width = 80;  // columns
 // as the descriptions of options are. A word that is longer stays whole.
 [[nodiscard]] std::string wrapped(std::string_view help, std::size_t width = help_width);
 
-// Exit codes and environment variables, which stand below every help.
+// Three commands to begin with, as Command::examples.
+inline constexpr std::string_view first_examples =
+    "run scenarios/library/dlperf-bert-base-v100-batch32.yaml\n"
+    "collective dgx1-v100 --gpus 16 --max 64MiB\n"
+    "capacity scenarios/library/jobs/resnet50-90-epochs.yaml";
+
+// Examples of a command, as Command has them, under a heading.
+[[nodiscard]] std::string examples_text(std::string_view examples);
+
+// Exit codes and environment variables, which stand below the help of `paceline`.
 [[nodiscard]] std::string help_of_all_commands();
 
 // What is wrong with the words after `paceline`, in one line with a hint; empty where only the

@@ -61,7 +61,7 @@ void expect_one_kind(const std::vector<LearntSteps>& learnt) {
     if (std::ranges::any_of(steps.rows, is_like_first)) continue;
     const LearntSteps::Row &here = steps.rows.front(), &there = first.rows.front();
     throw InputError({steps.scenario, 0, 0},
-                     fmt::format("is of another machine than {}: {} and {}, not {} and {}",
+                     fmt::format("is from another machine than {}: {} and {}, not {} and {}",
                                  first.scenario, to_text(here.intra_node), to_text(here.transport),
                                  to_text(there.intra_node), to_text(there.transport)),
                      "write a file for each machine");

@@ -1,6 +1,7 @@
 #include "scenarios/cli/log_options.h"
 
 #include "models/cost/nccl_tuning.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 
 namespace paceline::cli {
@@ -12,11 +13,13 @@ bool is_scenario(const std::string& path) {
 }
 
 void LogCommandOptions::add_to(CommandOptions& app) {
-  app.add_option("--collective", collective,
-                 "which one the logs are of, for those that do not say it");
-  app.add_option("--gpus", gpus, "of a log that does not list them");
-  app.add_option("--nodes", nodes, "of a log that does not list its hosts");
-  app.add_option("--min", least_size, "leave out smaller sizes of collectives; 1KiB by default");
+  CommandOptions logs = app.in_group("Logs of collectives");
+  logs.add_option("--collective", collective,
+                  "The collective of logs that do not say which one they measured.")
+      .suggests(collective_names);
+  logs.add_option("--gpus", gpus, "The number of GPUs of a log that does not list them.");
+  logs.add_option("--nodes", nodes, "The number of nodes of a log that does not list its hosts.");
+  logs.add_option("--min", least_size, "Ignore sizes smaller than this (default: 1KiB).");
 }
 
 LogOptions LogCommandOptions::parsed() const {
@@ -38,7 +41,7 @@ void LogCommandOptions::refuse(const std::string& why) const {
                                                 {"--nodes", nodes != 0},
                                                 {"--min", !least_size.empty()}};
   for (const auto& [name, is_given] : given) {
-    if (is_given) throw InputError({name, 0, 0}, "is without effect: " + why, "leave it out");
+    if (is_given) throw InputError({name, 0, 0}, "has no effect: " + why, "leave it out");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/collectives/nccl_tests.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/loader/scenario.h"
 #include "scenarios/process/stop_request.h"
@@ -87,19 +88,33 @@ Json json_of(const MeasuredTable& table, const MeasuredCall& row) {
 }  // namespace
 
 void MeasureCallOptions::add_to(CommandOptions& app) {
-  app.add_option("--type", type, "float, half, bfloat16, double, int32 or int64");
-  const Option measure =
-      app.add_flag("--measure", is_asked, "run it on hardware, as nccl-tests do");
+  CommandOptions measuring = app.in_group("Measurement");
+  app.in_group("Sizes")
+      .add_option("--type", type,
+                  "The type of the elements: float, half, bfloat16, double, int32 or int64 "
+                  "(default: float).")
+      .suggests({"float", "half", "bfloat16", "double", "int32", "int64"});
+  const Option measure = measuring.add_flag(
+      "--measure", is_asked, "Run the collective on hardware too, as nccl-tests do.");
   for (const Option& option :
-       {app.add_option("--backend", backend, "what to measure with; paceline list backends"),
-        app.add_option("--mode", mode, "native, the library's own call, or plan, --algorithm's"),
-        app.add_option("--iterations", iterations, "calls that are timed together")
+       {measuring
+            .add_option("--backend", backend,
+                        "The backend to measure with (default: nccl; paceline list backends).")
+            .suggests(backend_names),
+        measuring
+            .add_option("--mode", mode,
+                        "native measures the library's own call, plan the plan of --algorithm "
+                        "(default: native).")
+            .suggests({"native", "plan"}),
+        measuring
+            .add_option("--iterations", iterations,
+                        "The number of calls that are timed together (default: 20).")
             .in_range(1, 1'000'000),
-        app.add_option("--warmup", warmup, "calls before those").in_range(0, 1'000'000),
-        app.add_option("--timeout", timeout, "of every wait for another rank"),
-        app.add_option("--secret-file", secret_file,
-                       "a secret that all ranks of a launcher share, to prove it when they meet; "
-                       "instead of PACELINE_SECRET_FILE")}) {
+        measuring.add_option("--warmup", warmup, "The number of calls before those (default: 5).")
+            .in_range(0, 1'000'000),
+        measuring.add_option("--timeout", timeout,
+                             "The longest wait for another rank (default: 30s)."),
+        add_secret_file(measuring, secret_file)}) {
     option.needs(measure);
   }
 }

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <ostream>
 
 #include "models/contract.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/process/stop_request.h"
@@ -107,26 +107,35 @@ int say_failure(const std::vector<PointOutcome>& outcomes) {
 }  // namespace
 
 std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
-  const Option to_json =
-      app.add_output("--json", json, "write the result as JSON; - is standard output");
-  const Option to_csv = app.add_output("--csv", csv, "write the result as CSV");
+  CommandOptions output = app.in_group("Output");
+  report.add_assumptions_to(app);
+  const Option to_markdown = report.add_markdown_to(app);
+  const Option to_json = add_json(app, json, "the result");
+  const Option to_csv = output.add_output("--csv", csv, "Write the result as CSV to this file.");
   const Option to_html = page.add_to(app);
-  const Option to_timeline =
-      app.add_output("--timeline", timeline, "write a Chrome/Perfetto trace of every point");
-  app.add_option("--beside", beside,
-                 "runs that --trace wrote, or import -o, for the same timeline; may be repeated")
+  const Option to_timeline = output.add_output(
+      "--timeline", timeline, "Write a timeline of every point for Perfetto or Chrome.");
+  output
+      .add_option("--beside", beside,
+                  "Show these runs too in the timeline, files that --trace or import -o wrote. May "
+                  "be repeated.")
       .repeatable()
-      .needs(to_timeline);
-  const Option to_trace = app.add_output(
-      "--trace", trace, "write the step of every point as a trace, for paceline import");
-  const Option to_chakra = app.add_option(
-      "--chakra", chakra.path,
-      "write Chakra execution traces into a folder, step.RANK.et, for other simulators: of the "
-      "first 64 ranks; a folder a point where there are several");
-  app.add_flag("--calls", all_calls,
-               "write every collective call into the JSON, for compare, however many they are")
+      .needs(to_timeline)
+      .reads_files("");
+  const Option to_trace = output.add_output(
+      "--trace", trace, "Write the step of every point as a trace that import and replay read.");
+  const Option to_chakra =
+      output.add_option("--chakra", chakra.path,
+                        "Write Chakra execution traces for other simulators into this folder, "
+                        "step.RANK.et of the first 64 ranks; with several points, one folder per "
+                        "point.");
+  to_chakra.reads_files("");
+  output
+      .add_flag("--calls", all_calls,
+                "Write every collective call into the JSON, for compare, no matter how many there "
+                "are.")
       .needs(to_json);
-  return {to_json, to_csv, to_html, to_timeline, to_trace, to_chakra};
+  return {to_markdown, to_json, to_csv, to_html, to_timeline, to_trace, to_chakra};
 }
 
 void OutcomeOutput::check() {
@@ -160,7 +169,6 @@ bool OutcomeOutput::takes_standard_output() const {
 }
 
 int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) {
-  if (!takes_standard_output()) write_table(std::cout, file, outcomes);
   std::exception_ptr first_trouble;
   const auto write_if = [&](bool is_asked, auto write_one) {
     try {
@@ -169,6 +177,10 @@ int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcom
       if (!first_trouble) first_trouble = std::current_exception();
     }
   };
+  write_if(true, [&] {
+    report.write(takes_standard_output(),
+                 [&](std::ostream& out) { write_table(out, file, outcomes); });
+  });
   write_if(json.is_asked(), [&] {
     const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
     json.write([&](std::ostream& out) { write_json(out, file, outcomes, calls); });

@@ -5,6 +5,7 @@
 
 #include "scenarios/cli/command_options.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/files/output_file.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"
@@ -14,13 +15,14 @@ namespace paceline::cli {
 
 // Where the commands that run the points of a scenario leave what they found.
 struct OutcomeOutput {
+  ReportOutput report;
   files::OutputFile json, csv, timeline, trace;
   PageOutput page;
   files::OutputFolder chakra;
   std::vector<std::string> beside;  // files of runs that stand in the timeline, too
   bool all_calls = false;           // in the JSON, however many they are
 
-  // Returns the options of --json, --csv, --html, --timeline, --trace and --chakra.
+  // Returns the options of all outputs; adds --assumptions, too.
   std::vector<Option> add_to(CommandOptions& app);
 
   // Throws InputError when the folder cannot be written, or what is to stand beside cannot be read.

@@ -40,8 +40,9 @@ std::string name_of(const page::Document& document) {
 }
 
 Option PageOutput::add_to(CommandOptions& app) {
-  return app.add_output("--html", html,
-                        "write the result as a page for a browser: one file with charts");
+  return app.in_group("Output").add_output(
+      "--html", html,
+      "Write the result as a page with charts for a browser: one file that needs no network.");
 }
 
 void PageOutput::write_if_asked(const std::string& title,

@@ -16,6 +16,8 @@ class PlainOutput : private std::streambuf {
   PlainOutput& operator=(const PlainOutput&) = delete;
   ~PlainOutput() override;
 
+  // Where text goes that is not to be escaped: in order with what the stream takes.
+  [[nodiscard]] std::streambuf* unescaped() const { return target_; }
   // The errno of the first write that failed; 0: none.
   [[nodiscard]] int error() const { return error_; }
 

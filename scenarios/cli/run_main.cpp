@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -29,6 +30,7 @@
 #include "scenarios/measure/worker_ranks.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/text_form.h"
 #include "scenarios/warnings.h"
 
 namespace paceline::cli {
@@ -47,11 +49,58 @@ int done(int exit_code, const PlainOutput& output) {
 struct Attached {
   CLI::App* app;
   std::vector<CommandOptions::Output> outputs;
+  ValuesOfOptions values;
   Action action;
 };
 
-std::string below_help(const std::string& example) {
-  return "Example:\n  paceline " + example + "\n\n" + help_of_all_commands();
+// A command's summary as a sentence; options with no more beside them than what they take, as
+// ranges and what excludes what are said when they are broken.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    return app->get_description() + ".\n\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_items_expected_max() > 0) {
+      const std::string type = option->get_type_name().substr(0, option->get_type_name().find(':'));
+      text = type == "FILE" ? " FILE" : type == "TEXT" ? " VALUE" : " NUMBER";
+    }
+    if (option->get_expected_max() > 1) text += "...";
+    return option->get_required() ? text + " (required)" : text;
+  }
+};
+
+// Groups of options stand apart by one empty line.
+std::string without_double_gaps(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+    text.erase(at, 1);
+  }
+  return text;
+}
+
+// The commands of each heading are added together: CLI11 shows headings as it meets them.
+void add_commands(CLI::App& app, std::vector<Attached>& all) {
+  const auto known = commands();
+  all.resize(known.size());
+  for (const std::string_view heading : headings) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].heading != heading) continue;
+      Attached& one = all[i];
+      one.app = app.add_subcommand(std::string(known[i].name), std::string(known[i].summary));
+      one.app->group(std::string(heading));
+      CommandOptions options(*one.app, one.outputs, one.values);
+      one.action = known[i].attach(options);
+      one.app->footer(examples_text(known[i].examples) +
+                      "\nExit codes and environment variables: paceline --help\n");
+    }
+  }
 }
 
 // What CLI11 has found, in words of ours where they are clearer.
@@ -106,6 +155,36 @@ std::size_t width_of_output() {
   winsize window{};
   if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return 0;
   return window.ws_col == 0 ? 0 : std::max<std::size_t>(window.ws_col, least);
+}
+
+// By the first of these that says something (POSIX.1-2017, 8.2).
+bool has_utf8_locale() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    for (const char* const utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(utf8) != locale.npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+bool is_set(const char* name, std::string_view but_for) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && value != but_for;
+}
+
+// What is no terminal gets plain text, unless CLICOLOR_FORCE asks for a terminal's. NO_COLOR
+// (no-color.org) and a terminal that knows no sequences leave bars.
+TextForm form_of_output() {
+  if (!is_set("CLICOLOR_FORCE", "0") && ::isatty(STDOUT_FILENO) != 1) return {};
+  const char* const terminal = std::getenv("TERM");
+  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return {.has_colour = !is_set("NO_COLOR", "") && !is_dumb,
+          .has_bars = true,
+          .has_blocks = has_utf8_locale()};
 }
 
 // What a destructor throws ends the process at once, and nlohmann's JSON allocates in its own: what
@@ -180,21 +259,19 @@ int run_main(int argc, const char* const* argv) {
   std::set_terminate(end_without_memory);
   const PlainOutput plain_output(std::cout), plain_errors(std::cerr);
   set_line_width(std::cout, width_of_output());
+  set_text_form(std::cout, form_of_output());
+  set_raw_output(std::cout, plain_output.unescaped());
   hear_warnings(say_warning);
-  CLI::App app{"Predicted and measured speedup of data-parallel training.", "paceline"};
+  CLI::App app{"Predicts and measures the speedup of distributed data-parallel training",
+               "paceline"};
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help.");
   app.require_subcommand(1);
-  app.footer(below_help(std::string(commands().front().example)));
-  app.set_version_flag("--version", PACELINE_VERSION);
+  app.footer(examples_text(first_examples) + "\n" + help_of_all_commands());
+  app.set_version_flag("--version", PACELINE_VERSION, "Print the version.");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  std::vector<Attached> all(commands().size());  // whose outputs are not moved
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Command& row = commands()[i];
-    Attached& one = all[i];
-    one.app = app.add_subcommand(std::string(row.name), std::string(row.summary));
-    CommandOptions options(*one.app, one.outputs);
-    one.action = row.attach(options);
-    one.app->footer(below_help(std::string(row.example)));
-  }
+  std::vector<Attached> all;  // whose elements do not move any more
+  add_commands(app, all);
   try {
     hold_memory();
     prepare_last_words();
@@ -203,10 +280,10 @@ int run_main(int argc, const char* const* argv) {
     } catch (const CLI::Success& help_or_version) {
       std::ostringstream text;
       (void)app.exit(help_or_version, text, text);
-      std::cout << wrapped(text.str());
+      std::cout << wrapped(without_double_gaps(text.str()));
       return done(exit_done, plain_output);
     }
-    for (const auto& [sub, outputs, action] : all) {
+    for (const auto& [sub, outputs, values, action] : all) {
       if (!sub->parsed()) continue;
       open_outputs(outputs);
       return ended(done(action(), plain_output));

@@ -20,7 +20,7 @@ void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
   for (const ScenarioFile::Setting& setting : settings) {
     if (paths.insert(setting.path).second) continue;
     throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
-                     "sets what another option sets, too", "leave one of them out");
+                     "sets the same path as another option", "leave one of them out");
   }
 }
 
@@ -33,35 +33,44 @@ TellProgress tell_on_terminal() {
 }
 
 void SharedOptions::add_settings_to(CommandOptions& app) {
-  app.add_option("--set", settings,
-                 "path=value: stands in for a value of the file; sweep.path=[a, b] for an axis")
+  CommandOptions values = app.in_group("Scenario values");
+  values
+      .add_option("--set", settings,
+                  "Override a value of the scenario, such as training.bucket_cap=50MiB, or sweep "
+                  "it: 'sweep.gpus=[8, 16]'. May be repeated.")
       .repeatable();
-  app.add_option("--seed", seed, "the same as --set simulation.seed=N");
-  app.add_flag("--force", force, "simulate however long it takes");
+  values.add_option("--seed", seed, "The same as --set simulation.seed=N.");
+  app.in_group("Run").add_flag("--force", force, "Simulate, no matter how long that takes.");
 }
 
 void SharedOptions::add_to(CommandOptions& app) {
   add_settings_to(app);
-  app.add_option("--jobs", jobs, "simulations at a time; default: one a core").in_range(1, 1024);
-  app.add_flag("--quiet", quiet, "no progress");
+  CommandOptions running = app.in_group("Run");
+  running
+      .add_option("--jobs", jobs,
+                  "The number of simulations that run at a time (default: one per core).")
+      .in_range(1, 1024);
+  running.add_flag("--quiet", quiet, "Show no progress.");
 }
 
 void SharedOptions::add_known_to(CommandOptions& app) {
-  app.add_option("--known", known,
-                 "\"gpus=2,throughput=350 samples/s\" or step=0.2s: what was measured of the "
-                 "scenario as it is set; with path=value of further axes")
+  app.in_group("Scenario values")
+      .add_option("--known", known,
+                  "Add a measurement of this scenario that predictions learn from, such as "
+                  "\"gpus=2,throughput=350 samples/s\" or \"gpus=2,step=0.2s\"; name further axes "
+                  "with path=value. May be repeated.")
       .repeatable();
 }
 
 void SharedOptions::refuse_known(const std::string& why) const {
   if (known.empty()) return;
-  throw InputError({"--known " + known.front(), 0, 0}, "is without effect: " + why, "leave it out");
+  throw InputError({"--known " + known.front(), 0, 0}, "has no effect: " + why, "leave it out");
 }
 
 void SharedOptions::expect_known_of_one(std::size_t scenarios) const {
   if (known.empty() || scenarios == 1) return;
   throw InputError({"--known " + known.front(), 0, 0},
-                   fmt::format("is of one scenario, and there are {}", scenarios),
+                   fmt::format("describes one scenario, and {} are given", scenarios),
                    "give one, or mark points of each file's measured.points known: true");
 }
 

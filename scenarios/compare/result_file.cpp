@@ -149,7 +149,7 @@ ResultFile read_traces(const std::string& path) {
     side_in(result, run, runs.size() > 1) = side_of(run.trace);
     constexpr Seconds least{1e-9};
     if (totals_of(run.trace).step >= least) continue;
-    throw InputError({result.path, 0, 0}, "has a step that takes no time", "");
+    throw InputError({result.path, 0, 0}, "contains a step that takes no time", "");
   }
   return result;
 }

@@ -1,14 +1,15 @@
 #include "scenarios/compare/write_comparison.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "models/units/parse.h"
+#include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::compare {
@@ -63,27 +64,40 @@ void write_notes(std::ostream& out, const Comparison& comparison) {
     return std::ranges::any_of(
         comparison.pairs, [&](const PointPair& pair) { return pair.difference.network == part; });
   };
+  std::vector<std::string> notes;
   if (any(NetworkPart::one_size)) {
-    fmt::print(out,
-               "\nwhere all calls have about one size, latency is not told from bandwidth and "
-               "stands there\n");
+    notes.emplace_back(
+        "bandwidth: includes latency where all calls are about the same size, because one size "
+        "cannot separate the two");
   }
   if (any(NetworkPart::no_calls)) {
-    fmt::print(out,
-               "\nwhere a side lists no calls, all of the network stands under bandwidth, or, of a "
-               "step alone, under rest; paceline run --calls writes them\n");
+    notes.emplace_back(
+        "bandwidth: is the whole network's difference where a side lists no calls (for a step "
+        "alone, rest is); paceline run --calls writes them");
   }
-  for (const std::string& point : comparison.alone) {
-    fmt::print(out, "\nwithout a partner: {}", point);
+  for (const std::string& point : comparison.alone) notes.push_back("only in " + point);
+  if (!notes.empty()) out << '\n';
+  for (const std::string& note : notes) write_line(out, note);
+}
+
+void write_speedups(std::ostream& out, const Comparison& comparison) {
+  bool is_first = true;
+  for (const PointPair& pair : comparison.pairs) {
+    if (pair.a.gpus == pair.b.gpus) continue;
+    const std::string batch =
+        pair.b_batch == 1 ? "" : fmt::format(", with {:.4g} times the batch per GPU", pair.b_batch);
+    if (std::exchange(is_first, false)) out << '\n';
+    write_line(out, fmt::format("speedup of {} over {}: {:.2f}{}", pair.b.gpus, pair.a.gpus,
+                                speedup(pair), batch));
   }
-  if (!comparison.alone.empty()) out << '\n';
 }
 
 }  // namespace
 
 void write_table(std::ostream& out, const Comparison& comparison) {
-  fmt::print(out, "A: {}, {}\n", comparison.a, sides_text(comparison, &PointPair::a));
-  fmt::print(out, "B: {}, {}\n\n", comparison.b, sides_text(comparison, &PointPair::b));
+  write_line(out, fmt::format("A: {}, {}", comparison.a, sides_text(comparison, &PointPair::a)));
+  write_line(out, fmt::format("B: {}, {}", comparison.b, sides_text(comparison, &PointPair::b)));
+  out << '\n';
   std::set<std::string> paths;
   for (const PointPair& pair : comparison.pairs) {
     for (const auto& [path, value] : pair.axes) paths.insert(path);
@@ -96,12 +110,7 @@ void write_table(std::ostream& out, const Comparison& comparison) {
   TextTable table(std::move(header), paths.size() + 1);
   for (const PointPair& pair : comparison.pairs) table.add(row_of(pair, paths));
   table.write(out);
-  for (const PointPair& pair : comparison.pairs) {
-    if (pair.a.gpus == pair.b.gpus) continue;
-    fmt::print(out, "\nspeedup of {} over {}: {:.2f}", pair.b.gpus, pair.a.gpus, speedup(pair));
-    if (pair.b_batch != 1) fmt::print(out, ", with {:.4g} times the batch per GPU", pair.b_batch);
-    out << '\n';
-  }
+  write_speedups(out, comparison);
   write_notes(out, comparison);
 }
 

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <variant>
 
 #include "scenarios/errors.h"
+#include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
 #include "traces/json/protocol.h"
 
@@ -97,16 +96,6 @@ std::optional<std::string> find_variable(const char* name) {
   return value;
 }
 
-// Along PATH.
-std::optional<std::string> find_program(const std::string& name) {
-  std::istringstream folders(find_variable("PATH").value_or(""));
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const auto path = (std::filesystem::path(folder) / name).string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::vector<BackendState> backends_from_json(const std::string& text) {
@@ -134,8 +123,10 @@ Examination examine() {
   ask_worker(found);
   found.cpus = usable_cpus();
   found.memory = physical_memory();
-  found.mpirun = find_program("mpirun");
+  const std::string path = find_variable("PATH").value_or("");
+  found.mpirun = find_program("mpirun", path);
   found.slurm_job = find_variable("SLURM_JOB_ID");
+  found.tracing = find_tracing_tools(path, find_variable("PYTHONPATH").value_or(""));
   return found;
 }
 

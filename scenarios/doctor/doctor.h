@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/units/units.h"
+#include "scenarios/doctor/tracing_tools.h"
 
 namespace paceline::doctor {
 
@@ -29,6 +30,7 @@ struct Examination {
   Bytes memory;
   std::optional<std::string> mpirun;  // where it is
   std::optional<std::string> slurm_job;
+  TracingTools tracing;
 };
 
 [[nodiscard]] Examination examine();

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "scenarios/doctor/recommend.h"
+#include "scenarios/doctor/recording.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::doctor {
@@ -37,6 +39,37 @@ void write_backends(std::ostream& out, const Examination& machine) {
   if (!machine.backends.empty()) table.write(out);
 }
 
+// One that the machine has in full; of the others a line.
+void write_recording(std::ostream& out, const Examination& machine) {
+  const auto all = recording_advice(machine.tracing);
+  fmt::print(out, "\nto record a trace for paceline import:\n");
+  for (const RecordingAdvice& one : all) {
+    fmt::print(out, "  {}: {} ({})\n", one.tool, one.best_for,
+               one.here ? "found: " + *one.here : "not found here");
+  }
+  fmt::print(out, "  nvidia-smi: {}\n", machine.tracing.nvidia_smi.value_or("not found here"));
+  const auto here = std::ranges::find_if(all, [](const auto& one) { return one.here.has_value(); });
+  const RecordingAdvice& best = here == all.end() ? all.front() : *here;
+  fmt::print(out, "\n{}, {}:\n", best.tool, best.is_script ? "in the script" : "in a shell");
+  for (const std::string& line : best.lines) fmt::print(out, "    {}\n", line);
+  for (const std::string& reason : best.reasons) fmt::print(out, "  {}\n", reason);
+  fmt::print(out, "then, with the files of all ranks:\n    {}\n", best.import);
+}
+
+nlohmann::ordered_json recording_json(const Examination& machine) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const RecordingAdvice& one : recording_advice(machine.tracing)) {
+    all.push_back({{"tool", one.tool},
+                   {"here", one.here ? nlohmann::ordered_json(*one.here) : nullptr},
+                   {"for", one.best_for},
+                   {"language", one.is_script ? "python" : "sh"},
+                   {"lines", one.lines},
+                   {"reasons", one.reasons},
+                   {"import", one.import}});
+  }
+  return all;
+}
+
 }  // namespace
 
 void write_text(std::ostream& out, const Examination& machine) {
@@ -50,6 +83,7 @@ void write_text(std::ostream& out, const Examination& machine) {
       fmt::print(out, "  --backend {}: {}\n", one.backend, one.why);
     }
   }
+  write_recording(out, machine);
 }
 
 void write_json(std::ostream& out, const Examination& machine) {
@@ -81,7 +115,11 @@ void write_json(std::ostream& out, const Examination& machine) {
       {"simulator", {{"simgrid", machine.simulator}, {"missing", machine.simulator_missing}}},
       {"worker", {{"missing", machine.worker_missing}}},
       {"backends", std::move(backends)},
-      {"recommended", std::move(recommended)}};
+      {"recommended", std::move(recommended)},
+      {"torch", text_or_null(machine.tracing.torch)},
+      {"nsys", text_or_null(machine.tracing.nsys)},
+      {"nvidia_smi", text_or_null(machine.tracing.nvidia_smi)},
+      {"recording", recording_json(machine)}};
   out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 

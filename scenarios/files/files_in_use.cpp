@@ -51,7 +51,7 @@ void FilesInUse::add_input(const std::string& path) {
   inputs_.insert_or_assign(*identity, path);
   const auto refuse = [&](const std::string& given) {
     throw InputError({traces::name_of_input(path), 0, 0},
-                     "is read, and is to be written as " + given,
+                     "is an input, and would be overwritten as " + given,
                      "give the output a file of its own");
   };
   for (const auto& [place, given] : outputs_) {
@@ -73,12 +73,12 @@ void FilesInUse::add_output(const std::string& path, const std::string& place) {
   const auto input = identity ? inputs_.find(*identity) : inputs_.end();
   // A file that is gone may have left its number to another.
   if (input != inputs_.end() && identity_of(input->second) == identity) {
-    throw InputError({path, 0, 0}, "is read, and is to be written",
+    throw InputError({path, 0, 0}, "is an input, and would be overwritten",
                      "give the output a file of its own");
   }
   for (const auto& [other, given] : outputs_) {
     if (other == place || (identity && identity_of(other) == identity)) {
-      throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+      throw InputError({path, 0, 0}, "is named for two outputs", "give each a file of its own");
     }
   }
   outputs_.emplace(place, path);
@@ -91,15 +91,15 @@ void FilesInUse::add_open_output(const std::string& path, int number) {
   const std::lock_guard lock(mutex_);
   for (const auto& [place, given] : outputs_) {
     if (identity_of(place) == identity) {
-      throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+      throw InputError({path, 0, 0}, "is named for two outputs", "give each a file of its own");
     }
   }
   if (const auto input = inputs_.find(identity); input != inputs_.end()) {
-    throw InputError({path, 0, 0}, "is read, and is to be written",
+    throw InputError({path, 0, 0}, "is an input, and would be overwritten",
                      "give the output a file of its own");
   }
   if (!open_outputs_.emplace(identity, path).second) {
-    throw InputError({path, 0, 0}, "is to hold two outputs", "give each a file of its own");
+    throw InputError({path, 0, 0}, "is named for two outputs", "give each a file of its own");
   }
 }
 

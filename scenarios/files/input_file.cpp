@@ -44,8 +44,8 @@ std::string text_of(const traces::Input& input, std::size_t bytes_max) {
 // Before the first byte: once, to whoever sits there and may not know that paceline waits.
 void begin_reading(const std::string& path) {
   if (!traces::silence_allowed()) {
-    throw InputError({traces::silence_variable, 0, 0}, "is no number of seconds of 1 to 1000000",
-                     "write 30, or unset it");
+    throw InputError({traces::silence_variable, 0, 0},
+                     "is not a number of seconds from 1 to 1000000", "write 30, or unset it");
   }
   static std::once_flag said;
   if (path != traces::standard_input || ::isatty(STDIN_FILENO) != 1) return;

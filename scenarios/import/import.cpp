@@ -278,20 +278,20 @@ void refuse_several_jobs(const Import& import) {
   for (std::size_t i = 1; i < import.traces.size(); ++i) {
     const std::uint32_t first = import.traces[0].world_size, world = import.traces[i].world_size;
     if (first == 0 || world == 0 || first == world) continue;
-    throw InputError(
-        {import.files[i], 0, 0},
-        fmt::format("is of a run of {} ranks, and {} of one of {}", world, import.files[0], first),
-        "give the files of one run");
+    throw InputError({import.files[i], 0, 0},
+                     fmt::format("comes from a run of {} ranks, and {} from one of {}", world,
+                                 import.files[0], first),
+                     "give the files of one run");
   }
 }
 
 void refuse_one_rank_twice(const Import& import) {
   for (std::size_t i = 1; i < import.traces.size(); ++i) {
     if (!import.traces[i].rank || import.traces[i].rank != import.traces[i - 1].rank) continue;
-    throw InputError(
-        {import.files[i], 0, 0},
-        fmt::format("is of rank {}, as {} is", import.traces[i].rank->value(), import.files[i - 1]),
-        "give the files of one run");
+    throw InputError({import.files[i], 0, 0},
+                     fmt::format("is from rank {}, and so is {}", import.traces[i].rank->value(),
+                                 import.files[i - 1]),
+                     "give the files of one run");
   }
 }
 

@@ -20,17 +20,17 @@ namespace paceline {
 namespace {
 
 constexpr AssumptionKind network_of_buckets{
-    "{}: those of {}, whose tensors fill the trace's buckets exactly"};
+    "{}: taken from {}, whose tensors fill the trace's buckets exactly"};
 constexpr AssumptionKind other_cap{
-    "{}: of a cap of {} in the traced run; ddp takes that of training"};
-constexpr AssumptionKind skipped_events{
-    "{}: {} of {} of rank {} are broken, and as if they were not there"};
+    "{}: the traced run used a cap of {}; ddp uses the one under training"};
+constexpr AssumptionKind skipped_events{"{}: {} of {} from rank {} are broken and ignored"};
 constexpr AssumptionKind untraced_ranks{
-    "{}: traces of {} of {}; waiting for the others counts as transfer"};
+    "{}: {} of {} are traced; waiting for the others counts as transfer"};
 constexpr AssumptionKind world_of_groups{
-    "{}: {}, as many as the largest group of a collective has; the trace does not tell the run's"};
+    "{}: {}, the size of the largest group in a collective; the trace does not say how many "
+    "the run used"};
 constexpr AssumptionKind only_forward{
-    "{}: forward only, without a backward pass, gradients or an optimizer: inference, and no "
+    "{}: forward only, without backward, gradients or optimizer: this is inference, not a "
     "training step"};
 constexpr AssumptionKind noted{"{}: {}"};
 
@@ -76,15 +76,15 @@ void refuse_inference(const Import& import, const StepTrace& trace, const std::s
   const bool has_calls = std::ranges::any_of(
       trace.program.operations, [](const auto& one) { return call_of(one) != nullptr; });
   if (has_calls) return assumptions.add({only_forward, "step"});
-  throw InputError({path, 0, 0},
-                   "has forward passes only: no backward, gradient or optimizer, and so no "
-                   "training step",
-                   "profile steps of training");
+  throw InputError(
+      {path, 0, 0},
+      "contains forward passes only (no backward, gradients or optimizer), so no training step",
+      "profile steps of training");
 }
 
 void refuse_no_time(Seconds step, const std::string& path) {
   constexpr Seconds least{1e-9};  // what profilers count in
-  if (step < least) throw InputError({path, 0, 0}, "has a step that takes no time", "");
+  if (step < least) throw InputError({path, 0, 0}, "contains a step that takes no time", "");
 }
 
 // Where the run tells no gradients, it keeps none.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "models/cost/library_choice.h"
@@ -15,6 +16,8 @@ struct BackendKind {
   BufferMemory memory;
 };
 
+// All of them, in the order of that file.
+[[nodiscard]] std::span<const BackendKind> backend_kinds();
 // Precondition: there is one of that name.
 [[nodiscard]] const BackendKind& backend_kind(std::string_view name);
 

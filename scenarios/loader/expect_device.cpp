@@ -17,7 +17,7 @@ void expect_device(const PresetDevices& known, Section& workload, Scenario& scen
     return;
   const std::string all = fmt::format("{}", fmt::join(known.devices, ", "));
   warn(field->location(),
-       fmt::format("device \"{}\" is none that {} has ({}): its links are taken as they are",
+       fmt::format("device \"{}\" is not one that {} contains ({}); the links are used unchanged",
                    device, known.preset, all),
        "name another preset or give cluster.intra_node");
   scenario.assumptions.add({links_of_other_device, "links", {known.preset, all, device}});

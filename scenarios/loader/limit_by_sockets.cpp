@@ -10,11 +10,12 @@ namespace paceline::loader {
 namespace {
 
 constexpr AssumptionKind of_sockets{
-    "{}: {} moves {} a host over TCP ({} to {}) of {}, by {} a connection, on hosts {}; {}"};
+    "{}: {} moves {} per host over TCP ({} to {}) out of {}, at {} per connection, on hosts "
+    "{}; {}"};
 constexpr std::string_view narrowed_by_provider{
-    "network.provider, or network.stream_bandwidth (`iperf3 -P 1`), would settle it"};
+    "set network.provider or network.stream_bandwidth (`iperf3 -P 1`) to settle it"};
 constexpr std::string_view narrowed_by_stream{
-    "network.stream_bandwidth (`iperf3 -P 1`) would settle it"};
+    "set network.stream_bandwidth (`iperf3 -P 1`) to settle it"};
 constexpr std::string_view overridden{"network.efficiency overrides it"};
 
 // To 10 MB/s: no rate here is known better.
@@ -31,8 +32,8 @@ std::string text_of(const cost::Sockets& sockets) {
 std::string owner_of(const cost::TcpHosts& hosts) {
   if (hosts.stream) return "of a measured stream";
   switch (hosts.provider) {
-    case cost::Provider::unknown: return "that are perhaps virtual";
-    case cost::Provider::own: return "of one's own";
+    case cost::Provider::unknown: return "that may be virtual";
+    case cost::Provider::own: return "of your own";
     default: return "that are virtual";
   }
 }

@@ -30,6 +30,15 @@ constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree, nccl_collnet_direct
                                   nccl_collnet_chain};
 constexpr std::string_view pat = "pat";
 
+// Unquoted it is a number to YAML.
+std::span<const settings::Form> version_forms() {
+  using settings::Form;
+  static constexpr std::array forms{
+      Form{settings::Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}},
+      Form{settings::Number{2, 3}}};
+  return forms;
+}
+
 // What all-reduces may be named, and all-gathers and reduce-scatters by NCCL.
 std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;
@@ -64,7 +73,7 @@ Channels read_channels(Section& section, Release release) {
     const auto given = section.find<std::uint32_t>(key);
     if (!given) continue;
     if (channels.exactly > 0) {
-      section.require(key).fail("is beside channels, which says how many there are",
+      section.require(key).fail("cannot be combined with channels, which says how many there are",
                                 "leave one of the two out");
     }
     if (*given > release.channels_max()) {
@@ -83,7 +92,7 @@ Channels read_channels(Section& section, Release release) {
 void read_nccl(Section& section, CollectiveSettings& collective) {
   if (const auto version = section.field("version")) {
     collective.nccl_minor = Release::minor_of(version->text());
-    if (!collective.nccl_minor) version->fail("is no version of NCCL", "write \"2.18\"");
+    if (!collective.nccl_minor) version->fail("is not a version of NCCL", "write \"2.18\"");
   }
   if (const auto protocol = section.find<std::uint64_t>("protocol")) {
     collective.nccl.protocol = cost::nccl::protocols_all[*protocol];
@@ -131,7 +140,7 @@ std::span<const Key> collective_keys() {
           "nccl, gloo, mpi: what that library does; plan: the algorithm named. With a section "
           "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
           "and for memory"},
-      Key{"version", settings::Text{"version"}, "2.28, assumed",
+      Key{"version", settings::Structure{"version", version_forms}, "2.28, assumed",
           "2.18 to 2.30 are modelled, older ones as 2.18, but without `nvb` below 2.9", "\"2.18\"",
           of_nccl},
       Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},
@@ -193,7 +202,7 @@ CollectiveSettings load_collective(Section section, cost::Library unless_named) 
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {
       section.require("algorithm")
-          .fail("is none of NCCL's, so it has no protocol", "leave protocol out");
+          .fail("is not an algorithm of NCCL, so it has no protocol", "leave protocol out");
     }
   }
   collective.options = read_options(section);

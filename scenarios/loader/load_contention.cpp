@@ -17,7 +17,7 @@ Contention assumed_and_more(const Field& field) {
   contention.assumed = true;
   const auto more = number_of<double>(text);
   if (!more || !(*more >= 0 && *more <= 10)) {
-    field.fail("has no number of 0 to 10 behind assumed+", "write contention: assumed+0.1");
+    field.fail("needs a number from 0 to 10 after assumed+", "write contention: assumed+0.1");
   }
   contention.more = *more;
   return contention;

@@ -22,9 +22,9 @@ constexpr std::array job_table{
         "1024"},
 };
 
-constexpr AssumptionKind left_out_batch{"{}: left out, as {} is set"};
+constexpr AssumptionKind left_out_batch{"{}: ignored, because {} is set"};
 constexpr AssumptionKind own_batch{
-    "{}: over one GPU with each point's own batch a GPU, not with the global batch"};
+    "{}: relative to one GPU with each point's own batch per GPU, not with the global batch"};
 
 // Samples are shared equally by so many.
 struct Sharers {
@@ -68,7 +68,7 @@ std::uint32_t share_of(const Field& global, const Sharers& sharers) {
         nearest_shares(samples, sharers));
   }
   const std::uint64_t share = samples / sharers.all();
-  if (share > most) global.fail(fmt::format("is more than {} a GPU and pass", most), "");
+  if (share > most) global.fail(fmt::format("is more than {} per GPU and pass", most), "");
   return static_cast<std::uint32_t>(share);
 }
 

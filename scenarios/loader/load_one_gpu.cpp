@@ -24,31 +24,35 @@ using workload::Workload;
 
 constexpr AssumptionKind scaled_compute{"{}: scaled to {} on one GPU"};
 constexpr AssumptionKind between_batches{
-    "{}: scaled to steps that were measured on one GPU, between whose batches each sample adds as "
-    "much"};
+    "{}: scaled to steps measured on one GPU; between measured batch sizes each further "
+    "sample adds the same time"};
 constexpr AssumptionKind beyond_batches{
-    "{}: beyond the batches {} to {} that were measured on one GPU each sample adds as much as "
-    "between the nearest two, not measured"};
+    "{}: extrapolated beyond the batch sizes {} to {} measured on one GPU: each further "
+    "sample adds as much time as between the nearest two"};
 constexpr AssumptionKind of_other_batch{
-    "{}: scaled to {} on one GPU with a batch of {}; with others {}, not measured"};
+    "{}: scaled to {} on one GPU at batch {}; other batch sizes are scaled {}, not measured"};
 constexpr AssumptionKind layers_of_other_batch{
-    "{}: layers were timed with a batch of {}; with others they take longer or shorter in "
+    "{}: layers were timed at batch {}; at other batch sizes their times are scaled in "
     "proportion, not measured"};
 
 // Measured throughputs by the batch of each.
 using Measured = std::map<std::uint32_t, Field>;
 
+constexpr std::array measured_batch_table{
+    settings::Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass",
+                  "32"},
+    settings::Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required,
+                  "of one GPU with that batch", "119.6 samples/s"},
+};
+
 Measured read_measured(const Field& list) {
-  constexpr std::array<std::string_view, 2> keys{"batch", "throughput"};
   const Overrides none;
   Measured measured;
   for (const Field& entry : list.list()) {
-    Reader one(entry, none);
-    one.expect_only(keys);
-    const Field batch = one.require("batch", "32");
-    const auto samples = static_cast<std::uint32_t>(batch.count(1, 100'000'000));
-    if (!measured.emplace(samples, one.require("throughput", "119.6 samples/s")).second) {
-      batch.fail("is twice in the list", "leave one of them out");
+    Section one(Reader(entry, none), measured_batch_table);
+    const auto samples = one.get<std::uint32_t>("batch");
+    if (!measured.emplace(samples, one.require("throughput")).second) {
+      one.require("batch").fail("is twice in the list", "leave one of them out");
     }
     one.finish();
   }
@@ -60,7 +64,8 @@ Measured measured_of(Section& section, const Field& field, const Scenario& scena
   const auto batch = section.field("single_gpu_batch");
   const bool is_list = field.node().IsSequence();
   if (scenario.traced && is_list) {
-    field.fail("is of several batches, and a trace's compute of its own", "give one throughput");
+    field.fail("gives several batch sizes, and a trace's compute is for its own",
+               "give one throughput");
   }
   if (batch && (scenario.traced || is_list)) {
     batch->fail(is_list ? "stands beside a list, which has a batch with each throughput"
@@ -84,9 +89,9 @@ std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& sce
 // The workload with the batch of its only measurement.
 Workload timed_workload(const Measured& measured, Scenario& scenario) {
   const auto& [batch, field] = *measured.begin();
-  const std::string how =
-      scenario.network ? fmt::format("as the roofline of {} goes", scenario.workload.device.name)
-                       : "in proportion";
+  const std::string how = scenario.network
+                              ? fmt::format("by the roofline of {}", scenario.workload.device.name)
+                              : "in proportion";
   scenario.assumptions.add({of_other_batch, "compute", {field.text(), std::to_string(batch), how}});
   scenario.compute_ratio = compute_of_other_batch;
   return with_batch(batch, scenario);
@@ -255,18 +260,20 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
 
 }  // namespace
 
+std::span<const settings::Key> measured_batch_keys() { return measured_batch_table; }
+
 SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
   constexpr std::string_view unit = "tokens/s";
   const std::string text = field.text();
   if (!text.ends_with(unit)) return field.throughput();
   if (!scenario.network || scenario.network->sequence == 0) {
-    field.fail("is in tokens, and the scenario does not say how many a sample has",
+    field.fail("is in tokens, and the scenario does not say how many a sample contains",
                "write samples/s, or take a model with a sequence");
   }
   const auto parsed = parse_throughput(text.substr(0, text.size() - unit.size()) + "samples/s");
   const auto* tokens = std::get_if<SamplesPerSecond>(&parsed);
   if (tokens == nullptr || tokens->value() <= 0) {
-    field.fail("is no throughput", "write 52000 tokens/s");
+    field.fail("is not a throughput", "write 52000 tokens/s");
   }
   return SamplesPerSecond(tokens->value() / static_cast<double>(scenario.network->sequence));
 }
@@ -283,7 +290,7 @@ void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& sce
   if (!field) return assume_timed_layers(section, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
-        .fail("counts for nothing with a trace, whose copies are in it", "leave it out");
+        .fail("has no effect with a trace, which already contains its copies", "leave it out");
   }
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   const Measured& measured = rows.own;

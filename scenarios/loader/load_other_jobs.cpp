@@ -32,8 +32,7 @@ OtherJobs load_other_jobs(Section jobs) {
   jobs.finish();
   if (jobs.get<std::uint32_t>("count") == 0) {
     for (const char* key : {"start", "placement"}) {
-      jobs.refuse_set(key, "is without effect: there are no other jobs",
-                      "set other_jobs.count, too");
+      jobs.refuse_set(key, "has no effect: there are no other jobs", "set other_jobs.count, too");
     }
   }
   return {.count = jobs.get<std::uint32_t>("count"),

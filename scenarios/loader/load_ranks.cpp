@@ -8,8 +8,15 @@ namespace {
 
 using settings::Key;
 
+std::span<const settings::Form> slowdown_forms() {
+  using settings::Form;
+  static constexpr std::array forms{
+      Form{settings::Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
+  return forms;
+}
+
 const std::array ranks_table{
-    Key{"slowdown", settings::Structure{"a map"}, "none",
+    Key{"slowdown", settings::Structure{"a map", slowdown_forms}, "none",
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
     Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
         "each rank is slower or faster by up to that part, seeded"},

@@ -57,6 +57,8 @@ cost::Library library_of(const RealSettings& real) {
   return backend_kind(real.backend).calls;
 }
 
+std::span<const BackendKind> backend_kinds() { return backends; }
+
 const BackendKind& backend_kind(std::string_view name) {
   const auto found = std::ranges::find(backends, name, &BackendKind::name);
   PACELINE_EXPECTS(found != backends.end());

@@ -28,6 +28,39 @@ using settings::Key;
 using settings::Map;
 using settings::required;
 
+constexpr std::array point_table{
+    Key{"throughput",
+        settings::Throughput{.or_tokens = true},
+        "none",
+        "what was measured",
+        "921.3 samples/s",
+        {},
+        {"step"}},
+    Key{"step", settings::Time{.above_zero = true}, "none", "in place of `throughput`"},
+    Key{"known", settings::Flag{}, false,
+        "the row is evidence: predictions of all points are conditioned by it, and it is never "
+        "counted as predicted"},
+    Key{"fitted", settings::Flag{}, false, "the older spelling of `known`"},
+};
+
+std::span<const Key> point_keys() { return point_table; }
+
+std::span<const settings::Form> point_forms() {
+  static constexpr std::array forms{settings::Form{Map{point_keys}, settings::Form::Of::list}};
+  return forms;
+}
+
+constexpr std::array contention_words{std::string_view("auto"), std::string_view("off"),
+                                      std::string_view("assumed"), std::string_view("measured")};
+
+std::span<const settings::Form> contention_forms() {
+  using settings::Form;
+  static constexpr std::array forms{Form{settings::OneOf{contention_words}},
+                                    Form{settings::Text{.what = "", .pattern = "^assumed\\+[0-9]"}},
+                                    Form{settings::Number{1, 100}}};
+  return forms;
+}
+
 constexpr std::array measured_table{
     Key{"source", settings::Text{"text"}, required, "where the figures come from",
         "where the figures come from"},
@@ -39,7 +72,7 @@ constexpr std::array measured_table{
         "measured with `cluster.calibration` or a known point, else described",
         "what is known of the links. described: figures of their parts, or of machines alike; "
         "measured: a log of them, or rows of theirs that are known, in this file or in another"},
-    Key{"points", settings::Structure{"a list of maps"}, required,
+    Key{"points", settings::Structure{"a list of maps", point_forms}, required,
         "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
         "`known: true` for a row that is evidence: predictions of all points are conditioned by "
         "it, "
@@ -58,7 +91,8 @@ constexpr std::array scenario_table{
     Key{"collective", Map{collective_keys}, "", "which library's collectives, and how"},
     Key{"ranks", Map{ranks_keys}, "", "how ranks differ"},
     Key{"contention",
-        settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100"},
+        settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100",
+                            contention_forms},
         settings::automatic,
         "how compute slows down beside collectives. auto: with `library: nccl` as assumed, "
         "else off; assumed: by the multiprocessors that NCCL's "
@@ -210,9 +244,10 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   scenario.contention = load_contention(file);
   scenario.contention.calls = file.find<double>("call_contention");
   if (scenario.traced && scenario.contention.assumed) {
-    throw InputError(scenario.contention.where,
-                     "contention is assumed by a device's memory, and a trace tells none",
-                     "leave it out: traced compute has in it what it lost beside collectives");
+    throw InputError(
+        scenario.contention.where,
+        "assumed contention needs the device's memory bandwidth, and a trace does not contain it",
+        "leave it out: traced compute already includes the slowdown by collectives");
   }
   load_simulation(file.below("simulation"), scenario);
   check_links(file, scenario);

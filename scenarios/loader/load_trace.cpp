@@ -17,17 +17,18 @@ namespace paceline::loader {
 namespace {
 
 constexpr AssumptionKind batch_of_one{
-    "{}: the trace does not tell it; taken as 1, so that throughput counts ranks' steps"};
+    "{}: the trace does not say it; taken as 1, so throughput counts steps of ranks"};
 constexpr AssumptionKind said_by_trace{"{}"};
-constexpr AssumptionKind named_gradients{"{}: those of {}, as workload.model says"};
+constexpr AssumptionKind named_gradients{"{}: taken from {}, as workload.model says"};
 constexpr AssumptionKind modelled_shares{
-    "{}: the trace tells no gradients; its step is divided among the layers of {} as {} would"};
-constexpr AssumptionKind ranks_of_run{"{}: {}, as the traced run had; gpus sets others"};
+    "{}: the trace contains no gradients; its step is divided among the layers of {} in "
+    "proportion to their times on {}"};
+constexpr AssumptionKind ranks_of_run{"{}: {}, as in the traced run; set gpus for another number"};
 
 void refuse_what_a_trace_gives(Section& workload) {
   for (const char* key : {"layers", "device"}) {
     if (const auto field = workload.field(key)) {
-      throw InputError(field->location(), fmt::format("{} stands beside trace", key),
+      throw InputError(field->location(), fmt::format("{} cannot be combined with trace", key),
                        "keep one of them: a trace has the compute of its own device");
     }
   }
@@ -70,7 +71,7 @@ void refuse_many_calls(const Field& trace, const training::StepProgram& program)
   const auto calls = std::ranges::count_if(
       program.operations, [](const auto& operation) { return call_of(operation) != nullptr; });
   if (calls <= calls_max) return;
-  trace.fail(fmt::format("has a step of {} collectives, more than the {} that can be replayed",
+  trace.fail(fmt::format("contains a step of {} collectives, more than the {} that can be replayed",
                          calls, calls_max),
              "record a shorter step, such as one without gradient accumulation");
 }
@@ -154,15 +155,15 @@ void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
 void check_traced_gradients(const Field& field, const Scenario& scenario) {
   if (!scenario.traced || scenario.strategy->replays_trace) return;
   if (scenario.traced->calls_as_traced) {
-    field.fail("makes collectives of its own", "take strategy: traced, or calls: predicted");
+    field.fail("makes its own collectives", "take strategy: traced, or calls: predicted");
   }
   if (!scenario.traced->has_gradients) {
-    field.fail("fills buckets with gradients, and the trace does not tell them",
-               "profile with record_shapes=True, record with paceline_recorder.py, or name the "
-               "network: workload.model");
+    field.fail("needs gradient sizes to rebuild buckets, and the trace contains none",
+               "profile again with record_shapes=True, record with paceline_recorder.py, or name "
+               "the network: workload.model");
   }
   if (scenario.traced->other_calls > 0) {
-    field.fail(fmt::format("reduces gradients only, and the trace has {} other collectives",
+    field.fail(fmt::format("reduces gradients only, and the trace contains {} other collectives",
                            scenario.traced->other_calls),
                "take strategy: traced");
   }
@@ -190,7 +191,7 @@ void check_traced_ranks(const Section& workload, Scenario& scenario) {
   const bool are_those_of_run = ranks == scenario.traced->ranks || ranks == scenario.traced->world;
   if (!scenario.traced->calls_as_traced || are_those_of_run) return;
   throw InputError(workload.location(),
-                   fmt::format("calls as traced are of {} ranks, and the cluster has {}",
+                   fmt::format("calls as traced need {} ranks, and the cluster has {}",
                                scenario.traced->world, ranks),
                    "leave out calls: as_traced");
 }

@@ -48,7 +48,8 @@ std::vector<settings::Key> make_training_keys() {
 }
 
 constexpr AssumptionKind foreign_key{
-    "{}: left out, a key of strategy {}, which the file has and this run has not"};
+    "{}: ignored, because it is a key of strategy {}, which the file names and this run does "
+    "not use"};
 
 bool is_set(const Scenario& scenario, const std::string& path) {
   return std::ranges::any_of(scenario.set_paths, [&](const std::string& set) {
@@ -89,8 +90,8 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
   if (scenario.training.checkpoints == workload::Checkpoints{}) return;
   const Field field = training.require("activation_checkpointing");
   if (scenario.traced) {
-    field.fail("needs the blocks of a network, and a trace tells none",
-               "leave it out: traced compute has in it what was recomputed");
+    field.fail("needs the blocks of a network, and a trace does not contain them",
+               "leave it out: traced compute already includes recomputation");
   }
   auto& layers = scenario.workload.layers;
   if (segments_of(blocks_of(layers), scenario.training.checkpoints).empty()) {
@@ -101,8 +102,8 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
 }
 
 constexpr AssumptionKind turns_of_host{
-    "{}: launches and compute take turns, as on CPUs, since calls hold the host; of GPUs write "
-    "host.computes: false"};
+    "{}: launches and compute take turns, as on CPUs, because calls hold the host; for GPUs "
+    "set host.computes: false"};
 
 constexpr std::array host_times{"host.per_operation", "host.per_gradient", "host.per_call"};
 
@@ -118,7 +119,7 @@ void load_host(Section& training, Scenario& scenario) {
   if (computes && std::ranges::none_of(host_times, is_given)) {
     const auto field = training.map().map("host").find("computes");
     if (!field->is_of_several()) {
-      field->fail("is without effect: the host takes no time",
+      field->fail("has no effect: the host takes no time",
                   "give per_operation, per_gradient or per_call, or leave it out");
     }
   }
@@ -142,12 +143,12 @@ void refuse_states_without_effect(Section& training, const Scenario& scenario) {
   if (!training.is_given("optimizer.time")) return;
   if (!scenario.traced) {
     training.refuse_set("optimizer.fused",
-                        "is without effect: optimizer.time says what the optimizer takes",
+                        "has no effect: optimizer.time says how long the optimizer takes",
                         "leave it out, or optimizer.time");
   }
   if (scenario.workload.activations.has_value()) return;
   for (const char* key : {"optimizer.kind", "optimizer.fp32_master"}) {
-    training.refuse_set(key, "is without effect: optimizer.time says what the optimizer takes",
+    training.refuse_set(key, "has no effect: optimizer.time says how long the optimizer takes",
                         "leave it out, or optimizer.time");
   }
 }

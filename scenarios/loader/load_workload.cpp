@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/assumption.h"
+#include "models/shipped_file.h"
 #include "models/workload/activations.h"
 #include "models/workload/attained.h"
 #include "scenarios/loader/data_files/data_files.h"
@@ -28,25 +29,88 @@ using workload::Precision;
 using workload::TimedLayer;
 using workload::Workload;
 
-constexpr std::array<std::string_view, 7> layer_keys{"name",       "repeat", "forward", "backward",
-                                                     "parameters", "rows",   "type"};
-
 constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
+
+constexpr std::uint64_t elements_max = 1'000'000'000'000;  // of a tensor
+
+std::span<const settings::Form> count_forms() {
+  static constexpr std::array forms{
+      settings::Form{Count{1, elements_max}, settings::Form::Of::list}};
+  return forms;
+}
+
+constexpr std::array layer_table{
+    Key{"name", Text{"text"}, "its number", "what reports call it", "block"},
+    Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many there are of it, one by one"},
+    Key{"forward", settings::Time{}, settings::required, "of a pass", "2ms"},
+    Key{"backward", settings::Time{}, settings::required, "of a pass", "4ms"},
+    Key{"parameters", Structure{"a list of counts", count_forms}, "none",
+        "element counts, one a tensor", "[1000, 20]"},
+    Key{"rows", Structure{"a list of counts", count_forms}, "not told",
+        "the first dimension of each tensor, a vector's its elements", "[100, 20]"},
+    Key{"type", OneOf{type_words}, "by `precision`", "of its parameters"},
+};
+
+std::span<const Key> layer_keys() { return layer_table; }
+
+std::span<const settings::Form> layer_forms() {
+  static constexpr std::array forms{
+      settings::Form{settings::Map{layer_keys}, settings::Form::Of::list}};
+  return forms;
+}
+
+std::span<const settings::Form> trace_forms() {
+  using settings::Form;
+  static constexpr std::array forms{Form{Text{"a file"}}, Form{Text{"a file"}, Form::Of::list}};
+  return forms;
+}
+
+constexpr std::array precision_table{
+    Key{"compute", OneOf{settings::texts_of<Precision>}, settings::value_of(Precision::fp32),
+        "as `precision` alone"},
+    Key{"gradient", OneOf{type_words}, "as the parameters", "what gradients are cast to"},
+};
+
+std::span<const Key> precision_keys() { return precision_table; }
+
+std::span<const settings::Form> precision_forms() {
+  using settings::Form;
+  static constexpr std::array forms{Form{OneOf{settings::texts_of<Precision>}},
+                                    Form{settings::Map{precision_keys}}};
+  return forms;
+}
+
+std::span<const settings::Form> throughput_forms() {
+  using settings::Form;
+  static constexpr std::array forms{Form{settings::Throughput{.or_tokens = true}},
+                                    Form{settings::Map{measured_batch_keys}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const settings::Form> measured_on_forms() {
+  static constexpr std::array forms{
+      settings::Form{settings::Map{measured_device_keys}, settings::Form::Of::list}};
+  return forms;
+}
 
 constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
 constexpr settings::Needs of_model{"model"};
 constexpr settings::Needs of_measured{"single_gpu_throughput"};
 
 constexpr std::array workload_table{
-    Key{"model", Text{"a name, or a file"}, "none",
+    Key{"model",
+        Text{"a name, or a file", shipped_networks},
+        "none",
         "a shipped network, or a `.yaml` file of schema `paceline.network/1` beside the scenario",
-        "resnet50"},
-    Key{"layers", Structure{"a list of maps"}, "none",
+        "resnet50",
+        {},
+        {"layers", "trace"}},
+    Key{"layers", Structure{"a list of maps", layer_forms}, "none",
         "instead of `model`: `{name, repeat, forward, backward, parameters, rows, type}` in "
         "forward order; `parameters` are element counts, one a tensor; `rows` the first dimension "
         "of each, a vector's its elements; `type` fp32, fp16 or bf16",
         "[{forward: 1ms, backward: 2ms}]"},
-    Key{"trace", Structure{"a file, an archive, a folder, or a list of them"}, "none",
+    Key{"trace", Structure{"a file, an archive, a folder, or a list of them", trace_forms}, "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
         "import` "
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
@@ -57,11 +121,21 @@ constexpr std::array workload_table{
     Key{"layers_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
         "with `layers`; samples of a pass that takes these times. With others it takes as much "
         "longer or shorter"},
-    Key{"batch_per_gpu", Count{1, 100'000'000}, "required, but with a trace or `job.global_batch`",
-        "samples a GPU and pass", "32"},
-    Key{"device", Text{"a name, or a file"}, "required, but with a trace",
-        "a shipped device, or a file of schema `paceline.device/1`", "v100-sxm2-16gb"},
-    Key{"precision", Structure{"fp32, tf32, amp, bf16, fp16, or a map"}, "fp32",
+    Key{"batch_per_gpu",
+        Count{1, 100'000'000},
+        "required, but with a trace or `job.global_batch`",
+        "samples a GPU and pass",
+        "32",
+        {},
+        {"trace", "job.global_batch"}},
+    Key{"device",
+        Text{"a name, or a file", shipped_devices},
+        "required, but with a trace",
+        "a shipped device, or a file of schema `paceline.device/1`",
+        "v100-sxm2-16gb",
+        {},
+        {"trace"}},
+    Key{"precision", Structure{"fp32, tf32, amp, bf16, fp16, or a map", precision_forms}, "fp32",
         "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
         "for the wire. Parameters of fp32, tf32 and amp are fp32",
         "amp"},
@@ -73,7 +147,8 @@ constexpr std::array workload_table{
         "to "
         "memory",
         "", of_model},
-    Key{"single_gpu_throughput", Structure{"a throughput, or a list of maps"}, "none",
+    Key{"single_gpu_throughput", Structure{"a throughput, or a list of maps", throughput_forms},
+        "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
         "sequence, tokens/s; or to several with other batches, "
         "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
@@ -87,7 +162,7 @@ constexpr std::array workload_table{
         "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
         "copies on the GPU are in it",
         "", of_measured},
-    Key{"measured_on", Structure{"a list of maps"}, "none",
+    Key{"measured_on", Structure{"a list of maps", measured_on_forms}, "none",
         "instead of `single_gpu_throughput`: `{device, batch, throughput, precision}`, what one "
         "GPU of each device does, `precision` the scenario's unless given. On the scenario's own "
         "it is `single_gpu_throughput`; else, of a `model`, other devices move the modelled "
@@ -106,9 +181,10 @@ DataType parameter_type_of(Precision precision) {
   return DataType::float32;  // amp keeps fp32 parameters
 }
 
-DataType to_type(const Field& field) {
+std::optional<DataType> type_in(const Section& section, std::string_view key) {
   constexpr std::array types{DataType::float32, DataType::float16, DataType::bfloat16};
-  return types[field.word(type_words)];
+  const auto word = section.find<std::uint64_t>(key);
+  return word ? std::optional(types[*word]) : std::nullopt;
 }
 
 // `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
@@ -119,9 +195,9 @@ Precisions read_precision(Section& workload) {
     read.compute = field->word<Precision>();
     return read;
   }
-  Reader both = workload.map().map("precision");
-  if (const auto compute = both.find("compute")) read.compute = compute->word<Precision>();
-  if (const auto gradient = both.find("gradient")) read.gradient = to_type(*gradient);
+  Section both(workload.map().map("precision"), precision_table);
+  read.compute = both.get<Precision>("compute");
+  read.gradient = type_in(both, "gradient");
   both.finish();
   return read;
 }
@@ -130,7 +206,8 @@ Precisions read_precision(Section& workload) {
 void read_rows(const Field& list, std::vector<workload::ParameterTensor>& tensors) {
   std::size_t i = 0;
   for (const Field& entry : list.list()) {
-    if (i == tensors.size()) entry.fail("is one more than parameters", "write one number a tensor");
+    if (i == tensors.size())
+      entry.fail("is one more than parameters", "write one number per tensor");
     workload::ParameterTensor& tensor = tensors[i++];
     const std::uint64_t rows = entry.count(1, tensor.count.value());
     if (tensor.count.value() % rows != 0) {
@@ -141,7 +218,7 @@ void read_rows(const Field& list, std::vector<workload::ParameterTensor>& tensor
   }
   if (i < tensors.size()) {
     list.fail(fmt::format("has {} numbers for {} parameters", i, tensors.size()),
-              "write one number a tensor");
+              "write one number per tensor");
   }
 }
 
@@ -151,26 +228,24 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
   constexpr std::size_t items_max = 100'000;
   std::size_t number = 0, tensors = 0;
   for (const Field& entry : list.list()) {
-    Reader reader(entry.document(), entry.node(), fmt::format("{}.{}", entry.path(), number++),
-                  overrides);
-    reader.expect_only(layer_keys);
+    Section section(Reader(entry.document(), entry.node(),
+                           fmt::format("{}.{}", entry.path(), number++), overrides),
+                    layer_table);
     TimedLayer layer;
-    const auto name = reader.find("name");
+    const auto name = section.field("name");
     layer.name = name ? name->text() : fmt::format("layer {}", number);
-    const auto repeat_field = reader.find("repeat");
-    const std::uint64_t repeat = repeat_field ? repeat_field->count(1, 100'000) : 1;
-    layer.forward = reader.require("forward", "2ms").seconds();
-    layer.backward = reader.require("backward", "4ms").seconds();
-    const auto type = reader.find("type");
-    if (const auto counts = reader.find("parameters")) {
+    const auto repeat = section.get<std::uint64_t>("repeat");
+    layer.forward = section.get<Seconds>("forward");
+    layer.backward = section.get<Seconds>("backward");
+    const DataType type = type_in(section, "type").value_or(parameter_type);
+    if (const auto counts = section.field("parameters")) {
       for (const Field& count : counts->list()) {
         layer.parameters.push_back({fmt::format("{}.{}", layer.name, layer.parameters.size()),
-                                    ElementCount(count.count(1, 1'000'000'000'000)),
-                                    type ? to_type(*type) : parameter_type});
+                                    ElementCount(count.count(1, elements_max)), type});
       }
     }
-    if (const auto rows = reader.find("rows")) read_rows(*rows, layer.parameters);
-    reader.finish();
+    if (const auto rows = section.field("rows")) read_rows(*rows, layer.parameters);
+    section.finish();
     tensors += repeat * layer.parameters.size();
     if (layers.size() + repeat > items_max || tensors > items_max) {
       entry.fail(fmt::format("makes more than {} layers or tensors", items_max), "");
@@ -195,8 +270,8 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
 void refuse_single_layers(const Overrides& overrides, std::string_view instead) {
   for (const auto& [path, field] : overrides) {
     if (!path.starts_with("workload.layers.")) continue;
-    field.fail(fmt::format("is of a layer, and the scenario has {} in place of layers", instead),
-               fmt::format("leave it out, or give layers in place of {}", instead));
+    field.fail(fmt::format("sets a layer, and the scenario gives {} instead of layers", instead),
+               fmt::format("leave it out, or give layers instead of {}", instead));
   }
 }
 
@@ -239,7 +314,7 @@ std::uint32_t timed_batch(Section& section, const char* key) {
   if (const auto batch = section.find<std::uint32_t>(key)) return *batch;
   if (const auto own = section.find<std::uint32_t>("batch_per_gpu")) return *own;
   throw InputError(section.location(),
-                   fmt::format("workload.{} is missing, beside job.global_batch", key),
+                   fmt::format("workload.{} is missing, and job.global_batch needs it", key),
                    fmt::format("write {}: 32, or what was timed", key));
 }
 
@@ -283,7 +358,7 @@ void load_workload(Section& section, const Overrides& overrides,
     if (said && said->node().IsScalar() &&
         parameter_type_of(precision.compute) == DataType::float32 &&
         precision.compute != Precision::fp32) {
-      section.refuse_set("precision", "changes nothing of layers, whose times are given",
+      section.refuse_set("precision", "does not change layers whose times are given",
                          "write fp32; or fp16 or bf16 for parameters of that type");
     }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);

@@ -6,25 +6,34 @@
 #include <array>
 #include <string_view>
 
+#include "models/shipped_file.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {
 
+using settings::Key;
+
+constexpr std::array measured_device_table{
+    Key{"device", settings::Text{"a name, or a file", shipped_devices}, settings::required,
+        "as `workload.device`", "v100-sxm2-16gb"},
+    Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass", "32"},
+    Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required, "of one GPU",
+        "119.6 samples/s"},
+    Key{"precision", settings::OneOf{settings::texts_of<workload::Precision>}, "the scenario's",
+        "that was measured"},
+};
+
 MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
-  constexpr std::array<std::string_view, 4> keys{"device", "batch", "throughput", "precision"};
   const Overrides none;
-  Reader reader(entry, none);
-  reader.expect_only(keys);
-  const Field device = reader.require("device", "v100-sxm2-16gb");
-  const Field batch = reader.require("batch", "32");
-  const auto precision = reader.find("precision");
+  Section section(Reader(entry, none), measured_device_table);
+  const Field device = section.require("device");
+  const auto precision = section.field("precision");
   MeasuredOn read{entry, load_device(device),
-                  precision ? precision->word<workload::Precision>() : scenario.precision,
-                  static_cast<std::uint32_t>(batch.count(1, 100'000'000)),
-                  reader.require("throughput", "119.6 samples/s")};
-  reader.finish();
+                  section.find<workload::Precision>("precision").value_or(scenario.precision),
+                  section.get<std::uint32_t>("batch"), section.require("throughput")};
+  section.finish();
   (void)throughput_of(read.throughput, scenario);
   if (scenario.network) {
     require_arithmetic(precision.value_or(device), read.device, read.precision);
@@ -32,7 +41,7 @@ MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
     const bool is_of_other_device = read.device.name != scenario.workload.device.name;
     (is_of_other_device ? device : *precision)
         .fail("is not the scenario's, and times of layers are of their own",
-              "leave it out, or give a model in place of layers");
+              "leave it out, or give a model instead of layers");
   }
   return read;
 }
@@ -43,6 +52,8 @@ bool are_the_same(const MeasuredOn& one, const MeasuredOn& other) {
 }
 
 }  // namespace
+
+std::span<const Key> measured_device_keys() { return measured_device_table; }
 
 bool MeasuredOn::is_own(const Scenario& scenario) const {
   return device.name == scenario.workload.device.name && precision == scenario.precision;
@@ -62,8 +73,7 @@ std::vector<MeasuredOn> read_measured_on(const Field& list, const Scenario& scen
   for (const Field& entry : list.list()) {
     MeasuredOn one = read_entry(entry, scenario);
     if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
-      entry.fail("has a device, batch and precision that are twice in the list",
-                 "leave one of them out");
+      entry.fail("repeats a device, batch and precision of the list", "leave one of them out");
     }
     all.push_back(std::move(one));
   }

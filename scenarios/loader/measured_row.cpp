@@ -101,9 +101,9 @@ void expect_values(const MeasuredRow& row, Axes axes) {
     const AxisValue* named = named_in(row, axis.path);
     const auto is_named = [&](const AxisValue& value) { return same(value, *named); };
     if (named == nullptr || std::ranges::any_of(axis.values, is_named)) continue;
-    throw InputError(row.where,
-                     fmt::format("{} \"{:.60}\" is no value of its axis", axis.path, named->text),
-                     "it has " + first_of(axis.values));
+    throw InputError(
+        row.where, fmt::format("{} \"{:.60}\" is not a value of its axis", axis.path, named->text),
+        "it has " + first_of(axis.values));
   }
 }
 

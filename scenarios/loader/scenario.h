@@ -88,29 +88,29 @@ constexpr auto words_of(NetworkKnowledge) {
 using paceline::to_text;
 
 // Of a link, by its section, whose latency is not given.
-inline constexpr AssumptionKind no_latency{"{}: no latency"};
+inline constexpr AssumptionKind no_latency{"{}: no latency is given, so none is modelled"};
 // What joins the GPUs of a node; a factor.
 inline constexpr AssumptionKind class_of_boxes{
-    "{}: of a class of boxes whose calls differ by a factor of {} either way; all_reduce_perf of "
-    "this one (`cluster.calibration`), or intra_node.bandwidth and staging_bandwidth, would say "
-    "which"};
+    "{}: collective times on machines of this class differ by a factor of {} either way; to "
+    "narrow that, run all_reduce_perf on this one (`cluster.calibration`), or set "
+    "intra_node.bandwidth and staging_bandwidth"};
 
 // A preset, its devices, the workload's.
 inline constexpr AssumptionKind links_of_other_device{
-    "{}: those of {}, whose devices are {}, for {}; another preset, or cluster.intra_node, would "
-    "give its own"};
+    "{}: taken from {}, whose devices are {}, although the device is {}; for its own links "
+    "name another preset, or set cluster.intra_node"};
 
 // Of a network whose speed on the device no measurement gives: compute is modelled.
 inline constexpr AssumptionKind unmeasured_speed{
-    "compute: {} on {} is modelled, within {} to +{} %; one number of one GPU, "
-    "workload.single_gpu_throughput, would settle it"};
+    "compute: the speed of {} on {} is modelled, not measured ({} to +{} %); to settle it, "
+    "measure one GPU and set workload.single_gpu_throughput"};
 // Likewise, where others say something of it.
 inline constexpr AssumptionKind carried_speed{
-    "{}: {} carried over to {}: x {} of a modelled step, within {} to +{} %; one number of that "
-    "GPU would settle it"};
+    "{}: {} carried over to {}: {} times the modelled step ({} to +{} %); to settle it, "
+    "measure one such GPU"};
 // Of such networks, where launching kernels takes about as long as they run, or longer.
 inline constexpr AssumptionKind bound_by_launches{
-    "{}: launching a step's kernels takes {} on the CPU, running them {} on the GPU, so smaller "
+    "{}: the CPU takes {} to launch a step's kernels and the GPU {} to run them, so smaller "
     "batches and faster GPUs gain little; CPUs differ by a factor of 2.3 either way"};
 
 // How sure a scenario's compute is: its 90 % interval is from 1 / ratio to ratio of it.

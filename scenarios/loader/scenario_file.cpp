@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "models/text/number.h"
 #include "scenarios/loader/axis_value.h"
@@ -13,6 +15,7 @@
 #include "scenarios/loader/known_row.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/measured_row.h"
+#include "scenarios/loader/point_named.h"
 #include "scenarios/loader/sections.h"
 #include "scenarios/loader/setting_field.h"
 
@@ -196,7 +199,7 @@ void ScenarioFile::State::refuse_nodes_beside_gpus() const {
   }
   for (const RawAxis& axis : raw_axes) said.emplace(axis.path, &axis.values.front());
   if (!said.contains(gpus) || !said.contains(nodes)) return;
-  said.at(nodes)->fail("is without effect: gpus says how many nodes there are",
+  said.at(nodes)->fail("has no effect: gpus says how many nodes there are",
                        "leave one of the two out");
 }
 
@@ -208,7 +211,7 @@ Field ScenarioFile::State::gpus_as_they_are(const Field& asked) const {
                          axis.path == "cluster.nodes" || axis.path == "cluster.gpus_per_node";
     if (resizes && axis.values.size() > 1) {
       asked.fail(
-          fmt::format("is no value of this sweep, in which {} says how many there are", axis.path),
+          fmt::format("is not a value of this sweep, where {} says how many there are", axis.path),
           fmt::format("name its {} instead", axis.path));
     }
     const Field& value = axis.values.front();
@@ -452,6 +455,23 @@ std::vector<AxisValue> ScenarioFile::axes_of(std::size_t point) const {
   std::vector<AxisValue> values;
   for (std::size_t i = 0; i < indices.size(); ++i) values.push_back(axes()[i].values[indices[i]]);
   return values;
+}
+
+std::size_t ScenarioFile::point_named(const std::string& values) const {
+  return loader::point_named(values, state_->axes);
+}
+
+std::optional<Location> ScenarioFile::place_of(const std::string& path) const {
+  if (!state_->document->has_lines) return std::nullopt;
+  YAML::Node node = state_->document->root;
+  std::istringstream keys(path);
+  for (std::string key; std::getline(keys, key, '.');) {
+    if (!node.IsMap()) return std::nullopt;
+    const YAML::Node below = std::as_const(node)[key];
+    if (!below.IsDefined()) return std::nullopt;
+    node.reset(below);
+  }
+  return loader::location_of(*state_->document, node);
 }
 
 std::map<std::string, ScenarioFile::Value> ScenarioFile::values() const {

@@ -90,6 +90,13 @@ class ScenarioFile {
   [[nodiscard]] std::vector<AxisValue> axes_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
 
+  // The number of the grid's point with these values of axes, "gpus=32,training.bucket_cap=25MiB";
+  // of an axis that is not among them the last value.
+  [[nodiscard]] std::size_t point_named(const std::string& values) const;
+
+  // Where the file itself gives a value, or a part of one, by path; nullopt: it does not.
+  [[nodiscard]] std::optional<Location> place_of(const std::string& path) const;
+
   // All that the points have in common, by path, numbers of lists among them ("layers.0.forward"):
   // what the file and the settings say, but for its name, its sweep and what was measured. What an
   // axis gives is not among it.

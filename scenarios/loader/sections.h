@@ -13,6 +13,9 @@
 namespace paceline::loader {
 
 [[nodiscard]] std::span<const settings::Key> workload_keys();
+// Of an entry of workload.measured_on, and of single_gpu_throughput.
+[[nodiscard]] std::span<const settings::Key> measured_device_keys();
+[[nodiscard]] std::span<const settings::Key> measured_batch_keys();
 [[nodiscard]] std::span<const settings::Key> job_keys();
 [[nodiscard]] std::span<const settings::Key> ranks_keys();
 [[nodiscard]] std::span<const settings::Key> other_jobs_keys();

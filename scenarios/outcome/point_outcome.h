@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/cost/contention.h"
 #include "models/run/call_times.h"
 #include "models/run/resolved_point.h"
 #include "models/training/memory.h"
@@ -11,6 +13,8 @@
 #include "scenarios/loader/scenario.h"
 
 namespace paceline {
+
+struct PreparedPoint;  // scenarios/prepare/resolve.h
 
 // Why a point has no result: the machine failed, it was refused as input is, or the run was stopped
 // (scenarios/process/stop_request.h).
@@ -48,6 +52,15 @@ struct Prediction {
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
   std::vector<std::string> assumptions;
+  // With the trace: the point as its strategy decided last, before compute and collectives slow
+  // each other down, and how much they do; nullopt: they do not.
+  std::shared_ptr<const PreparedPoint> alone;
+  std::optional<cost::SideBySide> contention;
+
+  void drop_trace() {
+    trace = {};
+    alone = nullptr;
+  }
 };
 
 // What a run says of one point, measured beside predicted.

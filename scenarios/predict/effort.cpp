@@ -30,7 +30,7 @@ std::optional<Seconds> limit_of_environment() {
   if (const auto seconds = number_of<double>(given); seconds && *seconds > 0) {
     return Seconds(*seconds);
   }
-  throw InputError({variable, 0, 0}, fmt::format("\"{:.60}\" is no time above zero", given),
+  throw InputError({variable, 0, 0}, fmt::format("\"{:.60}\" is not a time above zero", given),
                    "write a number of seconds, or unset it");
 }
 

@@ -21,8 +21,8 @@ using folding::LinkNumbers;
 using training::CollectiveCall;
 
 constexpr AssumptionKind between_points{
-    "{}: between points of the sweep that were simulated; within 0.5 % of one in the middle of "
-    "them"};
+    "{}: interpolated between simulated points of the sweep; within 0.5 % of a simulated one "
+    "in the middle of them"};
 
 bool are_alike(const std::vector<double>& slowdown) {
   return std::ranges::adjacent_find(slowdown, std::ranges::not_equal_to()) == slowdown.end();

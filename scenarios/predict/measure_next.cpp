@@ -124,7 +124,7 @@ std::string class_in_words(const Place& place, Unknown quantity) {
 
 std::string widest_of(const Prediction& predicted) {
   const auto widest = predicted.believed.widest();
-  if (!widest) return "what no quantity has";
+  if (!widest) return "what no quantity explains";
   return std::string(to_text(*widest)) + class_in_words(predicted.response.place, *widest);
 }
 
@@ -138,7 +138,7 @@ std::optional<std::string> widest_in_words(const std::vector<PointOutcome>& outc
   const auto points = open_points(outcomes);
   if (points.empty()) return std::nullopt;
   const PointOutcome& widest = *widest_point(points);
-  return fmt::format("{}: by {}", widest.name(), widest_of(*widest.predicted));
+  return fmt::format("{}, because of {}", widest.name(), widest_of(*widest.predicted));
 }
 
 std::optional<ProposedMeasurement> propose_measurement(const std::vector<PointOutcome>& outcomes) {
@@ -160,17 +160,18 @@ std::optional<ProposedMeasurement> propose_measurement(const std::vector<PointOu
                              after.high};
 }
 
-std::vector<std::string> sureness_in_words(const std::vector<PointOutcome>& outcomes) {
-  std::vector<std::string> lines;
-  if (const auto widest = widest_in_words(outcomes)) lines.push_back("widest interval: " + *widest);
+Sureness sureness_in_words(const std::vector<PointOutcome>& outcomes) {
+  Sureness found;
+  if (const auto widest = widest_in_words(outcomes)) found.widest = "widest interval: " + *widest;
   if (const auto next = propose_measurement(outcomes)) {
     const uncertain::Believed& now = outcomes[next->of].predicted->believed;
-    lines.push_back(fmt::format(
-        "measure next: {}; intervals would be {:.0f}% as wide, that of {} {} {} and not {} {}",
-        next->what, 100 * next->narrowed_to, outcomes[next->of].name(), percent_of(next->low),
-        percent_of(next->high), percent_of(now.low), percent_of(now.high)));
+    found.next = fmt::format(
+        "measure next: {}; intervals would shrink to {:.0f}% of their width, that of {} from {} {} "
+        "to {} {}",
+        next->what, 100 * next->narrowed_to, outcomes[next->of].name(), percent_of(now.low),
+        percent_of(now.high), percent_of(next->low), percent_of(next->high));
   }
-  return lines;
+  return found;
 }
 
 }  // namespace paceline

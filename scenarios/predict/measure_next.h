@@ -21,10 +21,13 @@ struct ProposedMeasurement {
 [[nodiscard]] std::optional<ProposedMeasurement> propose_measurement(
     const std::vector<PointOutcome>& outcomes);
 
-// What makes the widest interval wide: "16 GPUs: by the network (TCP of unknown hosts)".
+// What makes the widest interval wide: "16 GPUs, because of the network (TCP of unknown hosts)".
 [[nodiscard]] std::optional<std::string> widest_in_words(const std::vector<PointOutcome>& outcomes);
 
-// Both, a line each.
-[[nodiscard]] std::vector<std::string> sureness_in_words(const std::vector<PointOutcome>& outcomes);
+// Both, a line each; empty where there is none.
+struct Sureness {
+  std::string widest, next;
+};
+[[nodiscard]] Sureness sureness_in_words(const std::vector<PointOutcome>& outcomes);
 
 }  // namespace paceline

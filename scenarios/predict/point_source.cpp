@@ -77,7 +77,7 @@ PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
   PointOutcome outcome = outcome_of(file_, *prepared);
   take(predict_point(prepared, belief_, executor_on(simulator, effort.limit, force_)), where,
        outcome);
-  if (outcome.predicted) outcome.predicted->trace = {};
+  if (outcome.predicted) outcome.predicted->drop_trace();
   return outcome;
 }
 

@@ -16,18 +16,21 @@
 namespace paceline {
 namespace {
 
-constexpr AssumptionKind slowed{"{}: compute beside a collective takes {} times as long"};
-constexpr AssumptionKind slowed_calls{"{}: a collective beside compute takes {} times as long"};
+constexpr AssumptionKind slowed{"{}: compute runs {}x slower while overlapped with a collective"};
+constexpr AssumptionKind slowed_calls{
+    "{}: collectives run {}x slower while overlapped with compute"};
 constexpr AssumptionKind unsettled{
-    "{}: what is reduced together depends on times that depend on it, and {} passes did not settle "
-    "it: the step is of the last, its interval of all"};
+    "{}: which gradients are reduced together depends on times that depend on it; {} passes "
+    "did not settle it, so the step is that of the last pass and its interval covers all of "
+    "them"};
 constexpr AssumptionKind settled_alone{
-    "{}: what is reduced together is decided by compute that is not slowed"};
+    "{}: compute without slowdown decides which gradients are reduced together"};
 constexpr AssumptionKind learnt{"{}: {}"};
 constexpr AssumptionKind slowed_in_the_mean{
-    "{}: ranks that differ are slowed as in their mean: they are too many to tell apart"};
+    "{}: ranks differ and are too many to treat one by one; all are slowed down by the mean"};
 constexpr AssumptionKind slowed_by_traffic{
-    "{}: compute beside a collective takes {} times as long, by channels and memory traffic{}"};
+    "{}: compute runs {}x slower while overlapped with a collective, because of channels and "
+    "memory traffic{}"};
 
 // Of points whose strategy decides at run time: how often at most, and how like two decisions are
 // that are the same, as a part of the step.
@@ -151,7 +154,10 @@ Prediction contended(SettledPoint alone, const uncertain::Belief& belief, const 
     step.apply_to(prepared.point);
     result = result_of(prepared.point, execute);
   }
-  return prediction_of(prepared, std::move(result), alone, belief);
+  Prediction made = prediction_of(prepared, std::move(result), alone, belief);
+  made.alone = alone.prepared;
+  made.contention = slowdown;
+  return made;
 }
 
 }  // namespace

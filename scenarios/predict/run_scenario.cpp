@@ -118,7 +118,7 @@ class Run {
       first_refusal_ = refusal(failure->why, where);
     }
     take(std::move(predicted), where, outcome);
-    if (outcome.predicted && !options_.keep_traces) outcome.predicted->trace = {};
+    if (outcome.predicted && !options_.keep_traces) outcome.predicted->drop_trace();
     ++done_;
     tell("", std::nullopt);
   }

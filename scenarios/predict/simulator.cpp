@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/folding/predicted_point.h"
+#include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 

@@ -125,11 +125,11 @@ std::string names(const std::set<collectives::Collective>& all) {
   return text;
 }
 
-constexpr AssumptionKind no_log{"{}: no log of {}, which is simulated"};
+constexpr AssumptionKind no_log{"{}: there is no log of {}; those calls are simulated"};
 constexpr AssumptionKind logs_hold{
-    "{}: {} takes what logs say, whatever algorithm and network the scenario names{}"};
-constexpr AssumptionKind jobs_not_felt{"{}: calls do not feel the other jobs"};
-constexpr AssumptionKind one_after_another{"{}: calls run one after another"};
+    "{}: {} takes the times in the logs, whatever algorithm and network the scenario names{}"};
+constexpr AssumptionKind jobs_not_felt{"{}: other jobs do not slow down these calls"};
+constexpr AssumptionKind one_after_another{"{}: calls run one at a time"};
 
 std::string beyond_logs(const Applied& applied) {
   return fmt::format("{}{}", applied.other_group ? "; extrapolated to this number of GPUs" : "",

@@ -28,14 +28,14 @@ struct Taken {
   bool has_lanes = false;  // whose bandwidth is not a pair's
 };
 
-constexpr AssumptionKind link_kept{"calibrated: {} stays as it was set, whatever {} has"};
-constexpr AssumptionKind link_taken{"calibrated: {} takes {} and {} from {}"};
+constexpr AssumptionKind link_kept{"calibrated: {} stays as set; the values in {} are not used"};
+constexpr AssumptionKind link_taken{"calibrated: {} uses {} and {} from {}"};
 constexpr AssumptionKind bandwidth_taken{
-    "calibrated: {} takes {} from {}; its latency stays as it was set"};
+    "calibrated: {} uses {} from {}; its latency stays as set"};
 constexpr AssumptionKind latency_taken{
-    "calibrated: {} takes {} from {}; its bandwidth stays as it was set"};
+    "calibrated: {} uses {} from {}; its bandwidth stays as set"};
 constexpr AssumptionKind latency_of_lanes_taken{
-    "calibrated: {} takes {} from {}; its bandwidth is a lane's, and stays"};
+    "calibrated: {} uses {} from {}; its bandwidth is per lane and stays as set"};
 
 Assumption assumption(LinkPlace place, const CalibratedLink& link, const Taken& taken) {
   const std::string subject(to_text(place)), files = link.files();

@@ -36,7 +36,8 @@ const cost::nccl::Chooser* LibraryCalls::chooser_of(training::Group group) {
 
 namespace {
 
-constexpr AssumptionKind not_to_be_had{"{}: {} is not to be had for some calls; what is stands in"};
+constexpr AssumptionKind not_to_be_had{
+    "{}: {} is not available for some calls; these use what is available"};
 
 // Whether a scenario that fixes it means such calls.
 bool is_for(cost::nccl::Algorithm algorithm, Collective collective) {
@@ -69,6 +70,15 @@ std::string LibraryCalls::plan(CollectiveCall& call) {
   if (choice.assumption) stand_ins_.add(*choice.assumption);
   return "";
 }
+
+std::vector<cost::nccl::Choice> LibraryCalls::nccl_choices(const CollectiveCall& call) {
+  if (is_named(call.collective) || !cost::nccl::has_algorithms(call.collective)) return {};
+  const auto* chooser = chooser_of(call.group);
+  if (chooser == nullptr) return {};
+  return chooser->choices(call.collective, call.size());
+}
+
+Release LibraryCalls::nccl_release() const { return Release::nearest(nccl_minor_); }
 
 void LibraryCalls::plan_by(const std::string& algorithm, CollectiveCall& call) const {
   const auto& options = scenario_.collective.options;
@@ -107,9 +117,11 @@ namespace {
 
 constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
 constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
-constexpr AssumptionKind suggested_channels{"{}: channels as the cluster suggests; no CollNet"};
+constexpr AssumptionKind suggested_channels{
+    "{}: the cluster's links decide the number of channels; CollNet is not used"};
 constexpr AssumptionKind suggested_with_collnet{
-    "{}: channels as the cluster suggests; CollNet for all-reduces, but not NVLS's over nodes"};
+    "{}: the cluster's links decide the number of channels; all-reduces can use CollNet, but "
+    "not NVLS across nodes"};
 
 }  // namespace
 

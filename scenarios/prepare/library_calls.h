@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "models/assumption.h"
 #include "models/cost/nccl_call.h"
@@ -29,14 +30,20 @@ class LibraryCalls {
   // (collectives::automatic).
   void plan_by(const std::string& algorithm, training::CollectiveCall& call) const;
 
+  // Whether the scenario names an algorithm for such calls.
+  [[nodiscard]] bool is_named(collectives::Collective collective) const;
+  // Where NCCL chooses for the call: what it chooses from, the quickest of its model first. Else
+  // empty.
+  [[nodiscard]] std::vector<cost::nccl::Choice> nccl_choices(const training::CollectiveCall& call);
+  // That is modelled. Precondition: the library is NCCL.
+  [[nodiscard]] cost::nccl::Release nccl_release() const;
+
   // What was assumed in planning the calls so far.
   [[nodiscard]] Assumptions assumptions() const;
 
  private:
   // Null where another library runs the calls, or a group has one GPU.
   const cost::nccl::Chooser* chooser_of(training::Group group);
-  // Whether the scenario names an algorithm for such calls.
-  [[nodiscard]] bool is_named(collectives::Collective collective) const;
   std::string plan_nccl(const cost::nccl::Chooser& chooser, training::CollectiveCall& call);
 
   const Scenario& scenario_;

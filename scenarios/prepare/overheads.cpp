@@ -11,7 +11,8 @@ namespace paceline {
 namespace {
 
 constexpr AssumptionKind slowest_of{
-    "{}: compute of the slowest takes {} % longer, with a spread of {} % between ranks and steps"};
+    "{}: the slowest rank is assumed to compute {} % longer than average (spread between "
+    "ranks and steps: {} %)"};
 
 }  // namespace
 

@@ -21,7 +21,8 @@ namespace {
 
 using training::CollectiveCall;
 
-constexpr AssumptionKind no_such_rank{"{}: no rank {} at this point"};
+constexpr AssumptionKind no_such_rank{
+    "{}: this point does not contain rank {}, so its slowdown has no effect here"};
 constexpr AssumptionKind no_tcp_limits{"{}: the host's own TCP limits are not modelled"};
 
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {

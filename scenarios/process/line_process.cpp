@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <system_error>
 
 #include "models/contract.h"
@@ -45,13 +44,6 @@ int status_from(int waited) {
 }
 
 }  // namespace
-
-std::string executor_path(const std::string& name) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw BackendError(name, "cannot tell where this program lies");
-  return (self.parent_path() / name).string();
-}
 
 class LineProcess::Deadline {
  public:

@@ -13,9 +13,6 @@
 
 namespace paceline {
 
-// A program that lies beside this one, so that a build or an installation is moved as a whole.
-[[nodiscard]] std::string executor_path(const std::string& name);
-
 struct ExecutorCommand {
   std::string name;                    // for messages
   std::vector<std::string> arguments;  // the program first

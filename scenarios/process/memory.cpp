@@ -80,7 +80,7 @@ std::optional<Bytes> memory_of_environment() {
     return *bytes;
   }
   throw InputError({variable, 0, 0},
-                   fmt::format("\"{:.60}\" is no size above zero", std::string_view(given)),
+                   fmt::format("\"{:.60}\" is not a size above zero", std::string_view(given)),
                    "write 8GiB, or unset it");
 }
 

@@ -49,7 +49,7 @@ std::string points_of(const std::string& text, const std::vector<PointOutcome>& 
 
 }  // namespace
 
-void write_assumptions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+std::vector<std::string> assumptions_of(const std::vector<PointOutcome>& outcomes) {
   std::vector<std::string> texts;
   std::set<std::string> known{""};
   for (const PointOutcome& one : outcomes) {
@@ -58,7 +58,7 @@ void write_assumptions(std::ostream& out, const std::vector<PointOutcome>& outco
     }
   }
   for (std::string& text : texts) text += points_of(text, outcomes);
-  write_assumptions(out, texts);
+  return texts;
 }
 
 }  // namespace paceline

@@ -11,7 +11,7 @@ namespace paceline {
 // "assumed:" and each text once, in order; nothing when there is none. Empty texts are left out.
 void write_assumptions(std::ostream& out, const std::vector<std::string>& assumptions);
 
-// The same of several points, each text with those it is of unless it is of all.
-void write_assumptions(std::ostream& out, const std::vector<PointOutcome>& outcomes);
+// Those of several points, each once, with the points it is of unless it is of all.
+[[nodiscard]] std::vector<std::string> assumptions_of(const std::vector<PointOutcome>& outcomes);
 
 }  // namespace paceline

@@ -33,22 +33,6 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string_view name_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::gpu_port: return "GPU port";
-    case LinkKind::lane: return "NVLink lanes";
-    case LinkKind::host: return "host link";
-    case LinkKind::pcie_switch: return "PCIe switch";
-    case LinkKind::host_memory: return "host memory";
-    case LinkKind::socket: return "NUMA link";
-    case LinkKind::nic: return "NIC";
-    case LinkKind::leaf_uplink: return "leaf uplink";
-    case LinkKind::leaf_downlink: return "leaf downlink";
-  }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
-}
-
 // The most GPUs of a node that use one NIC.
 std::uint32_t gpus_per_nic(const Cluster& cluster) {
   std::vector<std::uint32_t> gpus(cluster.network.nics_per_node);
@@ -82,7 +66,25 @@ std::string gpus_of_groups(const Cluster& cluster, bool are_numa,
   return sizes.size() == 1 ? most : fmt::format("{} to {}", *sizes.begin(), most);
 }
 
-std::string sharers_of(const Link& link, const Cluster& cluster) {
+}  // namespace
+
+std::string_view link_name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::gpu_port: return "GPU port";
+    case LinkKind::lane: return "NVLink lanes";
+    case LinkKind::host: return "host link";
+    case LinkKind::pcie_switch: return "PCIe switch";
+    case LinkKind::host_memory: return "host memory";
+    case LinkKind::socket: return "NUMA link";
+    case LinkKind::nic: return "NIC";
+    case LinkKind::leaf_uplink: return "leaf uplink";
+    case LinkKind::leaf_downlink: return "leaf downlink";
+  }
+  PACELINE_EXPECTS(!"a link outside the enumeration");
+  return "";
+}
+
+std::string link_sharers(const Link& link, const Cluster& cluster) {
   const LinkKind kind = link.kind;
   switch (kind) {
     case LinkKind::gpu_port:
@@ -106,6 +108,8 @@ std::string sharers_of(const Link& link, const Cluster& cluster) {
   PACELINE_EXPECTS(!"a link outside the enumeration");
   return "";
 }
+
+namespace {
 
 std::string in_node(const Cluster& cluster) {
   const auto& node = cluster.intra_node;
@@ -209,7 +213,7 @@ void write_links(std::ostream& out, const Cluster& cluster, const Fabric& fabric
   for (const Link& link : fabric.links()) ++counts[{link.kind, link.bandwidth}];
   TextTable table({"link, one way", "shared by", "bandwidth", "count"}, 2);
   for (const auto& [link, count] : counts) {
-    table.add({std::string(name_of(link.first)), sharers_of({link.second, link.first}, cluster),
+    table.add({std::string(link_name(link.first)), link_sharers({link.second, link.first}, cluster),
                to_text(link.second), std::to_string(count)});
   }
   table.write(out);
@@ -271,7 +275,7 @@ std::string chain_of(const std::vector<Link>& links) {
   std::string chain;
   for (const Link& link : links) {
     if (!chain.empty()) chain += " > ";
-    chain += fmt::format("{} {}", name_of(link.kind), to_text(link.bandwidth));
+    chain += fmt::format("{} {}", link_name(link.kind), to_text(link.bandwidth));
   }
   return chain;
 }

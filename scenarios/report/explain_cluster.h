@@ -1,10 +1,17 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
+#include <string_view>
 
-#include "models/topology/cluster.h"
+#include "models/topology/fabric.h"
 
 namespace paceline {
+
+// "NIC", and who shares one: "8 GPUs".
+[[nodiscard]] std::string_view link_name(topology::LinkKind kind);
+[[nodiscard]] std::string link_sharers(const topology::Link& link,
+                                       const topology::Cluster& cluster);
 
 // A cluster as predictions see it, for people: what joins its GPUs; each distinct kind of link, how
 // many there are and who shares one; and one transfer from GPU 0 over each kind of path, with its

@@ -1,12 +1,13 @@
 #include "scenarios/report/left_out_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
+#include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
@@ -77,10 +78,11 @@ void write_decisive(std::ostream& out, const LeftOut& judged) {
     constant += left.decisive_constant_overlap.mean_absolute;
   }
   if (sources == 0) return;
-  fmt::print(out,
-             "\n{:.0f} points of {:.0f} sources where perfect scaling and no overlap differ by 10% "
-             "and more: {:.1f}%; no overlap {:.1f}%, constant overlap {:.1f}%\n",
-             points, sources, predicted / sources, no_overlap / sources, constant / sources);
+  write_line(
+      out,
+      fmt::format("{:.0f} points of {:.0f} sources where perfect scaling and no overlap differ "
+                  "by 10% or more: {:.1f}%; no overlap {:.1f}%, constant overlap {:.1f}%",
+                  points, sources, predicted / sources, no_overlap / sources, constant / sources));
 }
 
 // Of rows that are judged together.
@@ -207,8 +209,10 @@ void write_next(std::ostream& out, const LeftOut& judged) {
   table.add(cells_of(fmt::format("mean of {} sources", means.size()), scenarios, mean_of(means)));
   out << '\n';
   table.write(out);
-  out << "\nof each scenario's two smallest rows, the one that paceline would propose; widths over "
-         "those with none known, of the other rows\n";
+  out << '\n';
+  write_line(out,
+             "the row to measure next: of each scenario's two smallest rows the one that paceline "
+             "proposes; widths are those of the other rows, over their widths with no row known");
 }
 
 void write_priors(std::ostream& out, const LeftOut& judged) {
@@ -224,11 +228,16 @@ void write_priors(std::ostream& out, const LeftOut& judged) {
 
 void write_intervals(std::ostream& out, const LeftOut& judged) {
   for (std::size_t known = 0; known <= known_rows_most; ++known) write_known(out, judged, known);
-  out << "\nrows known: of each scenario those with the fewest GPUs; others are judged, by what "
-         "the other sources say\n"
-         "with none known: the same rows; constant efficiency: as of the last row known, or "
-         "perfect scaling; no overlap: its communication fitted to that row\n"
-         "holds, width: of 90% intervals; score: interval score of logarithms\n";
+  out << '\n';
+  for (const char* line :
+       {"rows known: those of each scenario with the fewest GPUs; the others are judged, with "
+        "priors from the other sources",
+        "with none known: the same rows; constant efficiency: that of the last known row, or "
+        "perfect scaling; no overlap: with communication fitted to that row",
+        "holds, width: share of rows within 90% intervals, and their width; score: interval score "
+        "of logarithms"}) {
+    write_line(out, line);
+  }
   write_next(out, judged);
   write_priors(out, judged);
 }
@@ -302,14 +311,18 @@ void write_table(std::ostream& out, const LeftOut& judged,
         cells(mean_of(alike), fmt::format("mean of {}", alike.size()), std::string(text), ""));
   }
   table.write(out);
-  fmt::print(out,
-             "\n{} sources, drawn again with repetitions: {:.1f}% to {:.1f}% (90%)\n"
-             "in sample: chosen by all sources: {}\n"
-             "oracle: what is exposed times the factor that fits the source best; no prediction\n"
-             "constant overlap: one GPU's step and the communication, each times a factor that "
-             "the others fit\n",
-             judged.sources.size(), judged.mean_low_percent, judged.mean_high_percent,
-             candidates[judged.chosen_by_all]);
+  out << '\n';
+  write_line(out,
+             fmt::format("mean of {} sources, resampled with repetition: {:.1f}% to {:.1f}% "
+                         "(90%)",
+                         judged.sources.size(), judged.mean_low_percent, judged.mean_high_percent));
+  write_line(out, "in sample: chosen by all sources: " + candidates[judged.chosen_by_all]);
+  write_line(out,
+             "oracle: exposed communication times the factor that fits the source best; not a "
+             "prediction");
+  write_line(out,
+             "constant overlap: one GPU's step and the communication, each times a factor that the "
+             "other sources fit");
   write_decisive(out, judged);
   write_intervals(out, judged);
 }

@@ -1,22 +1,30 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "models/stats/errors.h"
 #include "models/units/parse.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/line_width.h"
 #include "scenarios/predict/measure_next.h"
+#include "scenarios/remarks.h"
 #include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
 namespace {
+
+// How much a decision may change by a remark: what is not so, what to do next, then where figures
+// come from.
+namespace weight {
+constexpr int does_not_fit = 8, contradiction = 7, bound = 6, error = 5, measure_next = 4;
+constexpr int widest = 3, network = 2, source = 1;
+}  // namespace weight
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -121,23 +129,24 @@ std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& colu
   return row;
 }
 
-void write_summary(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+// How well the step is predicted, and what of it is known.
+void add_error(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   std::vector<double> errors;
   for (const PointOutcome& outcome : outcomes) {
     if (outcome.counts()) errors.push_back(*outcome.error_percent());
   }
   if (errors.empty()) return;
   const auto summary = stats::summarise(errors);
-  out << '\n';
-  write_line(out, fmt::format("error of throughput over {} predicted point{}: mean {:.1f}%, max "
-                              "{:.1f}%, bias {:+.1f}%",
-                              summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute,
-                              summary.max_absolute, summary.bias));
+  remarks.add(weight::error,
+              fmt::format("error of throughput over {} predicted point{}: mean {:.1f}%, max "
+                          "{:.1f}%, bias {:+.1f}%",
+                          summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute,
+                          summary.max_absolute, summary.bias));
 }
 
 // Where what was measured comes from.
-void write_source(std::ostream& out, const ScenarioFile& file,
-                  const std::vector<PointOutcome>& outcomes) {
+void add_sources(Remarks& remarks, const ScenarioFile& file,
+                 const std::vector<PointOutcome>& outcomes) {
   std::set<std::string> sources;
   for (const PointOutcome& outcome : outcomes) {
     if (outcome.measurement) {
@@ -149,16 +158,19 @@ void write_source(std::ostream& out, const ScenarioFile& file,
       sources.insert(file.measured_source());
     }
   }
-  for (const std::string& source : sources) write_line(out, "measured: " + source);
+  for (const std::string& source : sources) {
+    remarks.add(weight::source, "measured: " + source);
+  }
 }
 
-void write_network(std::ostream& out, const ScenarioFile& file,
-                   const std::vector<PointOutcome>& outcomes) {
+void add_network(Remarks& remarks, const ScenarioFile& file,
+                 const std::vector<PointOutcome>& outcomes) {
   const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
   if (std::ranges::none_of(outcomes, crosses_it)) return;
   const bool is_measured = file.network() == NetworkKnowledge::measured;
-  write_line(out, is_measured ? "network: measured: by logs of it, or by rows that are known"
-                              : "network: described: nothing of it was measured");
+  remarks.add(weight::network, is_measured
+                                   ? "network: measured, by logs or by known rows"
+                                   : "network: from its nominal figures only, no measurement");
 }
 
 std::string gibibytes(Bytes size) {
@@ -166,11 +178,11 @@ std::string gibibytes(Bytes size) {
   return fmt::format("{:.{}f}GiB", gib, gib < 0.995 ? 2 : 1);
 }
 
-// "21.3GiB of 16.0GiB a GPU at 8 GPUs"
+// "21.3GiB of 16.0GiB per GPU at 8 GPUs"
 std::string memory_text(const PointOutcome& outcome) {
   const std::string device =
       outcome.device_memory ? " of " + gibibytes(*outcome.device_memory) : "";
-  return fmt::format("{}{} a GPU at {} GPU{}", gibibytes(outcome.memory->total()), device,
+  return fmt::format("{}{} per GPU at {} GPU{}", gibibytes(outcome.memory->total()), device,
                      outcome.gpus, outcome.gpus == 1 ? "" : "s");
 }
 
@@ -184,20 +196,8 @@ bool does_not_fit(const PointOutcome& outcome) {
   return outcome.device_memory && outcome.memory->total() > *outcome.device_memory;
 }
 
-// Of the fullest point.
-void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
-  const PointOutcome* fullest = nullptr;
-  std::size_t known = 0, too_large = 0;
-  for (const PointOutcome& outcome : outcomes) {
-    if (!outcome.predicted || !outcome.memory) continue;
-    ++known;
-    if (does_not_fit(outcome)) ++too_large;
-    if (fullest == nullptr || fullness(outcome) > fullness(*fullest)) {
-      fullest = &outcome;
-    }
-  }
-  if (fullest == nullptr) return;
-  const training::GpuMemory& memory = *fullest->memory;
+// "parameters 0.10GiB, gradients 0.10GiB"
+std::string memory_parts(const training::GpuMemory& memory) {
   std::vector<std::string> parts;
   for (const auto& [name, size] : {std::pair{"parameters", memory.model.parameters},
                                    {"gradients", memory.model.gradients},
@@ -208,17 +208,41 @@ void write_memory(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
                                    {"activations", memory.activations}}) {
     if (size >= Bytes(5 << 20)) parts.push_back(fmt::format("{} {}", name, gibibytes(size)));
   }
-  out << '\n';
-  write_line(out, fmt::format("memory, at most: {}: {}; without context, libraries and workspaces",
-                              memory_text(*fullest), fmt::join(parts, ", ")));
-  if (too_large == 0) return;
-  std::string fault = "does not fit: " + memory_text(*fullest);
-  if (known > 1) fault += fmt::format("; {} of {} points do not", too_large, known);
-  write_line(out, fault);
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Above the table: it is what faster GPUs and networks do not change.
-void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+// Of the fullest point: a remark where it does not fit, or hardly.
+void add_memory(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+  const PointOutcome* fullest = nullptr;
+  std::size_t known = 0, too_large = 0;
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.predicted || !outcome.memory) continue;
+    ++known;
+    if (does_not_fit(outcome)) ++too_large;
+    if (fullest == nullptr || fullness(outcome) > fullness(*fullest)) fullest = &outcome;
+  }
+  if (fullest == nullptr) return;
+  const std::string at_most = memory_text(*fullest);
+  remarks.add_detail(
+      fmt::format("memory, at most: {}: {}; without CUDA context, libraries and workspaces",
+                  at_most, memory_parts(*fullest->memory)));
+  // A context, its libraries and their workspaces take a tenth of most GPUs (capacity keeps as
+  // much free, scenarios/capacity/README.md).
+  constexpr double nearly_full = 0.9;
+  if (too_large > 0) {
+    std::string fault = "memory: does not fit: " + at_most;
+    if (known > 1) fault += fmt::format("; {} of {} points do not", too_large, known);
+    remarks.add(weight::does_not_fit, fault);
+  } else if (fullest->device_memory && fullness(*fullest) > nearly_full) {
+    remarks.add(weight::does_not_fit,
+                fmt::format("memory: nearly full: {}, without CUDA context, libraries and "
+                            "workspaces",
+                            at_most));
+  }
+}
+
+// Faster GPUs and networks do not change it.
+void add_bound(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   Seconds least, most;
   std::size_t bound = 0;
   for (const PointOutcome& outcome : outcomes) {
@@ -230,21 +254,20 @@ void write_bound(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   if (bound == 0) return;
   const std::string takes =
       least == most ? to_text(most) : fmt::format("{} to {}", to_text(least), to_text(most));
-  std::string text =
-      fmt::format("bound by the host: it takes {} to launch the kernels of one GPU's step", takes);
+  std::string text = fmt::format(
+      "bound by the host: launching the kernels of one GPU's step takes {} on the CPU", takes);
   if (bound < outcomes.size()) text += fmt::format(" (at {} of {} points)", bound, outcomes.size());
-  write_line(out, text);
-  out << '\n';
+  remarks.add(weight::bound, text);
 }
 
-void write_contradictions(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
-  const auto found = contradictions_of(outcomes);
-  if (!found.empty()) out << "\ncontradictions:\n";
-  for (const FoundContradiction& one : found) write_line(out, "  " + one.sentence());
+void add_contradictions(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+  for (const FoundContradiction& one : contradictions_of(outcomes)) {
+    remarks.add(weight::contradiction, "contradiction: " + one.sentence());
+  }
 }
 
 // What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
-void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+void add_effort(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   double transfers = 0;
   std::uint64_t solves = 0;
   for (const PointOutcome& outcome : outcomes) {
@@ -253,8 +276,49 @@ void write_effort(std::ostream& out, const std::vector<PointOutcome>& outcomes) 
     solves += outcome.predicted->simgrid_solves;
   }
   if (solves == 0) return;
-  fmt::print(out, "\n{:.3g} transfers; {} solve{} by SimGrid\n", transfers, solves,
-             solves == 1 ? "" : "s");
+  remarks.add_detail(fmt::format("simulated: {:.3g} transfers; SimGrid solved {} round{}",
+                                 transfers, solves, solves == 1 ? "" : "s"));
+}
+
+void add_sureness(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+  const Sureness found = sureness_in_words(outcomes);
+  if (!found.widest.empty()) remarks.add(weight::widest, found.widest);
+  if (!found.next.empty()) remarks.add(weight::measure_next, found.next);
+}
+
+void write_failures(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
+  bool is_first = true;
+  const auto write = [&](const std::string& line) {
+    if (std::exchange(is_first, false)) out << '\n';
+    write_line(out, line);
+  };
+  for (const PointOutcome& outcome : outcomes) {
+    const std::string point = outcomes.size() == 1 ? "" : outcome.name() + ": ";
+    if (outcome.failure) write("failed: " + point + outcome.failure->why);
+    if (outcome.measure_failure) {
+      write(fmt::format("not measured: {}{} ({} steps were done)", point,
+                        outcome.measure_failure->why, outcome.steps_measured.size()));
+    }
+  }
+}
+
+// Green where a measured step is within its prediction's interval, red where it is not.
+void mark_error(TextTable& table, const std::vector<std::string>& header,
+                const PointOutcome& outcome) {
+  if (!outcome.counts()) return;
+  const auto column = std::ranges::find(header, "error");
+  if (column == header.end()) return;
+  const Seconds measured = Seconds(outcome.samples_per_step / outcome.measured->throughput.value());
+  const StepInterval& interval = outcome.predicted->interval;
+  const bool is_inside = interval.low <= measured && measured <= interval.high;
+  table.mark(static_cast<std::size_t>(column - header.begin()),
+             is_inside ? Paint::good : Paint::bad);
+}
+
+void add_bar(TextTable& table, const PointOutcome& outcome) {
+  const auto speedup =
+      outcome.predicted ? std::optional(outcome.predicted_speedup()) : outcome.measured_speedup();
+  if (speedup) table.add_bar("efficiency", *speedup / outcome.gpus);
 }
 
 }  // namespace
@@ -263,30 +327,28 @@ void write_table(std::ostream& out, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
   const Columns columns = columns_of(outcomes);
   const auto& axes = outcomes.front().axes;
-  TextTable table(header_of(axes, columns), axes.size() + (columns.gpus ? 1 : 0));
+  const std::vector<std::string> header = header_of(axes, columns);
+  TextTable table(header, axes.size() + (columns.gpus ? 1 : 0));
   for (const PointOutcome& outcome : outcomes) {
     table.add(row_of(outcome, columns));
+    mark_error(table, header, outcome);
+    add_bar(table, outcome);
   }
+  Remarks remarks;
+  add_bound(remarks, outcomes);
+  add_error(remarks, outcomes);
+  add_contradictions(remarks, outcomes);
+  add_sources(remarks, file, outcomes);
+  add_network(remarks, file, outcomes);
+  add_sureness(remarks, outcomes);
+  add_memory(remarks, outcomes);
+  add_effort(remarks, outcomes);
+  remarks.assume(assumptions_of(outcomes));
 
-  fmt::print(out, "{}\n\n", file.name());
-  write_bound(out, outcomes);
+  write_headline(out, file.name());
   table.write(out);
-  write_summary(out, outcomes);
-  write_source(out, file, outcomes);
-  write_network(out, file, outcomes);
-  write_contradictions(out, outcomes);
-  for (const std::string& line : sureness_in_words(outcomes)) write_line(out, line);
-  write_memory(out, outcomes);
-  write_effort(out, outcomes);
-  write_assumptions(out, outcomes);
-  for (const PointOutcome& outcome : outcomes) {
-    const std::string point = outcomes.size() == 1 ? "" : outcome.name() + ": ";
-    if (outcome.failure) write_line(out, "failed: " + point + outcome.failure->why);
-    if (outcome.measure_failure) {
-      write_line(out, fmt::format("not measured: {}{} ({} steps were done)", point,
-                                  outcome.measure_failure->why, outcome.steps_measured.size()));
-    }
-  }
+  remarks.write(out);
+  write_failures(out, outcomes);
 }
 
 }  // namespace paceline

@@ -47,7 +47,7 @@ void Database::fail(int code) const {
   const Location where{path_, 0, 0};
   switch (kind) {
     case SQLITE_NOMEM: throw std::bad_alloc();
-    case SQLITE_NOTADB: throw InputError(where, "is no SQLite database", "name another store");
+    case SQLITE_NOTADB: throw InputError(where, "is not an SQLite database", "name another store");
     case SQLITE_CORRUPT: throw InputError(where, "is damaged: " + what, "name another store");
     case SQLITE_READONLY: throw InputError(where, "cannot be written", "");
     case SQLITE_BUSY:

@@ -24,7 +24,7 @@ void expect_file(const std::string& path) {
   if (!std::filesystem::exists(path, unknown) || std::filesystem::is_regular_file(path, unknown)) {
     return;
   }
-  throw InputError({path, 0, 0}, "is no regular file, and a sweep reads it several times",
+  throw InputError({path, 0, 0}, "is not a regular file, and a sweep reads it several times",
                    "write it to one");
 }
 

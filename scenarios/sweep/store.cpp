@@ -134,10 +134,11 @@ struct Store::Statements {
 };
 
 Store::Store(const std::string& path) : path_(path) {
-  if (path == "-") throw InputError({path, 0, 0}, "standard output is no store", "name a file");
+  if (path == "-")
+    throw InputError({path, 0, 0}, "standard output cannot be a store", "name a file");
   std::error_code error;
   if (std::filesystem::exists(path, error) && std::filesystem::is_other(path, error)) {
-    throw InputError({path, 0, 0}, "is no regular file", "name another store");
+    throw InputError({path, 0, 0}, "is not a regular file", "name another store");
   }
   const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   files::FilesInUse::of_process().add_output(path, place.string());

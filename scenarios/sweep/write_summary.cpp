@@ -1,11 +1,12 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <ranges>
 
 #include "models/units/parse.h"
+#include "scenarios/line_width.h"
 #include "scenarios/sweep/sweep.h"
 #include "scenarios/text_table.h"
 
@@ -46,12 +47,12 @@ std::vector<Coverage> coverage_of(const Grid& grid) {
 
 void write_sample(std::ostream& out, const Grid& grid) {
   const std::uint64_t left = grid.walk.all() - grid.walk.count();
-  fmt::print(out, "{}: a sample of {} of {} points; not looked at: {}", grid.swept.path,
-             grid.walk.count(), grid.walk.all(), left);
+  std::string line = fmt::format("{}: a sample of {} of {} points; not sampled: {}",
+                                 grid.swept.path, grid.walk.count(), grid.walk.all(), left);
   for (const auto& [axis, values, all] : coverage_of(grid)) {
-    if (values < all) fmt::print(out, ", {} of {} values of {}", all - values, all, axis);
+    if (values < all) line += fmt::format(", {} of {} values of {}", all - values, all, axis);
   }
-  out << '\n';
+  write_line(out, line);
 }
 
 // Of many numbers of GPUs the largest.
@@ -60,9 +61,11 @@ constexpr std::size_t rows_max = 16;
 void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
   if (summary.best.empty()) return;
   const bool has_several = grids.size() > 1;
-  std::vector<std::string> header{"the fastest of as many GPUs", "gpus", "predicted/s", "step"};
+  std::vector<std::string> header{"fastest per number of GPUs", "gpus", "predicted/s", "step"};
   if (has_several) header.insert(header.begin(), "scenario");
   TextTable table(header, header.size() - 3);
+  double fastest = 0;
+  for (const auto& [gpus, best] : summary.best) fastest = std::max(fastest, best.throughput_per_s);
   const std::size_t skipped = summary.best.size() > rows_max ? summary.best.size() - rows_max : 0;
   for (const auto& [gpus, best] : summary.best | std::views::drop(skipped)) {
     const Grid& grid = *grids[best.task.file];
@@ -71,10 +74,14 @@ void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
                                  to_text(Seconds(best.step_s))};
     if (has_several) row.insert(row.begin(), grid.swept.path);
     table.add(row);
+    table.add_bar("of the fastest", best.throughput_per_s / fastest);
+  }
+  table.write(out);
+  if (skipped > 0) {
+    out << '\n';
+    write_line(out, fmt::format("{} smaller numbers of GPUs are not shown", skipped));
   }
   out << '\n';
-  table.write(out);
-  if (skipped > 0) fmt::print(out, "and {} smaller numbers of GPUs\n", skipped);
 }
 
 }  // namespace
@@ -84,16 +91,17 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
   const std::string shard =
       request.shard.of > 1 ? fmt::format(" of shard {}/{}", request.shard.number, request.shard.of)
                            : "";
-  fmt::print(out, "{} points{}: {} new, {} known", summary.asked, shard, summary.added,
-             summary.known);
-  if (request.refine) fmt::print(out, ", {} refined", summary.refined);
-  if (summary.refused > 0) fmt::print(out, ", {} refused", summary.refused);
-  if (summary.failed > 0) fmt::print(out, ", {} failed", summary.failed);
-  fmt::print(out, "\n{} has {} points\n", store.path(), store.points());
+  write_best(out, grids, summary);
+  std::string line = fmt::format("{} points{}: {} new, {} known", summary.asked, shard,
+                                 summary.added, summary.known);
+  if (request.refine) line += fmt::format(", {} refined", summary.refined);
+  if (summary.refused > 0) line += fmt::format(", {} refused", summary.refused);
+  if (summary.failed > 0) line += fmt::format(", {} failed", summary.failed);
+  write_line(out, line);
+  write_line(out, fmt::format("{} contains {} points", store.path(), store.points()));
   if (request.sample) {
     for (const auto& grid : grids) write_sample(out, *grid);
   }
-  write_best(out, grids, summary);
 }
 
 void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,

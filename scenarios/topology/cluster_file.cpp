@@ -162,7 +162,7 @@ class ClusterText {
           {"--device", 0, 0},
           fmt::format("{} has compute capability {}, and GPUs of {} have {}", options_.device->name,
                       options_.device->sm / 10.0, file_.path, *told / 10.0),
-          "leave it out: the file tells");
+          "leave it out: the file says it");
     }
     return options_.device->sm;
   }
@@ -189,10 +189,10 @@ class ClusterText {
   [[nodiscard]] Sourced nvlink() const {
     if (options_.link_bandwidth) return {*options_.link_bandwidth, "--link-bandwidth"};
     if (node_.is_amd) {
-      refuse("does not tell how fast one of its xGMI links is", "add --link-bandwidth, as 48GBps");
+      refuse("does not say how fast one of its xGMI links is", "add --link-bandwidth, as 48GBps");
     }
     if (!sm_) {
-      refuse("does not tell the kind of GPU, nor how fast one of its NVLinks is",
+      refuse("does not say the kind of GPU, nor how fast one of its NVLinks is",
              "add --device, as a100-sxm4-40gb, or --link-bandwidth, as 20GBps");
     }
     const auto known = nvlink_bandwidth(*sm_);

@@ -156,7 +156,7 @@ NodeShape run_shape(const TopologyFile& file, std::optional<std::uint32_t> sm,
   const bool is_old_sxm = is_any_of(model, {"SXM2", "sxm2"});
   const bool is_switched = run.has_nvls || (is_sxm(model) && !is_old_sxm);
   if (is_switched && !sm) {
-    refuse_gpu(file, 0, "has NVSwitches, and does not tell how many NVLinks such a GPU has",
+    refuse_gpu(file, 0, "has NVSwitches, and does not say how many NVLinks such a GPU has",
                "add --device, as h100-sxm5-80gb");
   }
   if (is_switched) {
@@ -174,8 +174,8 @@ NodeShape run_shape(const TopologyFile& file, std::optional<std::uint32_t> sm,
     return lanes_of_rings(file, "assumed, as rings through the node differ");
   }
   refuse_gpu(file, 0,
-             is_old_sxm ? "has no rings that would tell which GPUs have lanes"
-                        : "does not tell whether NVLink or PCIe joins its GPUs",
+             is_old_sxm ? "contains no rings that show which GPUs have lanes"
+                        : "does not say whether NVLink or PCIe joins its GPUs",
              "add --device where that tells, or give what nvidia-smi topo -m prints");
 }
 

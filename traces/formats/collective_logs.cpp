@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "models/registered_rows.h"
 #include "traces/collective_table/collective_table.h"
+#include "traces/formats/add_format.h"
 #include "traces/mpi_benchmarks/imb_collectives.h"
 #include "traces/mpi_benchmarks/osu_collectives.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
@@ -16,7 +18,7 @@
 namespace paceline::traces {
 namespace {
 
-constexpr std::array log_formats{
+constexpr std::array log_formats_of_the_tree{
     CollectiveLogFormat{"paceline's own results", is_paceline_result, read_paceline_result},
     CollectiveLogFormat{"nccl-tests JSON", is_nccl_tests_json, read_nccl_tests_json},
     CollectiveLogFormat{"NCCL inspector", is_nccl_inspector, nullptr, join_nccl_inspector},
@@ -27,10 +29,15 @@ constexpr std::array log_formats{
                         read_collective_table},
 };
 
+RegisteredRows<CollectiveLogFormat>& registered_log_formats() {
+  static RegisteredRows<CollectiveLogFormat> rows(log_formats_of_the_tree);
+  return rows;
+}
+
 // Throws FormatError where none takes it.
 const CollectiveLogFormat& format_of(std::string_view text) {
   std::string known;
-  for (const CollectiveLogFormat& format : log_formats) {
+  for (const CollectiveLogFormat& format : collective_log_formats()) {
     if (format.is_one(text)) return format;
     known += (known.empty() ? "" : ", ") + std::string(format.name);
   }
@@ -42,12 +49,21 @@ const CollectiveLogFormat& format_of(std::string_view text) {
 
 }  // namespace
 
-std::span<const CollectiveLogFormat> collective_log_formats() { return log_formats; }
+std::span<const CollectiveLogFormat> collective_log_formats() {
+  return registered_log_formats().all();
+}
+
+void add_collective_log_format(const CollectiveLogFormat& row) {
+  PACELINE_EXPECTS(!row.name.empty() && row.is_one != nullptr);
+  PACELINE_EXPECTS((row.read == nullptr) != (row.join == nullptr));
+  registered_log_formats().add(row, [](const auto& a, const auto& b) { return a.name == b.name; });
+}
 
 bool is_collective_log(std::string_view text) {
   text = without_mark(text);
-  return std::ranges::any_of(
-      log_formats, [&](const CollectiveLogFormat& format) { return format.is_one(text); });
+  return std::ranges::any_of(collective_log_formats(), [&](const CollectiveLogFormat& format) {
+    return format.is_one(text);
+  });
 }
 
 bool is_log_beside_ping_pongs(std::string_view text) {

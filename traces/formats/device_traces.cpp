@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <string>
 
+#include "models/registered_rows.h"
 #include "models/text/number.h"
 #include "traces/chakra/chakra.h"
 #include "traces/device_trace/limits.h"
 #include "traces/execution_trace/execution_trace.h"
 #include "traces/flight_recorder/flight_recorder.h"
+#include "traces/formats/add_format.h"
 #include "traces/kineto/kineto.h"
 #include "traces/nsys/nsys.h"
 #include "traces/perfetto/perfetto.h"
@@ -19,7 +21,7 @@
 namespace paceline::traces {
 namespace {
 
-constexpr std::array trace_formats{
+constexpr std::array trace_formats_of_the_tree{
     DeviceTraceFormat{"kineto", is_kineto, read_kineto},
     DeviceTraceFormat{"recording", is_recording, read_recording},
     DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
@@ -28,13 +30,18 @@ constexpr std::array trace_formats{
     DeviceTraceFormat{"flight recorder", is_flight_recorder, read_flight_recorder, nullptr, true},
 };
 
+RegisteredRows<DeviceTraceFormat>& registered_trace_formats() {
+  static RegisteredRows<DeviceTraceFormat> rows(trace_formats_of_the_tree);
+  return rows;
+}
+
 const DeviceTraceFormat& trace_format_of(std::string_view text) {
   if (is_own_timeline(text)) {
     throw FormatError(0, "is a timeline that paceline wrote for viewers, not a profiler's trace",
                       "give what --trace wrote beside --timeline");
   }
   std::string known;
-  for (const DeviceTraceFormat& row : trace_formats) {
+  for (const DeviceTraceFormat& row : device_trace_formats()) {
     if (row.is_one(text)) return row;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
@@ -61,7 +68,15 @@ std::optional<Rank> rank_of_file_name(std::string_view name) {
   return rank && *rank < traced_ranks_most ? std::optional(Rank(*rank)) : std::nullopt;
 }
 
-std::span<const DeviceTraceFormat> device_trace_formats() { return trace_formats; }
+std::span<const DeviceTraceFormat> device_trace_formats() {
+  return registered_trace_formats().all();
+}
+
+void add_device_trace_format(const DeviceTraceFormat& row) {
+  PACELINE_EXPECTS(!row.name.empty() && row.is_one != nullptr && row.read != nullptr);
+  registered_trace_formats().add(row,
+                                 [](const auto& a, const auto& b) { return a.name == b.name; });
+}
 
 DeviceTrace read_device_trace(std::string_view text) { return trace_format_of(text).read(text); }
 

@@ -16,20 +16,20 @@ namespace paceline::traces {
 namespace {
 
 constexpr AssumptionKind late_host{
-    "{}: {} all-reduces ended while the device waited for its host; compute is taken not to wait "
-    "for them"};
+    "{}: {} all-reduces ended while the GPU waited for its host; compute is assumed not to "
+    "wait for them"};
 constexpr AssumptionKind work_of_host{
-    "{}: no device in the profile; what the host's operations took is taken for it. Of a run on a "
-    "GPU, record CUDA activities too"};
+    "{}: the profile contains no GPU; the time of the host's operations is used instead. If "
+    "the run used a GPU, record CUDA activities too"};
 constexpr AssumptionKind unaligned_clocks{
-    "{}: ranks share no collective; all are taken to begin at once"};
+    "{}: ranks share no collective; all are assumed to begin at the same time"};
 constexpr AssumptionKind largest_shares{
-    "{}: where ranks have shares of different sizes, all are taken to have the largest"};
+    "{}: where ranks have shares of different sizes, all are assumed to have the largest"};
 constexpr AssumptionKind no_common_order{
-    "{}: their order differs between ranks; only collectives are replayed"};
+    "{}: their order differs between ranks, so only collectives are replayed"};
 constexpr AssumptionKind even_shares{
-    "{}: the trace does not tell their elements; each bucket's are shared evenly among those that "
-    "came before it"};
+    "{}: the trace does not say their sizes; each bucket is divided evenly among the "
+    "gradients that came before it"};
 
 using training::LaneKind;
 using training::OperationKind;

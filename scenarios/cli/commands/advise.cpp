@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -14,6 +17,7 @@ namespace advise_command {
 
 struct Options {
   std::string scenario;
+  ReportOutput report;
   files::OutputFile json;
   std::uint32_t gpus = 0;  // 0: not given
   SharedOptions shared;
@@ -24,7 +28,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
-  if (!options.json.is_standard_output()) write_text(std::cout, advice);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_text(out, advice); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, advice); });
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
@@ -35,12 +40,17 @@ int run(Options& options) {
 Action attach_advise(CommandOptions& app) {
   using namespace advise_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file (YAML)").required();
-  app.add_option("--gpus", options->gpus, "on so many; default: the last of its sweep")
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
+  app.add_option("--gpus", options->gpus,
+                 "Analyse this number of GPUs (default: the last value of sweep.gpus).")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the advice");
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   return [options] { return run(*options); };
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/training/ddp.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/assumptions.h"
@@ -98,19 +99,33 @@ int run(Options& options) {
 Action attach_buckets(CommandOptions& app) {
   using namespace buckets_command;
   auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "a network by name, or a network file").required();
-  app.add_option("--bucket-cap", options->bucket_cap, "bucket_cap_mb as a size; torch's is 25MiB");
-  app.add_option("--first-bucket", options->first_bucket,
-                 "limit of the first bucket; auto: 1MiB "
-                 "or the cap, by torch version");
-  app.add_option("--torch-version", options->torch_version, "decides the first bucket");
-  app.add_option("--precision", options->precision, "fp32, tf32, amp, bf16 or fp16");
-  app.add_flag("--pretraining-heads", options->pretraining_heads, "with BERT's heads");
-  app.add_flag("--find-unused-parameters", options->find_unused_parameters,
-               "buckets that are never rebuilt");
-  app.add_flag("--static-graph", options->static_graph, "rebuilt in spite of unused parameters");
-  app.add_flag("--first-iteration", options->first_iteration, "before buckets are rebuilt");
-  app.add_output("--json", options->json, "write the buckets as JSON; - is standard output");
+  app.add_option("model", options->model,
+                 "A shipped network by its name (paceline list models), or a network file.")
+      .required()
+      .reads_files("")
+      .suggests(shipped_models);
+  CommandOptions torch = app.in_group("PyTorch");
+  torch.add_option("--bucket-cap", options->bucket_cap,
+                   "The largest size of a bucket, bucket_cap_mb of PyTorch (default: 25MiB).");
+  torch.add_option("--first-bucket", options->first_bucket,
+                   "The largest size of the first bucket (default: auto, which is 1MiB or the "
+                   "bucket cap, depending on the version of PyTorch).");
+  torch.add_option("--torch-version", options->torch_version,
+                   "The version of PyTorch, which decides the size of the first bucket.");
+  torch.add_flag("--find-unused-parameters", options->find_unused_parameters,
+                 "Assume find_unused_parameters=True: buckets are never rebuilt.");
+  torch.add_flag("--static-graph", options->static_graph,
+                 "Assume static_graph=True: buckets are rebuilt in spite of unused parameters.");
+  torch.add_flag("--first-iteration", options->first_iteration,
+                 "Print the buckets of the first iteration, before they are rebuilt.");
+  CommandOptions network = app.in_group("Network");
+  network
+      .add_option("--precision", options->precision,
+                  "The precision: fp32, tf32, amp, bf16 or fp16 (default: fp32).")
+      .suggests({"fp32", "tf32", "amp", "bf16", "fp16"});
+  network.add_flag("--pretraining-heads", options->pretraining_heads,
+                   "Include the pretraining heads of BERT.");
+  add_json(app, options->json, "the buckets");
   return [options] { return run(*options); };
 }
 

@@ -11,6 +11,7 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/learnt_scenario.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
@@ -185,18 +186,18 @@ void check(const Options& options) {
     for (const auto& [name, value] :
          {std::pair{"--between", &options.between}, std::pair{"--cluster", &options.cluster}}) {
       if (value->empty()) continue;
-      throw InputError({name, 0, 0}, "is without effect: no log is given", "leave it out");
+      throw InputError({name, 0, 0}, "has no effect: no log is given", "leave it out");
     }
   }
   options.shared.expect_known_of_one(scenarios);
   if (scenarios > 0) return;
   if (options.all_rows) {
-    throw InputError({"--all-rows", 0, 0}, "is without effect: no scenario is given",
+    throw InputError({"--all-rows", 0, 0}, "has no effect: no scenario is given",
                      "give one with measured: points");
   }
   if (!options.shared.settings.empty() || !options.shared.seed.empty()) {
     throw InputError({options.shared.settings.empty() ? "--seed" : "--set", 0, 0},
-                     "is without effect: no scenario is given", "leave it out");
+                     "has no effect: no scenario is given", "leave it out");
   }
 }
 
@@ -240,19 +241,31 @@ Action attach_calibrate(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   app.add_option(
          "inputs", options->inputs,
-         "nccl-tests' output, text or JSON, what NCCL's inspector wrote, tables, or paceline "
-         "measure's JSON; ping-pongs of osu_latency, IMB or tables; scenarios (.yaml) with "
-         "measured points that are known: what these say of the machine, for its other scenarios")
+         "Logs of collectives: output of nccl-tests (text or JSON), of NCCL's inspector "
+         "plugin, of OSU's and Intel's MPI benchmarks, tables, or JSON of paceline measure. "
+         "Logs of ping-pongs: osu_latency, IMB or tables. Scenario files (.yaml) with known "
+         "measured points: what these show of the machine is used for its other "
+         "scenarios.")
+      .required()
+      .reads_files("");
+  app.in_group("Output")
+      .add_output("-o,--output", options->output,
+                  "Write the calibration as YAML to this file; - is standard output.")
       .required();
-  app.add_output("-o,--output", options->output, "the calibration, YAML; - is standard output")
-      .required();
-  app.add_option("--between", options->between,
-                 "nodes or gpus (of a node): of ping-pongs that do not say it");
-  app.add_option("--cluster", options->cluster,
-                 "the machine of the logs, a preset or a file: tells what groups carry that no log "
-                 "has");
-  app.add_flag("--all-rows", options->all_rows,
-               "every measured point of the scenarios counts as known");
+  CommandOptions machine = app.in_group("Machine");
+  machine
+      .add_option("--between", options->between,
+                  "Whether ping-pongs ran between nodes or between gpus of one node, where their "
+                  "logs do not say so.")
+      .suggests({"nodes", "gpus"});
+  machine
+      .add_option("--cluster", options->cluster,
+                  "The cluster of the logs, a preset or a file; needed to predict numbers of GPUs "
+                  "per node that no log measured.")
+      .reads_files("")
+      .suggests(shipped_presets);
+  machine.add_flag("--all-rows", options->all_rows,
+                   "Use every measured point of the scenarios, not only the known ones.");
   options->log.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

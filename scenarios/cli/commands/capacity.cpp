@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
@@ -15,6 +18,7 @@ namespace capacity_command {
 
 struct Options {
   std::string job;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
   SharedOptions shared;
@@ -31,9 +35,9 @@ int run(Options& options) {
       job, grid, [&](const capacity::Setup& setup) { return predictor.step_at_least(setup); },
       [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
   const capacity::Answer answer = answer_of(job, grid, search, predictor);
-  if (!options.json.is_standard_output()) {
-    write_answer(std::cout, job, grid, answer, predictor, capacity::today());
-  }
+  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
+    write_answer(out, job, grid, answer, predictor, capacity::today());
+  });
   options.json.write_if_asked(
       [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
   options.page.write_if_asked(job.name, std::nullopt, [&]() -> std::vector<page::Document> {
@@ -48,9 +52,14 @@ int run(Options& options) {
 Action attach_capacity(CommandOptions& app) {
   using namespace capacity_command;
   auto options = std::make_shared<Options>();
-  app.add_option("job", options->job, "a job file (YAML, schema paceline.job/1)").required();
+  app.add_option("job", options->job,
+                 "The job file (YAML, schema paceline.job/1), or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_job_folder);
   options->shared.add_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the plan");
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

@@ -10,6 +10,7 @@
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/text_table.h"
 
@@ -88,7 +89,9 @@ int run(const Options& options) {
 Action attach_check(CommandOptions& app) {
   using namespace check_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file").required();
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   options->shared.add_settings_to(app);
   return [options] { return run(*options); };
 }

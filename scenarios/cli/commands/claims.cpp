@@ -5,6 +5,7 @@
 
 #include "scenarios/claims/write_claims.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
@@ -53,10 +54,12 @@ int run(Options& options) {
 Action attach_claims(CommandOptions& app) {
   using namespace claims_command;
   auto options = std::make_shared<Options>();
-  app.add_option(
-      "claim", options->names,
-      "shipped ones by name, or files, with a table of conditions; default: all shipped");
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  app.add_option("claim", options->names,
+                 "Shipped claims by their names, or claim files, each with a table of the "
+                 "conditions (default: a summary of all shipped claims).")
+      .reads_files("")
+      .suggests([] { return names_of(shipped_claims()); });
+  add_json(app, options->json, "the verdicts");
   return [options] { return run(*options); };
 }
 

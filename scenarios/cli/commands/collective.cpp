@@ -12,6 +12,7 @@
 #include "models/collectives/registry.h"
 #include "models/text/number.h"
 #include "scenarios/calibration/calibration.h"
+#include "scenarios/cli/collective_options.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/measured_calls.h"
 #include "scenarios/cli/option_values.h"
@@ -31,60 +32,7 @@ namespace collective_command {
 
 using collectives::Collective;
 
-struct Options {
-  std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
-  std::string version, protocol, device, calibration;
-  std::string channels, min_ctas, max_ctas, chunk_size, inner, outer, servers, server_placement;
-  std::string min_size = "1KiB", max_size = "128MiB";
-  std::uint64_t factor = 2;
-  MeasureCallOptions measured;
-  SharedOptions shared;
-
-  // What decides which calls are made, and how.
-  [[nodiscard]] Task task() const {
-    Task task{{"--collective", collective},
-              {"--algorithm", algorithm},
-              {"--min", min_size},
-              {"--max", max_size},
-              {"--factor", std::to_string(factor)},
-              {"--type", measured.type},
-              {"--mode", measured.mode},
-              {"--backend", measured.backend},
-              {"--iterations", std::to_string(measured.iterations)},
-              {"--warmup", std::to_string(measured.warmup)},
-              {"--channels", channels},
-              {"--chunk-size", chunk_size},
-              {"--inner", inner},
-              {"--outer", outer},
-              {"--servers", servers},
-              {"--server-placement", server_placement}};
-    std::erase_if(task, [](const auto& one) { return one.second.empty(); });
-    for (const auto& setting : shared.parsed_settings()) {
-      task.emplace_back(setting.path, setting.value);
-    }
-    return task;
-  }
-  // What chooses how a predicted call runs.
-  [[nodiscard]] std::vector<std::pair<const char*, std::string>> of_prediction() const {
-    return {{"--algorithm", algorithm},
-            {"--protocol", protocol},
-            {"--library", library},
-            {"--version", version},
-            {"--device", device},
-            {"--channels", channels},
-            {"--min-ctas", min_ctas},
-            {"--max-ctas", max_ctas},
-            {"--chunk-size", chunk_size},
-            {"--inner", inner},
-            {"--outer", outer},
-            {"--servers", servers},
-            {"--server-placement", server_placement},
-            {"--fidelity", fidelity}};
-  }
-  [[nodiscard]] ElementSize element_size() const {
-    return paceline::element_size(type_of_name(measured.type));
-  }
-};
+using Options = CollectiveOptions;
 
 struct Row {
   Bytes size;
@@ -117,12 +65,12 @@ std::vector<ScenarioFile::Setting> settings_of(const Options& options) {
   for (const ScenarioFile::Setting& setting : settings) {
     if (has_effect(options, setting.path)) continue;
     throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
-                     "is without effect on this collective", "leave it out");
+                     "has no effect on this collective", "leave it out");
   }
   return settings;
 }
 
-constexpr AssumptionKind unnamed_device{"{}: GPUs as {}, unless --device says otherwise"};
+constexpr AssumptionKind unnamed_device{"{}: GPUs are assumed to be {}; --device names others"};
 
 Scenario scenario_with(const Options& options, const std::string& device) {
   ScenarioValues values = small_values();
@@ -330,7 +278,7 @@ void refuse_given(const char* why,
                   const std::vector<std::pair<const char*, std::string>>& options) {
   for (const auto& [name, value] : options) {
     if (value.empty()) continue;
-    throw InputError({name, 0, 0}, std::string("is without effect: ") + why, "leave it out");
+    throw InputError({name, 0, 0}, std::string("has no effect: ") + why, "leave it out");
   }
 }
 
@@ -338,7 +286,7 @@ void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
         {"--algorithm", 0, 0},
-        fmt::format("\"{}\" is no algorithm for {}", options.algorithm, options.collective),
+        fmt::format("\"{}\" is not an algorithm for {}", options.algorithm, options.collective),
         "see models/collectives/ALGORITHMS.md");
   }
   if (collective != Collective::all_reduce && !options.algorithm.empty() &&
@@ -405,8 +353,9 @@ std::uint32_t ranks_to_start(const Options& options) {
     return *ranks;
   }
   throw InputError({"--gpus", 0, 0},
-                   options.gpus.empty() ? "is needed without a launcher"
-                                        : fmt::format("\"{}\" is no number of ranks", options.gpus),
+                   options.gpus.empty()
+                       ? "is needed without a launcher"
+                       : fmt::format("\"{}\" is not a number of ranks", options.gpus),
                    "write --gpus 2");
 }
 
@@ -542,40 +491,10 @@ int run(const Options& options, files::OutputFile& json) {
 }  // namespace collective_command
 
 Action attach_collective(CommandOptions& app) {
-  using namespace collective_command;
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CollectiveOptions>();
   auto json = std::make_shared<files::OutputFile>();
-  app.add_option("cluster", options->cluster,
-                 "a cluster preset, or a cluster file; with --measure for a prediction beside");
-  app.add_option("--gpus", options->gpus, "how many of its GPUs, default: one node; or ranks");
-  app.add_option("--collective", options->collective,
-                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all, scatter "
-                 "or gather");
-  app.add_option("--algorithm", options->algorithm, "default: what the library does");
-  app.add_option("--library", options->library, "nccl, gloo, mpi or plan");
-  app.add_option("--version", options->version, "of NCCL, as 2.18; 2.28 by default");
-  app.add_option("--protocol", options->protocol, "of NCCL: auto, ll, ll128 or simple");
-  app.add_option("--device", options->device,
-                 "the GPU, for NCCL's choice; a100-sxm4-40gb by default");
-  app.add_option("--calibration", options->calibration,
-                 "what paceline calibrate wrote: times and 90 % intervals by its logs");
-  app.add_option("--channels", options->channels, "rings at a time; default: by topology");
-  app.add_option("--min-ctas", options->min_ctas, "channels that NCCL has at least");
-  app.add_option("--max-ctas", options->max_ctas, "channels that NCCL has at most");
-  app.add_option("--chunk-size", options->chunk_size,
-                 "of chains, double trees, nvls and CollNet, as 512KiB");
-  app.add_option("--inner", options->inner, "hierarchical: the algorithm inside a node");
-  app.add_option("--outer", options->outer, "hierarchical: the algorithm across nodes");
-  app.add_option("--servers", options->servers, "parameter_server: how many");
-  app.add_option("--server-placement", options->server_placement, "colocated or separate");
-  app.add_option("--fidelity", options->fidelity, "folded (default), flow or closed");
-  app.add_option("--min", options->min_size, "smallest size, as 1KiB");
-  app.add_option("--max", options->max_size, "largest size, as 128MiB");
-  app.add_option("--factor", options->factor, "from one size to the next").in_range(2, 1 << 20);
-  app.add_output("--json", *json, "write the table as JSON; - is standard output");
-  options->measured.add_to(app);
-  options->shared.add_to(app);
-  return [options, json] { return run(*options, *json); };
+  options->add_to(app, *json);
+  return [options, json] { return collective_command::run(*options, *json); };
 }
 
 }  // namespace paceline::cli

@@ -1,8 +1,10 @@
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/compare/write_comparison.h"
 #include "scenarios/errors.h"
@@ -13,6 +15,7 @@ namespace compare_command {
 struct Options {
   std::string a, b;
   std::string side;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
 };
@@ -52,7 +55,8 @@ int run(Options& options) {
   std::optional<compare::ResultFile> b;
   if (!options.b.empty()) b = compare::read_result(options.b);
   const auto comparison = comparison_of(a, b, options.side);
-  if (!options.json.is_standard_output()) compare::write_table(std::cout, comparison);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { compare::write_table(out, comparison); });
   options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
   if (options.page.is_asked()) {
     const auto documents = documents_of(a, b, comparison);
@@ -68,14 +72,19 @@ Action attach_compare(CommandOptions& app) {
   using namespace compare_command;
   auto options = std::make_shared<Options>();
   app.add_option("a", options->a,
-                 "a result that run or measure wrote with --json, or traces of a run")
-      .required();
+                 "A result that run or measure wrote with --json, or the traces of a run.")
+      .required()
+      .reads_files("");
   app.add_option("b", options->b,
-                 "another; without it: what was predicted in the first against what was measured");
+                 "The result to compare with (default: the measurements in the first file, which "
+                 "are compared with its predictions).")
+      .reads_files("");
   app.add_option("--side", options->side,
-                 "of both files; default: what was measured where it was, else what was predicted")
+                 "The values to use of both files, predicted or measured (default: measured where "
+                 "present, else predicted).")
       .one_of({"predicted", "measured"});
-  app.add_output("--json", options->json, "write the comparison as JSON; - is standard output");
+  add_json(app, options->json, "the comparison");
+  options->report.add_markdown_to(app);
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/doctor/write_examination.h"
 
@@ -24,7 +25,7 @@ int run(Options& options) {
 Action attach_doctor(CommandOptions& app) {
   using namespace doctor_command;
   auto options = std::make_shared<Options>();
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the findings");
   return [options] { return run(*options); };
 }
 

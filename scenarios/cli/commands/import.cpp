@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/cli/trace_output.h"
 #include "scenarios/files/input_file.h"
@@ -55,16 +56,19 @@ Action attach_import(CommandOptions& app) {
   using namespace import_command;
   auto options = std::make_shared<Options>();
   app.add_option("paths", options->paths,
-                 "traces of PyTorch's profiler (Kineto), its execution traces, Chakra's, or of "
-                 "paceline_recorder.py, a file a rank; what --trace wrote; logs of collectives and "
-                 "ping-pongs, as calibrate takes them; topologies; compressed, packed, in folders, "
-                 "or - for standard input")
-      .required();
-  app.add_flag("--all", options->all, "write all rows of long tables, not the worst ones");
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
-  app.add_output("-o,--output", options->output,
-                 "write the runs as one trace; - is standard output");
-  app.add_output("--timeline", options->timeline, "write a Chrome/Perfetto trace of the runs");
+                 "Traces of PyTorch's profiler (Kineto), PyTorch's execution traces, traces of "
+                 "Chakra or of paceline_recorder.py, one file per rank; files that --trace wrote; "
+                 "logs of collectives and ping-pongs, as calibrate reads them; topologies. Files "
+                 "may be compressed, packed or in folders; - is standard input.")
+      .required()
+      .reads_files("");
+  CommandOptions output = app.in_group("Output");
+  output.add_flag("--all", options->all, "Print all rows of long tables, not only the worst ones.");
+  add_json(app, options->json, "what the files contain");
+  output.add_output("-o,--output", options->output,
+                    "Write the runs as one trace to this file, for replay; - is standard output.");
+  output.add_output("--timeline", options->timeline,
+                    "Write the runs as a timeline for Perfetto or Chrome.");
   return [options] { return run(*options); };
 }
 

@@ -139,9 +139,14 @@ int run(const std::string& wanted) {
 
 Action attach_list(CommandOptions& app) {
   auto wanted = std::make_shared<std::string>();
-  app.add_option(
-      "kind", *wanted,
-      "models, devices, presets, strategies, algorithms, backends or scenarios; all unless given");
+  app.add_option("kind", *wanted,
+                 "What to list: models, devices, presets, catalogues, strategies, algorithms, "
+                 "backends or scenarios (default: everything).")
+      .suggests([] {
+        std::vector<std::string> names;
+        for (const auto& kind : list_command::kinds) names.emplace_back(kind.name);
+        return names;
+      });
   return [wanted] { return list_command::run(*wanted); };
 }
 

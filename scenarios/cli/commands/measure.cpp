@@ -1,8 +1,12 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
 
@@ -14,12 +18,19 @@ struct ShortForm {
   const char* option;
   const char* path;
   const char* meaning;
+  std::vector<std::string> (*values)();
 };
-constexpr ShortForm short_forms[] = {
-    {"--backend", "real.backend", "what to measure with; paceline list backends"},
-    {"--mode", "real.mode", "native: the library's own collectives; plan: the shared plans"},
-    {"--steps", "real.steps", "steps that count"},
-    {"--warmup", "real.warmup", "steps before those"}};
+std::vector<std::string> no_words() { return {}; }
+const ShortForm short_forms[] = {
+    {"--backend", "real.backend", "The backend to measure with (paceline list backends).",
+     backend_names},
+    {"--mode", "real.mode",
+     "native measures the library's own collectives, plan the plans of paceline.",
+     [] {
+       return std::vector<std::string>{"native", "plan"};
+     }},
+    {"--steps", "real.steps", "The number of steps that are measured.", no_words},
+    {"--warmup", "real.warmup", "The number of steps before those.", no_words}};
 
 struct Options {
   std::string scenario, secret_file;
@@ -60,15 +71,18 @@ int measure(Options& options) {
 Action attach_measure(CommandOptions& app) {
   using namespace measure_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file").required();
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
+  CommandOptions measuring = app.in_group("Measurement");
   for (std::size_t i = 0; i < std::size(short_forms); ++i) {
     const ShortForm& form = short_forms[i];
-    app.add_option(form.option, options->short_values[i],
-                   std::string(form.meaning) + "; the same as --set " + form.path + "=..");
+    measuring
+        .add_option(form.option, options->short_values[i],
+                    fmt::format("{} The same as --set {}=...", form.meaning, form.path))
+        .suggests(form.values);
   }
-  app.add_option("--secret-file", options->secret_file,
-                 "a secret that all ranks of a launcher share, to prove it when they meet; instead "
-                 "of PACELINE_SECRET_FILE");
+  add_secret_file(measuring, options->secret_file);
   options->output.add_to(app);
   options->shared.add_to(app);
   return [options] { return measure(*options); };

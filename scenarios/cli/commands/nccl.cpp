@@ -14,6 +14,7 @@
 #include "models/cost/nccl_call.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
@@ -66,7 +67,7 @@ const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
                                         {"all_reduce", Collective::all_reduce}};
 std::uint32_t minor_of(const std::string& version) {
   if (const auto minor = Release::minor_of(version)) return *minor;
-  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is no version of NCCL", version),
+  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is not a version of NCCL", version),
                    "write 2.18 to 2.30");
 }
 
@@ -124,7 +125,7 @@ Group described_group(const Options& options, Release release, Architecture gpu)
   }
   if (options.nodes == 1 && (options.plain_tree || !options.remote.empty())) {
     throw InputError({options.plain_tree ? "--plain-tree" : "--remote", 0, 0},
-                     "is without effect on one node", "leave it out, or write --nodes 2");
+                     "has no effect on one node", "leave it out, or write --nodes 2");
   }
   Group group;
   group.release = release;
@@ -220,12 +221,12 @@ void write_costs(const Tuning& tuning) {
 }
 
 constexpr AssumptionKind own_model{
-    "{}: NCCL's own model, by which it selects; a measured small message takes several times as "
-    "long"};
-constexpr AssumptionKind one_graph{"one graph for {}; no SHARP, no NVLS"};
+    "{}: NCCL's own model, which NCCL uses to choose; small messages take several times as "
+    "long when measured"};
+constexpr AssumptionKind one_graph{"{} share one graph; no SHARP, no NVLS"};
 constexpr AssumptionKind one_graph_for_all{
-    "one graph for {}, with --nvls-channels and --collnet-channels its bandwidths for those too"};
-constexpr AssumptionKind suggested_channels{"{} channels of {} as the cluster suggests"};
+    "{} share one graph; --nvls-channels and --collnet-channels use its bandwidths too"};
+constexpr AssumptionKind suggested_channels{"{} channels of {}, derived from the cluster"};
 
 Assumptions assumptions_of(const Options& options, const Group& group) {
   Assumptions all;
@@ -339,48 +340,86 @@ int run(Options& options) {
   return exit_done;
 }
 
+void add_description(CommandOptions& app, Options& options, const Option& cluster) {
+  CommandOptions machine = app.in_group("Machine, in place of a cluster");
+  machine.add_option("--nodes", options.nodes, "The number of nodes (default: 1).")
+      .excludes(cluster);
+  machine
+      .add_option("--gpus-per-node", options.gpus_per_node,
+                  "The number of GPUs per node (default: 8).")
+      .excludes(cluster);
+  machine
+      .add_option(
+          "--channels", options.channels,
+          "The number of channels of rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints it.")
+      .excludes(cluster);
+  machine
+      .add_option("--local", options.local,
+                  "The bandwidth of a channel inside a node, such as 20GBps.")
+      .excludes(cluster);
+  machine
+      .add_option("--remote", options.remote,
+                  "The bandwidth of a channel between nodes (default: that of --local).")
+      .excludes(cluster);
+  machine
+      .add_option("--link", options.link,
+                  "The links inside a node: nvlink or pci (default: nvlink).")
+      .excludes(cluster)
+      .suggests({"nvlink", "pci"});
+  machine
+      .add_flag("--plain-tree", options.plain_tree,
+                "Only one rank per node talks to other nodes (pattern 1 in NCCL's log).")
+      .excludes(cluster);
+  machine
+      .add_flag("--different-channels", options.different_channels,
+                "Channels differ, where NCCL's log says sameChannels 0.")
+      .excludes(cluster);
+  CommandOptions any = app.in_group("Machine");
+  any.add_option("--gpu", options.gpu,
+                 "The architecture of the GPUs: volta, ampere, hopper or blackwell (default: the "
+                 "cluster's, else ampere).")
+      .suggests({"volta", "ampere", "hopper", "blackwell"});
+  any.add_option("--processor", options.processor,
+                 "The CPU: intel (and all others) or amd (default: intel).")
+      .suggests({"intel", "amd"});
+  any.add_option("--nvls-channels", options.nvls_channels,
+                 "The number of channels where NVSwitches reduce (NVLS), with the bandwidths of "
+                 "rings (default: those of the cluster and the GPU, else none).");
+  any.add_option("--collnet-channels", options.collnet_channels,
+                 "The number of channels where network switches reduce (SHARP), likewise.");
+  any.add_option("--network-latency", options.network_latency,
+                 "The latency that the network plugin states (default: 0us, as NCCL's own plugins "
+                 "do).");
+  any.add_flag("--no-ll128", options.no_ll128, "NCCL does not consider LL128 safe here.");
+}
+
 }  // namespace nccl_command
 
 Action attach_nccl(CommandOptions& app) {
   using namespace nccl_command;
   auto options = std::make_shared<Options>();
-  const Option cluster =
-      app.add_option("cluster", options->cluster,
-                     "a cluster preset or file, in place of nodes, channels, bandwidths and links");
-  app.add_option("--gpus", options->gpus, "how many of its GPUs; default: one node").needs(cluster);
-  app.add_option("--version", options->version, "of NCCL: 2.18 to 2.30; 2.28 by default");
-  app.add_option("--nodes", options->nodes, "1 by default").excludes(cluster);
-  app.add_option("--gpus-per-node", options->gpus_per_node, "8 by default").excludes(cluster);
-  app.add_option("--channels", options->channels,
-                 "of its rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints")
-      .excludes(cluster);
-  app.add_option("--local", options->local, "a channel's bandwidth inside a node, as 20GBps")
-      .excludes(cluster);
-  app.add_option("--nvls-channels", options->nvls_channels,
-                 "where NVSwitches reduce (NVLS), with the rings' bandwidths; by default as the "
-                 "cluster and --gpu have it, or none");
-  app.add_option("--collnet-channels", options->collnet_channels,
-                 "where network switches reduce (SHARP), likewise");
-  app.add_option("--remote", options->remote, "between nodes; default: the same").excludes(cluster);
-  app.add_option("--gpu", options->gpu,
-                 "volta, ampere, hopper or blackwell; by default the cluster's, or ampere");
-  app.add_option("--processor", options->processor, "intel (and others) or amd");
-  app.add_option("--link", options->link, "inside a node: nvlink or pci").excludes(cluster);
-  app.add_option("--network-latency", options->network_latency,
-                 "as the network plugin states it; 0us by default, as NCCL's own do");
-  app.add_flag("--plain-tree", options->plain_tree,
-               "one rank of a node talks to others (pattern 1)")
-      .excludes(cluster);
-  app.add_flag("--different-channels", options->different_channels,
-               "where the log says sameChannels 0")
-      .excludes(cluster);
-  app.add_flag("--no-ll128", options->no_ll128, "where NCCL does not take LL128 for safe");
+  const Option cluster = app.add_option(
+      "cluster", options->cluster,
+      "The cluster, a preset or a file (paceline list presets); or describe one with the options "
+      "below.");
+  cluster.reads_files("").suggests(shipped_presets);
+  app.add_option("--gpus", options->gpus,
+                 "The number of GPUs of the cluster (default: those of one node).")
+      .needs(cluster);
+  app.add_option("--version", options->version,
+                 "The version of NCCL, 2.18 to 2.30 (default: 2.28).");
   app.add_option("--collective", options->collective,
-                 "all_reduce, reduce_scatter, all_gather, broadcast or reduce");
-  app.add_option("--min", options->min_size, "the first size; 1KiB by default");
-  app.add_option("--max", options->max_size, "the last; each is twice the one before");
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
-  app.add_output("--tuner", options->tuner, "write the choices for NCCL's example tuner plugin");
+                 "all_reduce, reduce_scatter, all_gather, broadcast or reduce (default: "
+                 "all_reduce).")
+      .suggests({"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce"});
+  app.add_option("--min", options->min_size, "The smallest size (default: 1KiB).");
+  app.add_option("--max", options->max_size,
+                 "The largest size (default: 1GiB); each size is twice the one before.");
+  add_description(app, *options, cluster);
+  CommandOptions output = app.in_group("Output");
+  add_json(app, options->json, "the table");
+  output.add_output("--tuner", options->tuner,
+                    "Write the choices as a file for NCCL's example tuner plugin.");
   return [options] { return run(*options); };
 }
 

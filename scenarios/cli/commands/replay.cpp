@@ -238,11 +238,11 @@ int run(Options& options) {
 Action attach_replay(CommandOptions& app) {
   using namespace replay_command;
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "paths", options->paths,
-         "a run, as import takes it: profilers' traces, a file a rank, packed or in folders; or "
-         "what import -o and --trace wrote")
-      .required();
+  app.add_option("paths", options->paths,
+                 "The traces of one run, as import reads them, one file per rank, packed or in "
+                 "folders; or a file that import -o or --trace wrote.")
+      .required()
+      .reads_files("");
   options->output.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

@@ -70,12 +70,14 @@ Action attach_report(CommandOptions& app) {
   using namespace report_command;
   auto options = std::make_shared<Options>();
   app.add_option("inputs", options->inputs,
-                 "results that --json or --trace wrote, or the store of a sweep")
-      .required();
+                 "Results that --json or --trace wrote, or the store of a sweep.")
+      .required()
+      .reads_files("");
   app.add_output("-o,--output", options->page.html,
-                 "the page: one file with charts for a browser; - is standard output")
+                 "Write the page to this file; - is standard output.")
       .required();
-  app.add_option("--title", options->title, "default: the name of the first result");
+  app.add_option("--title", options->title,
+                 "The heading of the page (default: the name of the first result).");
   return [options] { return run(*options); };
 }
 

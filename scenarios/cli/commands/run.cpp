@@ -6,8 +6,10 @@
 #include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/explain_cluster.h"
@@ -51,8 +53,10 @@ int run(Options& options) {
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    complain(fmt::format("{}:{}:{}: {} measured points from here on are not of these runs",
-                         first.file, first.line, first.column, file.unmatched().size()));
+    complain(
+        fmt::format("{}:{}:{}: ignoring {} measured points from here on, because no run here "
+                    "describes the system they were measured on",
+                    first.file, first.line, first.column, file.unmatched().size()));
   }
   RunOptions run_options = options.shared.run_options();
   run_options.keep_traces = options.output.keeps_traces(file.point_count());
@@ -74,18 +78,20 @@ int run(Options& options) {
 Action attach_run(CommandOptions& app) {
   using namespace run_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "a scenario file").required();
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   const auto outputs = options->output.add_to(app);
   const Option explain =
-      app.add_flag("--explain-cluster", options->explain_cluster,
-                   "write the links and paths of the first point's cluster; nothing is run");
+      app.in_group("Output").add_flag("--explain-cluster", options->explain_cluster,
+                                      "Print the links and paths of the cluster of the first "
+                                      "point, and predict nothing.");
   for (const Option& output : outputs) explain.excludes(output);
-  const Option measure = app.add_flag("--measure", options->measure,
-                                      "run every point on hardware, too, as its section real says");
-  app.add_option("--secret-file", options->secret_file,
-                 "a secret that all ranks of a launcher share, to prove it when they meet; instead "
-                 "of PACELINE_SECRET_FILE")
-      .needs(measure);
+  CommandOptions measuring = app.in_group("Measurement");
+  const Option measure =
+      measuring.add_flag("--measure", options->measure,
+                         "Run every point on hardware too, as the section real of the file says.");
+  add_secret_file(measuring, options->secret_file).needs(measure);
   explain.excludes(measure);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

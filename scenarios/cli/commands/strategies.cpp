@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
+#include <ostream>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -16,6 +19,7 @@ namespace strategies_command {
 
 struct Options {
   std::vector<std::string> scenarios;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
   SharedOptions shared;
@@ -27,7 +31,8 @@ int run(Options& options) {
   const StopRequest stop;
   const auto all = advise::compare_strategies(options.scenarios, options.shared.parsed_settings(),
                                               options.shared.run_options());
-  if (!options.json.is_standard_output()) write_table(std::cout, all);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_table(out, all); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, all); });
   options.page.write_if_asked(
       options.scenarios.front(), std::nullopt, [&]() -> std::vector<page::Document> {
@@ -44,10 +49,14 @@ int run(Options& options) {
 Action attach_strategies(CommandOptions& app) {
   using namespace strategies_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "scenario files (YAML)").required();
+  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  app.add_output("--json", options->json, "write it as JSON; - is standard output");
+  add_json(app, options->json, "the table");
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   options->page.add_to(app);
   return [options] { return run(*options); };
 }

@@ -11,12 +11,15 @@
 
 #include "models/text/number.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/own_arguments.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/line_process.h"
+#include "scenarios/files/shipped_input.h"
+#include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/sweep/points_json.h"
@@ -27,6 +30,7 @@ namespace sweep_command {
 struct Options {
   std::vector<std::string> scenarios, merged;
   std::string store, fidelity, refine, shard, sample_seed;
+  ReportOutput report;
   files::OutputFile csv, json;
   PageOutput page;
   std::uint64_t sample = 0;  // 0: not given
@@ -42,7 +46,7 @@ sweep::Shard shard_of(const std::string& text) {
     const auto of = number_of<std::uint64_t>(text.substr(slash + 1));
     if (number && of && *number >= 1 && *number <= *of) return {*number, *of};
   }
-  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is no part of the whole", text),
+  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is not a part of the whole", text),
                    "write 1/8 for the first of eight, 8/8 for the last");
 }
 
@@ -68,16 +72,17 @@ void check_options(const Options& options) {
   }
   if (!options.merged.empty()) options.shared.refuse_known("--merge runs no scenario");
   options.shared.expect_known_of_one(options.scenarios.size());
-  if (!options.merged.empty() &&
-      (options.csv.is_asked() || options.json.is_asked() || options.page.is_asked())) {
+  if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked() ||
+                                  options.page.is_asked() || options.report.markdown.is_asked())) {
     refuse("--merge", "writes the store alone",
-           "sweep the scenarios into it for a CSV or a JSON; paceline report STORE makes a page");
+           "sweep the scenarios into it for a report, a CSV or a JSON; paceline report STORE makes "
+           "a page");
   }
   if (!options.refine.empty() && !options.shard.empty()) {
     refuse("--refine", "needs all points, not a shard's", "refine once the shards are merged");
   }
   if (!options.sample_seed.empty() && options.sample == 0) {
-    refuse("--sample-seed", "is without effect", "add --sample N");
+    refuse("--sample-seed", "has no effect", "add --sample N");
   }
   if (!options.refine.empty() && options.fidelity == sweep::refined_fidelity) {
     refuse("--refine", fmt::format("predicts at {0}, as --fidelity {0} does", options.fidelity),
@@ -116,7 +121,7 @@ int merge(const Options& options) {
     const std::uint64_t added = store.merge(other);
     fmt::print(std::cout, "{}: {} new points\n", other, added);
   }
-  fmt::print(std::cout, "{} has {} points\n", options.store, store.points());
+  fmt::print(std::cout, "{} contains {} points\n", options.store, store.points());
   return exit_done;
 }
 
@@ -169,8 +174,8 @@ int run(Options& options) {
   for (const auto& grid : grids) {
     if (store.has_another(grid->file)) {
       complain(
-          fmt::format("{} has points of another {}: those that did not change are known, the "
-                      "others stay beside",
+          fmt::format("{} contains points of another {}; points that did not change are reused, "
+                      "the others stay",
                       options.store, grid->swept.path));
     }
   }
@@ -189,9 +194,10 @@ int run(Options& options) {
     complain(fmt::format("{}; done: {}", error.what(), done()));
     return exit_environment;
   }
-  if (!options.csv.is_standard_output() && !options.json.is_standard_output()) {
-    write_summary(std::cout, request, grids, sweep.summary(), store);
-  }
+  const bool is_taken = options.csv.is_standard_output() || options.json.is_standard_output();
+  options.report.write(is_taken, [&](std::ostream& out) {
+    write_summary(out, request, grids, sweep.summary(), store);
+  });
   options.csv.write_if_asked(
       [&](std::ostream& out) { sweep::write_csv(out, request, grids, refined, store); });
   options.json.write_if_asked(
@@ -212,25 +218,47 @@ int run(Options& options) {
 Action attach_sweep(CommandOptions& app) {
   using namespace sweep_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "scenario files");
-  app.add_option("--store", options->store,
-                 "an SQLite file; points that it has are not predicted again")
-      .required();
-  app.add_option("--fidelity", options->fidelity,
-                 "of all points: flow, folded or closed; default: as the file says, else closed");
-  app.add_option("--sample", options->sample,
-                 "look at so many points of each file's grid, spread evenly")
+  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
+      .reads_files(files::shipped_scenario_folder);
+  CommandOptions store = app.in_group("Store");
+  store
+      .add_option(
+          "--store", options->store,
+          "The SQLite file that keeps the points; points that it contains are not predicted "
+          "again.")
+      .required()
+      .reads_files("");
+  store
+      .add_option("--merge", options->merged,
+                  "Add the points of these stores to --store; needs no scenario.")
+      .reads_files("");
+  CommandOptions points = app.in_group("Points");
+  points
+      .add_option("--fidelity", options->fidelity,
+                  "The fidelity of all points: flow, folded or closed (default: the file's, else "
+                  "closed).")
+      .suggests({"flow", "folded", "closed"});
+  points
+      .add_option("--sample", options->sample,
+                  "Predict this number of points of each file, spread evenly over its grid "
+                  "(default: all).")
       .in_range(1, 1'000'000'000);
-  app.add_option("--sample-seed", options->sample_seed, "another sample for each number");
-  app.add_option("--refine", options->refine,
-                 "5%: predict folded, too, what is so near the fastest of as many GPUs; interval: "
-                 "what may be as fast");
-  app.add_option("--shard", options->shard, "2/8: the second eighth of the points, for job arrays");
-  app.add_option("--merge", options->merged,
-                 "stores whose points are added to --store; no scenario");
-  app.add_option("--mpi", options->ranks, "mpirun starts so many ranks of it").in_range(1, 100'000);
-  app.add_output("--csv", options->csv, "write the points as CSV, in the order of the grid");
-  app.add_output("--json", options->json, "write the summary as JSON; - is standard output");
+  points.add_option("--sample-seed", options->sample_seed,
+                    "Choose another sample for each number (default: 1).");
+  points.add_option(
+      "--refine", options->refine,
+      "Predict promising points again with fidelity folded: with 5%, those within 5 % "
+      "of the fastest point with the same number of GPUs; with interval, those that "
+      "may be as fast.");
+  CommandOptions machines = app.in_group("Machines");
+  machines.add_option("--shard", options->shard,
+                      "Predict a part of the points, for job arrays: 2/8 is the second eighth.");
+  machines.add_option("--mpi", options->ranks, "Start this number of ranks with mpirun.")
+      .in_range(1, 100'000);
+  CommandOptions output = app.in_group("Output");
+  output.add_output("--csv", options->csv, "Write the points as CSV, in the order of the grid.");
+  add_json(app, options->json, "the summary");
+  options->report.add_markdown_to(app);
   options->page.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

@@ -6,6 +6,7 @@
 
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/topology/cluster_file.h"
@@ -55,21 +56,32 @@ Action attach_topology(CommandOptions& app) {
   using namespace topology_command;
   auto options = std::make_shared<Options>();
   app.add_option("file", options->file,
-                 "what nvidia-smi topo -m prints, what NCCL writes into the file that "
-                 "NCCL_TOPO_DUMP_FILE names, or a log with NCCL_DEBUG=INFO")
-      .required();
-  app.add_output("-o,--output", options->output,
-                 "the cluster's file, YAML; standard output unless given");
-  app.add_option("--device", options->device,
-                 "the kind of GPU, as a scenario's workload.device: tells the bandwidth of links");
-  app.add_option("--link-bandwidth", options->link_bandwidth,
-                 "of one NVLink, one way; of a GPU's PCIe link where there are none");
-  app.add_option("--network-bandwidth", options->network_bandwidth, "of one NIC, one way");
-  app.add_option("--nics", options->nics, "NICs a node that training uses").in_range(1, 1024);
-  app.add_option("--node", options->node, "which node of a file that has several, from 1")
+                 "Output of nvidia-smi topo -m, the topology file that NCCL writes where "
+                 "NCCL_TOPO_DUMP_FILE says, or a log of NCCL_DEBUG=INFO.")
+      .required()
+      .reads_files("");
+  app.in_group("Output").add_output(
+      "-o,--output", options->output,
+      "Write the cluster as YAML to this file (default: standard output).");
+  CommandOptions machine = app.in_group("Machine");
+  machine
+      .add_option("--device", options->device,
+                  "The GPU, as in workload.device of a scenario; it decides the bandwidth of links "
+                  "(paceline list devices).")
+      .suggests(shipped_device_names);
+  machine.add_option("--link-bandwidth", options->link_bandwidth,
+                     "The bandwidth of one NVLink in one direction, or of a GPU's PCIe link where "
+                     "there are no NVLinks.");
+  machine.add_option("--network-bandwidth", options->network_bandwidth,
+                     "The bandwidth of one NIC in one direction, such as 100Gbps.");
+  machine.add_option("--nics", options->nics, "The number of NICs per node that training uses.")
+      .in_range(1, 1024);
+  machine
+      .add_option("--node", options->node,
+                  "The node to use, counted from 1; needed where the file contains several.")
       .in_range(1, 1000);
-  app.add_flag("--no-nvlink", options->no_nvlink,
-               "the GPUs are cards for PCIe, where the file shows no NVLinks and leaves that open");
+  machine.add_flag("--no-nvlink", options->no_nvlink,
+                   "The GPUs are PCIe cards without NVLink, where the file leaves that open.");
   return [options] { return run(*options); };
 }
 

@@ -1,20 +1,22 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <sstream>
 
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/page_output.h"
+#include "scenarios/cli/report_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/shipped_input.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
 #include "scenarios/judge/validation.h"
@@ -22,6 +24,7 @@
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/remarks.h"
 #include "scenarios/report/contradictions_json.h"
 #include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
@@ -35,6 +38,7 @@ constexpr const char* page_title = "Predicted and measured";
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
   std::string calibration, loop, leave_out;
+  ReportOutput report;
   files::OutputFile json;
   PageOutput page;
   std::vector<std::string> choices;   // path=value,value,...
@@ -54,8 +58,10 @@ constexpr Model models[] = {{"paceline", &ValidationSummary::predicted},
                             {"perfect scaling", &ValidationSummary::perfect_scaling},
                             {"no overlap", &ValidationSummary::no_overlap}};
 
-void write_summary(const char* title, const ValidationSummary& summary) {
-  fmt::print(std::cout, "\n{}\n", title);
+void write_summary(std::ostream& out, const char* title, const ValidationSummary& summary) {
+  out << '\n';
+  write_line(out, title);
+  if (text_form(out).is_markdown) out << '\n';
   TextTable table({"model", "points", "mean |error|", "median", "max", "bias", "in 90% interval"},
                   1);
   for (const Model& model : models) {
@@ -68,23 +74,26 @@ void write_summary(const char* title, const ValidationSummary& summary) {
                    ? fmt::format("{:.0f}%", summary.coverage_percent)
                    : ""});
   }
-  table.write(std::cout);
+  table.write(out);
 }
 
-void write_tables(const std::vector<ValidationRow>& rows) {
+void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows) {
   TextTable table({"scenario", "point", "measured/s", "predicted/s", "error", "perfect scaling",
                    "no overlap", "headline"},
                   2);
+  constexpr std::size_t error_column = 4;
   for (const ValidationRow& row : rows) {
     table.add({row.scenario, row.point, in_digits(SamplesPerSecond(row.measured_per_s)),
                in_digits(SamplesPerSecond(row.predicted_per_s)),
                fmt::format("{:+.1f}%", row.error_percent),
                fmt::format("{:+.1f}%", row.perfect_scaling_percent),
                fmt::format("{:+.1f}%", row.no_overlap_percent), row.in_headline ? "yes" : ""});
+    table.mark(error_column, row.is_covered ? Paint::good : Paint::bad);
   }
-  table.write(std::cout);
-  write_summary("headline: measured at least 10% below perfect scaling", summarise(rows, true));
-  write_summary("all points", summarise(rows, false));
+  table.write(out);
+  write_summary(out, "headline: points measured at least 10% below perfect scaling",
+                summarise(rows, true));
+  write_summary(out, "all points", summarise(rows, false));
 }
 
 std::vector<const ValidatedLog*> unfitted(const std::vector<ValidatedLog>& logs) {
@@ -95,7 +104,7 @@ std::vector<const ValidatedLog*> unfitted(const std::vector<ValidatedLog>& logs)
   return predicted;
 }
 
-void write_logs(const std::vector<ValidatedLog>& logs) {
+void write_logs(std::ostream& out, const std::vector<ValidatedLog>& logs) {
   TextTable table({"log", "collective", "ranks", "", "points", "mean error", "median", "max",
                    "bias", "in 90% interval", "largest fitted table"},
                   2);
@@ -118,10 +127,11 @@ void write_logs(const std::vector<ValidatedLog>& logs) {
   const auto predicted = unfitted(logs);
   if (predicted.size() > 1)
     add("all that was not fitted", "", "", "predicted", summarise(predicted));
-  fmt::print(std::cout,
-             "times of collectives: max(predicted/measured, measured/predicted) - 1, "
-             "geometric means\n");
-  table.write(std::cout);
+  write_line(out,
+             "times of collectives: max(predicted/measured, measured/predicted) - 1, geometric "
+             "means");
+  if (text_form(out).is_markdown) out << '\n';
+  table.write(out);
 }
 
 nlohmann::ordered_json json_of(const LogSummary& summary) {
@@ -179,19 +189,47 @@ struct Contradicted {
   FoundContradiction found;
 };
 
-void write_contradictions(const std::vector<Contradicted>& all) {
-  if (!all.empty()) std::cout << "\ncontradictions:\n";
-  for (const Contradicted& one : all) {
-    write_line(std::cout, fmt::format("  {}: {}", one.scenario, one.found.sentence()));
-  }
-}
-
 struct ValidatedScenarios {
   std::vector<ValidationRow> rows;
   std::vector<Contradicted> contradictions;
   int exit_code = exit_done;  // of points that failed
   bool is_complete = true;    // no scenario is missing
+  std::size_t scenarios = 0;
+  std::vector<std::pair<std::string, std::size_t>> assumptions;  // and of how many scenarios
+
+  void assume(const std::vector<std::string>& of_scenario) {
+    for (const std::string& sentence : of_scenario) {
+      const auto known =
+          std::ranges::find(assumptions, sentence, &std::pair<std::string, std::size_t>::first);
+      if (known == assumptions.end()) {
+        assumptions.emplace_back(sentence, 1);
+      } else {
+        ++known->second;
+      }
+    }
+  }
 };
+
+void write_report(std::ostream& out, const ValidatedScenarios& made,
+                  const std::vector<ValidatedLog>& logs) {
+  if (!made.rows.empty()) write_tables(out, made.rows);
+  Remarks remarks;
+  for (const Contradicted& one : made.contradictions) {
+    remarks.add(1, fmt::format("contradiction: {}: {}", one.scenario, one.found.sentence()));
+  }
+  std::vector<std::string> assumptions;
+  for (const auto& [sentence, scenarios] : made.assumptions) {
+    assumptions.push_back(sentence);
+    if (scenarios == made.scenarios) continue;
+    assumptions.back() += fmt::format(" (in {} of {} scenarios)", scenarios, made.scenarios);
+  }
+  remarks.assume(assumptions);
+  if (!logs.empty()) {
+    if (!made.rows.empty()) out << '\n';
+    write_logs(out, logs);
+  }
+  remarks.write(out);
+}
 
 void write_json(std::ostream& out, const ValidatedScenarios& made,
                 const std::vector<ValidatedLog>& logs) {
@@ -240,14 +278,14 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   }
   if (paths.empty()) return {};
   if (options.calibration.empty()) {
-    throw InputError({paths.front(), 0, 0}, "is a log, and there is no calibration to predict it",
+    throw InputError({paths.front(), 0, 0}, "is a log, and no calibration was given to predict it",
                      "add --calibration FILE, as paceline calibrate writes it");
   }
   const Calibration calibration = read_calibration(options.calibration);
   const auto tables = read_log_files(paths, options.log.parsed());
   for (const LogTable& table : tables) {
     if (calibration.find(table.shape.collective) == nullptr) {
-      complain(fmt::format("{}: {} is not in {}, and passed over", table.file,
+      complain(fmt::format("{}: {} is not in {} and is skipped", table.file,
                            to_text(table.shape.collective), options.calibration));
     }
   }
@@ -266,11 +304,12 @@ int check_mean(const char* what, double mean, const std::optional<double>& limit
   return exit_check_failed;
 }
 
-void write_fit(const NetworkFit& fit) {
-  fmt::print(std::cout, "\nfitted to {} measured calls, which it meets within {:.1f}%:\n",
-             fit.calls, 100 * fit.residual);
+void write_fit(std::ostream& out, const NetworkFit& fit) {
+  out << '\n';
+  write_line(out, fmt::format("network fitted to {} measured calls, within {:.1f}%:", fit.calls,
+                              100 * fit.residual));
   for (const auto& setting : fit.settings()) {
-    fmt::print(std::cout, "  --set {}={}\n", setting.path, setting.value);
+    write_line(out, fmt::format("  --set {}={}", setting.path, setting.value));
   }
 }
 
@@ -280,10 +319,10 @@ int run_loop(Options& options) {
   const LoopResult result =
       validate_by_loop(options.loop, settings, {options.fitted, options.shared.run_options()});
   const auto file = ScenarioFile::read(options.loop, settings);
-  if (!options.json.is_standard_output()) {
-    write_table(std::cout, file, result.outcomes);
-    if (result.fit) write_fit(*result.fit);
-  }
+  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
+    write_table(out, file, result.outcomes);
+    if (result.fit) write_fit(out, *result.fit);
+  });
   options.json.write_if_asked([&](std::ostream& out) {
     paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
   });
@@ -319,6 +358,15 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
   }
   const auto of_file = validation_rows(file, outcomes);
   made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
+  ++made.scenarios;
+  std::vector<std::string> assumptions;
+  for (const PointOutcome& outcome : outcomes) {
+    for (const std::string& sentence : outcome.assumptions) {
+      const bool is_there = std::ranges::find(assumptions, sentence) != assumptions.end();
+      if (outcome.predicted && !is_there) assumptions.push_back(sentence);
+    }
+  }
+  made.assume(assumptions);
   for (FoundContradiction& found : contradictions_of(outcomes)) {
     made.contradictions.push_back({file.name(), std::move(found)});
   }
@@ -415,7 +463,8 @@ int run_left_out(Options& options) {
   const LeftOut left_out = leave_out_sources(judged);
   std::vector<std::string> names;
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
-  if (!options.json.is_standard_output()) write_table(std::cout, left_out, names);
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_table(out, left_out, names); });
   options.json.write_if_asked(
       [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
   options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
@@ -457,11 +506,8 @@ int run(Options& options) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
-  if (!options.json.is_standard_output()) {
-    if (!rows.empty()) write_tables(rows);
-    write_contradictions(made.contradictions);
-    if (!logs.empty()) write_logs(logs);
-  }
+  options.report.write(options.json.is_standard_output(),
+                       [&](std::ostream& out) { write_report(out, made, logs); });
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, made, logs); });
   options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
     return {document_of("errors", [&](std::ostream& out) { write_json(out, made, logs); })};
@@ -478,28 +524,44 @@ int run(Options& options) {
 Action attach_validate(CommandOptions& app) {
   using namespace validate_command;
   auto options = std::make_shared<Options>();
-  const Option inputs = app.add_option("inputs", options->inputs,
-                                       "scenario files with measured points; logs of collectives");
-  const Option loop =
-      app.add_option("--loop", options->loop,
-                     "measure this scenario at few ranks, fit its network, predict more "
-                     "ranks and measure those");
-  loop.excludes(inputs);
-  app.add_option("--fit", options->fitted,
-                 "the loop's numbers of GPUs to fit; default: the two least above 1")
+  const Option inputs =
+      app.add_option("inputs", options->inputs,
+                     "Scenario files with measured points, names of shipped ones, or logs of "
+                     "collectives.");
+  inputs.reads_files(files::shipped_scenario_folder);
+  CommandOptions loops = app.in_group("Measuring loop");
+  const Option loop = loops.add_option("--loop", options->loop,
+                                       "Measure this scenario on few ranks, fit its network to "
+                                       "that, then predict more ranks and measure those.");
+  loop.excludes(inputs).reads_files(files::shipped_scenario_folder);
+  loops
+      .add_option("--fit", options->fitted,
+                  "The numbers of GPUs that the loop fits, such as 2,4 (default: the two smallest "
+                  "above 1).")
       .separated_by(',')
       .needs(loop);
+  CommandOptions judging = app.in_group("Left-out sources");
   const Option leave_out =
-      app.add_option("--leave-out", options->leave_out,
-                     "source: judge each source (measured: by) with what all others choose");
-  leave_out.excludes(loop);
-  app.add_option("--choose", options->choices,
-                 "PATH=VALUE,VALUE...: what is chosen among; several make all combinations")
+      judging.add_option("--leave-out", options->leave_out,
+                         "With source, predict each source (measured: by) with what is chosen on "
+                         "all other sources.");
+  leave_out.excludes(loop).suggests({"source"});
+  judging
+      .add_option("--choose", options->choices,
+                  "Choose among these values, PATH=VALUE,VALUE...; several options choose among "
+                  "all combinations.")
       .needs(leave_out);
-  app.add_option("--calibration", options->calibration, "what predicts the logs");
-  app.add_option("--max-mean-error", options->max_mean_error_percent,
-                 "exit with 1 when the mean |error| of all points is above this many percent");
-  app.add_output("--json", options->json, "write the table as JSON; - is standard output");
+  app.in_group("Prediction")
+      .add_option("--calibration", options->calibration,
+                  "Predict logs with this file, which paceline calibrate wrote.")
+      .reads_files("");
+  CommandOptions output = app.in_group("Output");
+  output.add_option("--max-mean-error", options->max_mean_error_percent,
+                    "Exit with 1 if the mean absolute error of all points exceeds this number of "
+                    "percent.");
+  add_json(app, options->json, "the table");
+  options->report.add_assumptions_to(app);
+  options->report.add_markdown_to(app);
   options->page.add_to(app);
   options->log.add_to(app);
   options->shared.add_to(app);

@@ -31,6 +31,11 @@ struct NetworkOptions {
 // A device, by shipped name or path, likewise.
 [[nodiscard]] workload::Device load_device(const Field& name);
 
+// Of the files of networks, devices and clusters that stand alone.
+[[nodiscard]] std::span<const settings::Key> network_file_keys();
+[[nodiscard]] std::span<const settings::Key> device_file_keys();
+[[nodiscard]] std::span<const settings::Key> cluster_file_keys();
+
 [[nodiscard]] std::span<const settings::Key> cluster_keys();
 
 // The `cluster` section, which may name a preset that gives what the section lacks. One node unless

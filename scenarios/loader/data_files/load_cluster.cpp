@@ -41,6 +41,7 @@ using settings::Time;
 using settings::value_of;
 
 // Of a preset's file.
+constexpr std::string_view preset_schema = "paceline.cluster/1";
 constexpr std::array<std::string_view, 9> preset_keys{
     "schema",     "name",    "gpu",
     "gpus",       "nodes",   "gpus_per_node",
@@ -54,6 +55,33 @@ constexpr Needs of_pcie{"kind", {"pcie", "nvlink_mesh"}}, of_switches{"gpus_per_
     of_sockets{"sockets", {"2"}}, of_staging{"peer_to_peer", {"false"}};
 constexpr Needs of_tree{.key = "gpus_per_switch", .or_key = "groups"};
 
+constexpr std::uint64_t lanes_max = 1000;  // between two GPUs
+
+std::span<const settings::Form> lane_row_forms() {
+  static constexpr std::array forms{settings::Form{Count{0, lanes_max}, settings::Form::Of::list}};
+  return forms;
+}
+
+std::span<const settings::Form> lane_forms() {
+  static constexpr std::array forms{settings::Form{
+      settings::Structure{"a list of counts", lane_row_forms}, settings::Form::Of::list}};
+  return forms;
+}
+
+std::span<const settings::Form> slot_forms() {
+  static constexpr std::array forms{
+      settings::Form{Count{1, topology::slot_lanes_max}, settings::Form::Of::list}};
+  return forms;
+}
+
+std::span<const settings::Form> gpus_forms() {
+  using settings::Form;
+  static constexpr std::array<std::string_view, 1> any{"any"};
+  static constexpr std::array forms{
+      Form{OneOf{any}}, Form{settings::Text{"a device", shipped_devices, false}, Form::Of::list}};
+  return forms;
+}
+
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
         "nvswitch: a port of each GPU into a crossbar; nvlink_mesh: lanes between pairs; pcie: a "
@@ -62,7 +90,7 @@ constexpr std::array intra_node_table{
         "one way, of a port; in a mesh of one lane"},
     Key{"latency", Time{}, IntraNode{}.latency, "one way"},
     Key{"lanes",
-        settings::Structure{"a matrix"},
+        settings::Structure{"a matrix", lane_forms},
         "one between any two",
         "how many lanes join GPUs i and j of a mesh, as `nvidia-smi topo -m` prints them",
         "[[0, 1], [1, 0]]",
@@ -75,7 +103,7 @@ constexpr std::array intra_node_table{
     Key{"sockets", Count{1, 2}, std::uint64_t{1}, "that share the switches", "", of_switches},
     Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
         "10GBps", of_sockets},
-    Key{"groups", settings::Structure{"a list of groups"}, "one crossbar",
+    Key{"groups", settings::Structure{"a list of groups", pcie_group_forms}, "one crossbar",
         "what GPUs share on PCIe, where switches and sockets are not alike; in place of the keys "
         "before. Of each group `gpus` (local ranks) and `path`, what lies between two GPUs that "
         "share no smaller group: PIX or PXB, as below a switch, PHB or NODE, as of a NUMA node. "
@@ -96,7 +124,7 @@ constexpr std::array intra_node_table{
         "of PCIe",
         "",
         {"slot_lanes"}},
-    Key{"slot_lanes", settings::Structure{"a list of counts"}, "not told",
+    Key{"slot_lanes", settings::Structure{"a list of counts", slot_forms}, "not told",
         "of the PCIe slot of each GPU; a link to the host has no more than its slot: 12 GB/s for "
         "16 lanes of PCIe 3.0 (NCCL's count)",
         "[16, 4]"},
@@ -187,15 +215,15 @@ std::span<const Key> intra_node_keys() { return intra_node_table; }
 std::span<const Key> network_keys() { return network_table; }
 
 constexpr std::array cluster_table{
-    Key{"preset", settings::Text{"a name, or a file"}, "none",
+    Key{"preset", settings::Text{"a name, or a file", shipped_clusters}, "none",
         "a shipped cluster, or a file of schema `paceline.cluster/1`; the other keys lie over it",
         "dgx1-v100"},
     Key{"name", settings::Text{"text"}, "the preset's", "what the report calls it", "ours"},
-    Key{"gpu", settings::Text{"a device"}, "the preset's",
+    Key{"gpu", settings::Text{"a device", shipped_devices, false}, "the preset's",
         "the shipped one that `paceline collective` and `paceline nccl` take, where no option says "
         "otherwise",
         "h100-sxm5-80gb"},
-    Key{"gpus", settings::Structure{"any, or a list of devices"}, "`gpu`, else any",
+    Key{"gpus", settings::Structure{"any, or a list of devices", gpus_forms}, "`gpu`, else any",
         "the shipped devices that such machines have; a `gpu` over the list of a preset is the "
         "only one. A warning says where `workload.device` is a shipped one and none of the "
         "preset's, unless links are given over it (`intra_node.kind` and `intra_node.bandwidth`)",
@@ -225,7 +253,7 @@ std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint
   for (const Field& row_field : field.list()) {
     std::vector<std::uint32_t>& row = lanes.emplace_back();
     for (const Field& entry : row_field.list()) {
-      row.push_back(static_cast<std::uint32_t>(entry.count(0, 1000)));
+      row.push_back(static_cast<std::uint32_t>(entry.count(0, lanes_max)));
     }
   }
   const auto fits = [&](const auto& rows) { return rows.size() == lanes.size(); };
@@ -372,6 +400,17 @@ TcpHosts read_tcp_hosts(Section network) {
 
 std::span<const Key> cluster_keys() { return cluster_table; }
 
+std::span<const Key> cluster_file_keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> of_file{schema_key(preset_schema)};
+    for (const Key& key : cluster_table) {
+      if (std::ranges::find(preset_keys, key.name) != preset_keys.end()) of_file.push_back(key);
+    }
+    return of_file;
+  }();
+  return keys;
+}
+
 topology::Cluster load_cluster(Section section) {
   return load_described_cluster(std::move(section)).cluster;
 }
@@ -380,7 +419,7 @@ DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
   if (const auto preset = section.field("preset")) {
     const DocumentPtr document =
-        named_document(*preset, shipped_clusters(), {"paceline.cluster/1", preset_keys});
+        named_document(*preset, shipped_clusters(), {preset_schema, preset_keys});
     section.lay_over(document, document->root);
     (void)section.map().has("schema");  // a key of the preset's file
     cluster.name = preset->text();

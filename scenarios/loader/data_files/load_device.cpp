@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -11,18 +12,55 @@ namespace paceline::loader {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> device_keys{"schema",
-                                                       "name",
-                                                       "compute_capability",
-                                                       "memory_bandwidth",
-                                                       "small_kernel_time",
-                                                       "multiprocessors",
-                                                       "fp32_lanes",
-                                                       "peak",
-                                                       "attained",
-                                                       "memory"};
-constexpr std::array<std::string_view, 2> attained_keys{"compute", "memory"};
-constexpr std::array<std::string_view, 4> precision_keys{"fp32", "tf32", "fp16", "bf16"};
+using settings::Key;
+using settings::Number;
+
+constexpr std::string_view device_schema = "paceline.device/1";
+
+constexpr std::array peak_table{
+    Key{"fp32", settings::ComputeSpeed{}, "no such arithmetic", "without tensor cores"},
+    Key{"tf32", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity"},
+    Key{"fp16", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity; amp's, too"},
+    Key{"bf16", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity"},
+};
+
+constexpr std::array attained_compute_table{
+    Key{"fp32", Number{0.01, 1}, "what measured steps say", "part of that peak"},
+    Key{"tf32", Number{0.01, 1}, "what measured steps say", "part of that peak"},
+    Key{"fp16", Number{0.01, 1}, "what measured steps say", "part of that peak"},
+    Key{"bf16", Number{0.01, 1}, "what measured steps say", "part of that peak"},
+};
+
+std::span<const Key> peak_keys() { return peak_table; }
+std::span<const Key> attained_compute_keys() { return attained_compute_table; }
+
+constexpr std::array attained_table{
+    Key{"compute", settings::Map{attained_compute_keys}, "", "parts of the peaks"},
+    Key{"memory", Number{0.01, 1}, "what measured steps say", "part of `memory_bandwidth`"},
+};
+
+std::span<const Key> attained_keys() { return attained_table; }
+
+constexpr std::array device_table{
+    schema_key(device_schema),
+    Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-device"},
+    Key{"compute_capability", Number{1, 100}, "not told", "CUDA's, as 8.6"},
+    Key{"memory_bandwidth", settings::Bandwidth{}, settings::required, "of its memory", "900GBps"},
+    Key{"small_kernel_time", settings::Time{}, settings::required,
+        "of a wrapper's small kernels, with what is between them", "5us"},
+    Key{"multiprocessors", Number{1, 10'000}, "not told", "that NCCL's channels hold some of"},
+    Key{"fp32_lanes", Number{1, 1024}, "by `compute_capability`",
+        "fp32 products and sums of a multiprocessor a clock"},
+    Key{"peak", settings::Map{peak_keys}, "", "floating-point operations a second, by type"},
+    Key{"attained", settings::Map{attained_keys}, "", "what training reaches of that"},
+    Key{"memory", settings::Size{}, "not told", "how much there is"},
+};
+
+constexpr auto device_names = [] {
+  std::array<std::string_view, device_table.size()> names;
+  std::ranges::transform(device_table, names.begin(), &Key::name);
+  return names;
+}();
 
 // fp32 products and sums of a multiprocessor a clock: CUDA C++ Programming Guide 12 and 13,
 // "Throughput of Native Arithmetic Instructions", by compute capability; 3.x by version 11.
@@ -35,40 +73,37 @@ double fp32_lanes_of(double compute_capability) {
 
 }  // namespace
 
+std::span<const Key> device_file_keys() { return device_table; }
+
 workload::Device load_device(const Field& name) {
   static const Overrides none;
   const DocumentPtr document =
-      named_document(name, shipped_devices(), {"paceline.device/1", device_keys});
-  Reader file(document, document->root, "", none);
-  (void)file.find("schema");
+      named_document(name, shipped_devices(), {device_schema, device_names});
+  Section file(Reader(document, document->root, "", none), device_table);
   workload::Device device;
-  device.name = file.require("name", "my-device").text();
-  if (const auto capability = file.find("compute_capability")) {
-    device.compute_capability = capability->number(1, 100);
-  }
-  const auto lanes = file.find("fp32_lanes");
-  device.fp32_lanes = lanes ? lanes->number(1, 1024) : fp32_lanes_of(device.compute_capability);
-  device.memory_bandwidth = file.require("memory_bandwidth", "900GBps").bandwidth();
-  device.small_kernel_time = file.require("small_kernel_time", "5us").seconds();
-  if (const auto multiprocessors = file.find("multiprocessors")) {
-    device.multiprocessors = multiprocessors->number(1, 10'000);
-  }
-  if (const auto memory = file.find("memory")) device.memory = memory->bytes();
-  Reader peak = file.map("peak");
-  Reader attained = file.map("attained");
-  Reader attained_compute = attained.map("compute");
-  attained.expect_only(attained_keys);
-  attained_compute.expect_only(precision_keys);
-  if (const auto part = attained.find("memory")) device.attained_memory = part->number(0.01, 1);
+  device.name = file.require("name").text();
+  const auto take = [&](const char* key, double& value) {
+    value = file.find<double>(key).value_or(value);
+  };
+  take("compute_capability", device.compute_capability);
+  device.fp32_lanes = fp32_lanes_of(device.compute_capability);
+  take("fp32_lanes", device.fp32_lanes);
+  device.memory_bandwidth = file.get<BytesPerSecond>("memory_bandwidth");
+  device.small_kernel_time = file.get<Seconds>("small_kernel_time");
+  take("multiprocessors", device.multiprocessors);
+  if (const auto memory = file.find<Bytes>("memory")) device.memory = *memory;
+  Section peak = file.below("peak"), attained = file.below("attained");
+  Section attained_compute = attained.below("compute");
+  if (const auto part = attained.find<double>("memory")) device.attained_memory = *part;
   const std::pair<const char*, workload::Device::Speed*> speeds[] = {{"fp32", &device.fp32},
                                                                      {"tf32", &device.tf32},
                                                                      {"fp16", &device.fp16},
                                                                      {"bf16", &device.bf16}};
   for (const auto& [key, speed] : speeds) {
-    const auto given = peak.find(key);
+    const auto given = peak.find<FlopsPerSecond>(key);
     if (!given) continue;
-    speed->peak = given->flops_per_second();
-    if (const auto part = attained_compute.find(key)) speed->attained = part->number(0.01, 1);
+    speed->peak = *given;
+    if (const auto part = attained_compute.find<double>(key)) speed->attained = *part;
   }
   peak.finish();
   attained_compute.finish();

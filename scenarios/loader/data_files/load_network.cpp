@@ -4,37 +4,32 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "models/shipped_file.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/layer_keys.h"
 #include "scenarios/loader/data_files/shipped.h"
 
 namespace paceline::loader {
 namespace {
 
+using settings::Key;
 using workload::Kept;
 using workload::Layer;
 using workload::ModelledCost;
 using workload::ParameterTensor;
 using workload::PassCost;
 
-constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
-constexpr double tensor_elements_max = 1e13;         // so that no sum leaves 64 bits
+constexpr double tensor_elements_max = 1e13;  // so that no sum leaves 64 bits
 constexpr std::size_t layers_max = 100'000;
-
-// What the backward of an elementwise layer or a pool reads of its forward.
-enum class Keeps { input, output, fp32_output, nothing };
-
-constexpr auto words_of(Keeps) {
-  return words_up_to<Keeps::nothing>("input", "output", "fp32_output", "nothing");
-}
 
 // Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
 // names (w, a, n, f) the code keeps.
 class LayerReader {
  public:
-  LayerReader(Reader layer, std::string name, std::uint64_t sequence, bool fused, bool first)
+  LayerReader(Section layer, std::string name, std::uint64_t sequence, bool fused, bool first)
       : layer_(std::move(layer)),
         name_(std::move(name)),
         sequence_(sequence),
@@ -44,11 +39,9 @@ class LayerReader {
   Layer conv() {
     const double in = size("in"), out = size("out"), kernel = size("kernel");
     const double stride = size("stride"), out_size = size("out_size");
-    const auto groups_field = layer_.find("groups");
-    const double groups =
-        groups_field ? static_cast<double>(groups_field->count(1, extent_max)) : 1;
+    const double groups = size("groups");
     if (std::fmod(in, groups) != 0 || std::fmod(out, groups) != 0) {
-      groups_field->fail("does not divide in and out", "");
+      layer_.require("groups").fail("does not divide in and out", "");
     }
     const double w = out * in / groups * kernel * kernel;
     const double in_size = stride * out_size;
@@ -59,19 +52,19 @@ class LayerReader {
     Layer layer{name_, {tensor("weight", w, out)}, {}, products(work, f, a, w)};
     layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
     layer.kept.cast_weights = w;
-    if (flag("bias", false)) layer.parameters.push_back(tensor("bias", out));
+    if (flag("bias")) layer.parameters.push_back(tensor("bias", out));
     return layer;
   }
 
   Layer linear() {
-    const double in = size("in"), out = size("out"), rows = rows_or("rows", 1);
+    const double in = size("in"), out = size("out"), rows = tokens("rows");
     const double w = in * out;
     Layer layer{
         name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
     layer.kept = {rows * in, rows * out, true};
     layer.kept.cast_weights = w;
-    const bool bias = flag("bias", true);
-    if (flag("tied", false)) return layer;
+    const bool bias = flag("bias");
+    if (flag("tied")) return layer;
     layer.parameters.push_back(tensor("weight", w, out));
     if (bias) layer.parameters.push_back(tensor("bias", out));
     return layer;
@@ -89,7 +82,7 @@ class LayerReader {
   }
 
   Layer layernorm() {
-    const double features = size("features"), n = rows_or("rows", 1) * features;
+    const double features = size("features"), n = tokens("rows") * features;
     Layer layer{
         name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
     layer.kept = {n, n, true};
@@ -98,10 +91,15 @@ class LayerReader {
   }
 
   Layer elementwise() {
-    const bool per_token = layer_.has("elements_per_token");
+    const bool per_token = layer_.is_given("elements_per_token");
+    const auto elements = layer_.field("elements");
+    if (per_token && elements) {
+      elements->fail("stands beside elements_per_token", "keep one of them");
+    }
+    if (!per_token) (void)layer_.require("elements");
     const double n =
         per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
-    const double inputs = layer_.has("inputs") ? size("inputs") : 1;
+    const double inputs = size("inputs");
     Layer layer{name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
     layer.kept = keeps({n * inputs, n}, inputs > 1 ? Keeps::nothing : Keeps::input);
     return layer;
@@ -118,7 +116,7 @@ class LayerReader {
 
   Layer embedding() {
     const double rows = size("rows"), columns = size("columns");
-    const double n = rows_or("lookups", 1) * columns;
+    const double n = tokens("lookups") * columns;
     ModelledCost cost = moves(2 * n, 3 * n);
     cost.backward.parameter_elements = rows * columns;
     Layer layer{name_, {tensor("weight", rows * columns, rows)}, {}, cost};
@@ -154,30 +152,24 @@ class LayerReader {
   }
 
   Layer buffer() {
-    const ElementCount count(layer_.require("count", "512").count(1, extent_max));
+    const ElementCount count(size("count"));
     return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
   }
 
-  void finish() const { layer_.finish(); }
+  void finish() { layer_.finish(); }
 
  private:
-  double size(const std::string& key) {
-    return static_cast<double>(layer_.require(key, "64").count(1, extent_max));
-  }
-  // A number, or the word `sequence`.
-  double rows_or(const std::string& key, double fallback) {
-    const auto field = layer_.find(key);
-    if (!field) return fallback;
+  double size(std::string_view key) { return static_cast<double>(layer_.get<std::uint64_t>(key)); }
+  // A number, or the word `sequence`; unless it is given 1.
+  double tokens(std::string_view key) {
+    const auto field = layer_.field(key);
+    if (!field) return 1;
     if (field->text() == "sequence") return static_cast<double>(sequence_);
     return static_cast<double>(field->count(1, extent_max));
   }
-  bool flag(const std::string& key, bool fallback) {
-    const auto field = layer_.find(key);
-    return field ? field->boolean() : fallback;
-  }
+  bool flag(std::string_view key) { return layer_.get<bool>(key); }
   Kept keeps(Kept kept, Keeps unless_given) {
-    const auto field = layer_.find("keeps");
-    const Keeps which = field ? field->word<Keeps>() : unless_given;
+    const Keeps which = layer_.find<Keeps>("keeps").value_or(unless_given);
     kept.needs_input = which == Keeps::input;
     kept.needs_output = which == Keeps::output || which == Keeps::fp32_output;
     kept.is_wide = which == Keeps::fp32_output;
@@ -203,40 +195,56 @@ class LayerReader {
     return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}, work};
   }
 
-  Reader layer_;
+  Section layer_;
   std::string name_;
   std::uint64_t sequence_;
   bool fused_;
   bool first_;
 };
 
-struct LayerKind {
-  std::string_view key;
-  Layer (LayerReader::*read)();
+// What reads each of layer_kinds().
+constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::linear,
+                                   &LayerReader::batchnorm,   &LayerReader::layernorm,
+                                   &LayerReader::elementwise, &LayerReader::pool,
+                                   &LayerReader::embedding,   &LayerReader::attention,
+                                   &LayerReader::parameter,   &LayerReader::buffer};
+
+constexpr std::string_view network_schema = "paceline.network/1";
+
+constexpr std::array sample_table{
+    Key{"sequence", settings::Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
+    Key{"image_size", settings::Count{1, extent_max}, "none", "the width, which nothing counts"},
 };
 
-constexpr std::array layer_kinds{LayerKind{"conv", &LayerReader::conv},
-                                 LayerKind{"linear", &LayerReader::linear},
-                                 LayerKind{"batchnorm", &LayerReader::batchnorm},
-                                 LayerKind{"layernorm", &LayerReader::layernorm},
-                                 LayerKind{"elementwise", &LayerReader::elementwise},
-                                 LayerKind{"pool", &LayerReader::pool},
-                                 LayerKind{"embedding", &LayerReader::embedding},
-                                 LayerKind{"attention", &LayerReader::attention},
-                                 LayerKind{"parameter", &LayerReader::parameter},
-                                 LayerKind{"buffer", &LayerReader::buffer}};
+std::span<const Key> sample_keys() { return sample_table; }
 
-constexpr std::array<std::string_view, 5> network_file_keys{"schema", "name", "sample", "layers",
-                                                            "heads"};
-constexpr std::array<std::string_view, 3> block_keys{"repeat", "from", "layers"};
+constexpr std::array network_file_table{
+    schema_key(network_schema),
+    Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-network"},
+    Key{"sample", settings::Map{sample_keys}, "", "what one is"},
+    Key{"layers", settings::Structure{"a list of layers", layer_list_forms}, settings::required,
+        "in forward order", "[...]"},
+    Key{"heads", settings::Structure{"a list of layers", layer_list_forms}, "none",
+        "layers behind those, with a scenario's `pretraining_heads`"},
+};
+
+constexpr auto network_names = [] {
+  std::array<std::string_view, network_file_table.size()> names;
+  std::ranges::transform(network_file_table, names.begin(), &Key::name);
+  return names;
+}();
+
 // Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
-constexpr std::array<std::string_view, 32> layer_keys{
-    "conv",      "linear",    "batchnorm", "layernorm", "elementwise", "pool",
-    "embedding", "attention", "parameter", "buffer",    "in",          "out",
-    "kernel",    "stride",    "out_size",  "bias",      "groups",      "rows",
-    "tied",      "channels",  "size",      "features",  "elements",    "elements_per_token",
-    "inputs",    "in_size",   "columns",   "lookups",   "heads",       "head_size",
-    "count",     "keeps"};
+std::span<const std::string_view> all_layer_keys() {
+  static const std::vector<std::string_view> names = [] {
+    std::set<std::string_view> all;
+    for (const LayerKeys& kind : layer_kinds()) {
+      for (const Key& key : kind.keys) all.insert(key.name);
+    }
+    return std::vector(all.begin(), all.end());
+  }();
+  return names;
+}
 
 const Overrides no_overrides;
 
@@ -261,12 +269,11 @@ class NetworkReader {
   [[nodiscard]] std::vector<Layer> take() { return std::move(layers_); }
 
  private:
-  void read_repeated(Reader& block) {
-    block.expect_only(block_keys);
-    const std::uint64_t repeat = block.require("repeat", "12").count(1, 10'000);
-    const auto from_field = block.find("from");
-    const std::uint64_t from = from_field ? from_field->count(0, 10'000) : 0;
-    const Field inner = block.require("layers", "[...]");
+  void read_repeated(const Reader& map) {
+    Section block(map, block_keys());
+    const auto repeat = block.get<std::uint64_t>("repeat");
+    const auto from = block.get<std::uint64_t>("from");
+    const Field inner = block.require("layers");
     block.finish();
     if (repeating_) inner.fail("stands in a repeated block", "repeat one level deep");
     repeating_ = true;
@@ -279,18 +286,20 @@ class NetworkReader {
   }
 
   Layer read_layer(const Field& entry, Reader& layer) {
-    layer.expect_only(layer_keys);
-    for (const LayerKind& kind : layer_kinds) {
-      const auto name = layer.find(std::string(kind.key));
+    layer.expect_only(all_layer_keys());
+    for (std::size_t i = 0; i < layer_readers.size(); ++i) {
+      const LayerKeys& kind = layer_kinds()[i];
+      const auto name = layer.find(std::string(kind.kind));
       if (!name) continue;
-      LayerReader reader(layer, counted(name->text()), sequence_, fused_, layers_.empty());
-      Layer read = (reader.*kind.read)();
+      LayerReader reader(Section(layer, kind.keys), counted(name->text()), sequence_, fused_,
+                         layers_.empty());
+      Layer read = (reader.*layer_readers[i])();
       reader.finish();
       if (repeating_) read.block = blocks_;
       return read;
     }
     std::vector<std::string_view> known;
-    for (const LayerKind& kind : layer_kinds) known.push_back(kind.key);
+    for (const LayerKeys& kind : layer_kinds()) known.push_back(kind.kind);
     throw InputError(entry.location(), "a layer of no known kind",
                      fmt::format("known: {}", fmt::join(known, ", ")));
   }
@@ -311,26 +320,23 @@ class NetworkReader {
 
 }  // namespace
 
+std::span<const Key> network_file_keys() { return network_file_table; }
+
 workload::Network load_network(const Field& name, const NetworkOptions& options) {
   const DocumentPtr document =
-      named_document(name, shipped_networks(), {"paceline.network/1", network_file_keys});
-  Reader file(document, document->root, "", no_overrides);
-  (void)file.find("schema");
+      named_document(name, shipped_networks(), {network_schema, network_names});
+  Section file(Reader(document, document->root, "", no_overrides), network_file_table);
   workload::Network network;
-  network.name = file.require("name", "my-network").text();
-  Reader sample = file.map("sample");
-  const auto default_sequence = sample.find("sequence");
-  if (sample.has("image_size")) (void)sample.find("image_size");
-  sample.finish();
+  network.name = file.require("name").text();
+  const auto default_sequence = file.below("sample").find<std::uint64_t>("sequence");
   if (options.sequence && !default_sequence) {
     name.fail("has no sequence length", "leave out sequence");
   }
-  const std::uint64_t sequence =
-      options.sequence.value_or(default_sequence ? default_sequence->count(1, 1'000'000) : 1);
+  const std::uint64_t sequence = options.sequence.value_or(default_sequence.value_or(1));
   if (default_sequence) network.sequence = sequence;
   NetworkReader reader(sequence, options.fused_attention);
-  reader.read_list(file.require("layers", "[...]"));
-  const auto heads = file.find("heads");
+  reader.read_list(file.require("layers"));
+  const auto heads = file.field("heads");
   file.finish();
   if (options.pretraining_heads) {
     if (!heads) name.fail("has no pre-training heads", "leave out pretraining_heads");
@@ -354,7 +360,7 @@ std::shared_ptr<const workload::Network> shared_network(const Field& name,
                                std::shared_ptr<const workload::Network>>
       kept;
   const DocumentPtr document =
-      named_document(name, shipped_networks(), {"paceline.network/1", network_file_keys});
+      named_document(name, shipped_networks(), {network_schema, network_names});
   const std::pair key(document.get(), options);
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   if (kept.size() == kept_max) kept.clear();

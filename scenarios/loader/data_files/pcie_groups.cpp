@@ -17,7 +17,6 @@ using topology::PcieGroup;
 using topology::PciePath;
 using topology::PcieTree;
 
-constexpr std::array<std::string_view, 4> group_keys{"gpus", "path", "bandwidth", "nics"};
 // The last is that of the node.
 constexpr auto group_paths = [] {
   constexpr auto all = settings::texts_of<PciePath>;
@@ -25,6 +24,26 @@ constexpr auto group_paths = [] {
   std::copy(all.begin(), all.end() - 1, paths.begin());
   return paths;
 }();
+
+std::span<const settings::Form> number_forms() {
+  static constexpr std::array forms{
+      settings::Form{settings::Count{0, 1023}, settings::Form::Of::list}};
+  return forms;
+}
+
+constexpr std::array group_table{
+    settings::Key{"gpus", settings::Structure{"a list of local ranks", number_forms},
+                  settings::required, "counted from 0", "[0, 1]"},
+    settings::Key{"path", settings::OneOf{group_paths}, settings::required,
+                  "what lies between two GPUs that share no smaller group", group_paths.front()},
+    settings::Key{"bandwidth", settings::Bandwidth{}, "limits nothing",
+                  "one way, of its link to what is around it"},
+    settings::Key{"nics", settings::Structure{"a list of numbers", number_forms},
+                  "on the NUMA node of their first GPU", "NICs in it, counted from 0", "[0]"},
+};
+
+std::span<const settings::Key> group_keys() { return group_table; }
+
 constexpr std::array switch_keys{"gpus_per_switch", "switch_bandwidth", "sockets",
                                  "socket_bandwidth"};
 
@@ -67,15 +86,14 @@ std::vector<std::uint32_t> read_numbers(const Field& list, std::uint32_t count,
 
 PcieGroup read_group(const Field& field, std::uint32_t gpus, std::uint32_t nics,
                      std::set<std::uint32_t>& named_nics) {
-  Reader map(field, no_settings);
-  map.expect_only(group_keys);
+  Section section(Reader(field, no_settings), group_table);
   PcieGroup group;
   std::set<std::uint32_t> of_group;
-  group.gpus = read_numbers(map.require("gpus", "[0, 1]"), gpus, of_group,
+  group.gpus = read_numbers(section.require("gpus"), gpus, of_group,
                             "name each GPU of the group once, counted from 0");
-  group.path = static_cast<PciePath>(map.require("path", group_paths.front()).word(group_paths));
-  if (const auto bandwidth = map.find("bandwidth")) group.bandwidth = bandwidth->bandwidth();
-  if (const auto list = map.find("nics")) {
+  group.path = static_cast<PciePath>(section.get<std::uint64_t>("path"));
+  group.bandwidth = section.find<BytesPerSecond>("bandwidth");
+  if (const auto list = section.field("nics")) {
     group.nics = read_numbers(*list, nics, named_nics,
                               "name each NIC in the smallest group that it is in, and only there");
   }
@@ -115,6 +133,12 @@ bool counts_groups(Section& node) {
 }
 
 }  // namespace
+
+std::span<const settings::Form> pcie_group_forms() {
+  static constexpr std::array forms{
+      settings::Form{settings::Map{group_keys}, settings::Form::Of::list}};
+  return forms;
+}
 
 std::optional<PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus, std::uint32_t nics) {
   if (!node.is_given("groups") && !node.is_given("gpus_per_switch")) return std::nullopt;

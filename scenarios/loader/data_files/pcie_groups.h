@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "models/topology/pcie_tree.h"
 #include "scenarios/loader/document/section.h"
 
 namespace paceline::loader {
+
+// Of `groups`, for its table.
+[[nodiscard]] std::span<const settings::Form> pcie_group_forms();
 
 // What intra_node says of PCIe below its CPUs: `groups`, or switches that are all alike, and how
 // these stage; nullopt where it says neither. Of two files that lie over one another the upper

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "models/settings/key.h"
 #include "models/shipped_file.h"
 #include "scenarios/loader/document/reader.h"
 
@@ -13,6 +14,11 @@ struct FileKind {
   std::string_view schema;
   std::span<const std::string_view> keys;
 };
+
+// The key of that name of each data file, for its table.
+[[nodiscard]] constexpr settings::Key schema_key(std::string_view schema) {
+  return {"schema", settings::Text{schema}, settings::required, "the format of this file", schema};
+}
 
 // The document that a field names: one of the shipped files, or a .yaml file beside the document
 // the field is in. Throws InputError with the nearest shipped name when there is neither, or when

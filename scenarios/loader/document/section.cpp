@@ -62,7 +62,11 @@ struct ValueOf {
   }
   Value operator()(settings::Bandwidth) const { return field.bandwidth(); }
   Value operator()(settings::Size) const { return field.bytes(); }
-  Value operator()(settings::Throughput) const { return field.throughput(); }
+  Value operator()(settings::ComputeSpeed) const { return field.flops_per_second(); }
+  Value operator()(settings::Throughput of) const {
+    if (of.or_tokens) return settings::ByHand{};
+    return field.throughput();
+  }
   Value operator()(settings::OneOf known) const {
     std::vector<std::string_view> words(known.words.begin(), known.words.end());
     if (takes_automatic(key)) words.push_back(settings::automatic);

@@ -32,6 +32,14 @@ struct AmountOfMoney {
                                                                  std::string_view kind,
                                                                  std::string_view per);
 
+// What such texts match (ECMA-262), for tables of keys: an amount, and one for a time or for
+// energy.
+inline constexpr std::string_view price_pattern = R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}[ \t]*$)",
+                                  price_of_time_pattern =
+                                      R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}/[a-z]+[ \t]*$)",
+                                  price_of_energy_pattern =
+                                      R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}/kWh[ \t]*$)";
+
 namespace loader {
 
 // The value of a field by a parser of texts. Throws InputError where that has none.

@@ -1,13 +1,19 @@
 #include "scenarios/loader/job/job_keys.h"
 
+#include <algorithm>
 #include <array>
 
+#include "models/training/strategy.h"
+#include "scenarios/loader/job/amount.h"
 #include "scenarios/loader/job/job.h"
+#include "scenarios/loader/load_training.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {
 
 using settings::Count;
+using settings::Form;
 using settings::Fraction;
 using settings::Key;
 using settings::Map;
@@ -33,13 +39,30 @@ constexpr std::array amount_table{
         "`sequence`, or of the network's"},
 };
 
+std::span<const Form> throughput_forms() {
+  static constexpr std::array forms{Form{Throughput{.or_tokens = true}}};
+  return forms;
+}
+
+std::span<const Form> texts_forms() {
+  static constexpr std::array forms{Form{Text{"text"}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const Form> devices_forms() {
+  static constexpr std::array forms{
+      Form{Text{"a name, or a file", shipped_devices}, Form::Of::list}};
+  return forms;
+}
+
 constexpr std::array target_table{
     Key{"deadline", Time{.above_zero = true, .is_long = true}, "none",
         "from the start of the first node to the end of the last step"},
-    Key{"throughput", Structure{"a throughput"}, "none",
+    Key{"throughput", Structure{"a throughput", throughput_forms}, "none",
         "of training while it runs, in samples/s or, of a network with a sequence, tokens/s",
         "20000 samples/s"},
-    Key{"budget", Text{"a price"}, "none", "for all of it", "500 USD"},
+    Key{"budget", Text{.what = "a price", .pattern = price_pattern}, "none", "for all of it",
+        "500 USD"},
 };
 
 constexpr std::array global_batch_table{
@@ -60,13 +83,13 @@ constexpr std::array accumulation_table{
 constexpr std::array limits_table{
     Key{"nodes", Count{1, 1'000'000}, std::uint64_t{32}, "at most"},
     Key{"gpus", Count{1, 1'000'000}, "any number", "of all nodes, at most"},
-    Key{"regions", Structure{"a list of texts"}, "all",
+    Key{"regions", Structure{"a list of texts", texts_forms}, "all",
         "only machines whose `region` is one of these or begins with one, or whose `area` is one; "
         "those that name neither are in all",
         "[us, eu-west]"},
-    Key{"devices", Structure{"a list of devices"}, "all", "only machines with one of these",
-        "[a100-sxm4-40gb]"},
-    Key{"machines", Structure{"a list of texts"}, "all",
+    Key{"devices", Structure{"a list of devices", devices_forms}, "all",
+        "only machines with one of these", "[a100-sxm4-40gb]"},
+    Key{"machines", Structure{"a list of texts", texts_forms}, "all",
         "only machines of these names, with their catalogue's before it or without",
         "[p4d.24xlarge]"},
 };
@@ -89,10 +112,10 @@ constexpr std::array overheads_table{
 };
 
 constexpr std::array measured_on_table{
-    Key{"device", Text{"a name, or a file"}, required, "as a scenario's `workload.device`",
-        "v100-sxm2-16gb"},
+    Key{"device", Text{"a name, or a file", shipped_devices}, required,
+        "as a scenario's `workload.device`", "v100-sxm2-16gb"},
     Key{"batch", Count{1, 100'000'000}, required, "samples of a pass", "256"},
-    Key{"throughput", Structure{"a throughput"}, required,
+    Key{"throughput", Structure{"a throughput", throughput_forms}, required,
         "of one GPU, in samples/s or, of a network with a sequence, tokens/s", "740 samples/s"},
     Key{"precision", Text{"fp32, tf32, amp, bf16 or fp16"}, "the workload's",
         "rows of another one than the workload's are left out", "amp"},
@@ -108,10 +131,63 @@ std::span<const Key> overheads_keys() { return overheads_table; }
 
 constexpr std::array<std::string_view, 3> pricing_words{"on_demand", "spot", "both"};
 
+// The keys of a scenario's section that a job does not say elsewhere.
+std::vector<Key> left_to(std::span<const Key> keys, std::span<const SaidElsewhere> elsewhere) {
+  std::vector<Key> left;
+  for (const Key& key : keys) {
+    if (std::ranges::find(elsewhere, key.name, &SaidElsewhere::key) == elsewhere.end()) {
+      left.push_back(key);
+    }
+  }
+  return left;
+}
+
+std::span<const Key> workload_of_job_keys() {
+  static const auto keys = left_to(workload_keys(), workload_elsewhere);
+  return keys;
+}
+
+std::span<const Key> training_of_job_keys() {
+  static const auto keys = left_to(training_keys(), training_elsewhere);
+  return keys;
+}
+
+std::span<const Form> workload_forms() {
+  static constexpr std::array forms{Form{Map{workload_of_job_keys}}};
+  return forms;
+}
+
+std::span<const Form> training_forms() {
+  static constexpr std::array forms{Form{Map{training_of_job_keys}}};
+  return forms;
+}
+
+std::span<const Form> measured_forms() {
+  static constexpr std::array forms{Form{Map{measured_on_keys}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const Form> strategies_forms() {
+  static const auto names = strategies_of_jobs();
+  static const std::array forms{Form{OneOf{names}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const Form> sizes_forms() {
+  static constexpr std::array forms{Form{settings::Size{}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const Form> catalogues_forms() {
+  static constexpr std::array forms{
+      Form{Text{"a name, or a file", shipped_catalogues}, Form::Of::list}};
+  return forms;
+}
+
 constexpr std::array job_file_table{
     Key{"schema", Text{"paceline.job/1"}, required, "the format of this file", "paceline.job/1"},
     Key{"name", Text{"text"}, required, "the title of the report", "ResNet-50, 90 epochs"},
-    Key{"workload", Structure{"a map"}, required,
+    Key{"workload", Structure{"a map", workload_forms}, required,
         "a scenario's `workload`, without what depends on machines and batches: `batch_per_gpu`, "
         "`device`, `trace` and what was measured on one GPU (`measured_on` has it). `layers` want "
         "their `layers_batch`, and machines of one device",
@@ -125,18 +201,19 @@ constexpr std::array job_file_table{
         "samples a step. It or `batch_per_gpu` is required"},
     Key{"batch_per_gpu", Map{batch_per_gpu_keys}, "", "samples a GPU and pass"},
     Key{"gradient_accumulation", Map{accumulation_keys}, "", "passes a step"},
-    Key{"measured_on", Structure{"a list of maps"}, "none",
+    Key{"measured_on", Structure{"a list of maps", measured_forms}, "none",
         "what somebody has measured of this workload on one GPU; the table below has its keys",
         "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
-    Key{"training", Structure{"a map"}, "as a scenario's",
+    Key{"training", Structure{"a map", training_forms}, "as a scenario's",
         "a scenario's `training`, without `strategy`, `bucket_cap` and `gradient_accumulation`; "
         "keys of one strategy count for that one",
         "{optimizer: {kind: adam}}"},
-    Key{"strategies", Structure{"a list of strategies"}, "[ddp, fsdp]", "to consider",
-        "[ddp, fsdp]"},
-    Key{"bucket_caps", Structure{"a list of sizes"}, "[25MiB, 100MiB]",
+    Key{"strategies", Structure{"a list of strategies", strategies_forms}, "[ddp, fsdp]",
+        "to consider", "[ddp, fsdp]"},
+    Key{"bucket_caps", Structure{"a list of sizes", sizes_forms}, "[25MiB, 100MiB]",
         "to consider, for strategies that have the key `bucket_cap`", "[25MiB]"},
-    Key{"catalogue", Structure{"a list of names, or files"}, "[aws, azure, gcp, oci]",
+    Key{"catalogue", Structure{"a list of names, or files", catalogues_forms},
+        "[aws, azure, gcp, oci]",
         "of machines: shipped ones, or files of schema `paceline.catalogue/1` beside the job",
         "[aws, my-machines.yaml]"},
     Key{"pricing", OneOf{pricing_words}, std::uint64_t{0},
@@ -146,6 +223,14 @@ constexpr std::array job_file_table{
 };
 
 }  // namespace
+
+std::vector<std::string_view> strategies_of_jobs() {
+  std::vector<std::string_view> names;
+  for (const training::Strategy* row : training::strategies()) {
+    if (!row->replays_trace) names.push_back(row->name);
+  }
+  return names;
+}
 
 std::span<const Key> job_file_keys() { return job_file_table; }
 std::span<const Key> measured_on_keys() { return measured_on_table; }

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "models/shipped_file.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
@@ -19,6 +20,7 @@ namespace paceline::loader {
 namespace {
 
 using settings::Count;
+using settings::Form;
 using settings::Key;
 using settings::Map;
 using settings::required;
@@ -27,12 +29,40 @@ using settings::Text;
 
 constexpr std::string_view schema_word = "paceline.catalogue/1";
 
+constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
+
+std::span<const Form> machines_forms() {
+  static constexpr std::array forms{Form{Map{machine_keys}, Form::Of::list}};
+  return forms;
+}
+
+std::span<const Key> nodes_keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> of_nodes(cluster_keys().begin(), cluster_keys().end());
+    std::erase_if(of_nodes, [](const Key& key) { return key.name == "nodes"; });
+    return of_nodes;
+  }();
+  return keys;
+}
+
+std::span<const Form> nodes_forms() {
+  static constexpr std::array forms{Form{Map{nodes_keys}}};
+  return forms;
+}
+
+std::span<const Form> spot_forms() {
+  static constexpr std::array forms{Form{price_of_time}, Form{Map{spot_keys}}};
+  return forms;
+}
+
 constexpr std::array catalogue_table{
     Key{"schema", Text{schema_word}, required, "the format of this file", schema_word},
     Key{"name", Text{"text"}, required, "what reports call it", "ours"},
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
-    Key{"date", Text{"a date"}, required, "when they were", "2026-11-26"},
-    Key{"machines", Structure{"a list of maps"}, required, "kinds of nodes that can be had",
+    Key{"date", Text{.what = "a date", .pattern = "^[0-9]{4}-[01][0-9]-[0-3][0-9]$"}, required,
+        "when they were", "2026-11-26"},
+    Key{"machines", Structure{"a list of maps", machines_forms}, required,
+        "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
 };
 
@@ -40,16 +70,16 @@ constexpr std::array machine_table{
     Key{"name", Text{"text"}, required,
         "what its seller calls it; with its `region` it stands once in a catalogue",
         "p4d.24xlarge"},
-    Key{"cluster", Structure{"a map"}, required,
+    Key{"cluster", Structure{"a map", nodes_forms}, required,
         "a scenario's `cluster`, without `nodes`: what the nodes are and what joins them",
         "{preset: aws-p4d-24xlarge}"},
-    Key{"device", Text{"a name, or a file"}, "the preset's `gpu`",
+    Key{"device", Text{"a name, or a file", shipped_devices}, "the preset's `gpu`",
         "as a scenario's `workload.device`", "a100-sxm4-40gb"},
     Key{"region", Text{"text"}, "none", "where the price holds, in its seller's words",
         "us-east-1"},
     Key{"area", Text{"text"}, "none", "where that is, in words that sellers share: us, eu", "us"},
-    Key{"price", Text{"a price of time"}, "none", "of a node, on demand", "21.96 USD/h"},
-    Key{"spot", Structure{"a price of time, or a map"}, "none",
+    Key{"price", price_of_time, "none", "of a node, on demand", "21.96 USD/h"},
+    Key{"spot", Structure{"a price of time, or a map", spot_forms}, "none",
         "of a node that may be taken away at any time", "6.29 USD/h"},
     Key{"owned", Map{owned_keys}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
@@ -59,8 +89,10 @@ constexpr std::array machine_table{
 };
 
 constexpr std::array spot_table{
-    Key{"price", Text{"a price of time"}, required, "of a node", "6.29 USD/h"},
-    Key{"preemptions", Text{"a part a time"}, "not known",
+    Key{"price", price_of_time, required, "of a node", "6.29 USD/h"},
+    Key{"preemptions",
+        Text{.what = "a part a time", .pattern = R"(^(100(\.0*)?|[0-9]{1,2}(\.[0-9]*)?)%/[a-z]+$)"},
+        "not known",
         "part of the nodes, 0% to 100%, that is taken away in a time, on average, each of which is "
         "replaced",
         "2%/h"},

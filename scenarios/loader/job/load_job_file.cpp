@@ -27,35 +27,8 @@ namespace {
 
 constexpr std::string_view job_schema = "paceline.job/1";
 
-// A key of a scenario's section that a job says elsewhere.
-struct SaidElsewhere {
-  const char* key;
-  const char* why;
-  const char* hint;
-};
-
-constexpr std::array workload_elsewhere{
-    SaidElsewhere{"batch_per_gpu", "is what a job looks for",
-                  "write batch_per_gpu: {at_most: 256} beside workload"},
-    SaidElsewhere{"device", "is the machines'", "leave it out; limits.devices chooses some"},
-    SaidElsewhere{"trace", "is of one device and batch, and a job looks for both",
-                  "write model: resnet50"},
-    SaidElsewhere{"single_gpu_throughput", "stands in measured_on, with its device and batch",
-                  "write measured_on: [{device: v100-sxm2-16gb, batch: 256, throughput: ..}]"},
-    SaidElsewhere{"single_gpu_batch", "stands in measured_on", "write it as batch there"},
-    SaidElsewhere{"measured_on", "stands beside workload in a job", "write it there"},
-};
-
-constexpr std::array training_elsewhere{
-    SaidElsewhere{"strategy", "is what a job looks for", "write strategies: [ddp] beside training"},
-    SaidElsewhere{"bucket_cap", "is what a job looks for",
-                  "write bucket_caps: [25MiB] beside training"},
-    SaidElsewhere{"gradient_accumulation", "is what a job looks for",
-                  "write gradient_accumulation: {at_most: 8} beside training"},
-};
-
-void refuse(Reader& section, std::span<const SaidElsewhere> keys) {
-  for (const SaidElsewhere& one : keys) {
+void refuse(Reader& section, std::span<const loader::SaidElsewhere> keys) {
+  for (const loader::SaidElsewhere& one : keys) {
     if (const auto field = section.find(one.key)) field->fail(one.why, one.hint);
   }
 }
@@ -130,7 +103,7 @@ Overrides JobReader::overrides_of(const std::vector<ScenarioFile::Setting>& sett
 void JobReader::read_workload() {
   (void)file_.require("workload");
   Reader map = file_.map().map("workload");
-  refuse(map, workload_elsewhere);
+  refuse(map, loader::workload_elsewhere);
   Section section(std::move(map), loader::workload_keys());
   layers_ = section.field("layers");
   if (const auto said = section.field("precision")) {
@@ -155,7 +128,7 @@ void JobReader::read_training() {
   training_ = file_.field("training");
   if (!file_.map().has("training")) return;
   Reader map = file_.map().map("training");
-  refuse(map, training_elsewhere);
+  refuse(map, loader::training_elsewhere);
   // What one strategy's keys need is seen where that is chosen.
   (void)Section(std::move(map), loader::training_keys());
 }
@@ -210,7 +183,7 @@ void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at
   exactly = section.find<T>("exactly");
   at_most = section.find<T>("at_most");
   if (exactly && at_most) {
-    section.require("at_most").fail("stands beside exactly", "keep one of them");
+    section.require("at_most").fail("cannot be combined with exactly", "keep one of them");
   }
   section.finish();
 }
@@ -225,8 +198,10 @@ void JobReader::read_batches() {
   if (batches.global_exactly && batches.per_gpu_exactly) {
     file_.below("batch_per_gpu")
         .require("exactly")
-        .fail("stands beside global_batch.exactly, which leaves one number of GPUs and passes",
-              "write at_most for one of them");
+        .fail(
+            "cannot be combined with global_batch.exactly, which allows one number of GPUs and "
+            "passes",
+            "write at_most for one of them");
   }
   if (batches.global_exactly || batches.global_at_most || batches.per_gpu_exactly ||
       batches.per_gpu_at_most) {
@@ -274,10 +249,7 @@ Field list_of(const loader::DocumentPtr& document, const char* key,
 }
 
 void JobReader::read_strategies() {
-  std::vector<std::string_view> names;
-  for (const training::Strategy* row : training::strategies()) {
-    if (!row->replays_trace) names.push_back(row->name);
-  }
+  const auto names = loader::strategies_of_jobs();
   const auto caps =
       fields_or(file_, "bucket_caps", list_of(document_, "bucket_caps", {"25MiB", "100MiB"}));
   for (const Field& cap : caps) (void)cap.bytes();

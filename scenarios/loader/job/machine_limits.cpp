@@ -55,7 +55,7 @@ constexpr Choice names{"machines", is_named,
   known.erase("");
   const std::vector<std::string> all(known.begin(), known.end());
   const auto close = nearest(word.text(), all);
-  word.fail("is of no machine of the catalogues",
+  word.fail("matches no machine of the catalogues",
             fmt::format("{}known: {}", close ? fmt::format("did you mean {}? ", *close) : "",
                         all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "))));
 }
@@ -96,7 +96,7 @@ WithinLimits within_limits(std::vector<Machine> machines, Section& limits) {
   }
   if (within.machines.empty()) {
     throw InputError(limits.location(),
-                     fmt::format("limits leave none of the catalogues' {} machines", count),
+                     fmt::format("limits exclude all {} machines of the catalogues", count),
                      "allow more regions, devices or machines");
   }
   return within;

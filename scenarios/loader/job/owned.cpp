@@ -36,16 +36,17 @@ using settings::Text;
 using settings::Time;
 
 constexpr std::array owned_table{
-    Key{"price", Text{"a price"}, required, "of a node, with what it needs of a network",
-        "42000 USD"},
+    Key{"price", Text{.what = "a price", .pattern = price_pattern}, required,
+        "of a node, with what it needs of a network", "42000 USD"},
     Key{"lifetime", Time{.above_zero = true, .is_long = true}, required,
         "after which it is worth nothing", "4y"},
     Key{"in_use", Fraction{0.01, 1}, required, "part of its lifetime in which it is used", "80%"},
     Key{"upkeep", Fraction{0, 1}, 0.0, "of its price a year: space, people, repairs"},
-    Key{"power", Text{"a power"}, "not counted", "of a node in use, with its cooling", "4.2kW"},
+    Key{"power", Text{.what = "a power", .pattern = R"(^\s*[0-9.eE+-]+\s*[kM]?W\s*$)"},
+        "not counted", "of a node in use, with its cooling", "4.2kW"},
     Key{"electricity",
-        Text{"a price of energy"},
-        "not counted",
+        Text{.what = "a price of energy", .pattern = price_of_energy_pattern},
+        required,
         "what its power costs",
         "0.15 USD/kWh",
         {"power"}},

@@ -45,6 +45,16 @@ Call call_on(const Cluster& cluster, Bytes size, const Fixed& fixed = {},
   return Chooser(cluster, release, 8.0, fixed).choose(collective, size);
 }
 
+TEST(NcclChoices, BeginWithTheOneThatIsChosen) {
+  const Chooser chooser(switched(4), release, 9.0, {});
+  for (const Bytes size : {Bytes(1000), Bytes(1'000'000), Bytes(1'000'000'000)}) {
+    const auto choices = chooser.choices(Collective::all_reduce, size);
+    EXPECT_EQ(choices.front().time, chooser.choose(Collective::all_reduce, size).choice.time);
+    EXPECT_TRUE(std::ranges::is_sorted(choices, {}, &Choice::time));
+    EXPECT_GT(choices.size(), 2U);
+  }
+}
+
 // 12 channels of 20 GB/s, as NCCL finds on eight A100; two a NIC between nodes, as in the log of
 // three nodes of eight H100 (16 of 12 GB/s).
 TEST(NcclGroup, HasTheChannelsThatLogsShow) {

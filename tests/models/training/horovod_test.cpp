@@ -243,7 +243,7 @@ TEST(Horovod, IgnoresTheHierarchyOnOneNode) {
   EXPECT_TRUE(are_alike(built.program, horovod({}), Seconds(1e-12)));
   const auto said = built.assumptions.sentences();
   EXPECT_NE(std::ranges::find(
-                said, "horovod: hierarchical_allreduce is ignored on one node, as Horovod does"),
+                said, "horovod: hierarchical_allreduce has no effect on one node, as in Horovod"),
             said.end());
 }
 

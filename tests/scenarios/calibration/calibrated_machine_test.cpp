@@ -85,10 +85,9 @@ TEST(CalibratedMachine, IsRefusedWithItsPlaceWhereItIsImpossible) {
   const std::string head = "schema: paceline.calibration/1\nmachine:\n  cluster: small\n  rings:\n";
   EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 0, remote: 1}\n"),
             "c.yaml:5:34: local \"0\" is out of range; write a number from 1e-06 to 1000000");
-  EXPECT_EQ(
-      refusal_of(head + "    - {ranks_per_node: 2, local: 1, remote: 1}\n"),
-      "c.yaml:5:24: ranks_per_node \"2\" stands where 1 has to; list 1, 2, 3, ... ranks a node, "
-      "in this order");
+  EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 2, local: 1, remote: 1}\n"),
+            "c.yaml:5:24: ranks_per_node \"2\" is where 1 belongs; list 1, 2, 3, ... ranks a node, "
+            "in this order");
   EXPECT_EQ(refusal_of(head + "    - {ranks_per_node: 1, local: 1}\n"),
             "c.yaml:5:7: machine.rings.remote is missing; write remote: 0.25");
   EXPECT_EQ(refusal_of("schema: paceline.calibration/1\nmachine: {rings: []}\n").substr(0, 10),

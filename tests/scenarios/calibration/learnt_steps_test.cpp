@@ -108,7 +108,7 @@ TEST(LearntSteps, AreRefusedWithTheirPlace) {
   EXPECT_EQ(message_of("transport: tcp", "transport: udp").find("c.yaml:10:20: transport"), 0U);
   EXPECT_EQ(message_of("\"TCP of own hosts\"", "wires").find("c.yaml:13:18: network"), 0U);
   EXPECT_EQ(message_of("[0.5, 0.125]", "[1.5, 0.125]").find("c.yaml:20:22: "), 0U);
-  EXPECT_NE(message_of("[-0.3, -0.05]", "[-2, -0.05]").find("does not come behind the one before"),
+  EXPECT_NE(message_of("[-0.3, -0.05]", "[-2, -0.05]").find("does not come after the one before"),
             std::string::npos);
   EXPECT_NE(message_of("[-0.3, -0.05]", "[0, 0]").find("without 0"), std::string::npos);
   EXPECT_NE(message_of("[-0.3, -0.05]", "[-0.3]").find("is not two numbers"), std::string::npos);

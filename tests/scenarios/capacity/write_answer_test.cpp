@@ -11,6 +11,7 @@
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/predict/evidence.h"
+#include "scenarios/text_form.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::capacity {
@@ -29,6 +30,7 @@ std::string answered(const std::string& path,
       [&](std::span<const Setup> setups) { return predictor.speeds(setups); });
   const Answer answer = answer_of(job, grid, search, predictor);
   std::ostringstream out;
+  set_text_form(out, {.lists_assumptions = true});
   write_answer(out, job, grid, answer, predictor, some_day);
   return out.str();
 }

@@ -43,7 +43,7 @@ TEST_F(CalibrateFolders, TakeLogsAndNameOtherFiles) {
   const Ended folder = calibrate("in");
   ASSERT_EQ(folder.exit_code, 0) << folder.err;
   EXPECT_EQ(folder.out, files.out);
-  EXPECT_NE(folder.err.find("in/notes.txt: is no log of collectives, and passed over"),
+  EXPECT_NE(folder.err.find("in/notes.txt: is not a log of collectives, and is skipped"),
             std::string::npos)
       << folder.err;
 }

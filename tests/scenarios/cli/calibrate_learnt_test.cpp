@@ -84,7 +84,8 @@ TEST_F(CalibrateLearnt, MakesTheIntervalNarrowerWhenRowsAreAsPredicted) {
 
 TEST_F(CalibrateLearnt, IsSaidInOneLine) {
   ASSERT_EQ(learn(1.2).exit_code, 0);
-  const Ended run = call({"run", "b.yaml", "--set", "cluster.calibration=learnt.yaml"});
+  const Ended run =
+      call({"run", "b.yaml", "--assumptions", "--set", "cluster.calibration=learnt.yaml"});
   EXPECT_NE(run.out.find("learnt from a.yaml (1 row): the network 1."), std::string::npos)
       << run.out;
 }
@@ -156,11 +157,11 @@ TEST_F(CalibrateLearnt, RefusesWhatWouldDoNothing) {
   const std::string log =
       std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/rtx3090-2node.csv";
   expect_refused(call({"calibrate", log, "-o", "c.yaml", "--all-rows"}),
-                 "paceline: --all-rows: is without effect: no scenario is given");
+                 "paceline: --all-rows: has no effect: no scenario is given");
   expect_refused(call({"calibrate", log, "-o", "c.yaml", "--known", "gpus=4,step=1s"}),
-                 "paceline: --known gpus=4,step=1s: is of one scenario, and there are 0");
+                 "paceline: --known gpus=4,step=1s: describes one scenario, and 0");
   expect_refused(learn(1, {"--cluster", "dgx-a100"}),
-                 "paceline: --cluster: is without effect: no log is given");
+                 "paceline: --cluster: has no effect: no log is given");
 }
 
 // Both in one file: calls have the logs' times, whatever the row says of links.
@@ -173,7 +174,8 @@ TEST_F(CalibrateLearnt, LeavesLinksToLogsBesideIt) {
   const double by_logs = last_step({"b.yaml", "--set", "cluster.calibration=links.yaml"});
   // Only what hides is left for the row to say, and it says that nothing more does.
   EXPECT_NEAR(last_step(named), by_logs, 0.1 * by_logs);
-  const Ended run = call({"run", "b.yaml", "--set", "cluster.calibration=learnt.yaml"});
+  const Ended run =
+      call({"run", "b.yaml", "--assumptions", "--set", "cluster.calibration=learnt.yaml"});
   EXPECT_EQ(run.out.find("the network 1."), std::string::npos) << run.out;
 }
 

@@ -44,8 +44,9 @@ TEST_F(CalibrateLinks, GivesARunTheNetworkThatWasMeasured) {
   const double by_hand = step({"--set", "cluster.network={latency: 2us, bandwidth: 10GBps}"});
   const double without = step({});
   EXPECT_NEAR(by_fit - by_hand, 0, 0.01 * (without - by_hand));
-  const Ended run = paceline({"run", "s.yaml", "--set", calibrated}, folder_.path());
-  EXPECT_NE(run.out.find("calibrated: network takes 2.005us and 10GBps from osu_latency.txt"),
+  const Ended run =
+      paceline({"run", "s.yaml", "--assumptions", "--set", calibrated}, folder_.path());
+  EXPECT_NE(run.out.find("calibrated: network uses 2.005us and 10GBps from osu_latency.txt"),
             std::string::npos)
       << run.out;
   // A setting is what is asked for.
@@ -59,7 +60,7 @@ TEST_F(CalibrateLinks, ShowsInTheClusterThatIsExplained) {
       paceline({"run", "s.yaml", "--explain-cluster", "--set", "cluster.calibration=links.yaml"},
                folder_.path());
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("calibrated: intra_node takes"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("calibrated: intra_node uses"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("GPU port       1 GPU         50GBps"), std::string::npos) << ended.out;
 }
 
@@ -70,8 +71,9 @@ TEST_F(CalibrateLinks, IsNotNeededByCallsThatLogsTell) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   folder_.write("s.yaml", small_scenario);
   const Ended run =
-      paceline({"run", "s.yaml", "--set", "cluster.calibration=links.yaml"}, folder_.path());
-  EXPECT_NE(run.out.find("calibrated: all_reduce takes what logs say"), std::string::npos);
+      paceline({"run", "s.yaml", "--assumptions", "--set", "cluster.calibration=links.yaml"},
+               folder_.path());
+  EXPECT_NE(run.out.find("calibrated: all_reduce takes the times in the logs"), std::string::npos);
   EXPECT_EQ(run.out.find("calibrated: network"), std::string::npos) << run.out;
 }
 

@@ -72,7 +72,7 @@ class Capacity : public testing::Test {
 };
 
 TEST_F(Capacity, SaysWhatToRentForHowMuchAndHowSureThatIs) {
-  const Ended made = answered();
+  const Ended made = answered({"--assumptions"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.err, "");
   for (const char* part : {"rent ", "train ", "time ", "cost ", "% of meeting the target",
@@ -115,7 +115,7 @@ TEST_F(Capacity, WantsMoreOfWhatIsLessSure) {
 TEST_F(Capacity, SaysWhatComesNearestWhereNothingMeetsTheTarget) {
   const Ended made = answered({"--set", "target.deadline=1min"});
   EXPECT_EQ(made.exit_code, 1);
-  EXPECT_NE(made.out.find("No plan meets that with 90 % probability. What comes nearest:"),
+  EXPECT_NE(made.out.find("No plan meets that with 90 % probability. The nearest one:"),
             std::string::npos)
       << made.out;
   EXPECT_NE(made.out.find("rent     3 nodes of small quick"), std::string::npos) << made.out;
@@ -123,9 +123,11 @@ TEST_F(Capacity, SaysWhatComesNearestWhereNothingMeetsTheTarget) {
 
 // Nodes fail every minute, and starting takes an hour.
 TEST_F(Capacity, HasNoPlanThatNeverEnds) {
-  const Ended made = answered({"--set", "overheads={start: 1h, mtbf_per_node: 1min}"});
+  const Ended made =
+      answered({"--assumptions", "--set", "overheads={start: 1h, mtbf_per_node: 1min}"});
   EXPECT_EQ(made.exit_code, 1) << made.err;
-  EXPECT_NE(made.out.find("every plan loses nodes more often than it gets on"), std::string::npos)
+  EXPECT_NE(made.out.find("every plan loses nodes faster than it makes progress"),
+            std::string::npos)
       << made.out;
   EXPECT_NE(made.out.find("0 were predicted"), std::string::npos) << made.out;
 }
@@ -154,7 +156,7 @@ TEST_F(Capacity, TakesMachinesOfOnesOwnWhateverIsRented) {
 }
 
 TEST_F(Capacity, SaysWhichMachinesAreLeftOutAndWhy) {
-  const Ended made = answered({"--set", "workload.precision=bf16"});
+  const Ended made = answered({"--assumptions", "--set", "workload.precision=bf16"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_NE(made.out.find("left out: small slow: device \"tesla-t4\" has no bf16"),
             std::string::npos)

@@ -70,13 +70,13 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                                       {"--fidelity", "flow"}}) {
     expect_refused(collective({option, value}),
                    std::string("paceline: ") + option +
-                       ": is without effect: a calibration has the times of whatever ran");
+                       ": has no effect: a calibration has the times of whatever ran");
   }
   for (const char* setting :
        {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=closed"}) {
     expect_refused(collective({"--set", setting}),
                    std::string("paceline: --set ") + setting +
-                       ": is without effect on this collective; leave it out");
+                       ": has no effect on this collective; leave it out");
   }
 }
 

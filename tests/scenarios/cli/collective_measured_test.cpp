@@ -151,7 +151,7 @@ TEST(CollectiveMeasured, RefusesInOneLine) {
   expect_refused({{"--backend", "memory", "--mode", "plan"}},
                  "--gpus: is needed without a launcher; write --gpus 2");
   expect_refused({{"--backend", "memory", "--gpus", "two"}},
-                 "--gpus: \"two\" is no number of ranks; write --gpus 2");
+                 "--gpus: \"two\" is not a number of ranks; write --gpus 2");
   expect_refused({{"--backend", "memory", "--gpus", "2"}},
                  "--measure: the backend has no all_reduce of its own; measure with mode plan");
   expect_refused({on_threads, {"--type", "float8"}},

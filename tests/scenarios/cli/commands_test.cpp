@@ -23,8 +23,9 @@ TEST(Program, TellsItsVersionAndItsCommands) {
   const Ended help = paceline({"--help"}, folder.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* command : {"run", "measure", "compare", "buckets", "collective", "calibrate",
-                              "validate", "nccl", "claims", "strategies", "advise", "doctor"}) {
+  for (const char* command :
+       {"run", "measure", "compare", "buckets", "collective", "calibrate", "validate", "nccl",
+        "claims", "strategies", "advise", "doctor", "init", "schema"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Ended of_command = paceline({command, "--help"}, folder.path());
     EXPECT_EQ(of_command.exit_code, 0) << command;
@@ -51,6 +52,7 @@ TEST(Program, SaysWhenStandardOutputCannotBeWritten) {
                               "nccl --channels 2 --local 12GBps",
                               "doctor",
                               "doctor --json -",
+                              "schema",
                               "claims one-gpu-costs-nothing",
                               "claims one-gpu-costs-nothing --json -",
                               "strategies scenario.yaml",

@@ -226,8 +226,9 @@ TEST_F(Executor, HasALimitThatIsATime) {
     const Ended ended =
         run_program({"/usr/bin/env", setting, program(), "run", "flow.yaml"}, folder_.path());
     EXPECT_EQ(ended.exit_code, 2);
-    EXPECT_EQ(ended.err, std::string("paceline: PACELINE_SIM_TIMEOUT: \"") + bad +
-                             "\" is no time above zero; write a number of seconds, or unset it\n");
+    EXPECT_EQ(ended.err,
+              std::string("paceline: PACELINE_SIM_TIMEOUT: \"") + bad +
+                  "\" is not a time above zero; write a number of seconds, or unset it\n");
   }
 }
 

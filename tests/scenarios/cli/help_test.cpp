@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "scenarios/cli/command.h"
@@ -15,22 +17,57 @@ using test::Ended;
 using test::Folder;
 using test::paceline;
 
-TEST(Help, FitsEightyColumnsAndTellsExamplesCodesAndVariables) {
+std::string help_of(const std::string& command) {
   const Folder folder;
-  std::vector<std::string> names{""};
-  for (const Command& command : commands()) names.emplace_back(command.name);
-  for (const std::string& name : names) {
-    std::vector<std::string> arguments{"--help"};
-    if (!name.empty()) arguments.insert(arguments.begin(), name);
-    const Ended ended = paceline(arguments, folder.path());
-    EXPECT_EQ(ended.exit_code, 0);
-    std::istringstream lines(ended.out);
-    for (std::string line; std::getline(lines, line);) {
-      EXPECT_LE(line.size(), help_width) << name << ": " << line;
-    }
-    for (const char* part :
-         {"\nExample:\n  paceline ", "\nExit codes:\n", "PACELINE_SIM_TIMEOUT"}) {
-      EXPECT_NE(ended.out.find(part), std::string::npos) << name << ": " << part;
+  std::vector<std::string> arguments{"--help"};
+  if (!command.empty()) arguments.insert(arguments.begin(), command);
+  const Ended ended = paceline(arguments, folder.path());
+  EXPECT_EQ(ended.exit_code, 0);
+  std::istringstream lines(ended.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), help_width) << command << ": " << line;
+  }
+  return ended.out;
+}
+
+TEST(Help, HasHeadingsThreeExamplesCodesAndVariables) {
+  const std::string help = help_of("");
+  std::size_t at = 0;
+  for (const std::string_view heading : headings) {
+    const std::size_t next = help.find("\n" + std::string(heading) + ":\n");
+    ASSERT_NE(next, std::string::npos) << heading;
+    EXPECT_GT(next, at) << heading << " is out of order";
+    at = next;
+  }
+  for (const Command& command : commands()) {
+    EXPECT_NE(help.find("\n  " + std::string(command.name) + " "), std::string::npos)
+        << command.name;
+  }
+  EXPECT_NE(help.find("\nExamples:\n  paceline run "), std::string::npos);
+  EXPECT_NE(help.find("\nExit codes:\n"), std::string::npos);
+  EXPECT_NE(help.find("PACELINE_SIM_TIMEOUT"), std::string::npos);
+}
+
+// A command's help begins with a sentence, and ends with what it does not repeat.
+TEST(Help, OfACommandIsASentenceOptionsAndExamples) {
+  for (const Command& command : commands()) {
+    const std::string name(command.name), help = help_of(name);
+    EXPECT_TRUE(help.starts_with(command.summary.substr(0, 20))) << help;
+    EXPECT_NE(help.find("\nExamples:\n  paceline " + name), std::string::npos) << name;
+    EXPECT_NE(help.find("paceline --help\n"), std::string::npos) << name;
+  }
+}
+
+// Whole sentences: a capital letter, or a value or a program's name, at the start; a full stop.
+TEST(Help, DescribesOptionsInSentences) {
+  for (const Command& command : commands()) {
+    EXPECT_TRUE(std::isupper(static_cast<unsigned char>(command.summary.front())) != 0)
+        << command.name;
+    EXPECT_FALSE(command.summary.ends_with('.')) << command.name;
+    EXPECT_TRUE(std::ranges::find(headings, command.heading) != headings.end()) << command.name;
+    for (const DescribedOption& option : describe_options(command.attach)) {
+      if (option.names.size() == 2 && option.names.back() == "--help") continue;  // CLI11's
+      EXPECT_TRUE(option.description.ends_with('.')) << command.name << ": " << option.description;
     }
   }
 }
@@ -40,16 +77,17 @@ TEST(Help, HasExamplesThatRun) {
   for (const Command& command : commands()) {
     if (command.name == "measure") continue;  // quickstart-measured is run elsewhere
     const Folder folder;
-    std::vector<std::string> arguments;
-    std::istringstream words{std::string(command.example)};
-    for (std::string word; words >> word;) {
-      if (word.starts_with("scenarios/")) word.insert(0, std::string(PACELINE_SOURCE_DIR) + "/");
-      arguments.push_back(word);
+    std::istringstream examples{std::string(command.examples)};
+    for (std::string example; std::getline(examples, example);) {
+      std::vector<std::string> arguments;
+      std::istringstream words(example);
+      for (std::string word; words >> word;) arguments.push_back(word);
+      EXPECT_EQ(arguments.front(), command.name);
+      const Ended ended = paceline(arguments, folder.path());
+      const bool lacks_file = ended.err.find("No such file or directory") != std::string::npos;
+      EXPECT_TRUE(ended.exit_code == 0 || (ended.exit_code == 2 && lacks_file))
+          << example << ": " << ended.err;
     }
-    EXPECT_EQ(arguments.front(), command.name);
-    const Ended ended = paceline(arguments, folder.path());
-    const bool lacks_file = ended.err.find("No such file or directory") != std::string::npos;
-    EXPECT_TRUE(ended.exit_code == 0 || (ended.exit_code == 2 && lacks_file)) << ended.err;
   }
 }
 

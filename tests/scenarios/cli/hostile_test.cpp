@@ -94,6 +94,7 @@ const std::map<std::string, Arguments>& needed() {
                                                     {"replay", {"trace.json"}},
                                                     {"nccl", {"dgx1-v100"}},
                                                     {"advise", {"scenario.yaml"}},
+                                                    {"explain", {"scenario.yaml"}},
                                                     {"strategies", {"scenario.yaml"}},
                                                     {"capacity", {"scenario.yaml"}}};
   return all;
@@ -245,6 +246,7 @@ struct BadValues {
   Arguments operator()(settings::Time) const { return {"5", "-5us", "5 parsecs", "1e400s"}; }
   Arguments operator()(settings::Bandwidth) const { return {"10", "-10GBps", "0GBps", "10GB"}; }
   Arguments operator()(settings::Size) const { return {"-1MiB", "0B", "1MB/s", "x"}; }
+  Arguments operator()(settings::ComputeSpeed) const { return {"0TFLOPS", "5", "fast"}; }
   Arguments operator()(settings::Throughput) const { return {"0", "-1 samples/s", "fast"}; }
   Arguments operator()(settings::OneOf) const { return {"nothing", "[a]", "''"}; }
   Arguments operator()(settings::VersionNumber) const { return {"new", "2", "2.x"}; }

@@ -87,7 +87,8 @@ TEST(Import, TakesNoFolderOfTwoJobs) {
   folder.write("1.json", other);
   const Ended ended = paceline({"import", "."}, folder.path());
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_NE(ended.err.find("is of a run of 8 ranks, and ./0.json of one of 2"), std::string::npos)
+  EXPECT_NE(ended.err.find("comes from a run of 8 ranks, and ./0.json from one of 2"),
+            std::string::npos)
       << ended.err;
 }
 

@@ -104,11 +104,11 @@ TEST_F(KnownOption, SaysInOneLineWhatIsWrong) {
   folder_.write("other.yaml", std::string(small_scenario));
   expect_refused(ended({"strategies", "scenario.yaml", "other.yaml", "--known", row}),
                  std::string("paceline: --known ") + row +
-                     ": is of one scenario, and there are 2; give one, or mark ");
+                     ": describes one scenario, and 2; give one, or mark ");
   expect_refused(ended({"validate", "--loop", "scenario.yaml", "--known", row}),
-                 std::string("paceline: --known ") + row + ": is without effect: --loop ");
+                 std::string("paceline: --known ") + row + ": has no effect: --loop ");
   expect_refused(ended({"validate", "scenario.yaml", "--leave-out", "source", "--known", row}),
-                 std::string("paceline: --known ") + row + ": is without effect: --leave-out ");
+                 std::string("paceline: --known ") + row + ": has no effect: --leave-out ");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(Loop, SaysWhatItFitted) {
   const Ended ended = loop(folder, {"--fit", "2", "--max-mean-error", "1000"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_NE(ended.out.find("--set cluster.intra_node.bandwidth="), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("fitted to 2 measured calls"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("network fitted to 2 measured calls"), std::string::npos) << ended.out;
 }
 
 TEST(Loop, EndsWithOneAboveTheLimit) {

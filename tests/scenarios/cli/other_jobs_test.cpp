@@ -84,8 +84,8 @@ TEST(OtherJobs, AreSimulatedByFlowWhereNotificationsQueue) {
   EXPECT_EQ(fell_back, 1) << assumed;
   EXPECT_EQ(folded.at("predicted"), flow.at("predicted"));
   EXPECT_EQ(folded.at("transfers"), flow.at("transfers"));
-  const Ended table =
-      paceline({"run", "jobs.yaml", "--set", trees, "--set", announced}, folder.path());
+  const Ended table = paceline(
+      {"run", "jobs.yaml", "--assumptions", "--set", trees, "--set", announced}, folder.path());
   EXPECT_NE(table.out.find("folded: fell back to flow: "), std::string::npos) << table.out;
 }
 

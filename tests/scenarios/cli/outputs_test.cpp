@@ -60,13 +60,15 @@ TEST_F(Outputs, NeverTakeThePlaceOfInputs) {
            Case{{"compare", "result.json", "result.json", "--json", "result.json"}, "result.json"},
            Case{{"strategies", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"advise", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
+           Case{{"explain", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"validate", "scenario.yaml", "--json", "scenario.yaml"}, "scenario.yaml"},
            Case{{"topology", "log.txt", "-o", "log.txt"}, "log.txt"},
        }) {
     const std::string before = text(input);
     const Ended ended = run(arguments);
     expect_refused(ended, "paceline: ");
-    EXPECT_NE(ended.err.find("is read, and is to be written"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("is an input, and would be overwritten"), std::string::npos)
+        << ended.err;
     EXPECT_EQ(text(input), before) << arguments.front() << " " << input;
   }
 }
@@ -81,7 +83,8 @@ TEST_F(Outputs, NeverTakeThePlaceOfInputsThatAreOpen) {
     const Ended ended = run_program(
         {"/bin/sh", "-c", std::string("exec " PACELINE_BINARY " ") + command}, folder_.path());
     EXPECT_EQ(ended.exit_code, 2) << command;
-    EXPECT_NE(ended.err.find("is read, and is to be written as "), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("is an input, and would be overwritten as "), std::string::npos)
+        << ended.err;
     EXPECT_EQ(text("scenario.yaml"), before) << command;
   }
   EXPECT_EQ(run_program({"/bin/sh", "-c",
@@ -105,7 +108,8 @@ TEST_F(Outputs, NeverTakeThePlaceOfASecret) {
          "--gpus", "2", "--max", "1KiB"}}) {
     auto arguments = command;
     arguments.insert(arguments.end(), {"--secret-file", "secret", "--json", "./secret"});
-    expect_refused(run(arguments), "paceline: secret: is read, and is to be written as ./secret");
+    expect_refused(run(arguments),
+                   "paceline: secret: is an input, and would be overwritten as ./secret");
     arguments.back() = "other";
     expect_refused(run(arguments), "paceline: --secret-file: is for ranks that a launcher starts");
     EXPECT_EQ(text("secret"), "0123456789abcdef");
@@ -113,7 +117,7 @@ TEST_F(Outputs, NeverTakeThePlaceOfASecret) {
 }
 
 TEST_F(Outputs, AreEachAFileOfTheirOwn) {
-  const std::string same = ": is to hold two outputs; give each a file of its own";
+  const std::string same = ": is named for two outputs; give each a file of its own";
   expect_refused(run({"run", "scenario.yaml", "--json", "a", "--csv", "./a"}),
                  "paceline: ./a" + same);
   expect_refused(run({"run", "scenario.yaml", "--json", "z", "--timeline", "z"}),

@@ -64,8 +64,9 @@ TEST_F(Streams, StandardInputHasItsNameInMessages) {
   }
   expect_refused(shell(program + "import - - < scenario.yaml"),
                  "paceline: standard input: is given twice");
-  expect_refused(shell(program + "calibrate - -o scenario.yaml < scenario.yaml"),
-                 "paceline: standard input: is read, and is to be written as scenario.yaml");
+  expect_refused(
+      shell(program + "calibrate - -o scenario.yaml < scenario.yaml"),
+      "paceline: standard input: is an input, and would be overwritten as scenario.yaml");
   EXPECT_EQ(text_of(folder_.path() / "scenario.yaml"), small_scenario);
 }
 
@@ -97,9 +98,10 @@ TEST_F(Streams, MayBeSlowAsLongAsTheySaySomething) {
 
 TEST_F(Streams, NeedAPatienceThatIsANumber) {
   for (const char* seconds : {"0", "-1", "x", "1.5", "99999999"}) {
-    expect_refused(shell("PACELINE_INPUT_SECONDS=" + std::string(seconds) + " " + program +
-                         "import scenario.yaml"),
-                   "paceline: PACELINE_INPUT_SECONDS: is no number of seconds of 1 to 1000000");
+    expect_refused(
+        shell("PACELINE_INPUT_SECONDS=" + std::string(seconds) + " " + program +
+              "import scenario.yaml"),
+        "paceline: PACELINE_INPUT_SECONDS: is not a number of seconds from 1 to 1000000");
   }
 }
 

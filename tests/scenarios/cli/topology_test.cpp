@@ -59,7 +59,7 @@ TEST(Topology, EndsInOneLineWhereInputIsBad) {
             "NCCL_TOPO_DUMP_FILE names, or a log with NCCL_DEBUG=INFO\n");
   EXPECT_EQ(said({"nowhere"}).rfind("paceline: nowhere: ", 0), 0U);
   EXPECT_EQ(
-      said({fixture("dgx_a100.txt")}).find(": does not tell the kind of GPU") == std::string::npos,
+      said({fixture("dgx_a100.txt")}).find(": does not say the kind of GPU") == std::string::npos,
       false);
   EXPECT_EQ(said({fixture("dgx_a100.txt"), "--device", "a1000"}).rfind("paceline: --device", 0),
             0U);

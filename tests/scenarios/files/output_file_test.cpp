@@ -118,7 +118,8 @@ TEST_F(OutputFiles, AreRefusedWhereTwoAreOne) {
   first.open();
   for (const std::string& same : {at("a"), at("b"), at(".") + "/a"}) {
     OutputFile second(same);
-    EXPECT_EQ(why_refused(second), same + ": is to hold two outputs; give each a file of its own");
+    EXPECT_EQ(why_refused(second),
+              same + ": is named for two outputs; give each a file of its own");
   }
   OutputFile new_one(at("c")), same_one(at(".") + "/c");
   new_one.open();
@@ -139,7 +140,7 @@ TEST_F(OutputFiles, DoNotTakeThePlaceOfInputs) {
   EXPECT_EQ(read_text(at("a")), "input");
   OutputFile after(at("b"));
   EXPECT_EQ(why_refused(after),
-            at("b") + ": is read, and is to be written; give the output a file of its own");
+            at("b") + ": is an input, and would be overwritten; give the output a file of its own");
 
   folder_.write("c", "input");
   OutputFile before(at("c"));

@@ -271,6 +271,7 @@ std::vector<std::string> values_of(const settings::Type& type) {
     Texts operator()(const settings::Time&) const { return {"1ms", "10s"}; }
     Texts operator()(const settings::Bandwidth&) const { return {"20GBps", "2GBps"}; }
     Texts operator()(const settings::Size&) const { return {"1MiB", "64KiB"}; }
+    Texts operator()(const settings::ComputeSpeed&) const { return {"1TFLOPS"}; }
     Texts operator()(const settings::Throughput&) const { return {"10 samples/s"}; }
     Texts operator()(const settings::OneOf& of) const { return {of.words.begin(), of.words.end()}; }
     Texts operator()(const settings::VersionNumber&) const { return {}; }

@@ -34,8 +34,8 @@ constexpr const char* two_of_dgx1 = "  preset: dgx1-v100\n  nodes: 2\n";
 
 // `device: ` stands in the fifth line of the small scenario, and its value from column 11 on.
 constexpr const char* warning_of_dgx1 =
-    "warning: s.yaml:5:11: device \"rtx-4090\" is none that dgx1-v100 has (v100-sxm2-16gb, "
-    "v100-sxm2-32gb): its links are taken as they are; name another preset or give "
+    "warning: s.yaml:5:11: device \"rtx-4090\" is not one that dgx1-v100 contains (v100-sxm2-16gb, "
+    "v100-sxm2-32gb); the links are used unchanged; name another preset or give "
     "cluster.intra_node\n";
 
 Ended run_on(const std::string& cluster, const std::string& device,
@@ -64,11 +64,11 @@ TEST(ExpectDevice, SaysWhereASettingNamesIt) {
 
 TEST(ExpectDevice, IsAnAssumptionOfTablesAndJson) {
   constexpr const char* sentence =
-      "links: those of dgx1-v100, whose devices are v100-sxm2-16gb, v100-sxm2-32gb, for rtx-4090; "
-      "another preset, or cluster.intra_node, would give its own";
+      "links: taken from dgx1-v100, whose devices are v100-sxm2-16gb, v100-sxm2-32gb, although the "
+      "device is rtx-4090; for its own links name another preset, or set cluster.intra_node";
   EXPECT_NE(run_on(two_of_dgx1, "rtx-4090", {"--json", "-"}).out.find(sentence), std::string::npos);
-  const std::string table = run_on(two_of_dgx1, "rtx-4090").out;
-  EXPECT_NE(table.find("links: those of dgx1-v100"), std::string::npos) << table;
+  const std::string table = run_on(two_of_dgx1, "rtx-4090", {"--assumptions"}).out;
+  EXPECT_NE(table.find("links: taken from dgx1-v100"), std::string::npos) << table;
 }
 
 TEST(ExpectDevice, WarnsWhereSomeKeysLieOverThePreset) {
@@ -109,9 +109,10 @@ TEST(ExpectDevice, TakesAClusterFileForAPreset) {
   EXPECT_EQ(warning_on_file("", "rtx-4090"), "");
   EXPECT_EQ(warning_on_file("gpu: rtx-4090\n", "rtx-4090"), "");
   EXPECT_EQ(warning_on_file("gpu: rtx-3090\ngpus: [rtx-3090, rtx-4090]\n", "rtx-4090"), "");
-  EXPECT_EQ(warning_on_file("gpu: rtx-3090\n", "rtx-4090"),
-            "warning: s.yaml:5:11: device \"rtx-4090\" is none that ours.yaml has (rtx-3090): its "
-            "links are taken as they are; name another preset or give cluster.intra_node\n");
+  EXPECT_EQ(
+      warning_on_file("gpu: rtx-3090\n", "rtx-4090"),
+      "warning: s.yaml:5:11: device \"rtx-4090\" is not one that ours.yaml contains (rtx-3090); "
+      "the links are used unchanged; name another preset or give cluster.intra_node\n");
 }
 
 // Its figures may be those of any card.
@@ -153,9 +154,9 @@ TEST(ExpectDevice, WarnsOfTheDeviceOfACollectiveButOfNoneThatNobodyNamed) {
   };
   EXPECT_EQ(
       said({"collective", "dgx1-v100", "--min", "1MiB", "--max", "1MiB", "--device", "rtx-4090"}),
-      "warning: command line: device \"rtx-4090\" is none that dgx1-v100 has "
-      "(v100-sxm2-16gb, v100-sxm2-32gb): its links are taken as they are; name another "
-      "preset or give cluster.intra_node\n");
+      "warning: command line: device \"rtx-4090\" is not one that dgx1-v100 contains "
+      "(v100-sxm2-16gb, v100-sxm2-32gb); the links are used unchanged; name another preset or give "
+      "cluster.intra_node\n");
   EXPECT_EQ(said({"collective", "dgx1-v100", "--min", "1MiB", "--max", "1MiB"}), "");
   EXPECT_EQ(said({"nccl", "dgx1-v100"}), "");
 }

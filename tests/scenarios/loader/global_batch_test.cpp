@@ -115,11 +115,11 @@ TEST(GlobalBatch, ComesBeforeThatOfTheFileWhereItIsSet) {
   const auto set = file_with("  batch_per_gpu: 8\n", "", {{"job.global_batch", "64"}}).scenario(0);
   EXPECT_EQ(set.workload.batch_per_gpu, 16U);
   EXPECT_DOUBLE_EQ(set.workload.forward().value(), 0.004);  // 2 ms with 8 samples
-  EXPECT_TRUE(says(set, "workload.batch_per_gpu: left out, as job.global_batch is set"));
+  EXPECT_TRUE(says(set, "workload.batch_per_gpu: ignored, because job.global_batch is set"));
   const auto own = shared("64", {{"workload.batch_per_gpu", "4"}}).scenario(0);
   EXPECT_EQ(own.workload.batch_per_gpu, 4U);
   EXPECT_DOUBLE_EQ(own.workload.forward().value(), 0.001);
-  EXPECT_TRUE(says(own, "job.global_batch: left out, as workload.batch_per_gpu is set"));
+  EXPECT_TRUE(says(own, "job.global_batch: ignored, because workload.batch_per_gpu is set"));
   EXPECT_FALSE(says(own, "speedup: "));
 }
 
@@ -136,7 +136,8 @@ TEST(GlobalBatch, IsWhatAMeasuredStepIsOf) {
   const auto outcomes =
       run_scenario(file, {.jobs = 1, .keep_traces = false, .force = false, .progress = {}});
   EXPECT_FALSE(outcomes[2].measured_speedup());
-  EXPECT_TRUE(says(file.scenario(2), "speedup: over one GPU with each point's own batch a GPU"));
+  EXPECT_TRUE(
+      says(file.scenario(2), "speedup: relative to one GPU with each point's own batch per GPU"));
   EXPECT_DOUBLE_EQ(outcomes[2].predicted_one_gpu().value(), 16 / outcomes[2].one_gpu_step.value());
 }
 
@@ -147,7 +148,7 @@ TEST(TimedLayers, TakeWithOtherBatchesWhatTheyTakeInProportion) {
   EXPECT_DOUBLE_EQ(other.workload.one_gpu_step(1).value(), 0.013);
   EXPECT_TRUE(is_measured(own));
   EXPECT_FALSE(is_measured(other));
-  EXPECT_TRUE(says(other, "compute: layers were timed with a batch of 8"));
+  EXPECT_TRUE(says(other, "compute: layers were timed at batch 8"));
   EXPECT_FALSE(says(own, "compute: "));
 }
 
@@ -168,8 +169,8 @@ TEST(OneGpuThroughput, ScalesComputeOfOtherBatchesByTheSameFactor) {
     const bool is_own = std::string_view(batch) == "32";
     EXPECT_EQ(is_measured(scaled), is_own);
     EXPECT_EQ(says(scaled,
-                   "compute: scaled to 320 samples/s on one GPU with a batch of 32; with "
-                   "others as the roofline of a100-sxm4-40gb goes, not measured"),
+                   "compute: scaled to 320 samples/s on one GPU at batch 32; other batch "
+                   "sizes are scaled by the roofline of a100-sxm4-40gb, not measured"),
               !is_own);
   }
 }
@@ -216,7 +217,7 @@ TEST(OneGpuSpeed, IsTheHostsWhereItsLaunchesTakeLonger) {
   };
   const Scenario small = scenario("2"), twice = scenario("4"), large = scenario("256");
   ASSERT_TRUE(small.launches);
-  EXPECT_TRUE(says(small, "host: launching a step's kernels takes "));
+  EXPECT_TRUE(says(small, "host: the CPU takes "));
   EXPECT_NEAR(small.workload.one_gpu_step(1) / *small.launches, 1, 0.01);
   EXPECT_NEAR(twice.workload.one_gpu_step(1) / small.workload.one_gpu_step(1), 1, 0.01);
   EXPECT_FALSE(large.launches);
@@ -240,12 +241,13 @@ TEST(OneGpuThroughput, OfSeveralBatchesGivesThoseBetweenAndBeyond) {
   EXPECT_NEAR(step(own), 0.25, 1e-12);
   EXPECT_TRUE(says(own, "compute: scaled to 128 samples/s on one GPU"));
   EXPECT_NEAR(step(between), 0.35, 1e-12);
-  EXPECT_TRUE(says(between, "compute: scaled to steps that were measured on one GPU, between"));
+  EXPECT_TRUE(says(between, "compute: scaled to steps measured on one GPU; between"));
   EXPECT_TRUE(is_measured(own) && is_measured(between));
   EXPECT_NEAR(step(beyond), 0.85, 1e-12);
   EXPECT_NEAR(step(below), 0.1, 1e-12);
   for (const Scenario& one : {beyond, below}) {
-    EXPECT_TRUE(says(one, "compute: beyond the batches 32 to 64 that were measured on one GPU"));
+    EXPECT_TRUE(
+        says(one, "compute: extrapolated beyond the batch sizes 32 to 64 measured on one GPU"));
     EXPECT_FALSE(is_measured(one));
   }
 }

@@ -163,7 +163,7 @@ TEST(KnownRow, MayNameNodesWhereThatIsTheAxis) {
       known("sweep: {cluster.nodes: [1, 2]}\n", {"cluster.nodes=1,throughput=9 samples/s"});
   EXPECT_EQ(file.known_points(), Points{0});
   EXPECT_EQ(fault_of("sweep: {cluster.nodes: [1, 2]}\n", {"gpus=2,step=1s"}),
-            "gpus \"2\" is no value of this sweep, in which cluster.nodes says how many there are; "
+            "gpus \"2\" is not a value of this sweep, where cluster.nodes says how many there are; "
             "name its cluster.nodes instead");
 }
 
@@ -205,7 +205,7 @@ TEST(KnownRow, SaysWhatIsWrongOfIt) {
       {"gpus=2,training.stratgy=ddp,step=1s",
        "unknown key \"training.stratgy\"; did you mean training.strategy?"},
       {"gpus=2,training.strategy=fsdp,step=1s",
-       "training.strategy \"fsdp\" is no value of its axis; it has ddp, wait_free"},
+       "training.strategy \"fsdp\" is not a value of its axis; it has ddp, wait_free"},
   };
   for (const auto& [row, message] : wrong) {
     EXPECT_TRUE(fault_of(sweep, {row}).starts_with(message))

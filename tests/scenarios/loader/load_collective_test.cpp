@@ -73,12 +73,12 @@ TEST(NcclSettings, TakeAnyAlgorithmAsAPlan) {
   EXPECT_EQ(settings.algorithm, "hierarchical");
   EXPECT_FALSE(settings.nccl.algorithm);
   EXPECT_EQ(refused({"", "direct", "ll"}),
-            "command line: algorithm \"direct\" is none of NCCL's, so it has no protocol; "
-            "leave protocol out");
+            "command line: algorithm \"direct\" is not an algorithm of NCCL, so it has no "
+            "protocol; leave protocol out");
 }
 
 TEST(NcclSettings, AreRefusedWhereTheyMeanNothing) {
-  EXPECT_NE(refused({"2.x", "", ""}).find("is no version of NCCL; write \"2.18\""),
+  EXPECT_NE(refused({"2.x", "", ""}).find("is not a version of NCCL; write \"2.18\""),
             std::string::npos);
   EXPECT_NE(refused({"", "", "l1"}).find("\"l1\" is not known"), std::string::npos);
   EXPECT_NE(refused({"2.18", "", "", "gloo"}).find("is for library: nccl; leave it out"),
@@ -115,8 +115,8 @@ TEST(NcclSettings, RefuseLimitsThatCannotBe) {
         {"version: \"2.24\", max_ctas: 33",
          "max_ctas: ", "max_ctas \"33\" is more channels than NCCL 2.24 has; write 1 to 32"},
         {"channels: 4, min_ctas: 2", "min_ctas: ",
-         "min_ctas \"2\" is beside channels, which says how many there are; leave one of the two "
-         "out"},
+         "min_ctas \"2\" cannot be combined with channels, which says how many there are; leave "
+         "one of the two out"},
         {"max_ctas: 0", "max_ctas: ", "max_ctas \"0\" "},
         {"library: plan, max_ctas: 2",
          "max_ctas: ", "max_ctas \"2\" is for library: nccl; leave it out"}}) {

@@ -72,8 +72,9 @@ void expect_no_contention(const std::string& value, const std::string& message) 
 
 TEST(ContentionSettings, AreRefusedWithoutANumberBehindThePlus) {
   for (const char* more : {"", "x", "-1", "11", "10%", "0.1s", "nan", "+1"}) {
-    expect_no_contention(std::string("assumed+") + more,
-                         "has no number of 0 to 10 behind assumed+; write contention: assumed+0.1");
+    expect_no_contention(
+        std::string("assumed+") + more,
+        "needs a number from 0 to 10 after assumed+; write contention: assumed+0.1");
   }
 }
 

@@ -41,7 +41,7 @@ double usable(const Scenario& scenario) {
 bool says_sockets(const Scenario& scenario) {
   const auto said = scenario.assumptions.sentences();
   return std::ranges::any_of(said, [](const std::string& one) {
-    return one.find(" a host over TCP (") != std::string::npos;
+    return one.find(" per host over TCP (") != std::string::npos;
   });
 }
 
@@ -56,9 +56,9 @@ TEST(TcpSockets, MoveLessThanTheWireOf25Gigabits) {
   EXPECT_EQ(
       std::ranges::count(
           said,
-          "network: nccl moves 1.07GBps a host over TCP (410MBps to 2.77GBps) of 3.13GBps, by "
-          "one socket a connection, on hosts that are perhaps virtual; network.provider, or "
-          "network.stream_bandwidth (`iperf3 -P 1`), would settle it"),
+          "network: nccl moves 1.07GBps per host over TCP (410MBps to 2.77GBps) out of 3.13GBps, "
+          "at one socket per connection, on hosts that may be virtual; set network.provider or "
+          "network.stream_bandwidth (`iperf3 -P 1`) to settle it"),
       1);
 }
 

@@ -42,8 +42,8 @@ TEST(Training, LeavesOutTheFilesKeysOfAStrategyThatIsReplaced) {
   const Scenario scenario = scenario_of_options(values, {{"training.strategy", "wait_free"}});
   const auto said = scenario.assumptions.sentences();
   EXPECT_NE(std::find(said.begin(), said.end(),
-                      "bucket_cap: left out, a key of strategy ddp, which the file has and this "
-                      "run has not"),
+                      "bucket_cap: ignored, because it is a key of strategy ddp, which the file "
+                      "names and this run does not use"),
             said.end());
   EXPECT_THROW((void)scenario_of_options(
                    values, {{"training.strategy", "wait_free"}, {"training.bucket_cap", "2MiB"}}),
@@ -97,7 +97,7 @@ TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
                      {"training.host.computes", "false"}})
                    .computes);
   EXPECT_EQ(refused({{"training.host.computes", "true"}}),
-            "command line: computes \"true\" is without effect: the host takes no time; give "
+            "command line: computes \"true\" has no effect: the host takes no time; give "
             "per_operation, per_gradient or per_call, or leave it out");
 }
 

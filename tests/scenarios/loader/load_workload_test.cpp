@@ -49,9 +49,9 @@ TEST(Layers, TellRowsThatFitTheirTensors) {
             "s.yaml:7:77: rows \"7\" does not divide the 1000 elements; write the tensor's first "
             "dimension");
   EXPECT_EQ(refusal_of_rows("[50]"),
-            "s.yaml:7:76: rows has 1 numbers for 2 parameters; write one number a tensor");
+            "s.yaml:7:76: rows has 1 numbers for 2 parameters; write one number per tensor");
   EXPECT_EQ(refusal_of_rows("[50, 20, 1]"),
-            "s.yaml:7:85: rows \"1\" is one more than parameters; write one number a tensor");
+            "s.yaml:7:85: rows \"1\" is one more than parameters; write one number per tensor");
 }
 
 // `single_gpu_wrapped` follows batch_per_gpu, with or without a measurement before it.

@@ -104,9 +104,9 @@ TEST(MeasuredOn, AnotherDeviceMovesTheModelPartOfTheWay) {
   EXPECT_LT(alike.compute_ratio, alone.compute_ratio);
   EXPECT_EQ(alike.compute_ratio, slow.compute_ratio);
   EXPECT_TRUE(says(alike,
-                   "on v100-sxm2-16gb carried over to a100-sxm4-40gb: x 1.00 of a modelled "
-                   "step, within -"));
-  EXPECT_FALSE(says(alike, "is modelled, within"));
+                   "on v100-sxm2-16gb carried over to a100-sxm4-40gb: 1.00 times the modelled "
+                   "step (-"));
+  EXPECT_FALSE(says(alike, "is modelled, not measured"));
 }
 
 // Tokens are of the sequence, here of 128.
@@ -169,8 +169,7 @@ const BadScenario bad_entries[] = {
     {"Twice", layers,
      PACELINE_MODEL "[{device: k80, batch: 8, throughput: 9 samples/s}, @{device: k80, batch: 8, "
                     "throughput: 8 samples/s, precision: fp32}]\n",
-     "measured_on has a device, batch and precision that are twice in the list; leave one of them "
-     "out"},
+     "measured_on repeats a device, batch and precision of the list; leave one of them out"},
     {"NoSuchArithmetic", layers,
      PACELINE_MODEL "[{device: k80, batch: 8, throughput: 9 samples/s, precision: @fp16}]\n",
      "precision \"fp16\" has no fp16 arithmetic; choose another precision or device"},
@@ -182,12 +181,12 @@ const BadScenario bad_entries[] = {
     {"OtherDeviceOfLayers", "  batch_per_gpu: 8\n",
      "  batch_per_gpu: 8\n  measured_on: [{device: @k80, batch: 8, throughput: 9 samples/s}]\n",
      "device \"k80\" is not the scenario's, and times of layers are of their own; leave it out, or "
-     "give a model in place of layers"},
+     "give a model instead of layers"},
     {"OtherPrecisionOfLayers", "  batch_per_gpu: 8\n",
      "  batch_per_gpu: 8\n  measured_on: [{device: v100-sxm2-16gb, batch: 8, throughput: 9 "
      "samples/s, precision: @amp}]\n",
      "precision \"amp\" is not the scenario's, and times of layers are of their own; leave it out, "
-     "or give a model in place of layers"},
+     "or give a model instead of layers"},
 };
 
 TEST(MeasuredOn, IsRefusedInOneLineThatPointsAtTheFault) {

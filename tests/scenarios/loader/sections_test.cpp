@@ -90,8 +90,8 @@ TEST(Sections, SayWhichOfTheirTextsIsWrong) {
   EXPECT_EQ(refusal_of(bad, {}).substr(0, 47), "a.yaml:1:19: unknown key \"workload.bach\"; known");
   bad.insert_or_assign("gpus", section("b.yaml", "gpus", "8"));
   EXPECT_EQ(refusal_of(bad, {{"cluster.nodes", "2"}}),
-            "--set cluster.nodes=2: nodes \"2\" is without effect: gpus says how many nodes there "
-            "are; leave one of the two out");
+            "--set cluster.nodes=2: nodes \"2\" has no effect: gpus says how many nodes there are; "
+            "leave one of the two out");
 }
 
 TEST(Sections, LackWhatAFileWouldLack) {

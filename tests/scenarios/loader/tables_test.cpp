@@ -41,6 +41,7 @@ struct Sample {
   }
   std::string operator()(settings::Bandwidth) const { return "10GBps"; }
   std::string operator()(settings::Size) const { return "4KiB"; }
+  std::string operator()(settings::ComputeSpeed) const { return "1TFLOPS"; }
   std::string operator()(settings::Throughput) const { return "1 samples/s"; }
   std::string operator()(settings::OneOf known) const { return std::string(known.words.front()); }
   std::string operator()(settings::VersionNumber) const { return "\"2.1\""; }

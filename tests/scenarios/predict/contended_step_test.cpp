@@ -62,7 +62,7 @@ TEST(Contention, HoldsCallsUpInEveryFidelity) {
     EXPECT_NEAR(held.predicted->totals.exposed_communication.value(), 5 * ms, 0.01 * ms);
     EXPECT_EQ(held.predicted->communication_alone, off.predicted->totals.communication);
     EXPECT_EQ(std::count(held.assumptions.begin(), held.assumptions.end(),
-                         "contention: a collective beside compute takes 5.00 times as long"),
+                         "contention: collectives run 5.00x slower while overlapped with compute"),
               1);
     EXPECT_LT(held.predicted->interval.low, held.predicted->totals.step);
     EXPECT_GT(held.predicted->interval.high, held.predicted->totals.step);
@@ -89,8 +89,8 @@ TEST(Contention, IsAssumedAndSoMuchMore) {
   EXPECT_EQ(step("assumed+0"), step("assumed"));
   const auto said = outcome_of("closed", "assumed+0.1").assumptions;
   EXPECT_EQ(std::count(said.begin(), said.end(),
-                       "contention: compute beside a collective takes 1.10 times as long, by "
-                       "channels and memory traffic, and 0.1 more"),
+                       "contention: compute runs 1.10x slower while overlapped with a "
+                       "collective, because of channels and memory traffic, and 0.1 more"),
             1);
 }
 

@@ -107,7 +107,8 @@ TEST(Slowdown, OfARankThatIsNotThereIsSaidAndHasNoEffect) {
   const auto outcome =
       outcomes_of(std::string(small_scenario), {{"ranks.slowdown", "{9: 1.5}"}}).front();
   EXPECT_EQ(outcome.predicted->totals.step, totals_of({}).step);
-  EXPECT_EQ(outcome.assumptions.back(), "ranks: no rank 9 at this point");
+  EXPECT_EQ(outcome.assumptions.back(),
+            "ranks: this point does not contain rank 9, so its slowdown has no effect here");
 }
 
 TEST(Jitter, IsTheSameForTheSameSeedAndAnotherForAnother) {
@@ -175,10 +176,10 @@ TEST(Compute, IsSaidToBeAssumedWhereItIs) {
   const auto begins = [](const std::string& text, std::string_view words) {
     return text.substr(0, words.size()) == words;
   };
-  EXPECT_TRUE(begins(says(modelled, h100), "compute: resnet18 on h100-sxm5-80gb is modelled"));
+  EXPECT_TRUE(begins(says(modelled, h100), "compute: the speed of resnet18 on h100-sxm5-80gb is "));
   EXPECT_EQ(says(modelled, with(h100, {{"workload.single_gpu_throughput", "900 samples/s"}})),
             "compute: scaled to 900 samples/s on one GPU");
-  EXPECT_TRUE(begins(says(modelled, {}), "compute: resnet18 on v100-sxm2-16gb is modelled"));
+  EXPECT_TRUE(begins(says(modelled, {}), "compute: the speed of resnet18 on v100-sxm2-16gb is "));
   EXPECT_EQ(says(std::string(small_scenario), {{"workload.device", "h100-sxm5-80gb"}}), "");
 }
 

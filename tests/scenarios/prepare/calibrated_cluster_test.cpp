@@ -54,7 +54,7 @@ TEST(CalibratedCluster, TakesTheNetworkAsMessagesSawIt) {
   EXPECT_EQ(cluster.network.latency, Seconds(1.9e-6));
   EXPECT_EQ(cluster.network.usable_bandwidth(), BytesPerSecond(11.8e9));
   EXPECT_DOUBLE_EQ(cluster.intra_node.latency.value(), 2e-6);
-  EXPECT_EQ(said, Strings{"calibrated: network takes 1.9us and 11.8GBps from osu.txt"});
+  EXPECT_EQ(said, Strings{"calibrated: network uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 TEST(CalibratedCluster, TakesANodesOwnLinks) {
@@ -62,7 +62,7 @@ TEST(CalibratedCluster, TakesANodesOwnLinks) {
   EXPECT_EQ(cluster.intra_node.latency, Seconds(1.9e-6));
   EXPECT_EQ(cluster.intra_node.bandwidth, BytesPerSecond(11.8e9));
   EXPECT_DOUBLE_EQ(cluster.network.latency.value(), 5e-6);
-  EXPECT_EQ(said, Strings{"calibrated: intra_node takes 1.9us and 11.8GBps from osu.txt"});
+  EXPECT_EQ(said, Strings{"calibrated: intra_node uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 TEST(CalibratedCluster, LeavesTheBandwidthOfLanes) {
@@ -70,8 +70,8 @@ TEST(CalibratedCluster, LeavesTheBandwidthOfLanes) {
       test::changed(scenario, "kind: nvswitch", "kind: nvlink_mesh"), {}, LinkPlace::intra_node);
   EXPECT_EQ(cluster.intra_node.latency, Seconds(1.9e-6));
   EXPECT_EQ(cluster.intra_node.bandwidth, BytesPerSecond(100e9));
-  EXPECT_EQ(said, Strings{"calibrated: intra_node takes 1.9us from osu.txt; its bandwidth is a "
-                          "lane's, and stays"});
+  EXPECT_EQ(said, Strings{"calibrated: intra_node uses 1.9us from osu.txt; its bandwidth is per "
+                          "lane and stays as set"});
 }
 
 TEST(CalibratedCluster, LeavesWhatASweepOrASettingGives) {
@@ -79,20 +79,21 @@ TEST(CalibratedCluster, LeavesWhatASweepOrASettingGives) {
       calibrated(scenario, {{"sweep.cluster.network.latency", "[7us, 9us]"}}, LinkPlace::network);
   EXPECT_DOUBLE_EQ(sweep.cluster.network.latency.value(), 7e-6);
   EXPECT_EQ(sweep.cluster.network.bandwidth, BytesPerSecond(11.8e9));
-  EXPECT_EQ(sweep.said, Strings{"calibrated: network takes 11.8GBps from osu.txt; its latency "
-                                "stays as it was set"});
+  EXPECT_EQ(sweep.said, Strings{"calibrated: network uses 11.8GBps from osu.txt; its latency "
+                                "stays as set"});
 
   // Half of the scenario's 10 Gb/s.
   const auto setting =
       calibrated(scenario, {{"cluster.network.efficiency", "0.5"}}, LinkPlace::network);
   EXPECT_EQ(setting.cluster.network.usable_bandwidth(), BytesPerSecond(0.625e9));
-  EXPECT_EQ(setting.said, Strings{"calibrated: network takes 1.9us from osu.txt; its bandwidth "
-                                  "stays as it was set"});
+  EXPECT_EQ(setting.said, Strings{"calibrated: network uses 1.9us from osu.txt; its bandwidth "
+                                  "stays as set"});
 
   const auto all = calibrated(scenario, {{"cluster.network", "{latency: 7us, bandwidth: 10Gbps}"}},
                               LinkPlace::network);
   EXPECT_DOUBLE_EQ(all.cluster.network.latency.value(), 7e-6);
-  EXPECT_EQ(all.said, Strings{"calibrated: network stays as it was set, whatever osu.txt has"});
+  EXPECT_EQ(all.said,
+            Strings{"calibrated: network stays as set; the values in osu.txt are not used"});
 }
 
 TEST(CalibratedCluster, SaysNothingOfLinksThatThereAreNot) {
@@ -104,7 +105,7 @@ TEST(CalibratedCluster, SaysNothingOfLinksThatThereAreNot) {
 
 TEST(CalibratedCluster, HasALatencyWhereTheScenarioHadNone) {
   EXPECT_EQ(calibrated(test::changed(scenario, ", latency: 5us", ""), {}, LinkPlace::network).said,
-            Strings{"calibrated: network takes 1.9us and 11.8GBps from osu.txt"});
+            Strings{"calibrated: network uses 1.9us and 11.8GBps from osu.txt"});
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ TEST(LibraryCalls, AreWhatNcclChoosesForEachSize) {
   EXPECT_EQ(library.plan(large), "Simple");
   EXPECT_EQ(algorithm_of(large), "ring");
   EXPECT_EQ(library.assumptions().sentences(),
-            (std::vector<std::string>{"nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
-                                      "nccl: channels as the cluster suggests; no CollNet"}));
+            (std::vector<std::string>{
+                "nccl 2.28, assumed: all_reduce by Ring Simple, Tree LL",
+                "nccl: the cluster's links decide the number of channels; CollNet is not used"}));
 }
 
 TEST(LibraryCalls, AreWhatTheScenarioFixes) {
@@ -54,7 +55,7 @@ TEST(LibraryCalls, AreWhatTheScenarioFixes) {
   EXPECT_EQ(call.simulated()->options.chunk_size, Bytes(64 << 10));
   ASSERT_EQ(library.assumptions().sentences().size(), 3U);
   EXPECT_EQ(library.assumptions().sentences()[0], "nccl 2.18: all_reduce by Ring LL");
-  EXPECT_EQ(library.assumptions().sentences()[1], "nccl 2.8 is not modelled: 2.18 stands for it");
+  EXPECT_EQ(library.assumptions().sentences()[1], "nccl 2.8 is not modelled; 2.18 is used instead");
 }
 
 // One plan for NVLS and NVLSTree; the report says which of them it is.
@@ -110,12 +111,12 @@ TEST(LibraryCalls, AreAddedByANetworkThatAdds) {
     EXPECT_EQ(algorithm_of(call) == "collnet_chain", adds);
     const auto sentences = library.assumptions().sentences();
     EXPECT_EQ(std::ranges::count(sentences,
-                                 "nccl: CollNetChain is not to be had for some calls; what is "
-                                 "stands in"),
+                                 "nccl: CollNetChain is not available for some calls; these use "
+                                 "what is available"),
               adds ? 0 : 1);
     EXPECT_EQ(std::ranges::count(sentences,
-                                 "nccl: channels as the cluster suggests; CollNet for all-reduces, "
-                                 "but not NVLS's over nodes"),
+                                 "nccl: the cluster's links decide the number of channels; "
+                                 "all-reduces can use CollNet, but not NVLS across nodes"),
               adds ? 1 : 0);
   }
 }
@@ -186,7 +187,7 @@ TEST(LibraryCalls, OfPatAreNoOthers) {
   EXPECT_EQ(older.plan(gather), "Simple");
   EXPECT_EQ(algorithm_of(gather), "ring");
   EXPECT_EQ(older.assumptions().sentences()[0],
-            "nccl: PAT is not to be had for some calls; what is stands in");
+            "nccl: PAT is not available for some calls; these use what is available");
 }
 
 // What NCCL does not choose has no protocol, and neither have its groups of sends and receives.

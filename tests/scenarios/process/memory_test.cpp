@@ -107,7 +107,7 @@ TEST(Memory, OfTheEnvironmentIsASize) {
         test::run_program(
             {"/usr/bin/env", std::string("PACELINE_MEMORY=") + bad, PACELINE_BINARY, "list"},
             folder.path()),
-        std::string("paceline: PACELINE_MEMORY: \"") + bad + "\" is no size above zero");
+        std::string("paceline: PACELINE_MEMORY: \"") + bad + "\" is not a size above zero");
   }
 }
 

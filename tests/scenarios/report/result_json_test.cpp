@@ -124,15 +124,17 @@ TEST_F(ResultJson, ListsWhatWasAssumed) {
   const json assumed = result(text).at("points").at(0).at("assumed");
   ASSERT_EQ(assumed.size(), 5U);
   EXPECT_EQ(assumed.at(0), "nccl 2.28, assumed: all_reduce by Ring LL128");
-  EXPECT_EQ(assumed.at(1), "nccl: channels as the cluster suggests; no CollNet");
+  EXPECT_EQ(assumed.at(1),
+            "nccl: the cluster's links decide the number of channels; CollNet is not used");
   EXPECT_EQ(
       assumed.at(2),
-      "ranks: compute of the slowest takes 3.3 % longer, with a spread of 3.2 % between ranks "
-      "and steps");
+      "ranks: the slowest rank is assumed to compute 3.3 % longer than average (spread between "
+      "ranks and steps: 3.2 %)");
   EXPECT_EQ(assumed.at(3),
-            "contention: compute beside a collective takes 1.03 times as long, by channels and "
-            "memory traffic");
-  EXPECT_EQ(assumed.at(4), "contention: a collective beside compute takes 1.20 times as long");
+            "contention: compute runs 1.03x slower while overlapped with a collective, because of "
+            "channels and memory traffic");
+  EXPECT_EQ(assumed.at(4),
+            "contention: collectives run 1.20x slower while overlapped with compute");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_F(StoreFile, IsNoOtherFile) {
   folder_.write("text.db",
                 "some text that is none, longer than a header of SQLite: 100 bytes or so, "
                 "as that begins with a hundred of them");
-  EXPECT_NE(fault_of(path("text.db")).find("is no SQLite database"), std::string::npos);
+  EXPECT_NE(fault_of(path("text.db")).find("is not an SQLite database"), std::string::npos);
   Database(path("other.db"), Database::Access::write).execute("CREATE TABLE x (y)");
   EXPECT_NE(fault_of(path("other.db")).find("something else"), std::string::npos);
   EXPECT_NE(fault_of(folder_.path().string()).find("Is a directory"), std::string::npos);

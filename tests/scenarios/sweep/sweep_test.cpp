@@ -98,7 +98,7 @@ TEST_F(SweepCommand, PredictsWhatIsNotKnownAlone) {
   write("sweep: {workload.batch_per_gpu: [8, 16], cluster.network.latency: [5us, 7us], gpus: 4}\n");
   const Ended ended = run({"--json", "-"});
   EXPECT_EQ(json::parse(ended.out)["new"], 2);  // those of 7us
-  EXPECT_NE(ended.err.find("has points of another grid.yaml"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("contains points of another grid.yaml"), std::string::npos) << ended.err;
 }
 
 TEST_F(SweepCommand, WritesRefusalsAndTriesThemAgain) {
@@ -152,7 +152,7 @@ TEST_F(SweepCommand, RunsAsAJobArray) {
   const Ended merged =
       run_program({"/bin/sh", "-c", PACELINE_BINARY " sweep --merge part-*.db --store points.db"},
                   folder_.path());
-  EXPECT_NE(merged.out.find("points.db has 12 points"), std::string::npos) << merged.out;
+  EXPECT_NE(merged.out.find("points.db contains 12 points"), std::string::npos) << merged.out;
   EXPECT_EQ(counts({}), (std::vector<int>{0, 12, 0, 0}));
 }
 
@@ -182,7 +182,7 @@ TEST_F(SweepCommand, LooksAtASampleOfAHugeGrid) {
         "], training.gradient_accumulation: [" + values + "]}\n");
   const Ended ended = run({"--sample", "20"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("a sample of 20 of 1000000000 points; not looked at: 999999980, 980 of "
+  EXPECT_NE(ended.out.find("a sample of 20 of 1000000000 points; not sampled: 999999980, 980 of "
                            "1000 values of workload.batch_per_gpu"),
             std::string::npos)
       << ended.out;
@@ -194,8 +194,8 @@ TEST_F(SweepCommand, LooksAtASampleOfAHugeGrid) {
 }
 
 TEST_F(SweepCommand, RefusesBadInputInALine) {
-  expect_refused({"--shard", "0/4"}, "--shard: \"0/4\" is no part of the whole");
-  expect_refused({"--shard", "5/4"}, "--shard: \"5/4\" is no part of the whole");
+  expect_refused({"--shard", "0/4"}, "--shard: \"0/4\" is not a part of the whole");
+  expect_refused({"--shard", "5/4"}, "--shard: \"5/4\" is not a part of the whole");
   expect_refused({"--sample", "0"}, "--sample");
   expect_refused({"--sample-seed", "3"}, "add --sample N");
   expect_refused({"--refine", "near"}, "--refine: \"near\" does not say how near");

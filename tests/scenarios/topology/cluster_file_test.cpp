@@ -144,7 +144,7 @@ TEST(ClusterOfTopology, TellsNvswitchesFromAMeshByTheLinksOfADevice) {
 
 TEST(ClusterOfTopology, AsksForTheBandwidthOfNvlinks) {
   EXPECT_EQ(refusal_of_text(" GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\n", {}),
-            ": does not tell the kind of GPU, nor how fast one of its NVLinks is; add --device, as "
+            ": does not say the kind of GPU, nor how fast one of its NVLinks is; add --device, as "
             "a100-sxm4-40gb, or --link-bandwidth, as 20GBps");
   EXPECT_EQ(refusal_of_text(" GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\n", with_device("k80")),
             ": has NVLinks, and such GPUs have none (--device k80); give another --device, or "
@@ -222,7 +222,7 @@ TEST(ClusterOfLog, TakesTheKindOfGpuForWhatJoinsThem) {
               (void)cluster_file_text(
                   read_topology_file(topology_fixture("two_a100_nodes_info.txt"), std::nullopt),
                   {});
-            }).find("does not tell whether NVLink or PCIe joins its GPUs; add --device"),
+            }).find("does not say whether NVLink or PCIe joins its GPUs; add --device"),
             std::string::npos);
 }
 

@@ -171,9 +171,9 @@ TEST(PastedTopology, AsksWhereModulesShowNoNvlinks) {
 }
 
 TEST(PastedTopology, AsksForTheBandwidthOfXgmi) {
-  EXPECT_EQ(cluster_of_fixture("xgmi_4.xml", {.device = "mi250x-gcd"}),
-            "refused: : does not tell how fast one of its xGMI links is; add --link-bandwidth, as "
-            "48GBps");
+  EXPECT_EQ(
+      cluster_of_fixture("xgmi_4.xml", {.device = "mi250x-gcd"}),
+      "refused: : does not say how fast one of its xGMI links is; add --link-bandwidth, as 48GBps");
   expect_says(cluster_of_fixture("xgmi_4.xml", {.link_gbyte_per_s = 48}),
               {"  kind: nvlink_mesh\n", "xGMI links join pairs of GPUs, taken for NVLinks",
                "    - [0, 1, 1]\n"});

@@ -164,7 +164,7 @@ TEST(TracedStep, SharesABucketAmongGradientsOfUnknownSize) {
   }
   EXPECT_EQ(elements, (std::vector<std::uint64_t>{50, 50, 100}));
   ASSERT_EQ(step.assumptions.sentences().size(), 1U);
-  EXPECT_EQ(step.assumptions.sentences()[0].find("gradients: the trace does not tell"), 0U);
+  EXPECT_EQ(step.assumptions.sentences()[0].find("gradients: the trace does not say"), 0U);
 }
 
 TEST(TracedStep, ForgetsGradientsWhoseOrderDiffersBetweenRanks) {

@@ -115,8 +115,8 @@ TEST(Waits, AreUnclearWhereTheHostMayHaveBeenLate) {
   }
   EXPECT_NEAR(with_calls(1, made), 300, 1e-6);
   EXPECT_EQ(assumed(made),
-            std::vector<std::string>{"waiting: 1 all-reduces ended while the device waited for its "
-                                     "host; compute is taken not to wait for them"});
+            std::vector<std::string>{"waiting: 1 all-reduces ended while the GPU waited for its "
+                                     "host; compute is assumed not to wait for them"});
 }
 
 // Recorded waits tell what device times cannot: here the device idles until each call has ended,

@@ -5,7 +5,7 @@ import {hasPoints, pointsOf} from './data/points.js';
 import {redrawAll} from './charts/figure.js';
 import {readPayload} from './payload.js';
 import {pointsAnswer} from './sections/answer.js';
-import {assumptions} from './sections/assumptions.js';
+import {assumptions, failures} from './sections/assumptions.js';
 import {capacitySection} from './sections/capacity.js';
 import {comparisonSection} from './sections/comparison.js';
 import {curveChart} from './sections/curves.js';
@@ -29,18 +29,18 @@ const SHOWN = {
   'paceline.left-out/1': leftOutSection,
 };
 
-function pointSections(documents) {
-  const points = pointsOf(documents);
-  if (points.rows.length === 0) return [];
+// What was found, and below what other documents say the points one by one.
+function pointSections(documents, points) {
   const hasScale = points.axes.some((axis) => axis.name === 'gpus') && metricsOf(points.rows).length > 0;
   const curve = curveChart(points);
   const charts = [hasScale ? scalingChart(points, curve !== null) : null, curve, partsChart(points),
     heatMap(points)].filter(Boolean);
   return [section('answer', 'Result', pointsAnswer(points, documents)),
-    charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null,
-    timelineSection(documents, points),
-    section('points', 'All points', new PointsTable(points).element()),
-    assumptions(points)];
+    charts.length > 0 ? section('charts', 'Charts', html('div', {class: 'charts'}, charts)) : null];
+}
+
+function tableSection(points) {
+  return section('points', 'All points', new PointsTable(points).element(), failures(points), assumptions(points));
 }
 
 function documentSections(documents) {
@@ -75,17 +75,18 @@ function footer(payload) {
 
 function build(payload) {
   const {documents} = payload;
-  const all = [...documentSections(documents).flat(), ...pointSections(documents)];
-  if (!documents.some(hasPoints)) all.push(timelineSection(documents, null));
-  all.push(restOf(payload));
-  const made = all.filter(Boolean);
+  const points = pointsOf(documents);
+  const hasRows = points.rows.length > 0;
+  const made = [...(hasRows ? pointSections(documents, points) : []), ...documentSections(documents).flat(),
+    timelineSection(documents, points), hasRows ? tableSection(points) : null, restOf(payload)].filter(Boolean);
   document.title = payload.title;
   document.body.prepend(header(payload), contents(made.filter((element) => element.id)),
       html('main', {}, made), footer(payload));
   document.documentElement.dataset.ready = 'yes';
 }
 
-// On paper all is open, colours are those of the light theme, and charts are as wide as A4 between margins of 15 mm at 96 px an inch.
+// On paper all is open, colours are those of the light theme, and charts are as wide as A4 (210 mm)
+// between margins of 15 mm, at 96 px per inch.
 const PAPER_WIDTH = 680;
 
 function preparePrinting() {

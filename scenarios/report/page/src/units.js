@@ -1,6 +1,9 @@
 // Quantities as people write them. Arguments are SI base units: seconds, bytes, bytes per second.
 
 const MISSING = '–';
+
+// Between a number and its unit: lines do not break there.
+const GAP = '\u00a0';
 const four = new Intl.NumberFormat('en-US', {maximumSignificantDigits: 4});
 const whole = new Intl.NumberFormat('en-US', {maximumFractionDigits: 0});
 
@@ -13,7 +16,7 @@ function scaled(value, steps) {
   const size = Math.abs(value);
   // 0.99995 rounds to the next step's 1.
   const [factor, unit] = steps.find(([at]) => size >= at * 0.99995) ?? steps[steps.length - 1];
-  return `${number(value / factor)} ${unit}`;
+  return `${number(value / factor)}${GAP}${unit}`;
 }
 
 const TIMES = [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']];
@@ -21,7 +24,7 @@ const LONG_TIMES = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min',
 
 // From two minutes on in two units: "4 h 26 min". Less than a picosecond is what rounding leaves.
 export function time(seconds) {
-  if (Math.abs(seconds) < 1e-12) return '0 s';
+  if (Math.abs(seconds) < 1e-12) return `0${GAP}s`;
   return Math.abs(seconds) < 120 ? scaled(seconds, TIMES) : longTime(seconds);
 }
 
@@ -30,14 +33,14 @@ function longTime(seconds) {
   const parts = Math.round(Math.abs(seconds) / small);
   const [first, rest] = [Math.floor(parts * small / large), Math.round(parts % (large / small))];
   const sign = seconds < 0 ? '-' : '';
-  return `${sign}${whole.format(first)} ${largeUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ''}`;
+  return `${sign}${whole.format(first)}${GAP}${largeUnit}${rest > 0 ? `${GAP}${rest}${GAP}${smallUnit}` : ''}`;
 }
 
 // Times up to `largest` at even distances of `step`, with as many digits as tell them apart.
 export function tickTime(step, largest) {
   const [factor, unit] = TIMES.find(([from]) => largest >= from) ?? TIMES[TIMES.length - 1];
   const digits = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
-  return (seconds) => `${(seconds / factor).toFixed(digits)} ${unit}`;
+  return (seconds) => `${(seconds / factor).toFixed(digits)}${GAP}${unit}`;
 }
 
 const BINARY = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
@@ -55,8 +58,10 @@ export function rate(bytesPerSecond) {
 }
 
 export function percent(value) {
-  return `${Math.abs(value) < 10 ? value.toFixed(1) : whole.format(value)} %`;
+  return `${Math.abs(value) < 10 ? value.toFixed(1) : whole.format(value)}${GAP}%`;
 }
+
+const withTenths = (value) => `${value.toFixed(1)}${GAP}%`;
 
 export function signedPercent(value) {
   const text = percent(Math.abs(value) < 0.05 ? 0 : value).replace('-', '−');
@@ -75,8 +80,9 @@ const PRINTERS = {
   number,
   perSecond: (value) => `${number(value)}/s`,
   ratio: (value) => `${value >= 100 ? whole.format(value) : number(Number(value.toPrecision(3)))}x`,
-  fraction: (value) => `${number(Number((100 * value).toPrecision(3)))} %`,
+  fraction: (value) => `${number(Number((100 * value).toPrecision(3)))}${GAP}%`,
   plainPercent: percent,
+  probability: (value) => (value < 0.001 ? `< 0.1${GAP}%` : value > 0.999 ? `> 99.9${GAP}%` : withTenths(100 * value)),
   signedTime,
   percent: signedPercent,
   text: String,

@@ -1,5 +1,6 @@
 // Scales and axes of charts.
 
+import {extent} from 'd3-array';
 import {axisBottom, axisLeft} from 'd3-axis';
 import {scaleLinear, scaleLog} from 'd3-scale';
 import {select} from 'd3-selection';
@@ -10,12 +11,12 @@ import {print} from '../units.js';
 const LOGARITHMIC_FROM = 30;
 
 export function spansMuch(values) {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const [least, most] = extent(values);
   return least > 0 && most / least > LOGARITHMIC_FROM;
 }
 
 export function scaleOver(values, range, {fromZero = false, log = null} = {}) {
-  let [least, most] = [Math.min(...values), Math.max(...values)];
+  let [least, most] = extent(values);
   if (log ?? spansMuch(values)) {
     if (least === most) [least, most] = [least / 2, most * 2];
     return Object.assign(scaleLog([least, most], range).base(2), {isLog: true});

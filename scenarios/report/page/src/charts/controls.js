@@ -17,16 +17,20 @@ export function selector(label, options, chosen, change) {
   return html('span', {class: 'control'}, html('label', {for: `select-${ids}`}, label), control);
 }
 
+// Held at no value: the fastest point counts. So charts begin where points are a sample of a grid.
+const FASTEST = Symbol('fastest');
+
 // Which axis makes series, and at what values the others are held. Axes with one value left
-// over need no control. `first` names the axis that makes series at the start.
+// over need no control.
 export class Slice {
-  constructor(points, except, changed) {
+  constructor(points, except, changed, {hasSeries = true} = {}) {
     this.points = points;
     this.changed = changed;
     this.box = html('span', {class: 'slice'});
     this.held = new Map();
     this.except = except;
-    this.series = null;
+    this.hasSeries = hasSeries;
+    this.series = hasSeries ? null : '';
     this.reset();
   }
 
@@ -45,7 +49,7 @@ export class Slice {
     const isFree = axes.some((axis) => axis.name === this.series);
     if (!isFree && this.series !== '') this.series = this.preferredSeries(axes);
     for (const axis of axes) {
-      if (!this.held.has(axis.name)) this.held.set(axis.name, middle(axis.values));
+      if (!this.held.has(axis.name)) this.held.set(axis.name, this.points.isGrid ? middle(axis.values) : FASTEST);
     }
     this.box.replaceChildren(...this.controls(axes));
   }
@@ -63,13 +67,13 @@ export class Slice {
       this.changed();
     };
     const made = [];
-    if (axes.length > 0 && this.hasSeries !== false) {
+    if (axes.length > 0 && this.hasSeries) {
       made.push(selector('Lines by', [...axes.map((axis) => ({value: axis.name, label: axis.label})),
-        {value: '', label: 'one'}], this.series, change((name) => { this.series = name; })));
+        {value: '', label: 'none'}], this.series, change((name) => { this.series = name; })));
     }
     for (const axis of axes.filter((one) => one.name !== this.series)) {
-      made.push(selector(axis.label, axis.values.map((value) => ({value,
-        label: print(axis.kind, value)})), this.held.get(axis.name),
+      made.push(selector(axis.label, [...axis.values.map((value) => ({value, label: print(axis.kind, value)})),
+        {value: FASTEST, label: 'fastest'}], this.held.get(axis.name),
           change((value) => this.held.set(axis.name, value))));
     }
     return made;
@@ -78,13 +82,33 @@ export class Slice {
   // The rows at the held values, in groups: [{name, rows}].
   groups() {
     const fixed = this.axes().filter((axis) => axis.name !== this.series);
+    const held = fixed.filter((axis) => this.held.get(axis.name) !== FASTEST);
     const rows = this.points.rows.filter(
-        (row) => fixed.every((axis) => isAt(row, axis.name, this.held.get(axis.name))));
+        (row) => held.every((axis) => isAt(row, axis.name, this.held.get(axis.name))));
     const axis = this.axes().find((one) => one.name === this.series);
+    const kept = held.length === fixed.length ? rows : fastest(rows, [...this.except, this.series]);
+    return this.grouped(axis, kept);
+  }
+
+  grouped(axis, rows) {
     if (!axis) return [{name: 'predicted', rows}];
-    return axis.values.map((value) => ({name: axis.name === 'gpus' ? settingText('gpus', value) : print(axis.kind, value),
+    const nameOf = (value) => (axis.name === 'gpus' ? settingText('gpus', value) : print(axis.kind, value));
+    return axis.values.map((value) => ({name: nameOf(value),
       rows: rows.filter((row) => isAt(row, axis.name, value))})).filter((group) => group.rows.length > 0);
   }
+}
+
+const throughputOf = (row) => row.predicted_throughput_per_s ?? row.measured_throughput_per_s ?? 0;
+
+// Of rows that are alike on the chart's own axes the one with the highest throughput.
+function fastest(rows, names) {
+  const best = new Map();
+  for (const row of rows) {
+    const key = names.map((name) => row[name]).join('\t');
+    const known = best.get(key);
+    if (!known || throughputOf(row) > throughputOf(known)) best.set(key, row);
+  }
+  return [...best.values()];
 }
 
 function middle(values) {

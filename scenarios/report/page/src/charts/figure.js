@@ -11,10 +11,13 @@ export function redrawAll(width = null) {
   for (const draw of drawings) draw(width);
 }
 
-// `draw({root, width})` fills an empty <svg> and returns {height, label, targets, guide}:
+// `draw({root, width})` fills an empty <svg> and returns {height, label, targets, guide}, and may return another
+// title and caption:
 // targets are {x, y, lines, point} that pointer and arrow keys read out, `lines` their words.
-export function figure({title, caption, controls = [], draw, wide = false, keys = null, hint = 'Arrow keys read the values'}) {
+export function figure({title, caption, controls = [], draw, wide = false, keys = null,
+  hint = 'Arrow keys read the values'}) {
   const root = svg('svg', {class: 'chart', role: 'img'});
+  const heading = html('h3', {}, title);
   const plot = html('div', {class: 'plot', tabindex: 0, role: 'group'}, root);
   const readout = html('p', {class: 'readout', 'aria-live': 'polite'});
   const note = html('p', {class: 'caption'}, caption ?? '');
@@ -27,16 +30,17 @@ export function figure({title, caption, controls = [], draw, wide = false, keys 
     const drawn = draw({root, width});
     size(root, width, drawn);
     plot.setAttribute('aria-label', `${drawn.label}. ${hint}.`);
+    if (drawn.title !== undefined) heading.textContent = drawn.title;
     if (drawn.caption !== undefined) note.textContent = drawn.caption;
     Object.assign(state, {targets: drawn.targets ?? [], at: -1, guide: drawn.guide, height: drawn.height});
   };
   inspect(plot, root, readout, state);
   const save = html('button', {type: 'button', class: 'save', click: () => download(
-      fileName(title, 'svg'), 'image/svg+xml', standaloneSvg(root, title))}, 'Save SVG');
+      fileName(heading.textContent, 'svg'), 'image/svg+xml', standaloneSvg(root, heading.textContent))}, 'Save SVG');
   drawings.add(redraw);
   new ResizeObserver(() => plot.clientWidth !== state.width && redraw()).observe(plot);
   const element = html('figure', {class: wide ? 'wide' : ''},
-      html('div', {class: 'head'}, html('h3', {}, title), save),
+      html('div', {class: 'head'}, heading, save),
       controls.some(Boolean) ? html('div', {class: 'controls'}, controls) : null,
       plot, readout, note);
   return {element, redraw, plot};

@@ -17,7 +17,7 @@ function patternId(root, part) {
   return id;
 }
 
-// Elements for a bar of a part: 'part0' is plain, 'part1' and 'part2' are hatched.
+// Elements for a bar of a part: 'part0' and 'part3' are plain, 'part1' and 'part2' are hatched.
 export function bar(root, part, place) {
   const solid = svg('rect', {...place, class: part});
   if (!LINES[part]) return [solid];

@@ -2,18 +2,19 @@
 
 import {svg, textWidth, fitted} from '../dom.js';
 import {bar} from './hatching.js';
-import {marker} from './markers.js';
+import {DISTINCT_SERIES, marker} from './markers.js';
 
 const LINE = 18;
 
-// Entries: {label, kind: 'line'|'band'|'box'|'measured'|'plan'|'interval'|'ideal', series, pattern}. Returns its height.
+// Entries: {label, kind, series, fill}; `kind` as in sample(). Returns the legend's height.
 export function legend(root, entries, width, top = 0) {
   let [x, y] = [0, top + 12];
   for (const entry of entries) {
     const text = fitted(entry.label, width - 34);
     const needed = 30 + textWidth(text) + 14;
     if (x > 0 && x + needed > width + 14) [x, y] = [0, y + LINE];
-    root.append(svg('g', {transform: `translate(${x},${y})`, class: `legend s${entry.series ?? 'n'}`},
+    const colour = entry.series === undefined ? 'n' : entry.series % DISTINCT_SERIES;
+    root.append(svg('g', {transform: `translate(${x},${y})`, class: `legend s${colour}`},
         sample(root, entry), svg('text', {x: 30, y: 4}, text)));
     x += needed;
   }
@@ -28,6 +29,6 @@ function sample(root, {kind, series, fill}) {
   if (kind === 'interval') return svg('path', {class: 'interval', d: 'M2,0H24M2,-4v8M24,-4v8'});
   if (kind === 'plan') return marker(series ?? 0, 13, 0, 'plan');
   if (kind === 'measured') return marker(series ?? 0, 13, 0, 'measured');
-  return svg('g', {}, svg('line', {x1: 1, x2: 25, class: `line dash${(series ?? 0) % 8}`}),
+  return svg('g', {}, svg('line', {x1: 1, x2: 25, class: `line dash${(series ?? 0) % DISTINCT_SERIES}`}),
       marker(series ?? 0, 13, 0, 'predicted'));
 }

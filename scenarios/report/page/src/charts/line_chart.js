@@ -5,7 +5,7 @@ import {svg} from '../dom.js';
 import {print} from '../units.js';
 import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinned} from './axes.js';
 import {legend} from './legend.js';
-import {marker} from './markers.js';
+import {DISTINCT_SERIES, marker} from './markers.js';
 
 // Bands of more series than this cover each other; the tooltip has their intervals.
 export const MOST_BANDS = 2;
@@ -37,11 +37,16 @@ export function lineChart({root, width, series, x, y, ideal, height = 300}) {
       lines: linesAt(at, series, x, y, ideal)}))};
 }
 
+// Whether a series has measured points only.
+const isMeasured = ({points}) => points.every((point) => point.predicted === null);
+
 function legendOf(series, ideal, hasBands) {
   const points = series.flatMap((one) => one.points);
-  const entries = series.map((one, index) => ({label: one.name, kind: 'line', series: index}));
+  const entries = series.map((one, index) => (isMeasured(one) ?
+      {label: series.length > 1 ? `${one.name}, measured` : 'measured', kind: 'measured', series: index} :
+      {label: one.name, kind: 'line', series: index}));
   if (hasBands && points.some((point) => point.band)) entries.push({label: '90 % interval', kind: 'band', series: 0});
-  if (points.some((point) => point.measured !== null)) {
+  if (series.some((one) => !isMeasured(one) && one.points.some((point) => point.measured !== null))) {
     entries.push({label: series.length > 1 ? 'measured (hollow)' : 'measured', kind: 'measured', series: 0});
   }
   if (ideal) entries.push({label: 'ideal: no communication', kind: 'ideal'});
@@ -65,15 +70,19 @@ function path(className, d) {
 }
 
 function drawSeries({points}, index, {xScale, yScale, hasBands}) {
-  const group = svg('g', {class: `series s${index % 8}`});
+  const group = svg('g', {class: `series s${index % DISTINCT_SERIES}`});
   const place = (d) => xScale(d.x);
   const banded = points.filter((d) => d.band);
   if (hasBands && banded.length > 1) {
     group.append(path('band', area().x(place).y0((d) => yScale(d.band[0]))
                                   .y1((d) => yScale(d.band[1]))(banded)));
   }
+  if (isMeasured({points})) {
+    const measured = points.filter((d) => d.measured !== null);
+    group.append(path('line between', line(place, (d) => yScale(d.measured))(measured)));
+  }
   const predicted = points.filter((d) => d.predicted !== null);
-  group.append(path(`line dash${index % 8}`, line(place, (d) => yScale(d.predicted))(predicted)));
+  group.append(path(`line dash${index % DISTINCT_SERIES}`, line(place, (d) => yScale(d.predicted))(predicted)));
   if (predicted.length <= 60) {
     for (const d of predicted) group.append(marker(index, place(d), yScale(d.predicted), 'predicted'));
   }
@@ -88,7 +97,7 @@ function linesAt(at, series, x, y, ideal) {
   series.forEach(({name, points}, index) => {
     const point = points.find((one) => one.x === at);
     if (!point) return;
-    lines.push({series: index % 8, text: `${name}: ${valueText(point, y)}`});
+    lines.push({series: index % DISTINCT_SERIES, text: `${name}: ${valueText(point, y)}`});
   });
   const best = ideal?.find((point) => point.x === at);
   if (best) lines.push(`ideal: ${print(y.kind, best.value)}`);

@@ -65,8 +65,9 @@ function drawPiece(root, {x0, x1, spans}, y, width, lane) {
 function drawStep(root, {step, rank, top, x, width}) {
   const shown = step.ranks.find((one) => one.rank === rank) ?? step.ranks[0];
   const targets = [];
-  root.append(svg('text', {x: 0, y: top + 15, class: 'axistitle'}, `${step.origin}: step ${time(step.step_s)}` +
-      (shown.rank === rank ? '' : `, rank ${shown.rank}`)));
+  const title = [`${step.origin}: step ${time(step.step_s)}`, step.document ?? null,
+    shown.rank === rank ? null : `rank ${shown.rank}`].filter(Boolean).join(', ');
+  root.append(svg('text', {x: 0, y: top + 15, class: 'axistitle'}, title));
   shown.lanes.forEach((lane, index) => {
     const y = top + HEAD + index * (LANE + 13);
     root.append(svg('rect', {x: 0, y: y + 11, width, height: LANE - GAP, class: 'lane'}),
@@ -76,7 +77,9 @@ function drawStep(root, {step, rank, top, x, width}) {
   });
   const bottom = top + HEAD + shown.lanes.length * (LANE + 13);
   const end = x(step.step_s);
-  if (end >= 0 && end <= width) root.append(svg('line', {x1: end, x2: end, y1: top + HEAD, y2: bottom, class: 'target'}));
+  if (end >= 0 && end <= width) {
+    root.append(svg('line', {x1: end, x2: end, y1: top + HEAD, y2: bottom, class: 'target'}));
+  }
   return {bottom, targets};
 }
 
@@ -86,8 +89,9 @@ function drawAxis(root, x, width, y) {
   for (const tick of ticks) {
     const at = x(tick);
     const half = textWidth(label(tick)) / 2;
+    const inside = Math.min(width - half, Math.max(half, at));
     root.append(svg('line', {x1: at, x2: at, y1: y, y2: y + 4, class: 'ticks'}),
-        svg('text', {x: Math.min(width - half, Math.max(half, at)), y: y + 17, 'text-anchor': 'middle', class: 'tick'}, label(tick)));
+        svg('text', {x: inside, y: y + 17, 'text-anchor': 'middle', class: 'tick'}, label(tick)));
   }
   root.append(svg('line', {x1: 0, x2: width, y1: y, y2: y, class: 'ticks'}));
 }
@@ -103,5 +107,6 @@ export function drawTimeline({root, width, steps, rank, x, point}) {
     top = drawn.bottom + 12;
   }
   drawAxis(root, x, width, top);
-  return {height: top + 26, targets, label: `Timeline of ${point}, ${steps.map((step) => step.origin).join(' above ')}`};
+  const origins = steps.map((step) => step.origin).join(' above ');
+  return {height: top + 26, targets, label: `Timeline of ${point}, ${origins}`};
 }

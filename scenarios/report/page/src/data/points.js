@@ -26,6 +26,8 @@ function rowOfPoint(point) {
     communication_s: some(predicted.communication_s),
     exposed_communication_s: some(predicted.exposed_communication_s),
     measured_exposed_communication_s: some(measured.exposed_communication_s),
+    measured_compute_s: some(measured.compute_s),
+    measured_communication_s: some(measured.communication_s),
     mad_s: some(measured.mad_s),
     memory_bytes: some(predicted.memory?.total_bytes),
     cpu_busy: some(measured.cpu_busy),
@@ -74,7 +76,7 @@ function axisOf(name, unit, rows) {
   const values = [...new Set(rows.map((row) => row[name]))].filter(
       (value) => value !== null && value !== undefined);
   const isNumeric = values.length > 0 && values.every(isNumber);
-  values.sort(isNumeric ? (a, b) => a - b : undefined);
+  if (isNumeric) values.sort((a, b) => a - b);
   const kind = name === 'gpus' ? 'count' : isNumeric ? kindOfUnit(unit) : 'text';
   return {name, label: axisLabel(name), kind, isNumeric, values, effect: effectOf(name, rows)};
 }
@@ -103,7 +105,7 @@ export function hasPoints(document) {
   return document.content?.schema in TABLES;
 }
 
-// {rows, axes}: `axes` are those with more than one value. GPUs always are one of them when
+// {rows, axes, isGrid}: `axes` are those with more than one value. GPUs always are one of them when
 // they vary; so are the document and the scenario of a point, where there are several.
 export function pointsOf(documents) {
   const rows = [];
@@ -118,7 +120,15 @@ export function pointsOf(documents) {
     }
   }
   const axes = [...units].map(([name, unit]) => axisOf(name, unit, rows));
-  return {rows, axes: axes.filter((axis) => axis.values.length > 1)};
+  const varying = axes.filter((axis) => axis.values.length > 1);
+  return {rows, axes: varying, isGrid: isGrid(rows, varying)};
+}
+
+// Whether there is a point, more or less, at every combination of values; documents have grids of their own.
+function isGrid(rows, axes) {
+  const cells = axes.filter((axis) => axis.name !== 'document' && axis.name !== 'scenario')
+                    .reduce((product, axis) => product * axis.values.length, 1);
+  return rows.length >= 0.5 * cells;
 }
 
 // The columns that any row has a value for: axes first, then the fields in their order.

@@ -27,12 +27,13 @@ function rankOfCalls(calls, step) {
 }
 
 function stepsOfPoint(row, axes) {
-  const point = axes.filter((axis) => row[axis.name] !== undefined)
+  const point = axes.filter((axis) => axis.name !== 'document' && row[axis.name] !== undefined)
                     .map((axis) => settingText(axis.name, print(axis.kind, row[axis.name]))).join(', ') ||
                 `${row.gpus} GPUs`;
   return [['predicted', row.calls, row.predicted_step_s], ['measured', row.measured_calls, row.measured_step_s]]
       .filter(([, calls, step]) => calls?.length > 0 && step > 0)
-      .map(([origin, calls, step]) => ({point, origin, step_s: step, ranks: [rankOfCalls(calls, step)]}));
+      .map(([origin, calls, step]) => ({point, origin, step_s: step, ranks: [rankOfCalls(calls, step)],
+        document: axes.some((axis) => axis.name === 'document') ? row.document : null}));
 }
 
 // Of paceline.steps/1, which has what all ranks share once: with the spans of each rank.

@@ -7,20 +7,24 @@ import {number, percent, print, signedPercent} from '../units.js';
 const MOST_CARDS = 6;
 
 function intervalText(row) {
-  if (!isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
+  if (!isPredicted(row) || !isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
   const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
   const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
-  return `90 %: ${signedPercent(from).replace(' %', '')} to ${signedPercent(to)}`;
+  return `90 %: ${signedPercent(from).replace(/\s*%/, '')} to ${signedPercent(to)}`;
 }
 
+// Predicted figures; of a point that was only measured, those.
 const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
+const throughputOf = (row) => (isPredicted(row) ? row.predicted_throughput_per_s : row.measured_throughput_per_s);
+const speedupOf = (row) => (isPredicted(row) ? row.predicted_speedup : row.measured_speedup);
+const stepOf = (row) => (isPredicted(row) ? row.predicted_step_s : row.measured_step_s);
 
 // Of each number of GPUs the fastest point.
 function fastestByGpus(rows) {
   const best = new Map();
-  for (const row of rows.filter(isPredicted)) {
+  for (const row of rows.filter((one) => isNumber(throughputOf(one)))) {
     const known = best.get(row.gpus);
-    if (!known || row.predicted_throughput_per_s > known.predicted_throughput_per_s) best.set(row.gpus, row);
+    if (!known || throughputOf(row) > throughputOf(known)) best.set(row.gpus, row);
   }
   return [...best.values()].sort((a, b) => a.gpus - b.gpus);
 }
@@ -35,11 +39,13 @@ function settingsOf(row, axes) {
 function sentence(row, points, rows) {
   const settings = settingsOf(row, points.axes);
   const among = settings !== '' ? `, the fastest of ${print('count', rows.length)} points (${settings})` : '';
-  const parts = [`${print('count', row.gpus)} ${row.gpus === 1 ? 'GPU trains' : 'GPUs train'} ${
-    number(row.predicted_throughput_per_s)} samples/s${among}`];
-  if (isNumber(row.predicted_speedup) && row.gpus > 1) {
-    parts.push(`${print('ratio', row.predicted_speedup)} the speed of one GPU, ${
-      percent(100 * row.predicted_efficiency)} efficiency`);
+  const verb = !isPredicted(row) ? 'trained' : row.gpus === 1 ? 'trains' : 'train';
+  const unit = isPredicted(row) ? 'samples/s' : 'samples/s (measured)';
+  const gpus = settingText('gpus', print('count', row.gpus));
+  const parts = [`${gpus} ${verb} ${number(throughputOf(row))} ${unit}${among}`];
+  if (isNumber(speedupOf(row)) && row.gpus > 1) {
+    parts.push(`${print('ratio', speedupOf(row))} the speed of one GPU, ${
+      percent(100 * speedupOf(row) / row.gpus)} efficiency`);
   }
   return `${parts.join(': ')}. `;
 }
@@ -56,18 +62,23 @@ function errorSentence(rows) {
 function failureSentence(rows) {
   const failed = rows.filter((row) => row.failure).length;
   return failed === 0 ? '' : `${print('count', failed)} of ${print('count', rows.length)} points ${
-    failed === 1 ? 'has' : 'have'} no result; the table says why. `;
+    failed === 1 ? 'has' : 'have'} no result. `;
+}
+
+function measuredText(row) {
+  if (!isPredicted(row)) return 'measured';
+  const error = isNumber(row.error_percent) ? ` (${signedPercent(row.error_percent)})` : '';
+  return `measured ${number(row.measured_throughput_per_s)}${error}`;
 }
 
 function card(row) {
   const unit = 'samples/s';
-  return html('li', {}, html('b', {}, `${print('count', row.gpus)} ${row.gpus === 1 ? 'GPU' : 'GPUs'}`),
-      html('span', {class: 'big'}, number(row.predicted_throughput_per_s), ' ', html('small', {}, unit)),
-      html('span', {}, [isNumber(row.predicted_speedup) ? print('ratio', row.predicted_speedup) : null,
-        `step ${print('time', row.predicted_step_s)}`].filter(Boolean).join(' · ')),
+  return html('li', {}, html('b', {}, settingText('gpus', print('count', row.gpus))),
+      html('span', {class: 'big'}, number(throughputOf(row)), ' ', html('small', {}, unit)),
+      html('span', {}, [isNumber(speedupOf(row)) ? print('ratio', speedupOf(row)) : null,
+        `step ${print('time', stepOf(row))}`].filter(Boolean).join(' · ')),
       html('span', {class: 'quiet'}, intervalText(row)),
-      isNumber(row.measured_throughput_per_s) ? html('span', {class: 'quiet'}, `measured ${
-        number(row.measured_throughput_per_s)} (${signedPercent(row.error_percent ?? 0)})`) : null);
+      isNumber(row.measured_throughput_per_s) ? html('span', {class: 'quiet'}, measuredText(row)) : null);
 }
 
 // A few cards keep their size.
@@ -86,22 +97,16 @@ function spread(list, most) {
   return at.map((index) => list[index]);
 }
 
-function measuredOnly(rows) {
-  const measured = rows.filter((row) => isNumber(row.measured_throughput_per_s));
-  if (measured.length === 0) return null;
-  const best = measured.reduce((a, b) => (b.measured_throughput_per_s > a.measured_throughput_per_s ? b : a));
-  return html('p', {class: 'lead'}, `${print('count', best.gpus)} GPUs measured ${
-    number(best.measured_throughput_per_s)} samples/s. `, failureSentence(rows));
-}
-
 // Measured rows that no reasonable reading of the description explains.
 function contradictionsOf(documents) {
   const found = documents.flatMap(({content}) => content?.contradictions ?? []);
   if (found.length === 0) return null;
   return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
-    const points = (rows ?? []).map((row) => `${row.point} (step ${number(row.times)} times as long)`).join(', ');
+    const times = (row) => number(Number(row.times.toPrecision(2)));
+    const points = (rows ?? []).map((row) => `${row.point} (${times(row)} times the described step)`).join(', ');
     const why = (causes ?? []).map((cause) => cause.words).join(' or ');
-    return html('li', {}, `Measured rows contradict the description: ${points}. `, why ? `Likely: ${why}.` : 'No cause is known.');
+    return html('li', {}, `Measured rows contradict the description: ${points}. `,
+        why ? `Likely: ${why}.` : 'No cause is known.');
   }));
 }
 
@@ -114,7 +119,7 @@ function leadOf(points, rows, name) {
 
 export function pointsAnswer(points, documents) {
   const best = fastestByGpus(points.rows);
-  if (best.length === 0) return [measuredOnly(points.rows) ?? html('p', {class: 'lead'}, failureSentence(points.rows))];
+  if (best.length === 0) return [html('p', {class: 'lead'}, failureSentence(points.rows) || 'No point has a result.')];
   const next = documents.map((document) => document.content?.measure_next?.what).find(Boolean);
   const widest = documents.map((document) => document.content?.widest_interval).find(Boolean);
   const remarks = [widest ? `Least certain: ${widest}.` : null,

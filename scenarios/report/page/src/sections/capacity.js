@@ -1,6 +1,6 @@
 // Plans for a job: cost against time.
 
-import {svg, html} from '../dom.js';
+import {html, svg, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinned} from '../charts/axes.js';
 import {legend} from '../charts/legend.js';
@@ -15,7 +15,7 @@ const CLASSES = [
   {key: 'best', label: 'best', series: 1}, {key: 'others', label: 'runners-up', series: 0},
   {key: 'nearby', label: 'nearby', series: 2}, {key: 'nearest', label: 'nearest miss', series: 3},
   {key: 'may_win', label: 'may win', series: 6}, {key: 'further', label: 'other questions', series: 4},
-  {key: 'front', label: 'on the front', series: 7},
+  {key: 'front', label: 'cheapest at its speed', series: 7},
 ];
 
 const planId = (plan) => [plan.catalogue, plan.machine, plan.region, plan.nodes, plan.pricing, plan.strategy,
@@ -60,10 +60,17 @@ function drawPlan(root, plan, {x, y}) {
   root.append(group);
 }
 
+// Left of the line, or right of it where that is outside the chart.
+function besideLine(at, left, text) {
+  const isLeft = at - 5 - textWidth(text) > left;
+  return {'x': isLeft ? at - 5 : at + 5, 'text-anchor': isLeft ? 'end' : 'start'};
+}
+
 function drawTargets(root, {deadline_s: deadline, budget}, {x, y, left, right, top, bottom}) {
   if (isNumber(deadline) && deadline <= x.domain()[1] * 1.0001) {
     root.append(svg('line', {x1: x(deadline), x2: x(deadline), y1: top, y2: bottom, class: 'target'}),
-        svg('text', {x: x(deadline) - 5, y: top + 10, 'text-anchor': 'end', class: 'tick'}, `deadline ${time(deadline)}`));
+        svg('text', {...besideLine(x(deadline), left, `deadline ${time(deadline)}`), y: top + 10, class: 'tick'},
+            `deadline ${time(deadline)}`));
   }
   if (isNumber(budget) && budget <= y.domain()[1] * 1.0001) {
     root.append(svg('line', {x1: left, x2: right, y1: y(budget), y2: y(budget), class: 'target'}),
@@ -81,22 +88,32 @@ function linesOf(plan, content) {
     `targets met with ${percent(100 * plan.probability)} probability`];
 }
 
-// The front as steps: until the next plan is in reach, the cheapest so far stays the cheapest.
-function drawLine(root, front, {x, y}) {
-  const points = front.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost))
-                     .sort((a, b) => a.time_s - b.time_s);
-  const d = points.map((plan, index) => (index === 0 ? `M${x(plan.time_s)},${y(plan.cost)}` :
-                                             `H${x(plan.time_s)}V${y(plan.cost)}`)).join('');
+// The plans that no other beats in both time and cost, joined by steps: up to the next one the
+// cheapest so far stays the cheapest. Other questions have other conditions, and no part in it.
+function drawLine(root, plans, {x, y}) {
+  const byTime = plans.filter((plan) => plan.kind.key !== 'further')
+                     .sort((a, b) => a.time_s - b.time_s || a.cost - b.cost);
+  let least = Infinity;
+  let d = '';
+  for (const plan of byTime) {
+    if (plan.cost >= least) continue;
+    d += least === Infinity ? `M${x(plan.time_s)},${y(plan.cost)}` : `H${x(plan.time_s)}V${y(plan.cost)}`;
+    least = plan.cost;
+  }
   root.append(svg('path', {d, class: 'front'}));
 }
 
-const timeTicks = (scale) => {
-  const steps = [60, 300, 600, 1800, 3600, 7200, 4 * 3600, 8 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400,
-    30 * 86400, 60 * 86400];
+const MINUTES = [1, 2, 5, 10, 20, 30];
+const HOURS = [1, 2, 3, 4, 6, 8, 12, 18];
+const DAYS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 45, 60, 90, 120, 180, 365];
+const ROUND_TIMES = [...MINUTES.map((count) => 60 * count), ...HOURS.map((count) => 3600 * count),
+  ...DAYS.map((count) => 86400 * count)];
+
+function timeTicks(scale) {
   const [least, most] = scale.domain();
-  const inside = steps.filter((step) => step >= least && step <= most);
-  return scale.isLog && inside.length > 1 ? inside : scale.ticks(6);
-};
+  const inside = ROUND_TIMES.filter((value) => value >= least && value <= most);
+  return inside.length > 1 ? inside : scale.ticks(6);
+}
 
 function drawFront({root, width, content, plans}) {
   const used = CLASSES.filter((kind) => plans.some((plan) => plan.kind === kind));
@@ -112,14 +129,15 @@ function drawFront({root, width, content, plans}) {
   const left = labelRoom(ticks, number);
   const x = scaleOver(times, [left + 8, width - 14], {log: spansMuch([Math.min(...times), Math.max(...times) * 6])});
   leftAxis({root, scale: y, ticks, labelOf: number, left, right: width - 8, title: `Cost, ${content.currency}`, top});
-  bottomAxis({root, scale: x, ticks: thinned(timeTicks(x), x, time), labelOf: time, y: bottom,
+  bottomAxis({root, scale: x, ticks: thinned(timeTicks(x), x, time, 22), labelOf: time, y: bottom,
     title: 'Time from start to finish', width: width - 8});
   drawTargets(root, content.targets ?? {}, {x, y, left, right: width - 8, top, bottom});
-  drawLine(root, content.front ?? [], {x, y});
   const drawn = plans.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost));
+  drawLine(root, drawn, {x, y});
   for (const plan of [...drawn].reverse()) drawPlan(root, plan, {x, y});
   return {height: bottom + 42, label: `Cost against time, ${drawn.length} plans`,
-    targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26], lines: linesOf(plan, content)}))};
+    targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26],
+      lines: linesOf(plan, content)}))};
 }
 
 function lead(content) {
@@ -140,7 +158,7 @@ function columns(content) {
     ['time limit', 'time', (plan) => plan.time_s_limit],
     ['cost', 'figure', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
     ['cost limit', 'figure', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
-    ['probability', 'fraction', (plan) => plan.probability],
+    ['probability', 'probability', (plan) => plan.probability],
     ['samples/s', 'number', (plan) => plan.throughput_per_s], ['step', 'time', (plan) => plan.step_s],
     ['device', 'text', (plan) => plan.device], ['pricing', 'text', (plan) => plan.pricing],
     ['strategy', 'text', (plan) => plan.strategy], ['batch per GPU', 'count', (plan) => plan.batch_per_gpu],
@@ -158,7 +176,8 @@ function settlingOf(content) {
 export function capacitySection(content, {id, name}) {
   const plans = plansOf(content);
   const chart = plans.length === 0 ? null : figure({title: 'Cost against time', wide: true,
-    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. The line is the front: no plan is cheaper and faster.`,
+    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. ` +
+        'The line joins the plans that no other plan here beats in both time and cost.',
     draw: ({root, width}) => drawFront({root, width, content, plans})}).element;
   const left = content.left_out ?? [];
   return [section(id, `Capacity: ${content.job ?? name}`, lead(content), chart,
@@ -167,5 +186,6 @@ export function capacitySection(content, {id, name}) {
         print('count', content.predicted)} predicted in full, ${print('count', content.refused)} cannot run.`),
       left.length === 0 ? null : folded(`Machines left out (${left.length})`, plainTable('Machines left out',
           [['machine', 'text', (one) => one.machine], ['why', 'text', (one) => one.why]], left)),
-      content.best?.assumptions ? folded('Assumptions of the best plan', assumptionList(content.best.assumptions)) : null)];
+      content.best?.assumptions ?
+          folded('Assumptions of the best plan', assumptionList(content.best.assumptions)) : null)];
 }

@@ -54,6 +54,8 @@ function draw({root, width, pair}) {
   leftAxis({root, scale: y, ticks, labelOf: time, left, right: width - 2, title: 'Step', top: top - 14});
   const step = (width - left - 2) / bars.length;
   const wide = Math.min(70, step * 0.7);
+  // Where names do not fit side by side, every other one stands a line lower.
+  const isTight = bars.some(({label}) => textWidth(label) > step - 4);
   const targets = bars.map(({label, from, to, fill, part}, index) => {
     const x = left + (index + 0.5) * step;
     const low = Math.max(cut, Math.min(from, to));
@@ -64,12 +66,13 @@ function draw({root, width, pair}) {
     if (textWidth(value) < step) {
       root.append(svg('text', {x, y: y(high) - 5, 'text-anchor': 'middle', class: 'tick'}, value));
     }
-    root.append(svg('text', {x, y: bottom + 17, 'text-anchor': 'middle', class: 'tick'}, label));
+    const line = isTight && index % 2 === 1 ? 13 : 0;
+    root.append(svg('text', {x, y: bottom + 17 + line, 'text-anchor': 'middle', class: 'tick'}, label));
     return {x, y: y(high), reach: [step / 2, Infinity], box: [x - wide / 2 - 2, y(high) - 2, wide + 4, size + 4],
       lines: [label, value]};
   });
   const caption = cut > 0 ? `The axis starts at ${time(cut)}.` : '';
-  return {height: bottom + 28, targets, caption, label: `From A to B, ${pairName(pair)}`};
+  return {height: bottom + (isTight ? 41 : 28), targets, caption, label: `From A to B, ${pairName(pair)}`};
 }
 
 const COLUMNS = [['point', 'text', pairName], ['step A', 'time', (pair) => pair.a.step_s],

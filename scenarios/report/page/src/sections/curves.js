@@ -25,7 +25,7 @@ export function curveChart(points) {
     const {series, left} = seriesOf(slice, axis.name, metric);
     const drawn = lineChart({root, width, series, x: axis, ideal: null,
       y: {label: metric.unit ?? metric.label, kind: metric.kind, unit: metric.unit}});
-    return {...drawn, caption: captionOf(series, left)};
+    return {...drawn, title: `By ${axis.label}`, caption: captionOf(series, left)};
   }});
   return chart.element;
 }

@@ -1,5 +1,6 @@
 // A metric over two axes at once.
 
+import {extent} from 'd3-array';
 import {interpolateCividis, interpolatePuOr} from 'd3-scale-chromatic';
 import {fitted, html, svg, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
@@ -11,7 +12,7 @@ import {print} from '../units.js';
 
 // Shares of values on a colour scale: logarithmic where they span much, around zero where signed.
 function colours(values, metric) {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const [least, most] = extent(values);
   if (metric.isSigned) {
     const limit = Math.max(Math.abs(least), Math.abs(most)) || 1;
     return {of: (value) => interpolatePuOr(0.5 + value / limit / 2.4), ends: [-limit, limit]};
@@ -44,8 +45,8 @@ function cellsOf(slice, x, y, metric) {
 }
 
 function placeOf({x, y, width}) {
-  const yLabels = y.values.map((value) => print(y.kind, value));
-  const left = Math.min(width / 3, Math.max(...yLabels.map((label) => textWidth(label))) + 14);
+  const labels = y.values.map((value) => textWidth(print(y.kind, value)));
+  const left = Math.min(width / 3, Math.max(...labels) + 14);
   const cellWidth = (width - left - 2) / x.values.length;
   const cellHeight = Math.min(34, Math.max(14, cellWidth * 0.7));
   return {left, top: 58, cellWidth, cellHeight, bottom: 58 + cellHeight * y.values.length};
@@ -82,7 +83,8 @@ function drawLabels(root, place, x, y, width) {
       class: 'tick'}, xLabel(index)));
   }
   y.values.forEach((value, index) => root.append(svg('text', {x: place.left - 8, class: 'tick',
-    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'}, fitted(print(y.kind, value), place.left - 10))));
+    y: place.bottom - (index + 0.5) * place.cellHeight + 4, 'text-anchor': 'end'},
+      fitted(print(y.kind, value), place.left - 10))));
   root.append(svg('text', {x: width - 2, y: place.bottom + 34, 'text-anchor': 'end',
     class: 'axistitle'}, x.label), svg('text', {x: 0, y: place.top - 10, class: 'axistitle'}, y.label));
 }
@@ -113,6 +115,7 @@ function drawMap({root, width, slice, x, y, metric}) {
   drawLegend(root, colour, metric, width);
   drawLabels(root, place, x, y, width);
   return {height: place.bottom + 42, targets: drawCells(root, cells, place, {x, y, metric, colour}),
+    title: `${metric.label} by ${x.label} and ${y.label}`,
     label: `Heat map: ${metric.label} by ${x.label} and ${y.label}`};
 }
 
@@ -126,13 +129,11 @@ export function heatMap(points) {
   let x = plain.find((axis) => axis.name === 'gpus') ?? plain[0] ?? axes[0];
   let y = strongest(plain.filter((axis) => axis !== x)) ?? axes.find((axis) => axis !== x);
   let chart = null;
-  const slice = new Slice(points, [x.name, y.name], () => chart.redraw());
-  slice.hasSeries = false;
-  slice.series = '';
-  slice.reset();
+  const slice = new Slice(points, [x.name, y.name], () => chart.redraw(), {hasSeries: false});
   const options = axes.map((axis) => ({value: axis, label: axis.label}));
   const controls = () => [
-    selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric, changed((one) => { metric = one; })),
+    selector('Show', metrics.map((one) => ({value: one, label: one.label})), metric,
+        changed((one) => { metric = one; })),
     selector('Across', options, x, changed((one) => { if (one === y) y = x; x = one; })),
     selector('Up', options, y, changed((one) => { if (one === x) x = y; y = one; })), slice.box];
   const changed = (act) => (chosen) => {

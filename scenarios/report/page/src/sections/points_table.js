@@ -126,8 +126,8 @@ export class PointsTable {
     this.page = Math.min(Math.max(0, this.page), pages - 1);
     const first = this.page * this.size;
     const rows = this.shown.slice(first, first + this.size);
-    this.body.replaceChildren(...rows.map(
-        (row) => html('tr', {}, this.columns.map((column) => dataCell(column.kind, row[column.name], isRare(column))))));
+    const cells = (row) => this.columns.map((column) => dataCell(column.kind, row[column.name], isRare(column)));
+    this.body.replaceChildren(...rows.map((row) => html('tr', {}, cells(row))));
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
     const whole = (value) => print('count', value);

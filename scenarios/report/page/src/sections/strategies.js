@@ -13,6 +13,9 @@ import {section} from './section.js';
 
 const BAR = 26;
 
+const LEGEND = [{label: 'compute and overhead', kind: 'box', fill: 'part0'},
+  {label: 'exposed communication', kind: 'box', fill: 'part2'}, {label: '90 % interval', kind: 'interval'}];
+
 function pointName(comparison) {
   return comparison.axes.map(({path, value}) => settingText(path, value)).join(', ') || 'the only point';
 }
@@ -34,15 +37,15 @@ function drawOne(root, one, {x, left, top, hasParts}) {
         [one.step_s_low, one.step_s_high].map((at) => `M${x(at)},${middle - 4}v8`).join('')}));
   }
   return {x: step, y: top + BAR / 2, reach: [Infinity, BAR / 2], box: [left - 1, top + 2, step - left + 2, BAR - 4],
-    lines: [one.strategy, `step ${time(one.step_s)} (${print('time', one.step_s_low)} to ${print('time', one.step_s_high)})`,
+    lines: [one.strategy,
+      `step ${time(one.step_s)} (${print('time', one.step_s_low)} to ${print('time', one.step_s_high)})`,
       `exposed communication ${print('time', one.exposed_communication_s)}`, `speedup ${print('ratio', one.speedup)}`,
       `memory ${print('bytes', one.memory_bytes)}${one.fits === false ? ', does not fit' : ''}`]};
 }
 
 function draw({root, width, comparison}) {
   const strategies = ran(comparison);
-  const top = legend(root, [{label: 'compute and overhead', kind: 'box', fill: 'part0'},
-    {label: 'exposed communication', kind: 'box', fill: 'part2'}, {label: '90 % interval', kind: 'interval'}], width) + 8;
+  const top = legend(root, LEGEND, width) + 8;
   const left = Math.min(width / 3, Math.max(...strategies.map((one) => textWidth(one.strategy, 12))) + 14);
   const x = scaleOver([0, ...strategies.map((one) => one.step_s_high ?? one.step_s)], [left, width - 30], {log: false});
   const bottom = top + strategies.length * BAR + 4;

@@ -1,5 +1,6 @@
 // One step over time, predicted above measured; zoomed by wheel, drag, keys and buttons.
 
+import {max} from 'd3-array';
 import {scaleLinear} from 'd3-scale';
 import {select} from 'd3-selection';
 import {zoom, zoomIdentity} from 'd3-zoom';
@@ -14,8 +15,9 @@ import {section} from './section.js';
 const CLOSEST = 1e6;
 const ZOOM_STEP = 1.6;
 
-const endOf = ({steps}) => Math.max(...steps.map((step) => Math.max(step.step_s ?? 0,
-    ...step.ranks.flatMap((rank) => rank.spans.map((span) => span.end_s)).slice(0, 100_000))));
+// When the last span of any rank ends, or the step.
+const endOf = ({steps}) => max(steps, (step) => Math.max(step.step_s ?? 0,
+    max(step.ranks, (rank) => max(rank.spans, (span) => span.end_s)) ?? 0));
 
 function rankOptions(timeline) {
   const ranks = new Map();
@@ -41,7 +43,8 @@ class Timeline {
     const button = (name, act) => html('button', {type: 'button', click: act}, name);
     this.chart = figure({title: 'One step', wide: true, keys: (event) => this.key(event),
       hint: 'Plus and minus zoom, left and right move, up and down read the spans',
-      caption: 'Click the chart, then zoom with the wheel or + and −, and move with ← and →; ↑ and ↓ read the spans.',
+      caption: 'Click the chart, then zoom with the wheel or + and −, and move with ← and →; ' +
+          '↑ and ↓ read the spans.',
       controls: [this.box, html('span', {class: 'pager'}, button('Zoom in', () => this.scale(ZOOM_STEP)),
           button('Zoom out', () => this.scale(1 / ZOOM_STEP)), button('Whole step', () => this.reset()))],
       draw: ({root, width}) => this.draw(root, width)});
@@ -59,9 +62,11 @@ class Timeline {
     const ranks = rankOptions(timeline);
     this.rank = ranks.some(({value}) => value === this.rank) ? this.rank : ranks[0]?.value;
     this.box.replaceChildren(...[
-      this.timelines.length < 2 ? null : selector('Point', this.timelines.map((one) => ({value: one, label: one.point})),
-          timeline, (chosen) => { this.select(chosen); this.reset(); }),
-      ranks.length < 2 ? null : selector('Rank', ranks, this.rank, (chosen) => { this.rank = chosen; this.chart.redraw(); }),
+      this.timelines.length < 2 ? null : selector('Point',
+          this.timelines.map((one) => ({value: one, label: one.point})), timeline,
+          (chosen) => { this.select(chosen); this.reset(); }),
+      ranks.length < 2 ? null : selector('Rank', ranks, this.rank,
+          (chosen) => { this.rank = chosen; this.chart.redraw(); }),
     ].filter(Boolean));
   }
 

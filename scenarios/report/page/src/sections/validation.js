@@ -4,7 +4,7 @@ import {svg, html} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver} from '../charts/axes.js';
 import {legend} from '../charts/legend.js';
-import {marker} from '../charts/markers.js';
+import {DISTINCT_SERIES, marker} from '../charts/markers.js';
 import {isNumber} from '../data/fields.js';
 import {number, percent, print, signedPercent} from '../units.js';
 import {plainTable} from './plans.js';
@@ -32,7 +32,8 @@ function errorRows(summary) {
 // Measured against predicted throughput, both logarithmic: on the diagonal there is no error.
 function drawScatter({root, width, rows}) {
   const sources = [...new Set(rows.map((row) => row.source))];
-  const top = legend(root, sources.map((source, series) => ({label: source || 'no source', kind: 'plan', series})), width) + 26;
+  const entries = sources.map((source, series) => ({label: source || 'no source', kind: 'plan', series}));
+  const top = legend(root, entries, width) + 26;
   const bottom = top + 300;
   const errors = rows.map((row) => row.error_percent);
   const y = scaleOver([...errors, 0], [bottom, top], {log: false});
@@ -47,10 +48,13 @@ function drawScatter({root, width, rows}) {
   const targets = rows.map((row) => {
     const [px, py] = [x(row.measured_per_s), y(row.error_percent)];
     const series = sources.indexOf(row.source);
-    root.append(svg('g', {class: `s${series % 8}`}, marker(series, px, py, row.in_interval === false ? 'measured' : 'plan')));
+    const isOutside = row.in_interval === false;
+    root.append(svg('g', {class: `s${series % DISTINCT_SERIES}`},
+        marker(series, px, py, isOutside ? 'measured' : 'plan')));
     return {x: px, y: py, reach: [24, 24], lines: [`${row.scenario}, ${row.point}`,
       `measured ${number(row.measured_per_s)}, predicted ${number(row.predicted_per_s)} samples/s`,
-      `error ${signedPercent(row.error_percent)}`, row.in_interval === false ? 'outside its 90 % interval' : 'inside its 90 % interval']};
+      `error ${signedPercent(row.error_percent)}`,
+      isOutside ? 'outside its 90 % interval' : 'inside its 90 % interval']};
   });
   return {height: bottom + 42, targets, label: `Errors of ${rows.length} points by measured throughput`};
 }
@@ -91,13 +95,15 @@ export function leftOutSection(content, {id}) {
   const sources = content.sources ?? [];
   const known = sources.flatMap((source) => (source.known ?? []).map(
       (row, index) => ({...row, source: source.source, known: index})));
-  const mean = isNumber(content.mean_percent) ? html('p', {class: 'lead'}, `Predicted with what the other sources say, points of ${
-    sources.length} sources differ by ${percent(content.mean_percent)} on average (${
-    percent(content.mean_low_percent)} to ${percent(content.mean_high_percent)}).`) : null;
+  const mean = isNumber(content.mean_percent) ? html('p', {class: 'lead'},
+      `Predicted with what the other sources say, points of ${sources.length} sources differ by ${
+        percent(content.mean_percent)} on average (${percent(content.mean_low_percent)} to ${
+        percent(content.mean_high_percent)}).`) : null;
   const given = (name) => (isNumber(content[name]) ? null : folded(name.replace(/_/g, ' '),
       html('pre', {tabindex: 0}, JSON.stringify(content[name], null, 1))));
   return [section(id, 'Validation, one source left out', mean,
-      plainTable('Errors by source left out', LEFT_OUT_COLUMNS, sources.map((source) => ({...source, ...source.paceline}))),
+      plainTable('Errors by source left out', LEFT_OUT_COLUMNS,
+          sources.map((source) => ({...source, ...source.paceline}))),
       html('h3', {}, 'With rows of the source known'), plainTable('Errors with rows known', KNOWN_COLUMNS, known),
       content.priors ? given('priors') : null)];
 }

@@ -1,0 +1,46 @@
+#include <iostream>
+#include <memory>
+
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
+#include "scenarios/cli/run_options.h"
+#include "scenarios/explain/explanation.h"
+#include "scenarios/files/shipped_input.h"
+#include "scenarios/process/stop_request.h"
+
+namespace paceline::cli {
+namespace explain_command {
+
+struct Options {
+  std::string scenario, point;
+  files::OutputFile json;
+  SharedOptions shared;
+};
+
+int run(Options& options) {
+  const StopRequest stop;
+  const auto explanation = explain::explain(options.scenario, options.shared.parsed_settings(),
+                                            options.point, options.shared.run_options());
+  if (!options.json.is_standard_output()) write_text(std::cout, explanation);
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, explanation); });
+  return exit_done;
+}
+
+}  // namespace explain_command
+
+Action attach_explain(CommandOptions& app) {
+  using namespace explain_command;
+  auto options = std::make_shared<Options>();
+  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
+      .required()
+      .reads_files(files::shipped_scenario_folder);
+  app.add_option("--point", options->point,
+                 "The point to explain, by values of the sweep's axes: gpus=32 or "
+                 "gpus=32,path=value (default: the last value of each axis).");
+  options->shared.add_to(app);
+  options->shared.add_known_to(app);
+  add_json(app, options->json, "the explanation");
+  return [options] { return run(*options); };
+}
+
+}  // namespace paceline::cli

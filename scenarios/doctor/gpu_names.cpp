@@ -1,0 +1,57 @@
+#include "scenarios/doctor/gpu_names.h"
+
+#include <stdexcept>
+#include <string_view>
+
+#include "scenarios/process/line_process.h"
+
+namespace paceline::doctor {
+namespace {
+
+// The first query of a driver that is not loaded takes some seconds.
+constexpr Seconds patience_of_driver(20.0);
+
+std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
+  const BrokenPipesIgnored ignored;
+  std::vector<std::string> names;
+  try {
+    LineProcess process(
+        {"nvidia-smi", {nvidia_smi, "--query-gpu=name", "--format=csv,noheader"}, true});
+    auto answer = process.listen(patience_of_driver);
+    for (; answer.line; answer = process.listen(patience_of_driver)) names.push_back(*answer.line);
+    if (answer.too_late) process.kill();
+    if (process.end() != 0) names.clear();  // no driver
+  } catch (const std::runtime_error&) {
+    names.clear();
+  }
+  return names;
+}
+
+// Of a backend's note "device 0: NAME, 80 GB".
+std::vector<std::string> names_in_notes(const BackendState& backend) {
+  std::vector<std::string> names;
+  for (const std::string& note : backend.notes) {
+    const auto colon = note.find(": ");
+    if (!note.starts_with("device ") || colon == note.npos) continue;
+    names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> gpu_names(const Examination& machine) {
+  if (machine.tracing.nvidia_smi) {
+    auto names = names_of_driver(*machine.tracing.nvidia_smi);
+    if (!names.empty()) return names;
+  }
+  for (const char* backend : {"cuda-local", "nccl"}) {
+    const BackendState* state = find_backend(machine, backend);
+    if (state == nullptr) continue;
+    auto names = names_in_notes(*state);
+    if (!names.empty()) return names;
+  }
+  return {};
+}
+
+}  // namespace paceline::doctor

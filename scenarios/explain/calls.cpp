@@ -1,0 +1,152 @@
+#include "scenarios/explain/calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "models/collectives/registry.h"
+#include "models/cost/auto_choice.h"
+#include "models/folding/predicted_point.h"
+#include "scenarios/explain/call_parts.h"
+#include "scenarios/prepare/library_calls.h"
+#include "scenarios/prepare/resolve.h"
+
+namespace paceline::explain {
+namespace {
+
+using training::CollectiveCall;
+using training::OperationId;
+
+// Who decided how calls are carried out, and what else there was.
+class Deciders {
+ public:
+  Deciders(const Scenario& scenario, const PreparedPoint& prepared)
+      : scenario_(scenario), prepared_(prepared), library_(scenario) {}
+
+  // `planned`: as the point had it before it was predicted.
+  void decide(const CollectiveCall& planned, ExplainedCall& call) {
+    if (planned.known() != nullptr) {
+      call.chosen_by = "its time is known: " + planned.known()->from;
+    } else if (const auto* automatic = std::get_if<training::AutomaticCall>(&planned.how)) {
+      call.chosen_by = "predictions of each algorithm alone";
+      take(automatic_ranking(planned, automatic->options), call);
+    } else if (!is_of_library(planned)) {
+      call.chosen_by = "the strategy";
+    } else if (library_.is_named(planned.collective)) {
+      call.chosen_by = "collective.algorithm";
+    } else if (const auto choices = library_.nccl_choices(planned); !choices.empty()) {
+      call.chosen_by = fmt::format("NCCL 2.{}'s own model", library_.nccl_release().minor);
+      std::vector<AlgorithmTime> ranking;
+      for (const auto& one : choices) {
+        ranking.push_back(
+            {fmt::format("{} {}", to_text(one.algorithm), to_text(one.protocol)), one.time});
+      }
+      take(ranking, call);
+    } else {
+      call.chosen_by = fmt::format("the rule of library {}", to_text(scenario_.collective.library));
+    }
+  }
+
+ private:
+  // Whether the library would carry it out so, too.
+  bool is_of_library(CollectiveCall call) {
+    const std::string algorithm(algorithm_of(call));
+    call.how = training::Unplanned{};
+    library_.plan(call);
+    return algorithm_of(call) == algorithm;
+  }
+
+  static void take(const std::vector<AlgorithmTime>& ranking, ExplainedCall& call) {
+    if (!ranking.empty()) call.chosen = ranking[0];
+    if (ranking.size() > 1) call.next = ranking[1];
+  }
+
+  const std::vector<AlgorithmTime>& automatic_ranking(
+      const CollectiveCall& call, const collectives::AlgorithmOptions& options) {
+    const auto [entry, is_new] = automatic_.try_emplace(call);
+    if (!is_new) return entry->second;
+    const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
+      try {
+        return folding::predict_here(one).totals.step;
+      } catch (const folding::NotSimulated& reason) {
+        return cost::NotPredicted{reason.what()};
+      }
+    };
+    for (const auto& one : cost::ranked_algorithms(prepared_.point, call, options, predict)) {
+      entry->second.push_back({one.algorithm, one.time});
+    }
+    return entry->second;
+  }
+
+  const Scenario& scenario_;
+  const PreparedPoint& prepared_;
+  LibraryCalls library_;
+  std::map<CollectiveCall, std::vector<AlgorithmTime>> automatic_;
+};
+
+void take_times(const StepTrace& trace, const Timeline& timeline, ExplainedCall& call) {
+  const auto& intervals = timeline.members->intervals;
+  const training::Interval& ran = intervals[call.operation];
+  call.start = ran.start;
+  call.end = ran.end;
+  call.joined = timeline.joined[call.operation];
+  for (const OperationId before : trace.program.operations[call.operation].after) {
+    call.ready = std::max(call.ready, intervals[before].end);
+  }
+  if (ran.released_by) call.waited_for = trace.program.operations[*ran.released_by].name;
+  call.exposed = timeline.time_of(Counted::call, call.operation);
+}
+
+// Each different call once.
+void find_parts(const PreparedPoint& prepared, const StepTrace& trace, Simulator& simulator,
+                std::vector<ExplainedCall>& calls) {
+  std::vector<std::size_t> order(calls.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return calls[a].exposed > calls[b].exposed; });
+  std::map<CollectiveCall, std::optional<CallParts>> known;
+  for (const std::size_t i : order) {
+    const CollectiveCall& made = *call_of(trace.program.operations[calls[i].operation]);
+    if (made.known() != nullptr) continue;
+    const auto found = known.find(made);
+    if (found != known.end()) {
+      calls[i].parts = found->second;
+    } else if (known.size() < parts_most) {
+      calls[i].parts = parts_of(prepared.point, made, simulator);
+      known.emplace(made, calls[i].parts);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ExplainedCall> calls_of_step(const Scenario& scenario, const PointOutcome& outcome,
+                                         const Timeline& timeline) {
+  const Prediction& predicted = *outcome.predicted;
+  const PreparedPoint& prepared = *predicted.alone;
+  Deciders deciders(scenario, prepared);
+  std::vector<ExplainedCall> calls;
+  for (const CallTimes& times : predicted.calls) {
+    const auto& operation = predicted.trace.program.operations[times.operation];
+    ExplainedCall& call = calls.emplace_back();
+    call.operation = times.operation;
+    call.name = times.name;
+    call.collective = times.collective;
+    call.size = times.size;
+    call.algorithm = times.algorithm;
+    call.group = call_of(operation)->group;
+    call.held = call_of(operation)->held;
+    call.together = times.together();
+    take_times(predicted.trace, timeline, call);
+    deciders.decide(*call_of(prepared.point.program.operations[times.operation]), call);
+  }
+  for_each(1, 1, [&](std::size_t, Simulator& simulator) {
+    find_parts(prepared, predicted.trace, simulator, calls);
+  });
+  return calls;
+}
+
+}  // namespace paceline::explain

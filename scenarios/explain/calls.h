@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/explain/timeline.h"
+#include "scenarios/outcome/point_outcome.h"
+
+namespace paceline::explain {
+
+// The link that most of a call's time would be due to if only bytes took time.
+struct BusiestLink {
+  std::string name;          // "NIC"
+  std::string shared_by;     // "8 GPUs": by what stands on it, of this call or not
+  BytesPerSecond bandwidth;  // one way, of flows
+  Seconds busy;              // what the call's bytes on it take at that bandwidth
+};
+
+// What a call takes by itself, all ranks starting together, from predictions of it alone: together
+// `time`.
+struct CallParts {
+  Seconds time;
+  Seconds start;             // of its library, before the first message (topology::Wire::start)
+  Seconds latency;           // what it takes less where links and protocols have none
+  Seconds bandwidth;         // the rest
+  std::uint64_t rounds = 0;  // of its plan, one after the other
+  std::optional<BusiestLink> link;
+};
+
+struct AlgorithmTime {
+  std::string algorithm;
+  Seconds time;
+};
+
+struct ExplainedCall {
+  training::OperationId operation = 0;
+  std::string name;
+  collectives::Collective collective{};
+  Bytes size;
+  training::Group group{};
+  std::string algorithm;  // or where a known time is from
+  std::string chosen_by;
+  // The best of those that were chosen from, by what chose, and the next one; either may be empty.
+  // A library's own model is no clock: its times are not those of the prediction.
+  std::optional<AlgorithmTime> chosen, next;
+  // On the rank that ends last. `ready`: all that it comes after is done.
+  Seconds ready, start, joined, end;
+  std::string waited_for;  // what released it; empty: the start of the step
+  Seconds exposed;
+  Seconds together;  // from when all ranks have joined it until all are done
+  Seconds held;      // of that: by compute beside it
+  // nullopt: its time is known, or more calls of other sizes are exposed for longer (parts_most).
+  std::optional<CallParts> parts;
+};
+
+// So many different calls are predicted alone, the longest exposed first.
+inline constexpr std::size_t parts_most = 24;
+
+// In the program's order. Precondition: the outcome is predicted of that scenario, and its trace is
+// kept. Throws what predictions of single calls do.
+[[nodiscard]] std::vector<ExplainedCall> calls_of_step(const Scenario& scenario,
+                                                       const PointOutcome& outcome,
+                                                       const Timeline& timeline);
+
+}  // namespace paceline::explain

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/words.h"
+#include "scenarios/explain/timeline.h"
+#include "scenarios/outcome/point_outcome.h"
+
+namespace paceline::explain {
+
+// What a part of the step is.
+enum class Part {
+  input,
+  passes,  // forward and backward
+  copies,  // on a lane that computes
+  optimizer,
+  slowest_rank,   // compute of the rank that ends last, over that of a rank of mean speed
+  contention,     // compute that collectives beside it slow down
+  believed,       // compute as known rows say that it is, over what is described
+  exposed_call,   // no compute hides it, from when the last rank has joined it
+  engine_copies,  // on the lane of calls
+  others,         // this rank is in a call that other ranks have not joined yet
+  host,           // a host's thread launches, and nothing else goes on
+  engine_waits,   // an engine's thread waits for its next cycle, or for what ranks agree on
+  idle,           // nothing goes on
+};
+
+constexpr auto words_of(Part) {
+  return words_up_to<Part::idle>(
+      "input", "forward and backward", "copies", "optimizer", "slowest rank", "contention",
+      "known rows", "exposed communication", "copies of the engine", "waiting for other ranks",
+      "host launches", "waiting of the engine", "nothing goes on");
+}
+using paceline::to_text;
+
+// A part of the step, without words: `operation` of an exposed call only.
+struct StepTerm {
+  Part part{};
+  Seconds time;  // below 0 where a rank is quicker than described
+  training::OperationId operation = 0;
+};
+
+// What the compute of the rank that ends last is made of, over the operations that the step has
+// time for (of several at once those that count): each is what it adds to the one before.
+struct ComputeTimes {
+  Seconds forward, backward;  // as described, on a rank of mean speed
+  Seconds described;          // all compute, likewise
+  Seconds on_rank;            // at the speed of that rank
+  Seconds contended;          // beside its collectives
+  Seconds believed;           // as it ran
+  double slowdown = 1;        // of that rank
+};
+
+struct StepTerms {
+  Rank rank;                    // the first that ends last
+  std::vector<StepTerm> terms;  // together the step; those of no time are left out
+  ComputeTimes compute;
+  std::size_t hidden_calls = 0;  // that are not exposed at all
+  Seconds launches;              // of a host's thread, hidden or not
+};
+
+// Precondition: the outcome is predicted, and its trace is kept.
+[[nodiscard]] StepTerms terms_of(const PointOutcome& outcome, const Timeline& timeline);
+
+}  // namespace paceline::explain

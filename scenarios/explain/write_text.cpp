@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "models/units/parse.h"
+#include "scenarios/explain/explanation.h"
+#include "scenarios/explain/formulas.h"
+#include "scenarios/line_width.h"
+#include "scenarios/predict/measure_next.h"
+#include "scenarios/text_table.h"
+
+namespace paceline::explain {
+namespace {
+
+std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }
+
+// What makes a step shorter is below 0.
+std::string time_text(Seconds time) {
+  return time < Seconds(0) ? "-" + to_text(Seconds(0) - time) : to_text(time);
+}
+
+void write_number(std::ostream& out, const Explanation& made) {
+  const PointOutcome& outcome = made.outcome;
+  const Prediction& predicted = *outcome.predicted;
+  write_line(out,
+             fmt::format("{}, {} GPU{}{}{}", made.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
+                         made.point.empty() ? "" : ": ", in_words(made.point)));
+  out << '\n';
+  write_line(
+      out, fmt::format("step {} (90% interval {} to {}), {} samples/s, speedup {:.2f}",
+                       to_text(predicted.totals.step), to_text(predicted.interval.low),
+                       to_text(predicted.interval.high), in_digits(outcome.predicted_throughput()),
+                       outcome.predicted_speedup()));
+  if (outcome.measured) {
+    write_line(out, fmt::format("measured {} samples/s: the prediction is {} of it",
+                                in_digits(outcome.measured->throughput),
+                                percent(*outcome.error_percent() / 100)));
+  }
+}
+
+// Each source once, with the terms that have it.
+void write_sources(std::ostream& out, const std::vector<Term>& terms) {
+  out << "\nsources:\n";
+  std::vector<std::string> written;
+  for (const Term& term : terms) {
+    if (std::ranges::find(written, term.source) != written.end()) continue;
+    written.push_back(term.source);
+    std::vector<std::string> names;
+    for (const Term& other : terms) {
+      if (other.source != term.source) continue;
+      const bool is_call = other.name.starts_with("exposed: ");
+      std::string name = is_call ? "exposed calls" : other.name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    write_line(out, fmt::format("  {}: {}", fmt::join(names, ", "), term.source));
+  }
+}
+
+void write_terms(std::ostream& out, const Explanation& made) {
+  const Seconds step = made.outcome.predicted->totals.step;
+  write_line(out, fmt::format("\nThe step of rank {}, which ends last: these terms add up to it.",
+                              made.rank.value()));
+  TextTable table({"term", "formula", "time", "share"}, 2);
+  Seconds sum;
+  for (const Term& term : made.terms) {
+    sum += term.time;
+    table.add({term.name, term.formula, time_text(term.time),
+               fmt::format("{:.1f}%", 100 * (term.time / step))});
+  }
+  table.add({"step", "", to_text(sum), "100.0%"});
+  table.write(out);
+  write_sources(out, made.terms);
+}
+std::string choice_text(const ExplainedCall& call) {
+  std::string text = fmt::format("{}, chosen by {}", call.algorithm, call.chosen_by);
+  if (call.chosen) {
+    text += fmt::format(": {} {}", call.chosen->algorithm, to_text(call.chosen->time));
+  }
+  if (call.next)
+    text += fmt::format(", next {} {}", call.next->algorithm, to_text(call.next->time));
+  return text;
+}
+
+void write_parts(std::ostream& out, const ExplainedCall& call) {
+  if (!call.parts) return;
+  const CallParts& parts = *call.parts;
+  write_line(out, fmt::format("    alone {}: bytes {}, latency {} in {} rounds, start {}",
+                              to_text(parts.time), to_text(parts.bandwidth), to_text(parts.latency),
+                              parts.rounds, to_text(parts.start)));
+  if (parts.link) {
+    write_line(out, fmt::format("    busiest link: {} of {}, shared by {}; its bytes take {}",
+                                parts.link->name, to_text(parts.link->bandwidth),
+                                parts.link->shared_by, to_text(parts.link->busy)));
+  }
+  if (call.held > Seconds(0)) {
+    write_line(
+        out, fmt::format("    contention: {} longer, {} times as long as alone", to_text(call.held),
+                         factor_text((parts.time + call.held) / parts.time)));
+  }
+}
+
+void write_call(std::ostream& out, const ExplainedCall& call) {
+  write_line(out, fmt::format("  {}: {} of {}, exposed {}", call.name, to_text(call.collective),
+                              to_text(call.size), to_text(call.exposed)));
+  write_line(out,
+             fmt::format("    ready at {}, starts at {} (waits for {}), ends at {}",
+                         to_text(call.ready), to_text(call.start),
+                         call.waited_for.empty() ? "nothing" : call.waited_for, to_text(call.end)));
+  write_line(out, "    " + choice_text(call));
+  write_parts(out, call);
+}
+
+// The longest exposed ones in the program's order; --json has all.
+void write_calls(std::ostream& out, const std::vector<ExplainedCall>& calls) {
+  if (calls.empty()) return;
+  std::vector<const ExplainedCall*> shown;
+  for (const ExplainedCall& call : calls) shown.push_back(&call);
+  constexpr std::size_t calls_shown = 6;
+  std::ranges::stable_sort(shown,
+                           [](const auto* a, const auto* b) { return a->exposed > b->exposed; });
+  shown.resize(std::min(shown.size(), calls_shown));
+  std::ranges::sort(shown, {}, [](const auto* one) { return one->operation; });
+  fmt::print(out, "\ncalls, {} of {}, the longest exposed:\n", shown.size(), calls.size());
+  for (const ExplainedCall* call : shown) write_call(out, *call);
+}
+
+void write_without(std::ostream& out, const Explanation& made) {
+  if (made.without.empty()) return;
+  const Seconds step = made.outcome.predicted->totals.step;
+  out << "\nThe step predicted again without one thing. These differences need not add up.\n";
+  TextTable table({"without", "by", "step", "difference"}, 2);
+  for (const Without& one : made.without) {
+    std::string by = "the step that ran, scheduled again";
+    if (!one.settings.empty()) {
+      by.clear();
+      for (const ScenarioFile::Setting& setting : one.settings) {
+        by += fmt::format("{}{}={}", by.empty() ? "" : " ", setting.path, setting.value);
+      }
+    }
+    if (one.step) {
+      table.add({one.what, by, to_text(*one.step), percent(*one.step / step - 1)});
+    } else {
+      table.add({one.what, by, "refused", ""});
+    }
+  }
+  table.write(out);
+  for (const Without& one : made.without) {
+    if (!one.step) write_line(out, fmt::format("refused: {}: {}", one.what, one.refusal));
+  }
+}
+
+void write_widths(std::ostream& out, const Explanation& made) {
+  if (made.widths.empty()) return;
+  out << "\nWhat makes the interval wide:\n";
+  TextTable table({"quantity", "low", "high", "share"}, 1);
+  for (const Width& one : made.widths) {
+    table.add({one.quantity, percent(one.low), percent(one.high),
+               fmt::format("{:.0f}%", 100 * one.share)});
+  }
+  table.write(out);
+  const Sureness found = sureness_in_words({made.outcome});
+  for (const std::string& line : {found.widest, found.next}) {
+    if (!line.empty()) write_line(out, line);
+  }
+}
+
+}  // namespace
+
+void write_text(std::ostream& out, const Explanation& explanation) {
+  write_number(out, explanation);
+  write_terms(out, explanation);
+  write_calls(out, explanation.calls);
+  write_without(out, explanation);
+  write_widths(out, explanation);
+}
+
+}  // namespace paceline::explain

@@ -1,0 +1,81 @@
+#include "scenarios/remarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include "scenarios/line_width.h"
+#include "scenarios/text_form.h"
+
+namespace paceline {
+namespace {
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// "7 assumptions and 1 more remark"; empty where there are none.
+std::string counted_all(std::size_t assumptions, std::size_t remarks) {
+  if (remarks == 0) return assumptions == 0 ? "" : counted(assumptions, "assumption");
+  const std::string more = counted(remarks, "more remark");
+  return assumptions == 0 ? more : counted(assumptions, "assumption") + " and " + more;
+}
+
+// Which are written: the heaviest, of equal ones the first.
+std::vector<bool> chosen(const std::vector<Remark>& remarks) {
+  std::vector<std::size_t> order(remarks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return remarks[i].weight; });
+  std::vector<bool> are_chosen(remarks.size());
+  for (std::size_t i = 0; i < std::min(remarks_most, order.size()); ++i) {
+    are_chosen[order[i]] = true;
+  }
+  return are_chosen;
+}
+
+}  // namespace
+
+void Remarks::add(int weight, std::string text) { remarks_.push_back({weight, std::move(text)}); }
+
+void Remarks::assume(const std::vector<std::string>& sentences) {
+  for (const std::string& one : sentences) {
+    const bool is_there = std::ranges::find(assumptions_, one) != assumptions_.end();
+    if (!one.empty() && !is_there) assumptions_.push_back(one);
+  }
+}
+
+void Remarks::add_detail(std::string text) { details_.push_back(std::move(text)); }
+
+void Remarks::write(std::ostream& out) const {
+  const TextForm form = text_form(out);
+  const std::vector<bool> are_chosen = chosen(remarks_);
+  std::vector<std::string> left;
+  if (!remarks_.empty()) out << '\n';
+  for (std::size_t i = 0; i < remarks_.size(); ++i) {
+    if (are_chosen[i] || (form.lists_assumptions && !form.is_markdown)) {
+      write_line(out, remarks_[i].text);
+    } else {
+      left.push_back(remarks_[i].text);
+    }
+  }
+  if (form.is_markdown) {
+    left.insert(left.end(), details_.begin(), details_.end());
+    left.insert(left.end(), assumptions_.begin(), assumptions_.end());
+    write_block(out, assumptions_.empty() ? "Details" : counted_all(assumptions_.size(), 0), left);
+  } else if (form.lists_assumptions) {
+    if (!details_.empty()) out << '\n';
+    for (const std::string& one : details_) write_line(out, one);
+    write_block(out, "assumed", assumptions_);
+  } else if (const std::string count = counted_all(assumptions_.size(), left.size());
+             !count.empty()) {
+    out << '\n';
+    const bool is_one = assumptions_.size() + left.size() == 1;
+    write_line(out, fmt::format("{}: --assumptions lists {}", count, is_one ? "it" : "them"));
+  }
+}
+
+}  // namespace paceline

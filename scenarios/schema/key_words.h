@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "models/settings/key.h"
+
+// What the tables of keys say, in words: for documents, comments and descriptions.
+namespace paceline::schema {
+
+// The values that a key takes: "1 to 64", "a time above 0"; empty for a section.
+[[nodiscard]] std::string taken_by(const settings::Key& key);
+
+// What holds where it is not given, as a file spells it or in words; may be empty.
+[[nodiscard]] std::string default_of(const settings::Key& key);
+
+// "with `kind: pcie`; ", empty where the key needs nothing. A key of a strategy that needs another
+// one says so of both. Precondition: the table has what is needed.
+[[nodiscard]] std::string needs_of(const settings::Needs& needs,
+                                   std::span<const settings::Key> table);
+
+// A sentence on the key: what it needs, means, and what holds unless it is given.
+[[nodiscard]] std::string description_of(const settings::Key& key,
+                                         std::span<const settings::Key> table);
+
+}  // namespace paceline::schema

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <iosfwd>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+// How a report for people is written to a stream. JSON and CSV do not look at it.
+struct TextForm {
+  bool is_markdown = false;        // GitHub's; else plain text
+  bool lists_assumptions = false;  // and all else that a report only counts by default
+  bool has_colour = false;
+  bool has_bars = false;    // in tables, where lines have room
+  bool has_blocks = false;  // bars in eighths of a character (Unicode), else of '#'
+};
+
+// A stream's form is all false at first.
+void set_text_form(std::ostream& out, TextForm form);
+[[nodiscard]] TextForm text_form(std::ostream& out);
+
+// Where escape sequences for colours go: past what escapes control characters in the stream's text.
+// `raw` outlives the stream's reports; without one they go into the stream.
+void set_raw_output(std::ostream& out, std::streambuf* raw);
+
+enum class Paint { normal, header, good, bad };
+// From here on; nothing where the stream's form is without colour. Sequences: ECMA-48, 8.3.117 SGR.
+void paint(std::ostream& out, Paint with);
+
+// A text of anybody as GitHub's Markdown shows it literally, in one line: no table, HTML, link,
+// mention or list begins in it. Source: GitHub Flavored Markdown Spec 0.29, 6.1 (backslash
+// escapes), 6.2 (entities), 6.9 (autolinks).
+[[nodiscard]] std::string in_markdown(std::string_view text);
+
+// A bar of `part` (0 to 1, else cut) of `width` characters; without a rest of blanks.
+[[nodiscard]] std::string bar_text(double part, std::size_t width, bool has_blocks);
+
+}  // namespace paceline

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs a build into a folder of its own, moves that elsewhere, and uses it there: its programs
+# outside any checkout, its completion, and its libraries by a program that adds to them.
+# Usage: consumer_test.sh BUILD CONSUMER [CMAKE ARGUMENTS]
+set -euo pipefail
+
+build=$1 consumer=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/moved
+
+fail() { printf 'FAILED: %s\n' "$1" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$folder/first" >"$folder/log" || { cat "$folder/log"; exit 1; }
+mv "$folder/first" "$prefix"
+paceline=$prefix/bin/paceline
+mkdir "$folder/elsewhere"
+cd "$folder/elsewhere"
+
+# Through a link, as in a folder of PATH; without the build's folder.
+ln -s "$paceline" "$folder/paceline"
+by_path=$("$folder/paceline" run scenarios/library/dlperf-bert-base-v100-batch32.yaml --quiet)
+by_name=$("$folder/paceline" run dlperf-bert-base-v100-batch32 --quiet)
+[[ $by_path && $by_path == "$by_name" ]] || fail "a shipped scenario by path and by name differ"
+"$paceline" capacity resnet50-90-epochs --quiet >/dev/null || fail "a shipped job"
+"$paceline" check abci-resnet50-a100-amp >/dev/null || fail "a scenario that reads other shipped files"
+if "$paceline" run no-such-scenario 2>"$folder/err"; then fail "a scenario that is not there"; fi
+[[ $(wc -l <"$folder/err") == 1 ]] || fail "an error is one line"
+
+for file in bash-completion/completions/paceline zsh/vendor-completions/_paceline \
+  fish/vendor_completions.d/paceline.fish doc/paceline/copyright doc/paceline/SCHEMA.md \
+  paceline/python/paceline_recorder.py; do
+  [[ -s $prefix/share/$file ]] || fail "share/$file is missing"
+done
+if grep -rlF "$build" "$prefix/lib" "$prefix/share" --include=*.cmake --include=*.py; then
+  fail "an installed file names the build's folder"
+fi
+
+cmake -G Ninja -S "$consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" "$@" >"$folder/log" ||
+  { cat "$folder/log"; exit 1; }
+cmake --build "$folder/build" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+"$folder/build/consumer"
