@@ -109,6 +109,8 @@ run swept.yaml --set collective.library=nccl --set training.strategy=parameter_s
 compare measured.json --json comparison.json
 compare result.json result.json --json alike.json
 advise small.yaml --gpus 2 --quiet --json advice.json
+explain switches.yaml --quiet --json explanation.json
+explain swept.yaml --quiet --json closed.json
 strategies swept.yaml --quiet --json strategies.json
 sweep swept.yaml --store points.db --quiet --json sweep.json --html points.html
 capacity job.yaml --quiet --json capacity.json
