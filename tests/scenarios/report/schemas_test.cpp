@@ -1,6 +1,7 @@
 // scenarios/report/SCHEMAS.md lists the formats that paceline writes, and the documents that it
 // names have their fields: those that commands write, and no others.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/sweep/store.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/report/page/payload.h"
 #include "tests/scenarios/small_scenario.h"
@@ -435,6 +437,42 @@ TEST(Schemas, HaveTheFieldsThatAreDocumented) {
   for (const auto& [schema, places] : written.all()) {
     EXPECT_TRUE(documented.contains(schema)) << schema << " is not in the table of SCHEMAS.md";
   }
+}
+
+// The second cells of RESULT.md's table of points.
+std::set<std::string> documented_columns() {
+  const std::string text = text_of(source_folder + "/scenarios/report/RESULT.md");
+  const std::regex row(R"(\n\|[^|\n]*\| `([a-z_]+)` \|)");
+  std::set<std::string> columns;
+  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it) {
+    columns.insert((*it)[1]);
+  }
+  return columns;
+}
+
+TEST(Schemas, HaveTheColumnsOfCsvThatAreDocumented) {
+  const Folder folder;
+  folder.write("swept.yaml", std::string(small_scenario).append(sweep_of_two));
+  const std::set<std::string> documented = documented_columns();
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"run", "swept.yaml"},
+                                                  {"sweep", "swept.yaml", "--store", "s.db"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--quiet", "--csv", "points.csv"});
+    ASSERT_EQ(paceline(arguments, folder.path()).exit_code, 0);
+    const std::string text = text_of(folder.path() / "points.csv");
+    std::istringstream header(text.substr(0, text.find('\n')));
+    std::set<std::string> written;
+    for (std::string column; std::getline(header, column, ',');) {
+      if (!column.starts_with("axis ") && column != "scenario") written.insert(column);
+    }
+    EXPECT_EQ(written, documented) << command.front();
+  }
+}
+
+TEST(Schemas, HaveTheVersionOfStores) {
+  const std::string version = fmt::format("`PRAGMA user_version`: {} |", sweep::schema_version);
+  EXPECT_NE(text_of(source_folder + "/scenarios/report/SCHEMAS.md").find(version),
+            std::string::npos);
 }
 
 // What sources write or read, C++, Python and JavaScript.
