@@ -86,7 +86,7 @@ constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
         "nvswitch: a port of each GPU into a crossbar; nvlink_mesh: lanes between pairs; pcie: a "
         "port into a crossbar, or into switches, that network traffic crosses too"},
-    Key{"bandwidth", Bandwidth{}, "required, but with one GPU a node",
+    Key{"bandwidth", Bandwidth{}, "required, except with one GPU per node",
         "one way, of a port; in a mesh of one lane"},
     Key{"latency", Time{}, IntraNode{}.latency, "one way"},
     Key{"lanes",
@@ -433,8 +433,9 @@ DescribedCluster load_described_cluster(Section section) {
     const DocumentPtr document =
         named_document(*preset, shipped_clusters(), {preset_schema, preset_keys});
     const Overrides none;
-    Reader alone(document, document->root, "", none);
-    transport_of_preset = Section(alone.map("network"), network_table).get<Transport>("transport");
+    const auto transport =
+        Reader(document, document->root, "", none).map("network").find("transport");
+    transport_of_preset = transport ? transport->word<Transport>() : network_defaults.transport;
     section.lay_over(document, document->root);
     (void)section.map().has("schema");  // a key of the preset's file
     cluster.name = preset->text();
