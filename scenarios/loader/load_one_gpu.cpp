@@ -31,6 +31,9 @@ constexpr AssumptionKind beyond_batches{
     "sample adds as much time as between the nearest two"};
 constexpr AssumptionKind of_other_batch{
     "{}: scaled to {} on one GPU at batch {}; other batch sizes are scaled {}, not measured"};
+constexpr AssumptionKind optimizer_beside_layers{
+    "{}: {} per step by the memory traffic of its kernels, in addition to the times of layers; to "
+    "set it, give training.optimizer.time, or workload.single_gpu_throughput of whole steps"};
 constexpr AssumptionKind layers_of_other_batch{
     "{}: layers were timed at batch {}; at other batch sizes their times are scaled in "
     "proportion, not measured"};
@@ -111,8 +114,12 @@ void assume_measured(const Measured& measured, Scenario& scenario) {
   }
 }
 
-void assume_timed_layers(Section& section, Scenario& scenario) {
+void assume_timed_layers(Section& section, bool optimizer_modelled, Scenario& scenario) {
   if (!section.field("layers")) return;
+  const Seconds optimizer = scenario.workload.optimizer;
+  if (optimizer_modelled && optimizer > Seconds(0)) {
+    scenario.assumptions.add({optimizer_beside_layers, "optimizer", {to_text(optimizer)}});
+  }
   const std::uint32_t timed = timed_batch(section, "layers_batch");
   if (timed == scenario.workload.batch_per_gpu) return;
   scenario.assumptions.add({layers_of_other_batch, "compute", {std::to_string(timed)}});
@@ -287,7 +294,7 @@ void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& sce
   if (!field && scenario.network && !scenario.traced) {
     return assume_modelled(modelled, rows.others, optimizer_modelled, scenario);
   }
-  if (!field) return assume_timed_layers(section, scenario);
+  if (!field) return assume_timed_layers(section, optimizer_modelled, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
     section.require("single_gpu_wrapped")
         .fail("has no effect with a trace, which already contains its copies", "leave it out");

@@ -106,9 +106,11 @@ constexpr std::array workload_table{
         {},
         {"layers", "trace"}},
     Key{"layers", Structure{"a list of maps", layer_forms}, "none",
-        "instead of `model`: `{name, repeat, forward, backward, parameters, rows, type}` in "
-        "forward order; `parameters` are element counts, one a tensor; `rows` the first dimension "
-        "of each, a vector's its elements; `type` fp32, fp16 or bf16",
+        "instead of `model`, in forward order: `{name: block, repeat: 30, forward: 1.3ms, "
+        "backward: 2.7ms, parameters: [12000000]}`. `forward` and `backward` are the times of one "
+        "pass on one GPU, without the optimizer; `parameters` lists the element count of each "
+        "tensor; `rows` its first dimension, of a vector its elements; `type` is fp32, fp16 or "
+        "bf16",
         "[{forward: 1ms, backward: 2ms}]"},
     Key{"trace", Structure{"a file, an archive, a folder, or a list of them", trace_forms}, "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "

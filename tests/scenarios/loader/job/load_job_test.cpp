@@ -81,7 +81,7 @@ limits: {nodes: 4, gpus: 24}
 overheads: {start: 10min, checkpoint: {every: 30min, takes: 40s}, mtbf_per_node: 5000h}
 )");
   EXPECT_EQ(job.samples, 3e9 / 128);
-  EXPECT_EQ(job.amount, "3e9 tokens (128 a sample)");
+  EXPECT_EQ(job.amount, "3e9 tokens (128 per sample)");
   EXPECT_EQ(job.targets.deadline, Seconds(2 * 86400.0));
   EXPECT_EQ(job.targets.throughput, SamplesPerSecond(400));  // of 128 tokens each
   EXPECT_EQ(job.targets.budget, Money(500));
