@@ -52,13 +52,13 @@ export function isUncounted(plan) {
 
 export const pricingText = (plan) => (isUncounted(plan) ? `${plan.pricing}, interruptions not counted` : plan.pricing);
 
-// What a plan is: "runner-up; best without gcp, with one node only".
+// What a plan is: "runner-up; with one more condition: without gcp; one node only".
 export function standingOf(plan, probability) {
   const isMiss = plan.kind.key === 'front' && isNumber(plan.probability) && plan.probability < probability;
   const label = plan.kind.label + (isMiss ? ', misses the targets' : '');
-  if (plan.what.length === 0) return label;
-  const conditions = plan.what.join('; ');
-  return plan.kind.key === 'further' ? `${label}: ${conditions}` : `${label}; with one more condition: ${conditions}`;
+  const conditions = plan.what.length === 0 ? '' :
+      `${plan.kind.key === 'further' ? '' : '; with one more condition'}: ${plan.what.join('; ')}`;
+  return label + conditions + (isUncounted(plan) ? ' (interruptions not counted)' : '');
 }
 
 export const gpusText = (plan) => settingText('gpus', print('count', plan.gpus));

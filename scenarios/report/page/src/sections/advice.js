@@ -8,7 +8,7 @@ import {plainTable} from './plans.js';
 import {section} from './section.js';
 
 const partColumns = (step) => [['part of the step', 'text', (part) => part.name], ['time', 'time', (part) => part.time_s],
-  ['share', 'fraction', (part) => part.time_s / step]];
+  ['share', 'plainPercent', (part) => 100 * part.time_s / step]];
 
 const CALL_COLUMNS = [['call', 'text', (call) => call.name], ['size', 'bytes', (call) => call.size_bytes],
   ['in flight', 'time', (call) => call.in_flight_s], ['exposed', 'time', (call) => call.exposed_s]];

@@ -51,7 +51,7 @@ function drawTargets(root, {deadline_s: deadline, budget}, {x, y, left, right, t
 function linesOf(plan, content) {
   const price = money(content.currency);
   const chance = chanceText(content);
-  return [nodesText(plan), standingOf(plan, content.probability), `${gpusText(plan)}, ${pricingText(plan)}`,
+  return [nodesText(plan), standingOf(plan, content.probability), `${gpusText(plan)}, ${plan.pricing}`,
     `${plan.strategy}, batch ${plan.batch_per_gpu}`,
     `time ${time(plan.time_s)}, ${chance} limit ${print('time', plan.time_s_limit)}`,
     `cost ${price(plan.cost)}, ${chance} limit ${isNumber(plan.cost_limit) ? price(plan.cost_limit) : 'none'}`,
@@ -73,16 +73,22 @@ function drawLine(root, plans, {x, y}) {
   root.append(svg('path', {d, class: 'front'}));
 }
 
+// Above and below a mark, right and left of its whisker.
+function placesBeside(x, y, width) {
+  return [[x + 9, y - 10], [x + 9, y + 12], [x - width - 9, y - 10], [x - width - 9, y + 12], [x - width / 2, y + 16]]
+      .map(([x0, at]) => ({x0, x1: x0 + width, y: at}));
+}
+
 // The condition beside the mark of a plan that is shown for it alone, where it covers no other mark or name.
-function nameConditions(root, plans, {x, y, right}) {
+function nameConditions(root, plans, {x, y, left, right, bottom}) {
   const taken = plans.map((plan) => ({x0: x(plan.time_s) - 7, x1: x(plan.time_s) + 7, y: y(plan.cost)}));
   for (const plan of plans.filter((one) => one.kind.key === 'further')) {
     const text = plan.what.join('; ');
-    const [x0, at] = [x(plan.time_s) + 9, y(plan.cost) - 7];
-    const x1 = x0 + textWidth(text);
-    if (x1 > right || taken.some((one) => one.x0 < x1 && one.x1 > x0 && Math.abs(one.y - at) < 14)) continue;
-    taken.push({x0, x1, y: at});
-    root.append(svg('text', {x: x0, y: at, class: 'tick'}, text));
+    const free = placesBeside(x(plan.time_s), y(plan.cost), textWidth(text)).find(({x0, x1, y: at}) => x0 > left &&
+        x1 < right && at < bottom && !taken.some((one) => one.x0 < x1 && one.x1 > x0 && Math.abs(one.y - at) < 14));
+    if (!free) continue;
+    taken.push(free);
+    root.append(svg('text', {x: free.x0, y: free.y + 4, class: 'tick'}, text));
   }
 }
 
@@ -118,7 +124,7 @@ function drawFront({root, width, content, plans}) {
   const drawn = plans.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost));
   drawLine(root, drawn, {x, y});
   for (const plan of [...drawn].reverse()) drawPlan(root, plan, {x, y});
-  nameConditions(root, drawn, {x, y, right: width - 8});
+  nameConditions(root, drawn, {x, y, left, right: width - 8, bottom: bottom - 8});
   return {height: bottom + 42, label: `Cost against time, ${drawn.length} plans`,
     targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26],
       lines: linesOf(plan, content)}))};
@@ -137,25 +143,27 @@ function lead(content) {
     targetsText(content, plan)}`);
 }
 
-// "The targets, 6 h, are met with 93.9 % probability."
+// "The deadline of 6 h is met with 93.9 % probability."
 function targetsText({targets, currency}, plan) {
   const {deadline_s: deadline, throughput_per_s: throughput, budget} = targets ?? {};
-  const all = [isNumber(deadline) ? time(deadline) : null,
-    isNumber(throughput) ? `${number(throughput)} samples/s` : null,
-    isNumber(budget) ? money(currency)(budget) : null].filter(Boolean);
+  const all = [isNumber(deadline) ? `the deadline of ${time(deadline)}` : null,
+    isNumber(throughput) ? `the throughput of ${number(throughput)} samples/s` : null,
+    isNumber(budget) ? `the budget of ${money(currency)(budget)}` : null].filter(Boolean);
   if (all.length === 0 || !isNumber(plan.probability)) return '';
-  return `The ${all.length === 1 ? 'target' : 'targets'}, ${all.join(' and ')}, ${all.length === 1 ? 'is' : 'are'} met with ${
-    print('probability', plan.probability)} probability.`;
+  const named = all.join(' and ');
+  return `${named[0].toUpperCase()}${named.slice(1)} ${all.length === 1 ? 'is' : 'are'} met with ${
+    print('probability', plan.probability).replace('>', 'more than').replace('<', 'less than')} probability.`;
 }
 
 function columns(content) {
   const price = money(content.currency);
-  return [['plan', 'text', offerName], ['is', 'text', (plan) => standingOf(plan, content.probability)],
+  return [['plan', 'text', offerName], ['region', 'text', (plan) => plan.region],
+    ['is', 'text', (plan) => standingOf(plan, content.probability)],
     ['cost', 'figure', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
     ['cost limit', 'figure', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
     ['time', 'time', (plan) => plan.time_s], ['time limit', 'time', (plan) => plan.time_s_limit],
-    ['probability', 'probability', (plan) => plan.probability], ['pricing', 'text', pricingText],
-    ['region', 'text', (plan) => plan.region], ['GPUs', 'count', (plan) => plan.gpus],
+    ['probability', 'probability', (plan) => plan.probability], ['pricing', 'text', (plan) => plan.pricing],
+    ['GPUs', 'count', (plan) => plan.gpus],
     ['device', 'text', (plan) => plan.device], ['samples/s', 'number', (plan) => plan.throughput_per_s],
     ['step', 'time', (plan) => plan.step_s], ['strategy', 'text', (plan) => plan.strategy],
     ['batch per GPU', 'count', (plan) => plan.batch_per_gpu], ['bucket cap', 'text', (plan) => plan.bucket_cap],

@@ -13,7 +13,7 @@ import {section} from './section.js';
 // Calls beyond the longest ones repeat what these say.
 const MOST_CALLS = 50;
 
-const fillOf = (bar) => (bar.isStep ? 'part3' : bar.isExposed ? 'part2' : 'part0');
+const fillOf = (bar) => (bar.isStep ? 'part3' : bar.time_s < 0 ? 'part1' : bar.isExposed ? 'part2' : 'part0');
 
 function drawTerms({root, width, content}) {
   const rows = barsOfTerms(content).map((bar) => {
@@ -22,7 +22,8 @@ function drawTerms({root, width, content}) {
       lines: [bar.name, `${time(bar.time_s)}, ${share} of the step`, ...(bar.formula ? [bar.formula] : [])]};
   });
   const fills = new Set(rows.map((row) => row.fill));
-  const entries = [['part0', 'compute and overhead'], ['part2', 'exposed communication'], ['part3', 'step: their sum']]
+  const entries = [['part0', 'compute and overhead'], ['part2', 'exposed communication'],
+    ['part1', 'makes the step shorter'], ['part3', 'step: their sum']]
       .filter(([fill]) => fills.has(fill)).map(([fill, label]) => ({label, kind: 'box', fill}));
   return {...rowBars({root, width, rows, entries, labelOf: time, title: 'Time in the step'}),
     label: `${rows.length - 1} terms that add up to a step of ${time(content.step_s)}`};
@@ -34,12 +35,12 @@ function drawWidths({root, width, content}) {
     return {label: one.quantity, from: 100 * one.low, to: 100 * one.high, fill: 'part1', text: `${low} to ${high}`,
       lines: [one.quantity, `${low} to ${high} of the step`, `${percent(100 * one.share)} of all squares`]};
   });
-  return {...rowBars({root, width, rows, entries: [], labelOf: signedPercent, title: 'Of the step'}),
+  return {...rowBars({root, width, rows, entries: [], labelOf: signedPercent, title: 'Change of the step'}),
     label: `What makes the interval wide, ${rows.length} quantities`};
 }
 
 const TERM_COLUMNS = [['term', 'text', (term) => term.name], ['time', 'time', (term) => term.time_s],
-  ['share', 'fraction', (term) => term.share], ['formula', 'text', (term) => term.formula],
+  ['share', 'plainPercent', (term) => 100 * term.share], ['formula', 'text', (term) => term.formula],
   ['source', 'text', (term) => term.source]];
 
 const CALL_COLUMNS = [['call', 'text', (call) => call.name], ['size', 'bytes', (call) => call.size_bytes],
@@ -95,5 +96,6 @@ export function explanationSection(content, {id, name}) {
           'The step is predicted again each time. The differences need not add up.'),
           plainTable('Without', withoutColumns(content.step_s), without)),
       widths.length === 0 ? null : figure({title: 'What makes the interval wide', wide: true,
+        caption: 'How much shorter or longer the step is at either end of what one quantity may be.',
         draw: ({root, width}) => drawWidths({root, width, content})}).element)];
 }
