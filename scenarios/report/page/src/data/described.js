@@ -3,8 +3,8 @@
 // Each text once, with the documents that say it; no name where all say the same: [{name, value}].
 function lines(documents, valueOf) {
   const named = new Map();
-  const said = documents.map((document) => ({name: document.name, value: valueOf(document.content ?? {})}))
-                   .filter(({value}) => Array.isArray(value) && value.length > 0);
+  const said = documents.map((document) => ({name: document.name, value: [valueOf(document.content ?? {}) ?? []].flat().filter(Boolean)}))
+                   .filter(({value}) => value.length > 0);
   for (const {name, value} of said) {
     const key = JSON.stringify(value);
     if (!named.has(key)) named.set(key, {names: [], value});

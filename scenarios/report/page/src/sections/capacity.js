@@ -174,8 +174,12 @@ function columns(content) {
 function settlingOf(content) {
   const rows = content.settling ?? [];
   if (rows.length === 0) return null;
-  return html('ul', {class: 'assumptions'}, rows.map(({plan, hangs_on: cause, measure}) => html('li', {},
-      [`${offerName(plan)} depends most on ${cause}.`, measure ? ` To settle it: ${measure}.` : ''].join(''))));
+  const price = money(content.currency);
+  return html('ul', {class: 'assumptions'}, rows.map(({plan, hangs_on: cause, measure, cost_limit_after: after}) => {
+    const gain = isNumber(after) && isNumber(plan.cost_limit) ? `; if the result is as predicted, the ${
+      chanceText(content)} limit goes from ${price(plan.cost_limit)} to ${price(after)}` : '';
+    return html('li', {}, `${offerName(plan)} depends most on ${cause}.`, measure ? ` Measure next: ${measure}${gain}.` : '');
+  }));
 }
 
 const SPOT = 'Spot plans: interruptions are not counted in time and cost. Say how often nodes are taken away ' +
