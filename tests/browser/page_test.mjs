@@ -139,8 +139,9 @@ test('differences that are smaller than those of one run are said not to matter'
 });
 
 test('larger differences are told, as a factor from twice the time on', () => {
-  assert.match(differences(capsTable({25: 1, 1: 1.5})), /The slowest takes 50 % longer per sample\. 25 MiB is PyTorch's default\./);
-  assert.match(differences(capsTable({25: 1, 1: 2.5})), /The slowest takes 2\.5 times as long per sample\./);
+  assert.match(differences(capsTable({25: 1, 1: 1.5})), /The other takes 50 % longer per sample\. 25 MiB is PyTorch's default\./);
+  assert.match(differences(capsTable({25: 1, 1: 2.5})), /The other takes 2\.5 times as long per sample\./);
+  assert.equal(differences(capsTable({25: 1.5, 1: 1})), "PyTorch's default bucket cap, 25 MiB, takes 50 % longer. ");
 });
 
 test('of two settings each is told alone', () => {

@@ -54,7 +54,9 @@ const DEFAULT_CAP = 25 * 2 ** 20;
 
 function spreadText(best, peers) {
   const most = Math.max(...peers.map((row) => longer(row, best)));
-  if (most >= SPREAD_OF_STEPS) return `The slowest takes ${longerText(most)} per sample. `;
+  if (most >= SPREAD_OF_STEPS) {
+    return `The ${peers.length === 2 ? 'other' : 'slowest'} takes ${longerText(most)} per sample. `;
+  }
   const all = peers.length === 2 ? 'Both' : `All ${print('count', peers.length)}`;
   return `${all} lie within ${percent(100 * most)}, less than the steps of one run usually differ by (${
     percent(100 * SPREAD_OF_STEPS)}): the choice hardly matters. `;
@@ -88,5 +90,9 @@ export function differencesText(best, rows, axes) {
   const peers = peersOf(best, rows);
   const settings = axes.filter(isSetting);
   if (peers.length < 2 || settings.length === 0) return '';
-  return spreadText(best, peers) + settingsText(best, peers, settings) + defaultText(best, peers, settings);
+  const spread = spreadText(best, peers);
+  const byDefault = defaultText(best, peers, settings);
+  // Where the default is the only other point, one sentence says it.
+  if (peers.length === 2 && spread.startsWith('The other') && byDefault.startsWith('PyTorch')) return byDefault;
+  return spread + settingsText(best, peers, settings) + byDefault;
 }

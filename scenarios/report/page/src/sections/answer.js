@@ -19,7 +19,7 @@ function sentence(row, points, rows) {
   const settings = settingsOf(row, points.axes);
   const count = peersOf(row, rows).length;
   const among = settings === '' ? '' :
-      count > 1 ? `, the fastest of ${print('count', count)} points (${settings})` : ` (${settings})`;
+      count > 1 ? `, the ${count === 2 ? 'faster' : 'fastest'} of ${print('count', count)} points (${settings})` : ` (${settings})`;
   const verb = !isPredicted(row) ? 'trained' : row.gpus === 1 ? 'trains' : 'train';
   const unit = isPredicted(row) ? 'samples/s' : 'samples/s (measured)';
   const gpus = settingText('gpus', print('count', row.gpus));
