@@ -43,14 +43,16 @@ void write_line(std::ostream& out, std::string_view line) {
   out << wrapped_line(line, width == 0 ? line.size() : width, indent);
 }
 
-void write_headline(std::ostream& out, std::string_view line) {
+void write_headline(std::ostream& out, std::string_view line, std::string_view below) {
   if (text_form(out).is_markdown) {
     out << "**" << in_markdown(line) << "**\n\n";
+    if (!below.empty()) out << in_markdown(below) << "\n\n";
     return;
   }
   paint(out, Paint::header);
   write_line(out, line);
   paint(out, Paint::normal);
+  if (!below.empty()) write_line(out, below);
   out << '\n';
 }
 

@@ -31,9 +31,9 @@ enum class Unknown : std::uint8_t {
 inline constexpr std::size_t quantities = 6;
 
 constexpr auto words_of(Unknown) {
-  return words_up_to<Unknown::overlap>("the speed of one GPU", "what several GPUs cost each other",
+  return words_up_to<Unknown::overlap>("the speed of one GPU", "the overhead between GPUs",
                                        "links in a node", "the network", "the host",
-                                       "how much communication hides");
+                                       "how much communication overlaps with compute");
 }
 
 // Classes of links. What is known of one is how far machines of it lie apart.

@@ -13,10 +13,17 @@ namespace paceline::advise {
 namespace {
 
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
+  // A change takes the place of the point's own value: a path may be set once.
+  Settings all;
+  for (const ScenarioFile::Setting& one : point) {
+    if (std::ranges::find(changes, one.path, &ScenarioFile::Setting::path) == changes.end()) {
+      all.push_back(one);
+    }
+  }
+  all.insert(all.end(), changes.begin(), changes.end());
   std::string command = "paceline run " + shell_word(path);
-  for (const Settings* settings : {&point, &changes}) {
-    for (const ScenarioFile::Setting& one : *settings)
-      command += " --set " + shell_word(one.path + "=" + one.value);
+  for (const ScenarioFile::Setting& one : all) {
+    command += " --set " + shell_word(one.path + "=" + one.value);
   }
   return command;
 }

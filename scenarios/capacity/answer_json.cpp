@@ -100,6 +100,7 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
   }
   const ordered_json all{{"schema", "paceline.capacity/1"},
                          {"job", job.name},
+                         {"described", {job.network, job.amount}},
                          {"samples", job.samples},
                          {"targets", json.targets()},
                          {"probability", job.probability},

@@ -295,10 +295,11 @@ class Writer {
     for (const Row& other : answer_.others) {
       if (machine(other).device == machine(*answer_.best).device) continue;
       const double margin = compared(other.promise) / compared(answer_.best->promise) - 1;
-      remarks_.add(weight::other_machine,
-                   fmt::format("{} would be the better choice if steps of the best plan took "
-                               "{:.0f} % longer than predicted, and its own did not",
-                               name_of(other), 100 * margin));
+      remarks_.add(
+          weight::other_machine,
+          fmt::format("{} becomes the better choice if the best plan's steps take {:.0f} % "
+                      "longer than predicted",
+                      name_of(other), 100 * margin));
       break;
     }
     std::string measured;

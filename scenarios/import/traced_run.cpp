@@ -192,7 +192,8 @@ std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths)
 
 namespace {
 
-// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report shows.
+// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report
+// shows.
 void warn_of_damage(const Import& import) {
   for (std::size_t i = 0; i < import.traces.size(); ++i) {
     const traces::DeviceTrace& trace = import.traces[i];

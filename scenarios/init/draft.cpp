@@ -156,7 +156,7 @@ void Drafter::add_workload() {
   }
   choose("workload.batch_per_gpu", wishes_.batch, facts_.batch,
          {"How many samples does a GPU take in a pass?", {}, "32", fault_of_count},
-         has_trace ? "the trace does not say it" : "");
+         has_trace ? "not in the trace" : "");
 }
 
 void Drafter::add_cluster() {

@@ -129,7 +129,7 @@ std::string head(const Draft& draft, const std::string& path) {
   const std::string file = shell_word(path);
   std::string text =
       "# yaml-language-server: $schema=paceline.schema.json\n"
-      "# Written by paceline init. What stands behind a value says where it comes from.\n#\n";
+      "# Written by paceline init. The comment after each value says where it comes from.\n#\n";
   std::string assumed;
   for (const Entry& entry : draft.entries) {
     if (entry.origin == Origin::assumed) assumed += (assumed.empty() ? "" : ", ") + entry.path;

@@ -17,7 +17,7 @@ namespace paceline::loader {
 namespace {
 
 constexpr AssumptionKind batch_of_one{
-    "{}: the trace does not say it; taken as 1, so throughput counts steps of ranks"};
+    "{}: not in the trace; taken as 1, so throughput counts steps of ranks"};
 constexpr AssumptionKind said_by_trace{"{}"};
 constexpr AssumptionKind named_gradients{"{}: taken from {}, as workload.model says"};
 constexpr AssumptionKind modelled_shares{

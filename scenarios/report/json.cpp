@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/report/contradictions_json.h"
 #include "scenarios/report/fields.h"
@@ -27,6 +28,7 @@ ordered_json context_of(const ScenarioFile& file) {
   return {{"paceline", PACELINE_VERSION},
           {"commit", PACELINE_COMMIT},
           {"name", file.name()},
+          {"described", described(file)},
           {"scenario", file.path()},
           {"scenario_sha256", file.sha256()},
           {"settings", std::move(settings)},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -10,6 +11,7 @@
 #include "models/units/parse.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/line_width.h"
+#include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/remarks.h"
 #include "scenarios/report/assumptions.h"
@@ -345,7 +347,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_effort(remarks, outcomes);
   remarks.assume(assumptions_of(outcomes));
 
-  write_headline(out, file.name());
+  write_headline(out, file.name(), fmt::format("{}", fmt::join(described(file), "; ")));
   table.write(out);
   remarks.write(out);
   write_failures(out, outcomes);

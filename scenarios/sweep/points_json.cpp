@@ -118,9 +118,10 @@ class Points {
 
 void expect_few(std::uint64_t points, const std::string& what) {
   if (points <= points_in_page_max) return;
-  throw InputError({what, 0, 0},
-                   fmt::format("has {} points, and a report shows at most {}", points, points_in_page_max),
-                   "sweep a part of them, or --sample, into another store");
+  throw InputError(
+      {what, 0, 0},
+      fmt::format("has {} points, and a report shows at most {}", points, points_in_page_max),
+      "sweep a part of them, or --sample, into another store");
 }
 
 }  // namespace

@@ -162,7 +162,9 @@ says_why_it_failed() {
 
 has_every_preset() {
   local name
+  # That of packages has no tests, and is for CMake alone.
   for name in $(sed -n 's/.*{"name": "\([a-z]*\)", "configurePreset".*/\1/p' CMakePresets.json | sort -u); do
+    if [[ $name == package ]]; then continue; fi
     PACELINE_PRESET=$name run 0 ./paceline
     expect output "$out" new
   done

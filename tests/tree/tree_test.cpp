@@ -256,6 +256,7 @@ std::vector<std::string> shown_commands(const std::string& text) {
   std::istringstream lines(text);
   bool in_shell = false;
   for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(' '));  // blocks of lists are indented
     if (line.rfind("```", 0) == 0) in_shell = !in_shell && line == "```sh";
     if (in_shell && line.rfind("./paceline ", 0) == 0) commands.push_back(line);
   }

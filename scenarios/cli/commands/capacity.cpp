@@ -40,7 +40,7 @@ int run(Options& options) {
   });
   options.json.write_if_asked(
       [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
-  options.page.write_if_asked(job.name, std::nullopt, [&]() -> std::vector<page::Document> {
+  options.page.write_if_asked(job.name, job.text, [&]() -> std::vector<page::Document> {
     return {document_of("plan",
                         [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); })};
   });

@@ -70,7 +70,7 @@ constexpr std::array elementwise_table{
     name_of_layer("elementwise", "the name of what works element by element"),
     Key{"elements",
         Count{1, extent_max},
-        "required, but with `elements_per_token`",
+        "required, except with `elements_per_token`",
         "of one sample",
         "64",
         {},

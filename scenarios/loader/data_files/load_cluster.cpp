@@ -86,7 +86,7 @@ constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
         "nvswitch: a port of each GPU into a crossbar; nvlink_mesh: lanes between pairs; pcie: a "
         "port into a crossbar, or into switches, that network traffic crosses too"},
-    Key{"bandwidth", Bandwidth{}, "required, but with one GPU a node",
+    Key{"bandwidth", Bandwidth{}, "required, except with one GPU per node",
         "one way, of a port; in a mesh of one lane"},
     Key{"latency", Time{}, IntraNode{}.latency, "one way"},
     Key{"lanes",
@@ -373,12 +373,23 @@ bool read_sharp(Section& network) {
   return adds;
 }
 
-Network read_network(Section section) {
+// What a preset says of its network's efficiency holds for its own transport: another one that the
+// scenario gives has other losses, and over TCP other limits (limit_by_sockets.h).
+bool is_of_another_transport(Section& network, const std::optional<Transport>& of_preset) {
+  if (!of_preset || network.get<Transport>("transport") == *of_preset) return false;
+  const auto transport = network.map().layer_of("transport");
+  const auto efficiency = network.map().layer_of("efficiency");
+  return transport && efficiency && *transport < *efficiency;
+}
+
+Network read_network(Section section, const std::optional<Transport>& of_preset) {
   section.finish();
+  const bool has_other_efficiency = is_of_another_transport(section, of_preset);
   return {.bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
           .latency = section.get<Seconds>("latency"),
           .nics_per_node = section.get<std::uint32_t>("nics_per_node"),
-          .efficiency = section.get<double>("efficiency"),
+          .efficiency = has_other_efficiency ? network_defaults.efficiency
+                                             : section.get<double>("efficiency"),
           .transport = section.get<Transport>("transport"),
           .framing = section.get<Framing>("framing"),
           .mtu = Bytes(section.get<std::uint64_t>("mtu")),
@@ -417,9 +428,14 @@ topology::Cluster load_cluster(Section section) {
 
 DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
+  std::optional<Transport> transport_of_preset;
   if (const auto preset = section.field("preset")) {
     const DocumentPtr document =
         named_document(*preset, shipped_clusters(), {preset_schema, preset_keys});
+    const Overrides none;
+    const auto transport =
+        Reader(document, document->root, "", none).map("network").find("transport");
+    transport_of_preset = transport ? transport->word<Transport>() : network_defaults.transport;
     section.lay_over(document, document->root);
     (void)section.map().has("schema");  // a key of the preset's file
     cluster.name = preset->text();
@@ -431,7 +447,7 @@ DescribedCluster load_described_cluster(Section section) {
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
     section.require("gpus_per_node").fail(fmt::format("makes more than {} GPUs", ranks_max), "");
   }
-  cluster.network = read_network(section.below("network"));
+  cluster.network = read_network(section.below("network"), transport_of_preset);
   cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node,
                                        cluster.network.nics_per_node);
   const TcpHosts tcp = read_tcp_hosts(section.below("network"));

@@ -50,9 +50,10 @@ class PlannedJob {
     std::string bucket_cap;  // empty: the strategy has none, or its own default
   };
 
-  std::string path, name;
-  double samples = 0;  // all of it
-  std::string amount;  // in words of the file: "90 epochs of 1281167"
+  std::string path, name, text;  // of the file
+  double samples = 0;            // all of it
+  std::string amount;            // in words of the file: "90 epochs of 1281167 samples"
+  std::string network;           // that is trained: a model's name, or "layers"
   Targets targets;
   double probability = 0.9;  // from 0.5 to 0.999
   Batches batches;

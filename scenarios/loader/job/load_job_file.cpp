@@ -111,6 +111,7 @@ void JobReader::read_workload() {
         said->node().IsMap() ? section.map().map("precision").find("compute") : said;
     if (compute) workload_.precision = compute->word<workload::Precision>();
   }
+  job_.network = layers_ ? "layers" : "";
   if (layers_) {
     if (!section.field("layers_batch")) {
       throw InputError(section.location(), "workload.layers_batch is missing",
@@ -122,6 +123,7 @@ void JobReader::read_workload() {
       section.require("model"), {.sequence = section.find<std::uint64_t>("sequence"),
                                  .pretraining_heads = section.get<bool>("pretraining_heads"),
                                  .fused_attention = section.get<bool>("fused_attention")});
+  job_.network = workload_.network->name;
 }
 
 void JobReader::read_training() {
@@ -135,6 +137,7 @@ void JobReader::read_training() {
 
 void JobReader::read_amount() {
   Section amount = file_.below("amount");
+  const std::uint64_t sequence = workload_.network ? workload_.network->sequence : 0;
   constexpr std::array<const char*, 3> forms{"epochs", "samples", "tokens"};
   std::optional<Field> given;
   for (const char* form : forms) {
@@ -153,14 +156,16 @@ void JobReader::read_amount() {
     job_.samples = *amount.find<double>("samples");
     job_.amount = fmt::format("{} samples", given->text());
   } else {
-    const std::uint64_t sequence = workload_.network ? workload_.network->sequence : 0;
     if (sequence == 0) {
       given->fail("is of sequences, and the workload has none",
                   "write samples, or epochs with samples_per_epoch");
     }
     job_.samples = *amount.find<double>("tokens") / static_cast<double>(sequence);
-    job_.amount = fmt::format("{} tokens ({} a sample)", given->text(), sequence);
+    job_.amount = fmt::format("{} tokens ({} per sample)", given->text(), sequence);
   }
+  // How long samples are decides as much as how many there are.
+  if (sequence > 0 && !amount.is_given("tokens"))
+    job_.amount += fmt::format(" of {} tokens", sequence);
   amount.finish();
 }
 
@@ -360,6 +365,7 @@ PlannedJob JobReader::read() {
   }
   const Field name = file_.require("name");
   job_.name = name.text();
+  job_.text = document_->text;
   read_workload();
   read_training();
   read_amount();

@@ -79,7 +79,7 @@ TEST(LoadClaim, RefusesBadClaimsInOneLine) {
       {"paceline.claim/1", "paceline/1", "paceline: c.yaml:1:9: schema \"paceline/1\" is not"},
       {"quantity: time_saved", "quantity: times", "paceline: c.yaml:7:11: quantity \"times\""},
       {"least: 14%, most: 15%", "least: 16%, most: 15%", "paceline: c.yaml:8:8: range is empty"},
-      {"{least: 14%, most: 15%}", "{}", "paceline: c.yaml:8:8: range has no end"},
+      {"{least: 14%, most: 15%}", "{}", "paceline: c.yaml:8:8: range has no bounds"},
       {"gpus: [1]", "gpus: 1", "paceline: c.yaml:9:20: gpus \"1\" is not a list"},
       {"source: folklore\n", "", "paceline: c.yaml:1:1: source is missing"},
       {"scenario: scenario.yaml", "scenario: none.yaml", "paceline: none.yaml"},

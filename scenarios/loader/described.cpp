@@ -1,0 +1,98 @@
+#include "scenarios/loader/described.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "models/units/parse.h"
+
+namespace paceline {
+namespace {
+
+// Whether the path, or what is above it, is an axis.
+bool is_swept(const ScenarioFile& file, std::string_view path) {
+  return std::ranges::any_of(file.axes(), [&](const ScenarioFile::Axis& axis) {
+    return path == axis.path || (path.starts_with(axis.path) && path[axis.path.size()] == '.');
+  });
+}
+
+std::string workload_in_words(const ScenarioFile& file, const Scenario& scenario) {
+  std::vector<std::string> words;
+  const std::string& name = scenario.workload.name;
+  if (!name.empty() && name != file.name() && !is_swept(file, "workload.model")) {
+    words.push_back(name);
+  }
+  if (!scenario.traced && !is_swept(file, "workload.precision")) {
+    words.emplace_back(to_text(scenario.precision));
+  }
+  const std::uint32_t batch = scenario.workload.batch_per_gpu;
+  if (!is_swept(file, "workload.batch_per_gpu") && !is_swept(file, "job.global_batch")) {
+    words.push_back(fmt::format("{} sample{} per GPU", batch, batch == 1 ? "" : "s"));
+  }
+  if (scenario.network && !is_swept(file, "workload.sequence")) {
+    const std::string sequences = sequences_in_words(scenario.network->sequence);
+    if (!sequences.empty()) words.push_back(sequences);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string gpus_in_words(const ScenarioFile& file, const Scenario& scenario) {
+  std::vector<std::string> words;
+  const std::string& device = scenario.workload.device.name;
+  if (!device.empty() && !is_swept(file, "workload.device")) words.push_back(device);
+  if (!is_swept(file, "cluster.gpus_per_node") && !is_swept(file, "cluster.preset")) {
+    const std::uint32_t of_node = scenario.cluster.gpus_per_node;
+    words.push_back(fmt::format("{} GPU{} per node", of_node, of_node == 1 ? "" : "s"));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// Only what is between nodes: on one there is none.
+std::string network_in_words(const ScenarioFile& file, const Scenario& scenario) {
+  const topology::Network& network = scenario.cluster.network;
+  if (scenario.cluster.nodes < 2 || is_swept(file, "cluster.network") ||
+      is_swept(file, "cluster.preset")) {
+    return "";
+  }
+  std::vector<std::string> words;
+  if (!is_swept(file, "cluster.network.bandwidth")) {
+    if (network.nics_per_node > 1) words.push_back(fmt::format("{} x", network.nics_per_node));
+    constexpr double bits = 8e-9;
+    words.push_back(fmt::format("{:.4g} Gb/s", network.bandwidth.value() * bits));
+  }
+  if (!is_swept(file, "cluster.network.transport")) {
+    words.emplace_back(network.transport == topology::Transport::tcp ? "TCP" : "RDMA");
+  }
+  return words.empty() ? "" : fmt::format("network {}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::string sequences_in_words(std::uint64_t tokens) {
+  return tokens == 0 ? "" : fmt::format("sequences of {} tokens", tokens);
+}
+
+namespace {
+
+std::vector<std::string> described(const ScenarioFile& file, const Scenario& scenario) {
+  std::vector<std::string> all{workload_in_words(file, scenario), gpus_in_words(file, scenario),
+                               network_in_words(file, scenario)};
+  if (scenario.strategy != nullptr && !is_swept(file, "training.strategy")) {
+    all.emplace_back(scenario.strategy->name);
+  }
+  std::erase(all, "");
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> described(const ScenarioFile& file) {
+  try {
+    return described(file, file.scenario(file.point_count() - 1));
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+}  // namespace paceline
