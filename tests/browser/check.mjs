@@ -7,7 +7,7 @@ import {pathToFileURL} from 'node:url';
 import {createRequire} from 'node:module';
 import {chromium} from 'playwright-core';
 import {assemble} from './assemble.mjs';
-import {hostilePayload, payload, smallPayload, storePayload} from './samples.mjs';
+import {capsPayload, explanationPayload, hostilePayload, payload, planPayload, smallPayload, storePayload} from './samples.mjs';
 
 const BROWSER = process.env.PACELINE_BROWSER ?? '/usr/bin/chromium';
 // Time from navigation to a page that can be used, and of a sort or a change of an axis, with 10,000 points.
@@ -190,7 +190,30 @@ async function checkSpeed(browser, path) {
   }
 }
 
-const pages = {hostile: written('hostile', hostilePayload()), small: written('small', smallPayload()),
+// What a sweep of bucket caps shows first: the best point, the line near its values, and a table that scrolls.
+async function checkSweep(browser, path) {
+  const {tab, faults, close} = await opened(browser, path);
+  const chosen = await tab.locator('#timeline select').first().evaluate((one) => one.selectedOptions[0].textContent);
+  check('the timeline begins with the point that the answer names', chosen === '32 GPUs, bucket cap 50MiB', chosen);
+  const chart = tab.locator('figure', {hasText: 'By bucket cap'});
+  const caption = () => chart.locator('.caption').textContent();
+  check('a band that dwarfs the line is not drawn, and the axis says where it starts',
+      /^The axis starts at 1\.5 s\..*tick the box/.test(blanks(await caption())) && await chart.locator('.band').count() === 0);
+  await chart.getByLabel('90 % interval').check();
+  check('a tick draws the band', await chart.locator('path.band').count() === 1 && await caption() === '');
+  const edges = tab.locator('#points .edges');
+  const classes = () => edges.getAttribute('class');
+  const before = await classes();
+  await edges.locator('.scroll').evaluate((box) => { box.scrollLeft = box.scrollWidth; });
+  await tab.waitForTimeout(100);
+  check('a table that is cut has a shadow where columns are hidden', before === 'edges more-right' &&
+      await classes() === 'edges more-left', `${before}, ${await classes()}`);
+  check('a sweep causes no error', faults.length === 0, faults.join('; '));
+  await close();
+}
+
+const pages = {caps: written('caps', capsPayload()), plan: written('plan', planPayload()),
+  explanation: written('explanation', explanationPayload()), hostile: written('hostile', hostilePayload()), small: written('small', smallPayload()),
   store: written('store', storePayload()), empty: written('empty', payload('Empty', []))};
 const size = statSync(pages.empty).size;
 check('a page without data is small', size < EMPTY_PAGE_BYTES, `${size} bytes`);
@@ -199,12 +222,13 @@ try {
   await checkReading(browser, pages.small);
   await checkTable(browser, pages.store);
   await checkTimeline(browser, pages.hostile);
+  await checkSweep(browser, pages.caps);
   await checkHostile(browser, pages.hostile);
   await checkPolicy(browser, pages.small);
   await checkPrint(browser, pages.small);
   await checkSpeed(browser, pages.store);
   await checkAccessible(browser, 'hostile', pages.hostile);
-  await checkAccessible(browser, 'store', pages.store);
+  for (const name of ['store', 'caps', 'plan', 'explanation']) await checkAccessible(browser, name, pages[name]);
   for (const path of process.argv.slice(2)) await checkAccessible(browser, basename(path), path);
 } finally {
   await browser.close();

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {pointsOf, columnsOf} from '../../scenarios/report/page/src/data/points.js';
-import {METRICS} from '../../scenarios/report/page/src/data/fields.js';
+import {differencesText, namedPoint} from '../../scenarios/report/page/src/data/best.js';
+import {changedLines, describedLines} from '../../scenarios/report/page/src/data/described.js';
+import {inWords, METRICS} from '../../scenarios/report/page/src/data/fields.js';
+import {offersOf, pricesText, searchText, standingOf} from '../../scenarios/report/page/src/data/offers.js';
+import {barsOfTerms} from '../../scenarios/report/page/src/data/terms.js';
 import {timelinesOf} from '../../scenarios/report/page/src/data/steps.js';
 import * as units from '../../scenarios/report/page/src/units.js';
 
@@ -107,4 +111,96 @@ test('a sample of a grid is known as one', () => {
   const at = (gpus, cap) => ({...point(gpus, 0.3), axes: [{path: 'training.bucket_cap', unit: 'B', value: cap}]});
   assert.ok(pointsOf([result('a.json', [at(8, 1), at(16, 2)])]).isGrid);
   assert.ok(!pointsOf([result('a.json', [1, 2, 3, 4].map((cap) => at(8 * cap, cap)))]).isGrid);
+});
+
+// Steps of 32 samples on each of 8 GPUs at these bucket caps.
+function capsTable(steps, latency = null) {
+  const axes = (cap) => [{path: 'training.bucket_cap', unit: 'B', value: cap * 2 ** 20},
+    ...(latency === null ? [] : [{path: 'cluster.network.latency', unit: 's', value: latency}])];
+  return Object.entries(steps).map(([cap, step]) => ({...point(8, step), axes: axes(Number(cap))}));
+}
+
+function differences(rows) {
+  const points = pointsOf([result('a.json', rows)]);
+  return blanks(differencesText(namedPoint(points.rows), points.rows, points.axes));
+}
+
+test('the point that is named is the fastest on the most GPUs', () => {
+  const {rows} = pointsOf([result('a.json', [point(16, 0.4), point(16, 0.3), point(8, 0.01)])]);
+  assert.deepEqual([namedPoint(rows).gpus, namedPoint(rows).predicted_step_s], [16, 0.3]);
+  assert.equal(namedPoint([]), null);
+});
+
+test('differences that are smaller than those of one run are said not to matter', () => {
+  // 1.026 and 1.002 of the best step: below 3.2 %.
+  const text = differences(capsTable({25: 1.002, 50: 1, 500: 1.026}));
+  assert.match(text, /^All 3 lie within 2\.6 %, .* the choice hardly matters\./);
+  assert.match(text, /PyTorch's default bucket cap, 25 MiB, takes 0\.2 % longer\./);
+});
+
+test('larger differences are told, as a factor from twice the time on', () => {
+  assert.match(differences(capsTable({25: 1, 1: 1.5})), /The other takes 50 % longer per sample\. 25 MiB is PyTorch's default\./);
+  assert.match(differences(capsTable({25: 1, 1: 2.5})), /The other takes 2\.5 times as long per sample\./);
+  assert.equal(differences(capsTable({25: 1.5, 1: 1})), "PyTorch's default bucket cap, 25 MiB, takes 50 % longer. ");
+});
+
+test('of two settings each is told alone', () => {
+  // From 1 ms alone 10 %, from the cap alone 1 %, from both 20 %.
+  const text = differences([...capsTable({25: 1, 50: 1.01}, 1e-5), ...capsTable({25: 1.1, 50: 1.2}, 1e-3)]);
+  assert.match(text, /The slowest takes 20 % longer/);
+  assert.match(text, /changing only the bucket cap costs up to 1\.0 %, changing only the network latency costs up to 10 %/);
+});
+
+test('points on other numbers of GPUs are no rivals', () => {
+  assert.equal(differences([point(8, 0.3), point(16, 0.4)]), '');
+});
+
+test('what all documents say stands once, else with their names', () => {
+  const said = (name, described, settings) => ({name, content: {context: {described, settings}}});
+  const like = [said('a', ['bert'], ['x=1']), said('b', ['bert'], []), {name: 'steps', content: {}}];
+  assert.deepEqual(describedLines(like), [{name: null, value: ['bert']}]);
+  assert.deepEqual(changedLines(like), [{name: null, value: ['x=1']}]);
+  assert.deepEqual(describedLines([said('a', ['bert'], []), said('b', ['gpt2'], [])]).map(({name}) => name), ['a', 'b']);
+  assert.deepEqual(describedLines([said('a', null, null), {name: 'plan', content: {described: ['vgg16']}}]),
+      [{name: null, value: ['vgg16']}]);
+});
+
+test('settings are said in words, but not where they are to be typed', () => {
+  assert.equal(inWords('8 GPUs, training.bucket_cap=1MiB, some.other=2'), '8 GPUs, bucket cap 1MiB, some.other=2');
+  assert.equal(inWords('a minute (--known "training.bucket_cap=1MiB")'), 'a minute (--known "training.bucket_cap=1MiB")');
+});
+
+const plan = (over) => ({catalogue: 'aws', machine: 'p4d', nodes: 1, gpus: 8, pricing: 'on demand', probability: 0.95,
+  priced_on: '2026-11-26', ...over});
+
+test('a plan stands once, with every condition under which it is the best', () => {
+  const plans = offersOf({best: plan({}), others: [plan({machine: 'g5'})],
+    further: [{what: 'without p4d', best: plan({machine: 'g5'})}, {what: 'spot nodes only', best: plan({pricing: 'spot'})},
+      {what: 'one node only', best: null}], front: [plan({}), plan({nodes: 2, probability: 0.1})]});
+  assert.deepEqual(plans.map((one) => standingOf(one, 0.9)), ['best', 'runner-up; with one more condition: without p4d',
+    'with one more condition: spot nodes only (interruptions not counted)', 'cheapest at its speed, misses the targets']);
+});
+
+test('a spot plan whose interruptions are counted has no caveat', () => {
+  const [one] = offersOf({best: plan({pricing: 'spot', preemptions_per_s: 1e-6})});
+  assert.equal(standingOf(one, 0.9), 'best');
+});
+
+test('prices have their dates, and a search its size without zeros', () => {
+  assert.equal(pricesText([plan({}), plan({catalogue: 'gcp'}), plan({priced_on: '', catalogue: ''})]),
+      'Prices of 2026-11-26: aws, gcp.');
+  assert.equal(searchText({setups: 16068, predicted: 85, refused: 0, machines: 42}),
+      '16,068 plans on 42 machines were compared; 85 were predicted in full.');
+  assert.equal(searchText({setups: 9, predicted: 1, refused: 2}),
+      '9 plans were compared; 1 was predicted in full; 2 of them cannot run.');
+});
+
+test('terms follow one another up to the step, the shortest of many as one', () => {
+  // 30 buckets of 1 to 30 ms, 465 ms in all: the 23 longest, and 1 + ... + 7 = 28 ms as one.
+  const terms = Array.from({length: 30}, (_, index) => ({name: `exposed: bucket ${index}`, time_s: (index + 1) * 1e-3}));
+  const bars = barsOfTerms({step_s: 0.465, terms: [...terms, {name: '2 hidden calls', time_s: 0}]});
+  assert.equal(bars.length, 25);
+  assert.equal(bars[23].name, '7 shorter terms');
+  assert.ok(Math.abs(bars[23].time_s - 0.028) < 1e-12 && Math.abs(bars[23].to - 0.465) < 1e-12);
+  assert.ok(bars[0].isExposed && bars[24].isStep);
 });

@@ -57,7 +57,7 @@ function pointOf(gpus, strategy) {
 }
 
 function result(strategies) {
-  return {schema: 'paceline.result/1', context: {host: HOSTILE, commit: 'abc123', settings: [BREAKING]},
+  return {schema: 'paceline.result/1', context: {host: HOSTILE, commit: 'abc123', settings: [BREAKING], described: [HOSTILE, 'v100, 4 per node']},
     complete: true, points: strategies.flatMap((one) => [1, 8, 16, 32, 64].map((gpus) => pointOf(gpus, one)))};
 }
 
@@ -96,4 +96,56 @@ export function hostilePayload() {
 
 export function smallPayload() {
   return payload('A run', [{name: 'result.json', content: result(['ddp'])}]);
+}
+
+function planOf(machine, nodes, pricing, time, cost) {
+  return {catalogue: 'aws', machine, region: 'us-east-1', device: 'v100', nodes, gpus: 8 * nodes, pricing, priced_on: '2026-11-26',
+    price_per_node_hour: 10, strategy: 'ddp', bucket_cap: '25MiB', batch_per_gpu: 32, passes: 1, step_s: 0.3,
+    throughput_per_s: 32 * 8 * nodes / 0.3, time_s: time, time_s_limit: 1.3 * time, cost, cost_limit: 1.3 * cost,
+    probability: 0.95, assumptions: [`${HOSTILE} is assumed`]};
+}
+
+// Plans with a spot price, a hostile machine and a condition.
+export function planPayload() {
+  const content = {schema: 'paceline.capacity/1', job: BREAKING, samples: 1e8, described: [HOSTILE], probability: 0.9,
+    currency: 'USD', targets: {deadline_s: 86400, throughput_per_s: null, budget: null}, best: planOf('p3', 4, 'on demand', 30000, 90),
+    nearest: null, others: [planOf(HOSTILE, 2, 'on demand', 50000, 110)], nearby: null, front: [planOf('p3', 16, 'on demand', 9000, 150)],
+    may_win: null, further: [{what: 'spot nodes only', best: planOf('p3', 4, 'spot', 30000, 30)}], settling: [],
+    left_out: [{machine: HOSTILE, why: BREAKING}], setups: 1, predicted: 1, refused: 0};
+  return payload('A plan', [{name: 'plan.json', content}], `name: ${HOSTILE}\n`);
+}
+
+// One prediction explained, and advice for it.
+export function explanationPayload() {
+  const prediction = {scenario: 'made-up.yaml', settings: [`training.bucket_cap=${HOSTILE}`], gpus: 8, step_s: 0.29, step_s_low: 0.25,
+    step_s_high: 0.35, throughput_per_s: 882, speedup: 7.7};
+  const call = {name: HOSTILE, collective: 'all_reduce', size_bytes: 25 * 2 ** 20, algorithm: 'ring', chosen_by: BREAKING, ready_s: 0.1,
+    start_s: 0.1, end_s: 0.25, exposed_s: 0.02, waited_for: HOSTILE, alone: {time_s: 0.15, start_s: 0.01, latency_s: 0.04,
+      bandwidth_s: 0.1, rounds: 14, busiest_link: {name: 'NIC', shared_by: '4 GPUs', bandwidth_bytes_per_s: 1e9}}};
+  const explanation = {schema: 'paceline.explanation/1', ...prediction, rank: 0,
+    terms: [['forward and backward', 0.28], ['slowest rank', -0.01], ['exposed: bucket 1', 0.02]].map(([name, time]) => (
+        {name, time_s: time, share: time / 0.29, formula: HOSTILE, source: BREAKING})),
+    calls: [call, {...call, name: 'bucket 0', alone: null}],
+    without: [{what: 'latency of links', settings: ['cluster.network.latency=0us'], step_s: 0.28, refused: null},
+      {what: 'contention', settings: ['contention=off'], step_s: null, refused: BREAKING}],
+    interval: [{quantity: HOSTILE, low: -0.1, high: 0.2, share: 0.9}, {quantity: 'the host', low: 0, high: 0, share: 0}]};
+  const advice = {schema: 'paceline.advice/1', complete: true, ...prediction, limit: {by: 'compute',
+    parts: [{name: HOSTILE, time_s: 0.29}], exposed_calls: [{name: HOSTILE, size_bytes: 1, in_flight_s: 0.1, exposed_s: 0.02}]},
+  suggestions: [{option: null, alters_training: true, settings: ['training.gradient_accumulation=8'], command: BREAKING,
+    step_s: 0.27, throughput_per_s: 900, gain: {throughput: 0.02, low: 0.01, high: 0.1}}], variants: 2};
+  return payload('One prediction', [{name: 'explanation.json', content: explanation}, {name: 'advice.json', content: advice}]);
+}
+
+// Nine bucket caps whose steps lie within 2.6 %, in intervals that are far wider, and the traced step of each: 50 MiB is fastest.
+export function capsPayload() {
+  const caps = [1, 5, 10, 25, 50, 75, 125, 200, 500];
+  const steps = [1.574, 1.565, 1.56, 1.552, 1.548, 1.549, 1.552, 1.557, 1.588];
+  const points = caps.map((cap, index) => ({axes: [{path: 'training.bucket_cap', unit: 'B', value: cap * 2 ** 20}], gpus: 32, nodes: 8,
+    predicted: {step_s: steps[index], step_s_low: 0.65 * steps[index], step_s_high: 1.59 * steps[index], compute_s: 0.35,
+      communication_s: 1.3, exposed_communication_s: steps[index] - 0.35, throughput_per_s: 256 / steps[index], speedup: 6.5, calls: []},
+    measured: null, assumed: []}));
+  const traced = caps.map((cap, index) => ({...stepsContent().steps[1], step_s: steps[index], gpus: 32,
+    point: `32 GPUs, training.bucket_cap=${cap}MiB`}));
+  return payload('Bucket caps', [{name: 'result.json', content: {schema: 'paceline.result/1', context: {}, complete: true, points}},
+    {name: 'steps.json', content: {schema: 'paceline.steps/1', steps: traced}}]);
 }

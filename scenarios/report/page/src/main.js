@@ -1,14 +1,17 @@
 // Builds the page: each section where its data are in the payload.
 
 import {html} from './dom.js';
+import {changedLines, describedLines} from './data/described.js';
 import {hasPoints, pointsOf} from './data/points.js';
 import {redrawAll} from './charts/figure.js';
 import {readPayload} from './payload.js';
 import {pointsAnswer} from './sections/answer.js';
+import {adviceSection} from './sections/advice.js';
 import {assumptions, failures} from './sections/assumptions.js';
-import {capacitySection} from './sections/capacity.js';
+import {capacityDetails, capacitySection} from './sections/capacity.js';
 import {comparisonSection} from './sections/comparison.js';
 import {curveChart} from './sections/curves.js';
+import {explanationSection} from './sections/explanation.js';
 import {heatMap} from './sections/heat_map.js';
 import {partsChart} from './sections/parts.js';
 import {PointsTable} from './sections/points_table.js';
@@ -22,8 +25,10 @@ import {themeButton} from './theme.js';
 import {metricsOf} from './data/fields.js';
 
 const SHOWN = {
+  'paceline.advice/1': adviceSection,
   'paceline.capacity/1': capacitySection,
   'paceline.comparison/1': comparisonSection,
+  'paceline.explanation/1': explanationSection,
   'paceline.strategies/1': strategiesSection,
   'paceline.validation/1': validationSection,
   'paceline.left-out/1': leftOutSection,
@@ -53,12 +58,16 @@ function restOf(payload) {
   const {documents} = payload;
   const unknowns = documents.filter((document) => !hasPoints(document) &&
       !(document.content?.schema in SHOWN) && document.content?.schema !== 'paceline.steps/1');
-  return section('source', 'Source', scenarioText(payload.scenario), context(documents),
+  return section('source', 'Source', scenarioText(payload), documents.map(capacityDetails), context(documents),
       unknowns.map(unknown), downloads(documents));
 }
 
 function header(payload) {
   return html('header', {}, html('div', {class: 'title'}, html('h1', {}, payload.title), themeButton()),
+      describedLines(payload.documents).map(({name, value}) => html('p', {class: 'described'}, name ? `${name}: ` : null,
+          value.join(' · '))),
+      changedLines(payload.documents).map(({name, value}) => html('p', {class: 'described'}, name ? `${name}, ` : null,
+          'changed: ', value.map((one, index) => [index > 0 ? ', ' : null, html('code', {}, one)]))),
       payload.command ? html('p', {class: 'command'}, html('code', {}, payload.command)) : null);
 }
 

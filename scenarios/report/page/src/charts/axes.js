@@ -26,6 +26,12 @@ export function scaleOver(values, range, {fromZero = false, log = null} = {}) {
   return Object.assign(scaleLinear([least, most], range), {isLog: false});
 }
 
+// Where an axis starts: at zero if differences stay visible so, else below the least value.
+export function startNear(values) {
+  const [least, most] = extent(values);
+  return least > 0 && most > least && most - least < 0.35 * most ? Math.max(0, least - (most - least)) : 0;
+}
+
 // Of sorted candidates as many as fit, each with its label's width.
 export function thinned(values, place, labelOf, gap = 10) {
   const kept = [];

@@ -17,6 +17,14 @@ export function selector(label, options, chosen, change) {
   return html('span', {class: 'control'}, html('label', {for: `select-${ids}`}, label), control);
 }
 
+// A box to tick; `set` moves it without a call of `change`.
+export function toggle(label, change) {
+  ids += 1;
+  const box = html('input', {type: 'checkbox', id: `toggle-${ids}`, change: () => change(box.checked)});
+  const element = html('span', {class: 'control'}, box, html('label', {for: box.id}, label));
+  return {element, set: (isOn) => { box.checked = isOn; }};
+}
+
 // Held at no value: the fastest point counts. So charts begin where points are a sample of a grid.
 const FASTEST = Symbol('fastest');
 

@@ -3,7 +3,7 @@
 import {area, line} from 'd3-shape';
 import {svg} from '../dom.js';
 import {print} from '../units.js';
-import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinned} from './axes.js';
+import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, startNear, thinned} from './axes.js';
 import {legend} from './legend.js';
 import {DISTINCT_SERIES, marker} from './markers.js';
 
@@ -11,15 +11,16 @@ import {DISTINCT_SERIES, marker} from './markers.js';
 export const MOST_BANDS = 2;
 
 // series: [{name, points: [{x, predicted, measured, band}]}], any value null where there is none.
-// x, y: {label, kind}; `ideal`: [{x, value}] or null.
-export function lineChart({root, width, series, x, y, ideal, height = 300}) {
-  const hasBands = series.length <= MOST_BANDS;
+// x, y: {label, kind}; `ideal`: [{x, value}] or null. Without bands, and `isNear`, the vertical axis starts near the
+// values where they differ little; `start` is where, and 0 otherwise.
+export function lineChart({root, width, series, x, y, ideal, height = 300, isBanded = true, isNear = false}) {
+  const hasBands = isBanded && series.length <= MOST_BANDS;
   const top = legend(root, legendOf(series, ideal, hasBands), width) + 26;
   const bottom = top + height - 80;
   const xs = [...new Set(series.flatMap(({points}) => points.map((point) => point.x)))]
                  .sort((a, b) => a - b);
   if (xs.length === 0) return {height: 40, label: 'No values', targets: []};
-  const yScale = yScaleOf(series, y, {ideal, hasBands, range: [bottom, top]});
+  const yScale = yScaleOf(series, y, {ideal, hasBands, isNear: isNear && !hasBands, range: [bottom, top]});
   const yTicks = roundTicks(yScale, y.kind, 6);
   const left = labelRoom(yTicks, (value) => print(y.kind, value));
   const right = width - 14;
@@ -31,7 +32,7 @@ export function lineChart({root, width, series, x, y, ideal, height = 300}) {
     title: x.label, width: right});
   if (ideal) root.append(path('ideal', line((d) => xScale(d.x), (d) => yScale(d.value))(ideal)));
   series.forEach((one, index) => root.append(drawSeries(one, index, {xScale, yScale, hasBands})));
-  return {height: bottom + 42, guide: [top, bottom],
+  return {height: bottom + 42, guide: [top, bottom], start: isNear && !hasBands && !yScale.isLog ? yScale.domain()[0] : 0,
     label: `${y.label} by ${x.label}, ${series.length} series`,
     targets: xs.map((at) => ({x: xScale(at), y: top + 20, reach: [60, Infinity],
       lines: linesAt(at, series, x, y, ideal)}))};
@@ -53,7 +54,7 @@ function legendOf(series, ideal, hasBands) {
   return entries;
 }
 
-function yScaleOf(series, y, {ideal, hasBands, range}) {
+function yScaleOf(series, y, {ideal, hasBands, isNear, range}) {
   const points = series.flatMap((one) => one.points);
   const drawn = points.flatMap((point) => [point.predicted, point.measured, ...(hasBands ? point.band ?? [] : [])])
                     .filter((value) => value !== null && value !== undefined);
@@ -61,7 +62,8 @@ function yScaleOf(series, y, {ideal, hasBands, range}) {
   const values = ideal ? [...drawn, ...ideal.map((point) => point.value)] : drawn;
   const log = y.kind !== 'percent' && y.kind !== 'fraction' && spansMuch(values) &&
               Math.min(...values) > 0;
-  const scale = scaleOver(values, range, {fromZero: true, log});
+  const start = isNear ? startNear(values) : 0;
+  const scale = scaleOver([...values, ...(start > 0 ? [start] : [])], range, {fromZero: start === 0, log: log && start === 0});
   return scale.isLog ? scale : Object.assign(scale.nice(6), {isLog: false});
 }
 

@@ -1,29 +1,31 @@
 // What the fields of a point are called on the page, and the kind of their values.
-// Names are the columns of paceline.points/1 (scenarios/report/RESULT.md).
+// Names are the columns of paceline.points/1 (scenarios/report/RESULT.md). Tables have them in this order: what
+// people look for first, so that it stands before what has to be scrolled to.
 
 export const FIELDS = {
   gpus: ['GPUs', 'count'],
-  nodes: ['nodes', 'count'],
   predicted_step_s: ['predicted step', 'time'],
-  step_s_low: ['step, 90 % low', 'time'],
-  step_s_high: ['step, 90 % high', 'time'],
   measured_step_s: ['measured step', 'time'],
+  error_percent: ['error', 'percent'],
   predicted_throughput_per_s: ['predicted samples/s', 'number'],
   measured_throughput_per_s: ['measured samples/s', 'number'],
-  tokens_per_s: ['predicted tokens/s', 'number'],
   predicted_speedup: ['predicted speedup', 'ratio'],
   measured_speedup: ['measured speedup', 'ratio'],
-  predicted_efficiency: ['predicted efficiency', 'fraction'],
-  measured_efficiency: ['measured efficiency', 'fraction'],
-  error_percent: ['error', 'percent'],
-  compute_s: ['compute', 'time'],
-  communication_s: ['communication', 'time'],
+  step_s_low: ['step, 90 % low', 'time'],
+  step_s_high: ['step, 90 % high', 'time'],
   exposed_communication_s: ['exposed communication', 'time'],
   measured_exposed_communication_s: ['measured exposed communication', 'time'],
+  failure: ['failure', 'text'],
+  predicted_efficiency: ['predicted efficiency', 'fraction'],
+  measured_efficiency: ['measured efficiency', 'fraction'],
+  tokens_per_s: ['predicted tokens/s', 'number'],
+  compute_s: ['compute', 'time'],
   measured_compute_s: ['measured compute', 'time'],
+  communication_s: ['communication', 'time'],
   measured_communication_s: ['measured communication', 'time'],
-  mad_s: ['MAD of measured steps', 'time'],
   memory_bytes: ['memory per GPU', 'bytes'],
+  nodes: ['nodes', 'count'],
+  mad_s: ['MAD of measured steps', 'time'],
   cpu_busy: ['CPU busy', 'fraction'],
   known: ['known', 'text'],
   fidelity: ['fidelity', 'text'],
@@ -32,7 +34,6 @@ export const FIELDS = {
   scenario: ['scenario', 'text'],
   document: ['document', 'text'],
   cause: ['cause', 'text'],
-  failure: ['failure', 'text'],
 };
 
 const intervalOf = (value, row) => value * row.predicted_step_s;
@@ -92,4 +93,13 @@ export function settingText(name, value) {
 
 export function axisLabel(name) {
   return AXIS_NAMES[name] ?? name;
+}
+
+// A text that names settings by their paths, in words: "training.bucket_cap=25MiB" is "bucket cap 25MiB". What is to
+// be typed stays as it is.
+export function inWords(text) {
+  const typed = text.indexOf(' (--');
+  const [said, rest] = typed < 0 ? [text, ''] : [text.slice(0, typed), text.slice(typed)];
+  return said.replace(/\b([a-z_]+(?:\.[a-z_]+)+)=/g, (whole, path) => (path in AXIS_NAMES ? `${AXIS_NAMES[path]} ` : whole)) +
+      rest;
 }

@@ -1,44 +1,25 @@
 // The answer first: what was found, in a sentence or two and a few figures.
 
 import {html} from '../dom.js';
-import {isNumber, settingText} from '../data/fields.js';
+import {differencesText, fastestByGpus, isPredicted, namedPoint, peersOf, settingsOf, speedupOf, stepOf,
+  throughputOf} from '../data/best.js';
+import {inWords, isNumber, settingText} from '../data/fields.js';
 import {number, percent, print, signedPercent} from '../units.js';
 
 const MOST_CARDS = 6;
 
+// Of throughput: a longer step is less.
 function intervalText(row) {
   if (!isPredicted(row) || !isNumber(row.step_s_low) || !isNumber(row.step_s_high)) return null;
-  const from = 100 * (row.predicted_step_s / row.step_s_high - 1);
-  const to = 100 * (row.predicted_step_s / row.step_s_low - 1);
-  return `90 %: ${signedPercent(from).replace(/\s*%/, '')} to ${signedPercent(to)}`;
-}
-
-// Predicted figures; of a point that was only measured, those.
-const isPredicted = (row) => isNumber(row.predicted_throughput_per_s);
-const throughputOf = (row) => (isPredicted(row) ? row.predicted_throughput_per_s : row.measured_throughput_per_s);
-const speedupOf = (row) => (isPredicted(row) ? row.predicted_speedup : row.measured_speedup);
-const stepOf = (row) => (isPredicted(row) ? row.predicted_step_s : row.measured_step_s);
-
-// Of each number of GPUs the fastest point.
-function fastestByGpus(rows) {
-  const best = new Map();
-  for (const row of rows.filter((one) => isNumber(throughputOf(one)))) {
-    const known = best.get(row.gpus);
-    if (!known || throughputOf(row) > throughputOf(known)) best.set(row.gpus, row);
-  }
-  return [...best.values()].sort((a, b) => a.gpus - b.gpus);
-}
-
-const isTold = (axis) => ['gpus', 'document'].includes(axis.name);
-
-function settingsOf(row, axes) {
-  return axes.filter((axis) => !isTold(axis) && row[axis.name] !== undefined)
-      .map((axis) => settingText(axis.name, print(axis.kind, row[axis.name]))).join(', ');
+  const at = (step) => number(Number((throughputOf(row) * row.predicted_step_s / step).toPrecision(3)));
+  return `90 %: ${at(row.step_s_high)} to ${at(row.step_s_low)} samples/s`;
 }
 
 function sentence(row, points, rows) {
   const settings = settingsOf(row, points.axes);
-  const among = settings !== '' ? `, the fastest of ${print('count', rows.length)} points (${settings})` : '';
+  const count = peersOf(row, rows).length;
+  const among = settings === '' ? '' :
+      count > 1 ? `, the ${count === 2 ? 'faster' : 'fastest'} of ${print('count', count)} points (${settings})` : ` (${settings})`;
   const verb = !isPredicted(row) ? 'trained' : row.gpus === 1 ? 'trains' : 'train';
   const unit = isPredicted(row) ? 'samples/s' : 'samples/s (measured)';
   const gpus = settingText('gpus', print('count', row.gpus));
@@ -75,9 +56,9 @@ function card(row) {
   const unit = 'samples/s';
   return html('li', {}, html('b', {}, settingText('gpus', print('count', row.gpus))),
       html('span', {class: 'big'}, number(throughputOf(row)), ' ', html('small', {}, unit)),
+      html('span', {class: 'quiet'}, intervalText(row)),
       html('span', {}, [isNumber(speedupOf(row)) ? print('ratio', speedupOf(row)) : null,
         `step ${print('time', stepOf(row))}`].filter(Boolean).join(' · ')),
-      html('span', {class: 'quiet'}, intervalText(row)),
       isNumber(row.measured_throughput_per_s) ? html('span', {class: 'quiet'}, measuredText(row)) : null);
 }
 
@@ -103,7 +84,7 @@ function contradictionsOf(documents) {
   if (found.length === 0) return null;
   return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
     const times = (row) => number(Number(row.times.toPrecision(2)));
-    const points = (rows ?? []).map((row) => `${row.point} (${times(row)} times the described step)`).join(', ');
+    const points = (rows ?? []).map((row) => `${inWords(row.point)} (${times(row)} times the described step)`).join(', ');
     const why = (causes ?? []).map((cause) => cause.words).join(' or ');
     return html('li', {}, `Measured rows contradict the description: ${points}. `,
         why ? `Likely: ${why}.` : 'No cause is known.');
@@ -111,22 +92,28 @@ function contradictionsOf(documents) {
 }
 
 function leadOf(points, rows, name) {
-  const best = fastestByGpus(rows);
-  if (best.length === 0) return html('p', {class: 'lead'}, name, failureSentence(rows));
-  return html('p', {class: 'lead'}, name, sentence(best[best.length - 1], points, rows), errorSentence(rows),
-      failureSentence(rows));
+  const best = namedPoint(rows);
+  if (!best) return html('p', {class: 'lead'}, name, failureSentence(rows));
+  return html('p', {class: 'lead'}, name, sentence(best, points, rows), differencesText(best, rows, points.axes),
+      errorSentence(rows), failureSentence(rows));
+}
+
+// What makes the widest interval wide, and what would narrow it.
+function remarksOf(documents) {
+  const [widest, next] = ['widest_interval', 'measure_next'].map(
+      (name) => documents.map((document) => document.content?.[name]).find(Boolean));
+  const share = next?.width_after_over_before;
+  const narrower = isNumber(share) ? `; intervals would shrink to ${percent(Math.round(100 * share))} of their width` : '';
+  return [widest ? `Widest interval: ${inWords(widest)}.` : null,
+    next?.what ? `Measure next: ${inWords(next.what)}${narrower}.` : null].filter(Boolean);
 }
 
 export function pointsAnswer(points, documents) {
   const best = fastestByGpus(points.rows);
   if (best.length === 0) return [html('p', {class: 'lead'}, failureSentence(points.rows) || 'No point has a result.')];
-  const next = documents.map((document) => document.content?.measure_next?.what).find(Boolean);
-  const widest = documents.map((document) => document.content?.widest_interval).find(Boolean);
-  const remarks = [widest ? `Least certain: ${widest}.` : null,
-    next ? `To narrow the intervals, measure ${next}.` : null].filter(Boolean).join(' ');
   const names = points.axes.find((axis) => axis.name === 'document')?.values;
   return [names ? names.map((name) => leadOf(points, points.rows.filter((row) => row.document === name), `${name}: `)) :
                   leadOf(points, points.rows, ''),
-    names ? null : cards(spread(best, MOST_CARDS)),
-  contradictionsOf(documents), remarks ? html('p', {class: 'quiet'}, remarks) : null];
+    names ? null : cards(spread(best, MOST_CARDS)), contradictionsOf(documents),
+    remarksOf(documents).map((text) => html('p', {class: 'quiet'}, text))];
 }

@@ -6,46 +6,16 @@ import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinn
 import {legend} from '../charts/legend.js';
 import {marker} from '../charts/markers.js';
 import {isNumber} from '../data/fields.js';
+import {chanceText, CLASSES, gpusText, isUncounted, nodesText, offerName, offersOf, pricesText, pricingText, searchText,
+  standingOf} from '../data/offers.js';
 import {number, percent, print, time} from '../units.js';
 import {assumptionList} from './assumptions.js';
 import {plainTable} from './plans.js';
 import {folded, section} from './section.js';
 
-const CLASSES = [
-  {key: 'best', label: 'best', series: 1}, {key: 'others', label: 'runners-up', series: 0},
-  {key: 'nearby', label: 'nearby', series: 2}, {key: 'nearest', label: 'nearest miss', series: 3},
-  {key: 'may_win', label: 'may win', series: 6}, {key: 'further', label: 'other questions', series: 4},
-  {key: 'front', label: 'cheapest at its speed', series: 7},
-];
-
-const planId = (plan) => [plan.catalogue, plan.machine, plan.region, plan.nodes, plan.pricing, plan.strategy,
-  plan.bucket_cap, plan.batch_per_gpu, plan.passes].join('\u0000');
-
-function plansOfClass(content, {key}) {
-  const found = content[key];
-  if (!found) return [];
-  if (key === 'further') return found.filter((one) => one.best).map((one) => ({plan: one.best, what: one.what}));
-  return (Array.isArray(found) ? found : [found]).map((plan) => ({plan}));
-}
-
-// Each plan once, under the first class that has it; `what` are the questions that it answers.
-function plansOf(content) {
-  const plans = new Map();
-  for (const kind of CLASSES) {
-    for (const {plan, what} of plansOfClass(content, kind)) {
-      const id = planId(plan);
-      if (!plans.has(id)) plans.set(id, {...plan, kind, what: []});
-      if (what) plans.get(id).what.push(what);
-    }
-  }
-  return [...plans.values()];
-}
-
 function money(currency) {
   return (value) => `${number(value)} ${currency}`;
 }
-
-const title = (plan) => `${plan.nodes} x ${plan.machine}`;
 
 function drawPlan(root, plan, {x, y}) {
   const group = svg('g', {class: `s${plan.kind.series}`});
@@ -80,16 +50,16 @@ function drawTargets(root, {deadline_s: deadline, budget}, {x, y, left, right, t
 
 function linesOf(plan, content) {
   const price = money(content.currency);
-  const chance = percent(100 * content.probability);
-  return [`${title(plan)} (${plan.kind.label})`, ...plan.what.map((what) => `best ${what}`),
-    `${plan.gpus} GPUs, ${plan.pricing}, ${plan.strategy}, batch ${plan.batch_per_gpu}`,
+  const chance = chanceText(content);
+  return [nodesText(plan), standingOf(plan, content.probability), `${gpusText(plan)}, ${plan.pricing}`,
+    `${plan.strategy}, batch ${plan.batch_per_gpu}`,
     `time ${time(plan.time_s)}, ${chance} limit ${print('time', plan.time_s_limit)}`,
     `cost ${price(plan.cost)}, ${chance} limit ${isNumber(plan.cost_limit) ? price(plan.cost_limit) : 'none'}`,
     `targets met with ${percent(100 * plan.probability)} probability`];
 }
 
 // The plans that no other beats in both time and cost, joined by steps: up to the next one the
-// cheapest so far stays the cheapest. Other questions have other conditions, and no part in it.
+// cheapest so far stays the cheapest. Plans with one more condition have no part in it.
 function drawLine(root, plans, {x, y}) {
   const byTime = plans.filter((plan) => plan.kind.key !== 'further')
                      .sort((a, b) => a.time_s - b.time_s || a.cost - b.cost);
@@ -101,6 +71,25 @@ function drawLine(root, plans, {x, y}) {
     least = plan.cost;
   }
   root.append(svg('path', {d, class: 'front'}));
+}
+
+// Above and below a mark, right and left of its whisker.
+function placesBeside(x, y, width) {
+  return [[x + 9, y - 10], [x + 9, y + 12], [x - width - 9, y - 10], [x - width - 9, y + 12], [x - width / 2, y + 16]]
+      .map(([x0, at]) => ({x0, x1: x0 + width, y: at}));
+}
+
+// The condition beside the mark of a plan that is shown for it alone, where it covers no other mark or name.
+function nameConditions(root, plans, {x, y, left, right, bottom}) {
+  const taken = plans.map((plan) => ({x0: x(plan.time_s) - 7, x1: x(plan.time_s) + 7, y: y(plan.cost)}));
+  for (const plan of plans.filter((one) => one.kind.key === 'further')) {
+    const text = plan.what.join('; ');
+    const free = placesBeside(x(plan.time_s), y(plan.cost), textWidth(text)).find(({x0, x1, y: at}) => x0 > left &&
+        x1 < right && at < bottom && !taken.some((one) => one.x0 < x1 && one.x1 > x0 && Math.abs(one.y - at) < 14));
+    if (!free) continue;
+    taken.push(free);
+    root.append(svg('text', {x: free.x0, y: free.y + 4, class: 'tick'}, text));
+  }
 }
 
 const MINUTES = [1, 2, 5, 10, 20, 30];
@@ -135,6 +124,7 @@ function drawFront({root, width, content, plans}) {
   const drawn = plans.filter((plan) => isNumber(plan.time_s) && isNumber(plan.cost));
   drawLine(root, drawn, {x, y});
   for (const plan of [...drawn].reverse()) drawPlan(root, plan, {x, y});
+  nameConditions(root, drawn, {x, y, left, right: width - 8, bottom: bottom - 8});
   return {height: bottom + 42, label: `Cost against time, ${drawn.length} plans`,
     targets: drawn.map((plan) => ({x: x(plan.time_s), y: y(plan.cost), reach: [26, 26],
       lines: linesOf(plan, content)}))};
@@ -144,48 +134,81 @@ function lead(content) {
   const plan = content.best ?? content.nearest;
   if (!plan) return html('p', {class: 'lead'}, 'No plan meets the targets.');
   const price = money(content.currency);
-  const chance = percent(100 * content.probability);
   const start = content.best ? '' : 'No plan meets the targets; the nearest is ';
-  return html('p', {class: 'lead'}, `${start}${title(plan)} (${plan.gpus} GPUs, ${plan.pricing}, ${plan.strategy}): ${
-    time(plan.time_s)} and ${price(plan.cost)}; with ${chance} probability no more than ${
-    print('time', plan.time_s_limit)} and ${isNumber(plan.cost_limit) ? price(plan.cost_limit) : 'no limit'}.`);
+  const cap = plan.bucket_cap ? ` with buckets of ${plan.bucket_cap}` : '';
+  return html('p', {class: 'lead'}, `${start}${nodesText(plan)} (${gpusText(plan)}, ${plan.device}, ${
+    pricingText(plan)}), training by ${plan.strategy}${cap}, ${print('count', plan.batch_per_gpu)} samples per GPU: ${
+    time(plan.time_s)} and ${price(plan.cost)}; with ${chanceText(content)} probability no more than ${
+    print('time', plan.time_s_limit)} and ${isNumber(plan.cost_limit) ? price(plan.cost_limit) : 'no limit'}. ${
+    targetsText(content, plan)}`);
+}
+
+// "The deadline of 6 h is met with 93.9 % probability."
+function targetsText({targets, currency}, plan) {
+  const {deadline_s: deadline, throughput_per_s: throughput, budget} = targets ?? {};
+  const all = [isNumber(deadline) ? `the deadline of ${time(deadline)}` : null,
+    isNumber(throughput) ? `the throughput of ${number(throughput)} samples/s` : null,
+    isNumber(budget) ? `the budget of ${money(currency)(budget)}` : null].filter(Boolean);
+  if (all.length === 0 || !isNumber(plan.probability)) return '';
+  const named = all.join(' and ');
+  return `${named[0].toUpperCase()}${named.slice(1)} ${all.length === 1 ? 'is' : 'are'} met with ${
+    print('probability', plan.probability).replace('>', 'more than').replace('<', 'less than')} probability.`;
 }
 
 function columns(content) {
   const price = money(content.currency);
-  return [['plan', 'text', title], ['is', 'text', (plan) => [plan.kind.label, ...plan.what].join('; ')],
-    ['GPUs', 'count', (plan) => plan.gpus], ['time', 'time', (plan) => plan.time_s],
-    ['time limit', 'time', (plan) => plan.time_s_limit],
+  return [['plan', 'text', offerName], ['region', 'text', (plan) => plan.region],
+    ['is', 'text', (plan) => standingOf(plan, content.probability)],
     ['cost', 'figure', (plan) => (isNumber(plan.cost) ? price(plan.cost) : null)],
     ['cost limit', 'figure', (plan) => (isNumber(plan.cost_limit) ? price(plan.cost_limit) : null)],
-    ['probability', 'probability', (plan) => plan.probability],
-    ['samples/s', 'number', (plan) => plan.throughput_per_s], ['step', 'time', (plan) => plan.step_s],
-    ['device', 'text', (plan) => plan.device], ['pricing', 'text', (plan) => plan.pricing],
-    ['strategy', 'text', (plan) => plan.strategy], ['batch per GPU', 'count', (plan) => plan.batch_per_gpu],
-    ['bucket cap', 'text', (plan) => plan.bucket_cap], ['region', 'text', (plan) => plan.region],
+    ['time', 'time', (plan) => plan.time_s], ['time limit', 'time', (plan) => plan.time_s_limit],
+    ['probability', 'probability', (plan) => plan.probability], ['pricing', 'text', (plan) => plan.pricing],
+    ['GPUs', 'count', (plan) => plan.gpus],
+    ['device', 'text', (plan) => plan.device], ['samples/s', 'number', (plan) => plan.throughput_per_s],
+    ['step', 'time', (plan) => plan.step_s], ['strategy', 'text', (plan) => plan.strategy],
+    ['batch per GPU', 'count', (plan) => plan.batch_per_gpu], ['bucket cap', 'text', (plan) => plan.bucket_cap],
+    ['node, per hour', 'figure', (plan) => (isNumber(plan.price_per_node_hour) ? price(plan.price_per_node_hour) : null)],
     ['priced on', 'text', (plan) => plan.priced_on]];
 }
 
 function settlingOf(content) {
   const rows = content.settling ?? [];
   if (rows.length === 0) return null;
-  return html('ul', {class: 'assumptions'}, rows.map(({plan, hangs_on: cause, measure}) => html('li', {},
-      [`${title(plan)} depends on ${cause}.`, measure ? ` To settle it: ${measure}.` : ''].join(''))));
+  const price = money(content.currency);
+  return html('ul', {class: 'assumptions'}, rows.map(({plan, hangs_on: cause, measure, cost_limit_after: after}) => {
+    const gain = isNumber(after) && isNumber(plan.cost_limit) ? `; if the result is as predicted, the ${
+      chanceText(content)} limit goes from ${price(plan.cost_limit)} to ${price(after)}` : '';
+    return html('li', {}, `${offerName(plan)} depends most on ${cause}.`, measure ? ` Measure next: ${measure}${gain}.` : '');
+  }));
+}
+
+const SPOT = 'Spot plans: interruptions are not counted in time and cost. Say how often nodes are taken away ' +
+    '(spot: {price, preemptions} in the catalogue) to count them.';
+
+function remarks(content, plans) {
+  return [plans.some(isUncounted) ? SPOT : null, pricesText(plans), searchText(content)].filter(Boolean)
+      .map((text) => html('p', {class: 'quiet'}, text));
 }
 
 export function capacitySection(content, {id, name}) {
-  const plans = plansOf(content);
+  const plans = offersOf(content);
   const chart = plans.length === 0 ? null : figure({title: 'Cost against time', wide: true,
-    caption: `Marks are medians; whiskers end at the ${percent(100 * content.probability)} limits. ` +
-        'The line joins the plans that no other plan here beats in both time and cost.',
+    caption: `Marks are medians; whiskers end at the ${chanceText(content)} limits. ` +
+        'The line joins the plans that no other plan here beats in both time and cost. ' +
+        'A plan with one more condition is the best that meets it, too.',
     draw: ({root, width}) => drawFront({root, width, content, plans})}).element;
-  const left = content.left_out ?? [];
   return [section(id, `Capacity: ${content.job ?? name}`, lead(content), chart,
       plans.length === 0 ? null : plainTable('Plans', columns(content), plans, (plan) => plan.kind.key === 'best'),
-      settlingOf(content), html('p', {class: 'quiet'}, `${print('count', content.setups)} setups, ${
-        print('count', content.predicted)} predicted in full, ${print('count', content.refused)} cannot run.`),
-      left.length === 0 ? null : folded(`Machines left out (${left.length})`, plainTable('Machines left out',
-          [['machine', 'text', (one) => one.machine], ['why', 'text', (one) => one.why]], left)),
-      content.best?.assumptions ?
-          folded('Assumptions of the best plan', assumptionList(content.best.assumptions)) : null)];
+      settlingOf(content), remarks(content, plans))];
+}
+
+// Of a document of plans, what the plan that is shown assumes, and the machines that no plan uses.
+export function capacityDetails({content}) {
+  if (content?.schema !== 'paceline.capacity/1') return null;
+  const left = content.left_out ?? [];
+  const {assumptions} = content.best ?? content.nearest ?? {};
+  return [assumptions?.length > 0 ? folded(`Assumptions of the ${content.best ? 'best' : 'nearest'} plan (${
+    print('count', assumptions.length)})`, assumptionList(assumptions)) : null,
+  left.length === 0 ? null : folded(`Machines left out (${print('count', left.length)})`, plainTable('Machines left out',
+      [['machine', 'text', (one) => one.machine], ['why', 'text', (one) => one.why]], left))];
 }

@@ -2,7 +2,7 @@
 
 import {svg, html, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
-import {labelRoom, leftAxis, roundTicks, scaleOver} from '../charts/axes.js';
+import {labelRoom, leftAxis, roundTicks, scaleOver, startNear} from '../charts/axes.js';
 import {bar} from '../charts/hatching.js';
 import {selector} from '../charts/controls.js';
 import {settingText} from '../data/fields.js';
@@ -38,9 +38,7 @@ function barsOf(pair) {
 // From zero where that leaves differences visible, else from below the shortest bar's end.
 function scaleFor(bars, range) {
   const ends = bars.flatMap((bar) => (bar.part === undefined ? [bar.to] : [bar.from, bar.to]));
-  const [least, most] = [Math.min(...ends), Math.max(...ends)];
-  const cut = most - least < 0.35 * most && most > least ? Math.max(0, least - (most - least)) : 0;
-  const scale = scaleOver([cut, most], range, {log: false});
+  const scale = scaleOver([startNear(ends), Math.max(...ends)], range, {log: false});
   scale.nice(5);
   return {scale, cut: scale.domain()[0]};
 }

@@ -3,14 +3,17 @@
 import {html, download} from '../dom.js';
 import {folded} from './section.js';
 
-export function scenarioText(text) {
-  return text ? folded('Scenario', html('pre', {tabindex: 0}, text)) : null;
+// The file that was read: of plans a job, else a scenario.
+export function scenarioText({scenario: text, documents}) {
+  const isJob = documents.some(({content}) => content?.schema === 'paceline.capacity/1');
+  return text ? folded(isJob ? 'Job' : 'Scenario', html('pre', {tabindex: 0}, text)) : null;
 }
 
 function contextRows(documents) {
   const rows = [];
   for (const {name, content} of documents) {
     for (const [key, value] of Object.entries(content?.context ?? {})) {
+      if (value === null) continue;
       const text = Array.isArray(value) ? value.join('\n') : String(value);
       if (text !== '') rows.push([documents.length > 1 ? `${name}: ${key}` : key, text]);
     }

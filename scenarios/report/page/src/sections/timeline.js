@@ -8,6 +8,8 @@ import {html} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {selector} from '../charts/controls.js';
 import {drawTimeline} from '../charts/timeline_chart.js';
+import {namedPoint} from '../data/best.js';
+import {inWords} from '../data/fields.js';
 import {timelinesOf} from '../data/steps.js';
 import {section} from './section.js';
 
@@ -35,8 +37,17 @@ function isMeant(event, plot) {
   return !event.button;
 }
 
+// The timeline that shows the point that the answer names; else the last one. Steps are found by their length, which
+// two documents write alike.
+function firstShown(timelines, points) {
+  const best = points.rows.length > 0 ? namedPoint(points.rows) : null;
+  const isBest = ({gpus, origin, step_s: step}) => origin === 'predicted' && (gpus ?? best.gpus) === best.gpus &&
+      Math.abs(step - best.predicted_step_s) <= 1e-9 * step;
+  return (best && timelines.find(({steps}) => steps.some(isBest))) ?? timelines[timelines.length - 1];
+}
+
 class Timeline {
-  constructor(timelines) {
+  constructor(timelines, shown) {
     this.timelines = timelines;
     this.transform = zoomIdentity;
     this.box = html('span', {class: 'slice'});
@@ -50,7 +61,7 @@ class Timeline {
       draw: ({root, width}) => this.draw(root, width)});
     this.zoom = zoom().scaleExtent([1, CLOSEST]).filter((event) => isMeant(event, this.chart.plot))
                     .on('zoom', (event) => this.moved(event.transform));
-    this.select(timelines[timelines.length - 1]);
+    this.select(shown);
     this.area = select(this.chart.plot);
     this.area.call(this.zoom);
     this.chart.plot.addEventListener('pointerdown', () => this.chart.plot.focus({preventScroll: true}));
@@ -63,7 +74,7 @@ class Timeline {
     this.rank = ranks.some(({value}) => value === this.rank) ? this.rank : ranks[0]?.value;
     this.box.replaceChildren(...[
       this.timelines.length < 2 ? null : selector('Point',
-          this.timelines.map((one) => ({value: one, label: one.point})), timeline,
+          this.timelines.map((one) => ({value: one, label: inWords(one.point)})), timeline,
           (chosen) => { this.select(chosen); this.reset(); }),
       ranks.length < 2 ? null : selector('Rank', ranks, this.rank,
           (chosen) => { this.rank = chosen; this.chart.redraw(); }),
@@ -74,7 +85,7 @@ class Timeline {
     const whole = scaleLinear([0, this.end], [0, width]);
     this.zoom?.extent([[0, 0], [width, 100]]).translateExtent([[0, 0], [width, 100]]);
     return drawTimeline({root, width, steps: this.timeline.steps, rank: this.rank, x: this.transform.rescaleX(whole),
-      point: this.timeline.point});
+      point: inWords(this.timeline.point)});
   }
 
   moved(transform) {
@@ -112,5 +123,5 @@ class Timeline {
 export function timelineSection(documents, points) {
   const timelines = timelinesOf(documents, points);
   if (timelines.length === 0) return null;
-  return section('timeline', 'Timeline', new Timeline(timelines).chart.element);
+  return section('timeline', 'Timeline', new Timeline(timelines, firstShown(timelines, points)).chart.element);
 }
