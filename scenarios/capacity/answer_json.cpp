@@ -36,6 +36,7 @@ class Json {
             {"gpus", gpus_of(job_, setup)},
             {"pricing", machine.is_owned ? "owned" : to_text(row->plan.pricing)},
             {"price_per_node_hour", price.value() * hour},
+            {"preemptions_per_s", preemptions(machine, row->plan.pricing)},
             {"priced_on", machine.date},
             {"strategy", strategy.name},
             {"bucket_cap", strategy.bucket_cap.empty() ? ordered_json(nullptr)
@@ -54,6 +55,12 @@ class Json {
             {"cost_limit", finite(promise.limit_cost.value())},
             {"probability", promise.probability},
             {"assumptions", predictor_.outcome(setup)->assumptions}};
+  }
+
+  // Of a node that may be taken away: null where nobody says, and of others.
+  [[nodiscard]] static ordered_json preemptions(const Machine& machine, Pricing pricing) {
+    if (pricing != Pricing::spot || !machine.spot->preemptions_per_s) return nullptr;
+    return *machine.spot->preemptions_per_s;
   }
 
   [[nodiscard]] ordered_json rows(const std::vector<Row>& all) const {
@@ -114,6 +121,7 @@ void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, cons
                          {"further", std::move(further)},
                          {"settling", std::move(settling)},
                          {"left_out", std::move(left_out)},
+                         {"machines", job.machines.size() - grid.left_out.size()},
                          {"setups", answer.setups},
                          {"predicted", answer.predicted},
                          {"refused", answer.refused}};

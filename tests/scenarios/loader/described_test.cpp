@@ -23,8 +23,8 @@ TEST(Described, SaysWhatIsPredicted) {
   EXPECT_EQ(described_in(std::string(small_scenario)),
             (Texts{"layers, fp32, 8 samples per GPU", "v100-sxm2-16gb, 2 GPUs per node",
                    "network 10 Gb/s RDMA", "bulk_synchronous"}));
-  EXPECT_EQ(described_in(std::string(small_scenario),
-                         {{"cluster.network.transport", "tcp"}, {"cluster.network.nics_per_node", "2"}})
+  EXPECT_EQ(described_in(std::string(small_scenario), {{"cluster.network.transport", "tcp"},
+                                                       {"cluster.network.nics_per_node", "2"}})
                 .at(2),
             "network 2 x 10 Gb/s TCP");
 }
@@ -33,9 +33,9 @@ TEST(Described, LeavesOutWhatEachPointHasOfItsOwn) {
   const std::string sweep =
       "sweep: {workload.batch_per_gpu: [8, 16], cluster.network.bandwidth: [1Gbps, 10Gbps], "
       "training.strategy: [ddp, bulk_synchronous]}\n";
-  EXPECT_EQ(described_in(std::string(small_scenario) + sweep + "",
-                         {{"workload.layers_batch", "8"}}),
-            (Texts{"layers, fp32", "v100-sxm2-16gb, 2 GPUs per node", "network RDMA"}));
+  EXPECT_EQ(
+      described_in(std::string(small_scenario) + sweep + "", {{"workload.layers_batch", "8"}}),
+      (Texts{"layers, fp32", "v100-sxm2-16gb, 2 GPUs per node", "network RDMA"}));
 }
 
 TEST(Described, HasNoNetworkOnOneNodeAndSequencesWhereThereAreSome) {

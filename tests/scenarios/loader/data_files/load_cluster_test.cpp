@@ -94,6 +94,14 @@ TEST(LoadCluster, DropsAPresetsSpreadWhereABandwidthIsGiven) {
       3.0);
 }
 
+TEST(LoadCluster, DropsAPresetsEfficiencyWhereTheTransportIsAnother) {
+  const std::string preset = "preset: dgx1-v100, network: {";
+  EXPECT_EQ(cluster_of(preset + "bandwidth: 10Gbps}").network.efficiency, 0.92);
+  EXPECT_EQ(cluster_of(preset + "transport: rdma}").network.efficiency, 0.92);
+  EXPECT_EQ(cluster_of(preset + "transport: tcp}").network.efficiency, 1);
+  EXPECT_EQ(cluster_of(preset + "transport: tcp, efficiency: 0.5}").network.efficiency, 0.5);
+}
+
 // A mesh of bridges has the host's switches behind it, and needs links to them.
 TEST(LoadCluster, ReadsATreeBehindBridges) {
   const std::string bridges =
