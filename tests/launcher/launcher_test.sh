@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The launcher, and the README's commands of CMake, in a small tree with the presets of this one. Its
+# The launcher, and the commands of CMake that the guide to installation shows, in a small tree with the presets of this one. Its
 # programs are scripts, joined from what lies in models/, so that a build takes tenths of a second.
 # shellcheck disable=SC2013,SC2016  # words are meant; what is written here expands elsewhere
 set -euo pipefail
@@ -21,7 +21,7 @@ make_system() {
 
 make_tree() {
   mkdir -p "$tree"/{cmake,models,sim,real,traces,scenarios,tests}
-  cp "$repo"/{paceline,CMakePresets.json,README.md} "$tree"
+  cp "$repo"/{paceline,CMakePresets.json,scenarios/guides/INSTALL.md} "$tree"
   printf '# a comment\nbash\n' >"$tree/packages.txt"
   printf '#!/bin/sh\n' >"$tree/models/1"
   printf 'echo "first $*"\n' >"$tree/models/2"
@@ -179,10 +179,10 @@ waits_for_another_that_builds() {
   wait
 }
 
-# The lines of ```sh blocks of README.md that start with cmake or ctest.
-runs_what_readme_shows_of_cmake() {
+# The lines of ```sh blocks of INSTALL.md that start with cmake or ctest.
+runs_what_the_guide_shows_of_cmake() {
   local lines
-  lines=$(awk '/^```/ { shell = $0 == "```sh" } shell && /^(cmake|ctest) / { print }' README.md)
+  lines=$(awk '/^```/ { shell = $0 == "```sh" } shell && /^(cmake|ctest) / { print }' INSTALL.md)
   expect "commands of CMake" "$(wc -l <<<"$lines")" 3
   rm -rf build
   run 0 bash -euc "$lines"
@@ -204,4 +204,4 @@ installs_what_is_missing
 says_why_it_failed
 has_every_preset
 waits_for_another_that_builds
-runs_what_readme_shows_of_cmake
+runs_what_the_guide_shows_of_cmake

@@ -28,6 +28,12 @@ export function toggle(label, change) {
 // Held at no value: the fastest point counts. So charts begin where points are a sample of a grid.
 const FASTEST = Symbol('fastest');
 
+// Where something was measured, so that charts show it at first; else in the middle.
+function startOf(axis, rows) {
+  const measured = rows.filter((row) => row.measured_throughput_per_s > 0).at(-1);
+  return measured?.[axis.name] ?? middle(axis.values);
+}
+
 // Which axis makes series, and at what values the others are held. Axes with one value left
 // over need no control.
 export class Slice {
@@ -57,7 +63,7 @@ export class Slice {
     const isFree = axes.some((axis) => axis.name === this.series);
     if (!isFree && this.series !== '') this.series = this.preferredSeries(axes);
     for (const axis of axes) {
-      if (!this.held.has(axis.name)) this.held.set(axis.name, this.points.isGrid ? middle(axis.values) : FASTEST);
+      if (!this.held.has(axis.name)) this.held.set(axis.name, this.points.isGrid ? startOf(axis, this.points.rows) : FASTEST);
     }
     this.box.replaceChildren(...this.controls(axes));
   }
