@@ -57,6 +57,23 @@ TEST_F(Calibrate, WritesWhatValidateAndRunTake) {
   EXPECT_LT(row.at("predicted_s_low"), row.at("predicted_s"));
 }
 
+// ABCI's large sizes on 64 GPUs take twice as long as on 32, which no smaller group shows; its V100
+// nodes scale as they did.
+TEST_F(Calibrate, SaysHowItWouldHavePredictedTheLargestGroup) {
+  const auto fit_of = [&](const std::string& kind, std::initializer_list<const char*> groups) {
+    std::vector<std::string> all;
+    for (const char* group : groups) all.push_back(logs + "abci-" + kind + "-" + group + "gpu.csv");
+    return calibrate(all).out;
+  };
+  const std::string a100 = fit_of("a100", {"4", "8", "16", "32", "64"});
+  EXPECT_NE(a100.find("fitted without the 64 GPUs, it predicts them within"), a100.npos) << a100;
+  EXPECT_NE(a100.find("beyond 64 GPUs take its intervals for too narrow"), a100.npos) << a100;
+  const std::string v100 = fit_of("v100", {"4", "8", "16", "32"});
+  EXPECT_NE(v100.find("fitted without the 32 GPUs, it predicts them within"), v100.npos) << v100;
+  EXPECT_EQ(v100.find("too narrow"), v100.npos) << v100;
+  EXPECT_EQ(fit_of("v100", {"8", "16"}).find("fitted without"), std::string::npos);
+}
+
 TEST_F(Calibrate, ValidateEndsWithOneAboveTheLimit) {
   const Ended ended = paceline({"validate", "--calibration", calibrations + "abci-a100.yaml",
                                 "--max-mean-error", "1", logs + "abci-a100-32gpu.csv"},
