@@ -48,6 +48,7 @@ bool is_file_name(const std::string& name) {
 struct PresetNodes {
   std::optional<std::uint32_t> gpus_per_node;
   bool has_links = false, has_network = false;
+  std::uint32_t nics_per_node = 1;
   std::string gpu;
 };
 
@@ -68,6 +69,7 @@ PresetNodes nodes_of(const std::string& preset) {
   }
   nodes.has_links = described->cluster.intra_node.bandwidth > BytesPerSecond(0);
   nodes.has_network = described->cluster.network.bandwidth > BytesPerSecond(0);
+  nodes.nics_per_node = described->cluster.network.nics_per_node;
   nodes.gpu = described->cluster.gpu;
   if (nodes.gpu.empty() && described->devices) nodes.gpu = described->devices->devices.front();
   return nodes;
@@ -229,12 +231,26 @@ void Drafter::add_network(std::uint32_t gpus) {
     return;
   }
   const bool is_needed = gpus > of_node && !nodes_.has_network;
-  if (!is_needed && wishes_.network.empty()) return;
-  choose("cluster.network.bandwidth", wishes_.network, "",
-         {"What does one NIC carry, one way?", {}, "100Gbps", fault_of_bandwidth});
-  if (!nodes_.has_network) {
-    put("cluster.network.latency", "3us", Origin::assumed, "RDMA, as in preset dgx-a100");
+  if (!is_needed && wishes_.network.empty() && wishes_.transport.empty()) return;
+  const bool keeps_bandwidth = nodes_.has_network && wishes_.network.empty();
+  if (!keeps_bandwidth) {
+    choose("cluster.network.bandwidth", wishes_.network, "",
+           {"What does one NIC carry, one way?", {}, "100Gbps", fault_of_bandwidth});
   }
+  // Another bandwidth than the preset's may be of other NICs: how many there are is to be seen.
+  if (nodes_.has_network && !keeps_bandwidth) {
+    put("cluster.network.nics_per_node", std::to_string(nodes_.nics_per_node), Origin::assumed,
+        "as the preset has");
+  }
+  const bool is_tcp = wishes_.transport == "tcp";
+  if (!nodes_.has_network || !wishes_.transport.empty()) {
+    put("cluster.network.transport", is_tcp ? "tcp" : "rdma",
+        wishes_.transport.empty() ? Origin::assumed : Origin::given,
+        "InfiniBand or RoCE; tcp for other Ethernet");
+  }
+  if (nodes_.has_network) return;
+  put("cluster.network.latency", is_tcp ? "25us" : "3us", Origin::assumed,
+      is_tcp ? "TCP, as in preset aws-g5-48xlarge" : "RDMA, as in preset dgx-a100");
 }
 
 // One GPU, a full node, and all of them, as far as these differ.

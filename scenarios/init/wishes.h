@@ -11,7 +11,7 @@ namespace paceline::init {
 // a scenario's keys take them.
 struct Wishes {
   std::string model = {}, batch = {}, device = {}, preset = {}, gpus = {}, gpus_per_node = {},
-              network = {}, strategy = {};
+              network = {}, transport = {}, strategy = {};
 };
 
 // What was found out, of a trace or of this machine; empty: not found.

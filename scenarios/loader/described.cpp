@@ -55,16 +55,18 @@ std::string network_in_words(const ScenarioFile& file, const Scenario& scenario)
       is_swept(file, "cluster.preset")) {
     return "";
   }
-  std::vector<std::string> words;
-  if (!is_swept(file, "cluster.network.bandwidth")) {
-    if (network.nics_per_node > 1) words.push_back(fmt::format("{} x", network.nics_per_node));
-    constexpr double bits = 8e-9;
-    words.push_back(fmt::format("{:.4g} Gb/s", network.bandwidth.value() * bits));
-  }
+  const std::uint32_t nics = network.nics_per_node;
+  const bool has_several = nics > 1 && !is_swept(file, "cluster.network.nics_per_node");
+  const bool has_bandwidth = !is_swept(file, "cluster.network.bandwidth");
+  std::string words = "network";
+  if (has_bandwidth && has_several) words += fmt::format(" {} x", nics);
+  constexpr double gigabits = 8e-9;
+  if (has_bandwidth) words += fmt::format(" {:.4g} Gb/s", network.bandwidth.value() * gigabits);
   if (!is_swept(file, "cluster.network.transport")) {
-    words.emplace_back(network.transport == topology::Transport::tcp ? "TCP" : "RDMA");
+    words += network.transport == topology::Transport::tcp ? " TCP" : " RDMA";
   }
-  return words.empty() ? "" : fmt::format("network {}", fmt::join(words, " "));
+  if (!has_bandwidth && has_several) words += fmt::format(", {} NICs per node", nics);
+  return words == "network" ? "" : words;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 // come from.
 namespace weight {
 constexpr int does_not_fit = 8, contradiction = 7, bound = 6, error = 5, measure_next = 4;
-constexpr int widest = 3, network = 2, source = 1;
+constexpr int widest = 3, network = 2, losses = 2, source = 1;
 }  // namespace weight
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -165,14 +165,60 @@ void add_sources(Remarks& remarks, const ScenarioFile& file,
   }
 }
 
+// Whether the file, an axis or a preset says what moves bytes between nodes.
+bool says_transport(const ScenarioFile& file) {
+  constexpr std::string_view transport = "cluster.network.transport", preset = "cluster.preset";
+  const auto values = file.values();
+  return values.contains(std::string(transport)) || values.contains(std::string(preset)) ||
+         std::ranges::any_of(file.axes(), [&](const ScenarioFile::Axis& axis) {
+           return axis.path == transport || axis.path == preset;
+         });
+}
+
 void add_network(Remarks& remarks, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
   const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
   if (std::ranges::none_of(outcomes, crosses_it)) return;
-  const bool is_measured = file.network() == NetworkKnowledge::measured;
-  remarks.add(weight::network, is_measured
-                                   ? "network: measured, by logs or by known rows"
-                                   : "network: from its nominal figures only, no measurement");
+  if (file.network() == NetworkKnowledge::measured) {
+    remarks.add(weight::network, "network: measured, by logs or by known rows");
+    return;
+  }
+  std::string text = "network: from its nominal figures only, no measurement";
+  const bool crosses_nodes =
+      std::ranges::any_of(outcomes, [](const PointOutcome& one) { return one.nodes > 1; });
+  if (crosses_nodes && !says_transport(file)) {
+    text += "; RDMA, as the scenario does not say otherwise (cluster.network.transport=tcp)";
+  }
+  // Who changes a bandwidth that flows do not reach wonders why nothing happens.
+  constexpr double reached = 0.9;
+  const auto limited = std::ranges::find_if(outcomes, [](const PointOutcome& one) {
+    return one.predicted && one.nodes > 1 && one.nic_efficiency < reached;
+  });
+  if (limited != outcomes.end()) {
+    const BytesPerSecond rate = limited->nic * limited->nic_efficiency;
+    text += fmt::format("; flows reach {:.3g} GB/s of a NIC's {:.3g}", rate.value() / 1e9,
+                        limited->nic.value() / 1e9);
+  }
+  remarks.add(weight::network, text);
+}
+
+// What the largest job's step takes beyond one GPU's. Of less than a hundredth nobody asks.
+void add_losses(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+  const PointOutcome* largest = nullptr;
+  for (const PointOutcome& one : outcomes) {
+    if (one.predicted && one.gpus > 1 && (largest == nullptr || one.gpus > largest->gpus)) {
+      largest = &one;
+    }
+  }
+  if (largest == nullptr) return;
+  const StepTotals& totals = largest->predicted->totals;
+  const Seconds slower = totals.step - totals.exposed_communication - largest->one_gpu_step;
+  if (slower < totals.step * 0.01) return;
+  remarks.add(weight::losses,
+              fmt::format("{}: {} of one GPU, {} of slower compute (stragglers, contention, "
+                          "copies), {} of exposed communication; paceline explain has each term",
+                          largest->name(), to_text(largest->one_gpu_step), to_text(slower),
+                          to_text(totals.exposed_communication)));
 }
 
 std::string gibibytes(Bytes size) {
@@ -342,6 +388,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_contradictions(remarks, outcomes);
   add_sources(remarks, file, outcomes);
   add_network(remarks, file, outcomes);
+  add_losses(remarks, outcomes);
   add_sureness(remarks, outcomes);
   add_memory(remarks, outcomes);
   add_effort(remarks, outcomes);

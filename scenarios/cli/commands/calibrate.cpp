@@ -136,12 +136,13 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
     const auto& sample = fit.samples()[i];
     if (fit.noise()[i] <= too_much * std::hypot(fit.scale().own, sample.spread)) continue;
     ++standing_out;
-    fmt::print(std::cout, "  stands out, counts less: {} on {} nodes of {}: {}\n",
-               to_text(sample.size), sample.shape.nodes, sample.shape.ranks_per_node,
-               to_text(sample.time));
+    fmt::print(std::cout, "  stands out, counts less: {} on {} of {} GPUs: {}\n",
+               to_text(sample.size), plural(sample.shape.nodes, "node"),
+               sample.shape.ranks_per_node, to_text(sample.time));
   }
   if (standing_out > 0) {
-    fmt::print(std::cout, "  {} stand out\n", plural(standing_out, "sample"));
+    fmt::print(std::cout, "  {} stand{} out\n", plural(standing_out, "sample"),
+               standing_out == 1 ? "s" : "");
   }
 }
 

@@ -56,7 +56,7 @@ int run(Options& options) {
     if (entry.origin != init::Origin::assumed) continue;
     std::cerr << "assumed " << entry.path << ": " << init::in_one_line(entry) << '\n';
   }
-  if (has_folder) std::cout << path << ": next, paceline check " << path << '\n';
+  if (has_folder) std::cout << "wrote " << path << "; next: paceline check " << path << '\n';
   return exit_done;
 }
 
@@ -78,6 +78,10 @@ Action attach_init(CommandOptions& app) {
   app.add_option("--gpus-per-node", wishes.gpus_per_node, "The number of GPUs per node.");
   app.add_option("--network", wishes.network,
                  "The bandwidth of one NIC, one way, such as 100Gbps.");
+  app.add_option("--transport", wishes.transport,
+                 "How bytes cross between nodes: rdma for InfiniBand or RoCE, tcp for other "
+                 "Ethernet (default: rdma).")
+      .one_of({"rdma", "tcp"});
   app.add_option("--strategy", wishes.strategy,
                  "The strategy that reduces gradients, such as ddp or fsdp.");
   const Option trace = app.add_option(

@@ -16,7 +16,7 @@ TEST(Init, WritesAScenarioThatCheckTakes) {
       {"init", "--model", "bert-base", "--preset", "dgx1-v100", "--gpus", "16", "-o", "mine.yaml"},
       folder.path());
   EXPECT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_EQ(made.out, "mine.yaml: next, paceline check mine.yaml\n");
+  EXPECT_EQ(made.out, "wrote mine.yaml; next: paceline check mine.yaml\n");
   // No terminal: what was not given is assumed, and said.
   EXPECT_NE(made.err.find("assumed workload.batch_per_gpu: 32\n"), std::string::npos) << made.err;
   const Ended checked = paceline({"check", "mine.yaml"}, folder.path());

@@ -46,7 +46,9 @@ TEST_F(Reports, AreMarkdownInAFile) {
   const std::string plain = run({"run", "s.yaml"}).out;
   EXPECT_EQ(run({"run", "s.yaml", "--markdown", "r.md"}).out, plain);
   const std::string markdown = text("r.md");
-  EXPECT_EQ(markdown.rfind("**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\n| gpus | step |", 0), 0U)
+  EXPECT_EQ(markdown.rfind(
+                "**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\nlayers, fp32, 8 samples per GPU; ", 0),
+            0U)
       << markdown;
   EXPECT_NE(markdown.find("\n<details><summary>"), std::string::npos) << markdown;
   EXPECT_EQ(run({"run", "s.yaml", "--markdown", "-"}).out, markdown);

@@ -33,7 +33,7 @@ Said calibrate(std::vector<std::string> more, int exit_code, std::vector<std::st
 // Four sizes are too few to fit, which takes six: calibrate refuses them whatever they are.
 std::vector<PastedCommand> pasted_commands() {
   const std::vector<std::string> asks{"--collective", "all_gather", "all_to_all"};
-  const std::vector<std::string> fits_one{"sendrecv", "7 samples fitted"};
+  const std::vector<std::string> fits_one{"sendrecv", "fitted to 7 samples"};
   const std::vector<std::string> reason{"unhandled system error"};  // as NCCL printed it
   const Said all_gather = calibrate({"--collective", "all_gather"}, 0);
   return {

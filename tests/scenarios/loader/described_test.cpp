@@ -27,6 +27,11 @@ TEST(Described, SaysWhatIsPredicted) {
                                                        {"cluster.network.nics_per_node", "2"}})
                 .at(2),
             "network 2 x 10 Gb/s TCP");
+  EXPECT_EQ(described_in(std::string(small_scenario),
+                         {{"sweep.cluster.network.bandwidth", "[1Gbps, 10Gbps]"},
+                          {"cluster.network.nics_per_node", "2"}})
+                .at(2),
+            "network RDMA, 2 NICs per node");
 }
 
 TEST(Described, LeavesOutWhatEachPointHasOfItsOwn) {
