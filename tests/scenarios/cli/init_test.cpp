@@ -24,6 +24,21 @@ TEST(Init, WritesAScenarioThatCheckTakes) {
   EXPECT_NE(checked.out.find("3 points can be run"), std::string::npos) << checked.out;  // 1, 8, 16
 }
 
+// A preset's NICs stay where another bandwidth is given, and the file shows how many.
+TEST(Init, WritesTheTransportAndWhatAPresetKeeps) {
+  const Folder folder;
+  const Ended made = paceline({"init", "--preset", "dgx1-v100", "--gpus", "16", "--network",
+                               "25Gbps", "--transport", "tcp"},
+                              folder.path());
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  const std::string text = text_of(folder.path() / "scenario.yaml");
+  EXPECT_NE(text.find("transport: tcp  # given"), text.npos) << text;
+  EXPECT_NE(text.find("nics_per_node: 4  # assumed: as the preset has"), text.npos) << text;
+  const Ended ran =
+      paceline({"run", "scenario.yaml", "--set", "simulation.fidelity=closed"}, folder.path());
+  EXPECT_NE(ran.out.find("network 4 x 25 Gb/s TCP"), ran.out.npos) << ran.out << ran.err;
+}
+
 TEST(Init, ReplacesNoFileUnlessItIsForced) {
   const Folder folder;
   folder.write("scenario.yaml", "precious\n");

@@ -98,5 +98,14 @@ TEST_F(Reports, HaveColoursAndBarsWhereTheyAreForced) {
   EXPECT_NE(evil.find("a\\u001b[31mb.json"), std::string::npos) << evil;
 }
 
+// Two layers of 3 ms and an optimizer of 1 ms: 7 ms on one GPU.
+TEST_F(Reports, SayWhereTheStepGoesAndThatRdmaIsAssumed) {
+  const std::string out = run({"run", "s.yaml"}).out;
+  EXPECT_NE(out.find("GPUs: 7ms of one GPU, "), out.npos) << out;
+  EXPECT_NE(out.find("RDMA, as the scenario does not say otherwise"), out.npos) << out;
+  const std::string told = run({"run", "s.yaml", "--set", "cluster.network.transport=rdma"}).out;
+  EXPECT_EQ(told.find("RDMA, as the scenario"), told.npos) << told;
+}
+
 }  // namespace
 }  // namespace paceline::test
