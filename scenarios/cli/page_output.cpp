@@ -32,8 +32,8 @@ std::string name_of(const page::Document& document) {
     const nlohmann::json::json_pointer place(pointer);
     return all.contains(place) && all.at(place).is_string() ? all.at(place).get<std::string>() : "";
   };
-  for (const char* const place :
-       {"/context/name", "/job", "/comparisons/0/scenario", "/scenarios/0", "/steps/0/point"}) {
+  for (const char* const place : {"/context/name", "/job", "/comparisons/0/scenario",
+                                  "/scenarios/0", "/scenario", "/steps/0/point"}) {
     if (std::string found = text_at(place); !found.empty()) return found;
   }
   return document.name;

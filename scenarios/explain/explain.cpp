@@ -91,7 +91,7 @@ std::vector<Width> widths_of(const uncertain::Believed& believed) {
     const auto q = static_cast<std::size_t>(quantity);
     add(std::string(words), believed.lows[q], believed.highs[q]);
   }
-  add("what no quantity has", believed.rest_low, believed.rest_high);
+  add("the unexplained rest", believed.rest_low, believed.rest_high);
   for (Width& one : widths) one.share /= all;
   std::ranges::stable_sort(widths,
                            [](const Width& a, const Width& b) { return a.share > b.share; });
