@@ -30,9 +30,9 @@ std::string workload_in_words(const ScenarioFile& file, const Scenario& scenario
   if (!is_swept(file, "workload.batch_per_gpu") && !is_swept(file, "job.global_batch")) {
     words.push_back(fmt::format("{} sample{} per GPU", batch, batch == 1 ? "" : "s"));
   }
-  if (scenario.network && !is_swept(file, "workload.sequence")) {
-    const std::string sequences = sequences_in_words(scenario.network->sequence);
-    if (!sequences.empty()) words.push_back(sequences);
+  const std::uint64_t sequence = scenario.network ? scenario.network->sequence : 0;
+  if (sequence > 0 && !is_swept(file, "workload.sequence")) {
+    words.push_back(fmt::format("sequences of {} tokens", sequence));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -68,14 +68,6 @@ std::string network_in_words(const ScenarioFile& file, const Scenario& scenario)
   if (!has_bandwidth && has_several) words += fmt::format(", {} NICs per node", nics);
   return words == "network" ? "" : words;
 }
-
-}  // namespace
-
-std::string sequences_in_words(std::uint64_t tokens) {
-  return tokens == 0 ? "" : fmt::format("sequences of {} tokens", tokens);
-}
-
-namespace {
 
 std::vector<std::string> described(const ScenarioFile& file, const Scenario& scenario) {
   std::vector<std::string> all{workload_in_words(file, scenario), gpus_in_words(file, scenario),

@@ -12,7 +12,4 @@ namespace paceline {
 // each point has its own. Empty where that point is refused.
 [[nodiscard]] std::vector<std::string> described(const ScenarioFile& file);
 
-// "sequences of 128 tokens"; empty where samples are none.
-[[nodiscard]] std::string sequences_in_words(std::uint64_t tokens);
-
 }  // namespace paceline
