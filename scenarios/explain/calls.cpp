@@ -9,10 +9,10 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
-#include "models/folding/predicted_point.h"
 #include "scenarios/explain/call_parts.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/resolve.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline::explain {
 namespace {
@@ -70,8 +70,8 @@ class Deciders {
     if (!is_new) return entry->second;
     const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
       try {
-        return folding::predict_here(one).totals.step;
-      } catch (const folding::NotSimulated& reason) {
+        return sim::predict_here(one).totals.step;
+      } catch (const sim::NotSimulated& reason) {
         return cost::NotPredicted{reason.what()};
       }
     };

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/cost/auto_choice.h"
-#include "models/folding/folded_step.h"
-#include "models/folding/predicted_point.h"
+#include "sim/folded/folded_step.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline {
 namespace {
@@ -18,16 +18,16 @@ Result folded_evenly(ResolvedPoint point) {
   const auto& call = *call_of(point.program.operations.front());
   if (!collectives::has_root(call.collective)) {
     try {
-      folding::Rates rates;
-      return simulate_folded(point, folding::Chunks::even, rates);
-    } catch (const folding::NotFolded&) {
+      sim::Rates rates;
+      return simulate_folded(point, sim::Chunks::even, rates);
+    } catch (const sim::NotFolded&) {
     }
   }
-  return folding::predict_here(std::move(point));
+  return sim::predict_here(std::move(point));
 }
 
-folding::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call,
-                             bool has_next) {
+sim::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call,
+                         bool has_next) {
   ResolvedPoint one;
   one.cluster = cluster;
   one.fidelity = Fidelity::folded;
@@ -53,13 +53,13 @@ Seconds compute_of_a_byte(const PreparedPoint& prepared) {
 
 }  // namespace
 
-CallForms::CallForms(const PreparedPoint& prepared, const folding::LinkNumbers& least,
-                     const folding::LinkNumbers& most)
+CallForms::CallForms(const PreparedPoint& prepared, const sim::LinkNumbers& least,
+                     const sim::LinkNumbers& most)
     : domain_{prepared.point.cluster, least, most, compute_of_a_byte(prepared), time_alone} {}
 
-std::optional<folding::CallTime> CallForms::time(const CollectiveCall& call,
-                                                 const folding::LinkNumbers& at, bool waits) {
-  const auto [plain, start] = folding::plain_call(call);
+std::optional<sim::CallTime> CallForms::time(const CollectiveCall& call, const sim::LinkNumbers& at,
+                                             bool waits) {
+  const auto [plain, start] = sim::plain_call(call);
   Entry& entry = entry_of(plain);
   std::unique_lock lock(entry.mutex, std::defer_lock);
   if (waits) {
@@ -67,7 +67,7 @@ std::optional<folding::CallTime> CallForms::time(const CollectiveCall& call,
   } else if (!lock.try_lock()) {
     return std::nullopt;
   }
-  folding::CallTime found = entry.form.at(at);
+  sim::CallTime found = entry.form.at(at);
   found.time += start;
   return found;
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "models/folding/predicted_point.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/link_axes.h"
@@ -14,11 +13,12 @@
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/predict/simulator.h"
 #include "scenarios/prepare/place.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline {
 namespace {
 
-using folding::LinkNumbers;
+using sim::LinkNumbers;
 
 // Points that a group's form is held against: those at the ends of its link axes, bit i of the
 // index at the last value of axis i; and one in the middle of all.
@@ -130,7 +130,7 @@ auto ClosedForms::used(std::size_t point, const Use& use)
       group->form = form_of(point);
     } catch (const InputError&) {
       // Each point says so by itself.
-    } catch (const folding::NotSimulated&) {
+    } catch (const sim::NotSimulated&) {
     } catch (const std::logic_error&) {
     }
     group->is_tried = true;
@@ -147,7 +147,7 @@ auto ClosedForms::used(std::size_t point, const Use& use)
   std::optional<std::invoke_result_t<Use, GroupForm&>> made;
   try {
     made = use(*copy);
-  } catch (const folding::NotSimulated&) {
+  } catch (const sim::NotSimulated&) {
     // Of a call that the library has here and not elsewhere: the point says so by itself.
   } catch (const std::logic_error&) {
     // As a simulated point: it fails alone.
@@ -236,7 +236,7 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
   // The logarithm of a simulated step over the form's.
   const auto apart = [&](std::size_t one) {
     const auto found = simulated(one);
-    if (!found) throw folding::NotSimulated("a point at an end has no step", false);
+    if (!found) throw sim::NotSimulated("a point at an end has no step", false);
     form->stands_for(found->transfers);
     return std::log(found->totals.step / form->at(file_.axes_of(one)).predicted->totals.step);
   };

@@ -17,7 +17,7 @@ namespace paceline {
 
 // The points of a scenario with fidelity: closed, many of which differ in nothing but latencies and
 // bandwidths of links. What these have in common is made once: the step as numbers
-// (cost::UniformStep), and what its calls take as functions of those numbers (folding::CallForm).
+// (cost::UniformStep), and what its calls take as functions of those numbers (sim::CallForm).
 //
 // Points that differ in them only are a group. A group has such a form where its ranks are alike
 // and make their calls all together, one at a time. Points at two opposite ends of all numbers and
@@ -76,8 +76,8 @@ class ClosedForms {
   [[nodiscard]] std::optional<Prediction> simulated(std::size_t point);
   [[nodiscard]] std::shared_ptr<CallForms> calls_of(std::size_t point,
                                                     const PreparedPoint& prepared,
-                                                    const folding::LinkNumbers& least,
-                                                    const folding::LinkNumbers& most);
+                                                    const sim::LinkNumbers& least,
+                                                    const sim::LinkNumbers& most);
   [[nodiscard]] std::uint64_t number_without(const std::vector<bool>& axes,
                                              std::size_t point) const;
 

@@ -17,7 +17,7 @@ namespace paceline {
 namespace {
 
 using cost::UniformStep;
-using folding::LinkNumbers;
+using sim::LinkNumbers;
 using training::CollectiveCall;
 
 constexpr AssumptionKind between_points{
@@ -309,9 +309,9 @@ UniformStep::Variants GroupForm::drawn(const UniformStep::Times& times,
     for (std::size_t n = 0; n < LinkNumbers::count; ++n) numbers.values[n] *= draw.links.values[n];
     Factors& one = factors.emplace_back(draw.compute, draw.waits);
     for (const Kind& kind : kinds_) {
-      const folding::CallTime drawn = kind.call.known() != nullptr
-                                          ? folding::CallTime{kind.time, kind.lead}
-                                          : *forms_->time(kind.call, numbers, true);
+      const sim::CallTime drawn = kind.call.known() != nullptr
+                                      ? sim::CallTime{kind.time, kind.lead}
+                                      : *forms_->time(kind.call, numbers, true);
       one.calls.push_back(kind.time > Seconds(0) ? draw.calls * (drawn.time / kind.time) : 1);
       one.leads.push_back(kind.lead > Seconds(0) ? draw.calls * (drawn.lead / kind.lead) : 1);
     }

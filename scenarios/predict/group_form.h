@@ -19,7 +19,7 @@ namespace paceline {
 // What a description of a machine leaves open, as one draw of it has that: how many times as much
 // as the point says.
 struct StepDraw {
-  folding::LinkNumbers links{{1, 1, 1, 1}};  // those that differ between points of the sweep
+  sim::LinkNumbers links{{1, 1, 1, 1}};      // those that differ between points of the sweep
   double compute = 1, waits = 1, calls = 1;  // calls on top of what links make of them
 };
 
@@ -105,7 +105,7 @@ class GroupForm {
   PreparedPoint prepared_;
   PointOutcome outcome_;
   cost::UniformStep step_;
-  folding::LinkNumbers links_;  // of the first point
+  sim::LinkNumbers links_;  // of the first point
   std::shared_ptr<CallForms> forms_;
   uncertain::Belief belief_;
   std::uint64_t transfers_ = 0;

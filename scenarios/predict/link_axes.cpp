@@ -10,7 +10,7 @@
 namespace paceline {
 namespace {
 
-using folding::LinkNumbers;
+using sim::LinkNumbers;
 
 // Axes that are numbers of links, in the order of LinkNumbers; whether more is less.
 struct LinkAxis {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/folding/predicted_point.h"
 #include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline {
 namespace {
@@ -75,8 +75,8 @@ class Turns {
 
 traces::Reply closed_reply_to(const ResolvedPoint& point) {
   try {
-    return folding::predict_here(point);
-  } catch (const folding::NotSimulated& reason) {
+    return sim::predict_here(point);
+  } catch (const sim::NotSimulated& reason) {
     return traces::Failure{point.id, reason.what(), reason.is_too_much};
   } catch (const std::logic_error& error) {
     return traces::Failure{point.id, error.what()};

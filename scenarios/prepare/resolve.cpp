@@ -7,7 +7,6 @@
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
 #include "models/cost/nccl_call.h"
-#include "models/folding/predicted_point.h"
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
 #include "models/workload/attained.h"
@@ -15,6 +14,7 @@
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
 #include "scenarios/prepare/place.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline {
 namespace {
@@ -142,8 +142,8 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
 void choose_automatic_calls(PreparedPoint& prepared) {
   const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
     try {
-      return folding::predict_here(one).totals.step;
-    } catch (const folding::NotSimulated& reason) {
+      return sim::predict_here(one).totals.step;
+    } catch (const sim::NotSimulated& reason) {
       return cost::NotPredicted{reason.what()};
     }
   };

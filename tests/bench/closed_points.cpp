@@ -9,14 +9,14 @@
 #include "scenarios/predict/closed_forms.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/simulator.h"
-#include "tests/models/folding/drawn.h"
+#include "tests/sim/folded/drawn.h"
 
 namespace {
 
 constexpr double links_drawn = 1.5;
 
 double drawn(std::uint64_t number, double most) {
-  return paceline::folding::drawn(number, 1 / most, most);
+  return paceline::sim::drawn(number, 1 / most, most);
 }
 
 std::vector<paceline::StepDraw> draws_of(std::size_t count) {

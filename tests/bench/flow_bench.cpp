@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
+#include "sim/flow/flow_step.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 
 namespace paceline {
@@ -51,7 +51,7 @@ void run_ring(benchmark::State& state, Predict predict) {
 }
 
 void flow_ring(benchmark::State& state) { run_ring(state, sim::simulate_flow); }
-void closed_ring(benchmark::State& state) { run_ring(state, folding::predict_here); }
+void closed_ring(benchmark::State& state) { run_ring(state, sim::predict_here); }
 
 BENCHMARK(flow_ring)->Arg(64)->Arg(256)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(closed_ring)

@@ -12,12 +12,12 @@
 
 #include "models/collectives/add_algorithm.h"
 #include "models/collectives/check.h"
-#include "models/folding/predicted_point.h"
 #include "models/training/add_strategy.h"
 #include "models/training/step_builder.h"
+#include "sim/folded/predicted_point.h"
 #include "traces/formats/add_format.h"
 #ifdef CONSUMER_HAS_SIM
-#include "sim/simulated_point.h"
+#include "sim/flow/simulated_point.h"
 #endif
 
 namespace {
@@ -161,7 +161,7 @@ void check_format() {
 
 void check_step() {
   const ResolvedPoint point = point_with_both();
-  const Result closed = folding::predict_here(point);
+  const Result closed = sim::predict_here(point);
   expect(std::abs((closed.totals.communication - star_time).value()) < 1e-9,
          "the step with both takes its time by formulas");
 #ifdef CONSUMER_HAS_SIM

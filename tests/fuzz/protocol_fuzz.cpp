@@ -15,11 +15,11 @@
 
 #include "models/cost/auto_choice.h"
 #include "models/cost/effort.h"
-#include "models/folding/predicted_point.h"
 #include "models/topology/fabric.h"
 #include "real/call_runner.h"
 #include "real/errors.h"
 #include "real/step_runner.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/fuzz/no_communicator.h"
 #include "traces/json/protocol.h"
 
@@ -50,7 +50,7 @@ cost::PredictedStep predicted(const ResolvedPoint& point) {
   if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) {
     return cost::NotPredicted{"too many"};
   }
-  const Seconds step = folding::predict_here(point).totals.step;
+  const Seconds step = sim::predict_here(point).totals.step;
   if (std::isfinite(step.value()) && step >= Seconds(0)) return step;
   std::fprintf(stderr, "a step of %g seconds\n", step.value());
   std::abort();

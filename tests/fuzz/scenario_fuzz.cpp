@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "models/cost/effort.h"
-#include "models/folding/predicted_point.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/prepare/resolve.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace paceline {
@@ -43,7 +43,7 @@ constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
   if (cost::transfers_about(point) > transfers_max) return;
-  const double step = folding::predict_here(point).totals.step.value();
+  const double step = sim::predict_here(point).totals.step.value();
   if (std::isfinite(step) && step >= 0) return;
   std::fprintf(stderr, "a step of %g seconds\n", step);
   std::abort();

@@ -5,14 +5,12 @@
 #include <array>
 #include <cstddef>
 
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 // What flow, folded with either kind of chunks, and the closed form predict.
 inline std::array<double, 4> steps_of(const ResolvedPoint& point) {
@@ -20,7 +18,7 @@ inline std::array<double, 4> steps_of(const ResolvedPoint& point) {
   return {isolated([&] { return step(simulate_flow(point)); }),
           isolated([&] { return step(simulate_folded(point, Chunks::exact)); }),
           isolated([&] { return step(simulate_folded(point, Chunks::even)); }),
-          step(folding::predict_here(point))};
+          step(sim::predict_here(point))};
 }
 
 inline void expect_step(const ResolvedPoint& point, double seconds) {

@@ -1,4 +1,4 @@
-#include "models/folding/folded_network.h"
+#include "sim/folded/folded_network.h"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,10 @@
 #include <optional>
 #include <vector>
 
-#include "sim/rate_solver.h"
+#include "sim/flow/rate_solver.h"
 #include "tests/sim/isolated.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 namespace {
 

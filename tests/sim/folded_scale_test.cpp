@@ -9,15 +9,13 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/deep_trees.h"
-#include "models/folding/folded_calls.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/folded_calls.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 namespace {
 

@@ -12,16 +12,14 @@
 #include <vector>
 
 #include "models/collectives/registry.h"
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 #include "tests/sim/step_times.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 namespace {
 
@@ -244,7 +242,7 @@ TEST(Folded, IsRightWhereFlowsShareUplinks) {
   ASSERT_TRUE(got.folded);
   EXPECT_LE(largest_difference(got, expected), 1e-6);
   const double simulated = isolated([&] { return step_of(simulate_flow(point)); });
-  EXPECT_NEAR(step_of(folding::predict_here(point)), simulated, 1e-6 * simulated);
+  EXPECT_NEAR(step_of(sim::predict_here(point)), simulated, 1e-6 * simulated);
   EXPECT_LT(got.solves * 100, got.transfers);
 }
 

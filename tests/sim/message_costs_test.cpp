@@ -4,16 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 namespace {
 

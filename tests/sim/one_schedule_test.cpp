@@ -10,16 +10,14 @@
 #include <random>
 #include <string>
 
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/random_programs.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 
 namespace paceline::sim {
-
-using namespace folding;
 
 namespace {
 
@@ -71,7 +69,7 @@ TEST(OneSchedule, StartsACallInWhicheverSlotIsFreeFirst) {
   for (const Times& times :
        {isolated([&] { return times_of(simulate_flow(point)); }),
         isolated([&] { return times_of(simulate_folded(point, Chunks::exact)); }),
-        times_of(folding::predict_here(point))}) {
+        times_of(sim::predict_here(point))}) {
     EXPECT_NEAR(times.of_rank[0][2][0], 0.01, 1e-12);
     EXPECT_NEAR(times.of_rank[1][2][1], 0.02, 1e-12);
   }
@@ -82,7 +80,7 @@ TEST(OneSchedule, TwoThousandRandomProgramsHaveTheSameTimesInFlowFoldedAndClosed
   int differ = 0;
   for (int i = 0; i < 2000; ++i) {
     const ResolvedPoint point = random_point(random);
-    const Result closed = folding::predict_here(point);
+    const Result closed = sim::predict_here(point);
     const double step = closed.totals.step.value();
     const Times expected = times_of(closed);
     const Times flow = isolated([&] { return times_of(simulate_flow(point)); });

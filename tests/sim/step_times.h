@@ -9,15 +9,13 @@
 #include <initializer_list>
 #include <random>
 
-#include "models/folding/predicted_point.h"
-#include "sim/flow_step.h"
-#include "sim/rate_solver.h"
+#include "sim/flow/flow_step.h"
+#include "sim/flow/rate_solver.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 
 // Of a step by each fidelity, for tests that hold one to the other.
 namespace paceline::sim {
-
-using namespace folding;
 
 inline constexpr std::size_t ranks_max = 64, operations_max = 16;
 

@@ -18,8 +18,6 @@
 
 namespace paceline::sim {
 
-using namespace folding;
-
 namespace {
 
 using training::two_layers;

@@ -12,8 +12,6 @@
 
 namespace paceline::sim {
 
-using namespace folding;
-
 namespace {
 
 constexpr double bandwidth = 1e9, latency = 1e-5;
@@ -132,8 +130,8 @@ TEST(Switches, AreThereBeforeTheirRanks) {
   for (int i = 0; i < 2; ++i) {
     (void)point.program.add({"call", training::OperationKind::collective, network, {work}, call});
   }
-  const double alone = folding::predict_here(one_call(switched(1, 4), call)).totals.step.value();
-  const Result result = folding::predict_here(point);
+  const double alone = sim::predict_here(one_call(switched(1, 4), call)).totals.step.value();
+  const Result result = sim::predict_here(point);
   EXPECT_NEAR(result.totals.step.value(), 1e-3 + 2 * alone, 1e-9 * alone);
   EXPECT_TRUE(result.notes.empty());
 }

@@ -9,8 +9,6 @@
 
 namespace paceline::sim {
 
-using namespace folding;
-
 namespace {
 
 constexpr double bandwidth = 1e9, latency = 1e-5;

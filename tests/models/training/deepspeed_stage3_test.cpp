@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "models/folding/predicted_point.h"
 #include "models/training/deepspeed_zero.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -32,7 +32,7 @@ double stage3_step(const Told& told, bool is_checkpointed = false) {
     workload::recompute(workload.layers, with_blocks.common.checkpoints);
   }
   const auto point = point_of(deepspeed_zero_strategy, workload, with_blocks);
-  return folding::predict_here(point).totals.step.value() * 1e3;
+  return sim::predict_here(point).totals.step.value() * 1e3;
 }
 
 constexpr std::uint64_t nothing = 0, one_layer = 1'000'000;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "models/folding/predicted_point.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -279,7 +279,7 @@ TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
   int passes = 0;
   Seconds step;
   while (true) {
-    const Result result = folding::predict_here(point);
+    const Result result = sim::predict_here(point);
     step = result.totals.step;
     EarlierStep earlier{point.program, {}};
     for (const RankClass& members : result.trace.classes) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/folding/predicted_point.h"
 #include "models/training/bulk_synchronous.h"
 #include "models/training/horovod.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -30,7 +30,7 @@ Told alike_for(const Strategy& strategy, std::uint32_t nodes) {
 }
 
 Seconds closed_step(const Strategy& strategy, const Told& told) {
-  return folding::predict_here(point_of(strategy, two_layers(), told)).totals.step;
+  return sim::predict_here(point_of(strategy, two_layers(), told)).totals.step;
 }
 
 // One node where a strategy is of one only.

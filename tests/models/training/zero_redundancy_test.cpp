@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "models/folding/predicted_point.h"
 #include "models/training/ddp.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -52,7 +52,7 @@ TEST(ZeroRedundancy, SendsParametersOrTheBucketOfEachRank) {
 TEST(ZeroRedundancy, TakesItsTwoLayers) {
   const auto point =
       point_of(ddp_strategy, two_layers(), {{{"zero_redundancy_optimizer", true}}, {}, 2});
-  EXPECT_NEAR(folding::predict_here(point).totals.step.value() * 1e3, 17 + 4.0 / 3 + 6, 1e-9);
+  EXPECT_NEAR(sim::predict_here(point).totals.step.value() * 1e3, 17 + 4.0 / 3 + 6, 1e-9);
 }
 
 }  // namespace

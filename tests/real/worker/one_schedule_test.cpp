@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "models/folding/predicted_point.h"
 #include "models/run/as_it_ran.h"
 #include "models/training/scheduler.h"
 #include "real/memory/communicator.h"
 #include "real/step_runner.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/models/training/random_programs.h"
 #include "tests/real/conformance/suite.h"
 #include "tests/real/forwarding_communicator.h"
@@ -125,7 +125,7 @@ TEST(OneSchedule, RealRanksStartOperationsWhenTheScheduleReleasesThem) {
   for (int i = 0; i < 20; ++i) {
     const auto point = point_of(quick_program(random, ranks, training::CallsAre::known), ranks);
     const Result measured = measured_on_threads(point, ranks);
-    const Result never_late = folding::predict_here(point);
+    const Result never_late = sim::predict_here(point);
     const auto real = by_rank(measured.trace), ideal = by_rank(never_late.trace);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(Faults(point, Rank(rank), *real[rank]).text(), "") << "program " << i;
@@ -148,7 +148,7 @@ TEST(OneSchedule, RealRanksComputeAtTheSameTimesAsInClosed) {
     for (training::Lane& lane : program.lanes) lane.in_flight = 1;
     const auto point = point_of(std::move(program), ranks);
     const Result measured = measured_on_threads(point, ranks);
-    const Result closed = folding::predict_here(point);
+    const Result closed = sim::predict_here(point);
     const auto real = by_rank(measured.trace), expected = by_rank(closed.trace);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (OperationId id = 0; id < real[rank]->size(); ++id) {

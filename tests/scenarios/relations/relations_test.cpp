@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "models/folding/predicted_point.h"
 #include "scenarios/predict/run_scenario.h"
+#include "sim/folded/predicted_point.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/relations/random_scenario.h"
 
@@ -289,7 +289,7 @@ std::string not_as_alone(const Case& of) {
   if (calls.size() != 1) return fmt::format("has {} calls", calls.size());
   calls.front().how = training::Unplanned{};
   const auto made = prepare_calls(*points.scenario(0), calls, "");
-  const double alone = folding::predict_here(made.calls.at(0).point).totals.step.value();
+  const double alone = sim::predict_here(made.calls.at(0).point).totals.step.value();
   const double is = of.before().predicted->calls.at(0).together().value();
   return std::abs(is / alone - 1) <= rounding ? "" : fmt::format("{} s, alone {} s", is, alone);
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "models/folding/predicted_point.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline::traces {
 
@@ -14,7 +14,7 @@ inline double replayed_us(const training::StepProgram& program, std::uint32_t ra
   point.cluster.gpus_per_node = ranks;
   point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);
   point.program = program;
-  return folding::predict_here(std::move(point)).totals.step.value() * 1e6;
+  return sim::predict_here(std::move(point)).totals.step.value() * 1e6;
 }
 
 }  // namespace paceline::traces

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "models/collectives/plan.h"
+#include "models/topology/fabric.h"
+#include "models/topology/wire.h"
+#include "sim/folded/network.h"
+
+namespace paceline::sim {
+
+// An actor of a simulation: an endpoint of a plan, or a symmetry class of endpoints.
+using Actor = std::uint32_t;
+
+// An actor's part in a channel: an endpoint of the channel, or a symmetry class of them. Each
+// channel numbers its own.
+using Part = std::uint32_t;
+
+// How many bytes a transfer has at each repeat of its round.
+class TransferSize {
+ public:
+  // What the rule says, to the element, as links carry it.
+  [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element,
+                                          const topology::Wire& wire = {});
+  // The same number of bytes at each repeat at which the rule's chunk exists.
+  [[nodiscard]] static TransferSize even(const collectives::ChunkRule& rule, double bytes);
+
+  [[nodiscard]] double bytes_at(std::uint64_t repeat) const;
+  // The first repeat after this one at which the size may differ.
+  [[nodiscard]] std::uint64_t steady_until(std::uint64_t repeat) const;
+  // The first repeat from this one on at which there is a chunk; `never` without one.
+  [[nodiscard]] std::uint64_t absent_until(std::uint64_t repeat) const;
+  // Whether a chunk has one size wherever it exists.
+  [[nodiscard]] bool is_even() const;
+  // Of `repeats` many, those with a chunk, which may be empty.
+  [[nodiscard]] std::uint64_t chunks_in(std::uint64_t repeats) const {
+    return rule_.chunks_in(repeats);
+  }
+  // Of `repeats` many, those with at least a byte.
+  [[nodiscard]] std::uint64_t transfers(std::uint64_t repeats) const;
+
+  static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+ private:
+  TransferSize(const collectives::ChunkRule& rule, ElementSize element, const topology::Wire& wire,
+               double even_bytes)
+      : rule_(rule), element_(element), wire_(wire), even_bytes_(even_bytes) {}
+  [[nodiscard]] bool exists_at(std::uint64_t repeat) const;
+
+  collectives::ChunkRule rule_;
+  ElementSize element_;
+  topology::Wire wire_;
+  double even_bytes_;  // below 0: what the rule says
+};
+
+struct PlannedTransfer {
+  Part from;
+  Part to;
+  PathId path;
+  std::uint64_t stands_for;  // transfers between the endpoints of the two classes
+  TransferSize size;
+  // Where it is reduced: how fast its receiver does that. nullopt: it takes no time.
+  std::optional<BytesPerSecond> reduction = std::nullopt;
+  bool were_peers = false;  // peers in the round before; may be false where timing ignores it
+};
+
+// How fast what arrives so at an endpoint is reduced, in bytes that links carried: flags are not
+// reduced.
+[[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
+                                                                Rank receiver,
+                                                                const topology::Fabric& fabric,
+                                                                const topology::Wire& wire) {
+  const auto reduction = fabric.reduction_at(receiver);
+  if (arrival != collectives::Arrival::reduce || !reduction) return std::nullopt;
+  return *reduction * wire.bytes;
+}
+
+// One round written out for all parts of a channel, indexed from both ends.
+class RoundShape {
+ public:
+  RoundShape(std::uint64_t repeats, Part parts, std::vector<PlannedTransfer> transfers);
+
+  [[nodiscard]] std::uint64_t repeats() const { return repeats_; }
+  // Whether many repeats may be alike.
+  [[nodiscard]] bool may_leap() const { return may_leap_; }
+  [[nodiscard]] std::span<const PlannedTransfer> transfers() const { return transfers_; }
+  // Indices into transfers().
+  [[nodiscard]] std::span<const std::uint32_t> sent_by(Part part) const { return sent_.of(part); }
+  [[nodiscard]] std::span<const std::uint32_t> received_by(Part part) const {
+    return received_.of(part);
+  }
+
+ private:
+  struct Rows {
+    std::vector<std::uint32_t> entries, begin;
+    [[nodiscard]] std::span<const std::uint32_t> of(Part part) const {
+      return std::span(entries).subspan(begin[part], begin[part + 1] - begin[part]);
+    }
+  };
+  template <class End>
+  [[nodiscard]] Rows rows(Part parts, End end) const;
+
+  std::uint64_t repeats_;
+  std::vector<PlannedTransfer> transfers_;
+  bool may_leap_;
+  Rows sent_, received_;
+};
+
+// A channel, or a symmetry class of channels.
+struct ChannelTable {
+  std::vector<Actor> actor_of;     // by part; ascending
+  std::vector<RoundShape> shapes;  // those that repeat at least once
+  std::uint64_t rounds = 0;
+  std::uint32_t window = 1;
+
+  [[nodiscard]] Part parts() const { return static_cast<Part>(actor_of.size()); }
+  // From the first up to, and without, the second.
+  [[nodiscard]] std::pair<Part, Part> parts_of(Actor actor) const;
+};
+
+// A collective call as actors carry it out.
+struct CallTable {
+  Actor actors = 0;
+  std::vector<ChannelTable> channels;
+  // A call that was simulated apart: what it takes from when the last actor has joined until all
+  // are done. Its channels are not followed.
+  std::optional<Seconds> together;
+  Seconds start;  // of an actor, from joining to its first message
+
+  // Precondition: actor_of is ascending. An actor may have any number of parts, or none.
+  void add_channel(std::vector<Actor> actor_of, std::vector<RoundShape> shapes,
+                   std::uint32_t window);
+  // Transfers of at least a byte that the call stands for.
+  [[nodiscard]] std::uint64_t transfers() const;
+};
+
+}  // namespace paceline::sim

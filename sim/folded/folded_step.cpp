@@ -1,0 +1,410 @@
+#include "sim/folded/folded_step.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "models/contract.h"
+#include "models/cost/effort.h"
+#include "models/text/number.h"
+#include "models/topology/fabric.h"
+#include "models/training/call_plan.h"
+#include "models/units/parse.h"
+#include "sim/folded/collective_run.h"
+#include "sim/folded/folded_network.h"
+#include "sim/folded/regime.h"
+#include "sim/folded/step_run.h"
+
+namespace paceline::sim {
+namespace {
+
+using training::CollectiveCall;
+
+// Of Rates::effort(), of which each takes about 5 ns: a second where nothing but a refusal is
+// left to fall back to, else what following all flows on SimGrid takes (cost::flow_time).
+std::uint64_t sharing_effort_max(const ResolvedPoint& point, double transfers) {
+  constexpr double a_second = 2e8;
+  if (point.force) return std::numeric_limits<std::uint64_t>::max();
+  if (transfers > cost::flow_transfers_max) return static_cast<std::uint64_t>(a_second);
+  const double flow_s = cost::flow_time(point, {transfers}).value();
+  return static_cast<std::uint64_t>(a_second * std::max(1.0, flow_s));
+}
+
+// About fifteen seconds, at 0.3 us a transfer that is followed (tests/bench/README.md).
+constexpr double work_max = 5e7;
+
+bool is_rooted(const CollectiveCall& call) { return collectives::has_root(call.collective); }
+
+std::vector<StepActor> actors_of(const ResolvedPoint& point, std::size_t job,
+                                 const JobActors& actors) {
+  std::vector<StepActor> step;
+  for (Actor a = 0; a < actors.rank_actors; ++a) {
+    const auto& members = actors.members[a];
+    step.push_back({members, job == 0 ? slowdown_of(point, members.front()) : 1.0});
+  }
+  step.resize(actors.members.size(), {{}, 0});
+  return step;
+}
+
+bool calls_in_turn(const ResolvedPoint& point) {
+  std::uint64_t in_flight = 0;
+  for (const training::Lane& lane : point.program.lanes) {
+    if (lane.kind == training::LaneKind::communication) in_flight += lane.in_flight;
+  }
+  return in_flight <= 1;
+}
+
+// The pairs of sender and receiver between which data go, and those whose sender waits for a ready
+// notification.
+struct SendingPairs {
+  std::set<std::pair<Rank, Rank>> data, notified;
+
+  void add(const ResolvedPoint& point, const topology::Fabric& fabric,
+           const collectives::Plan& plan) {
+    const std::vector<Job> jobs = jobs_of(point);
+    const auto place = [&](Rank endpoint) { return place_of(point, jobs.front(), endpoint); };
+    for (const collectives::Channel& channel : plan.channels) {
+      collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
+        for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
+          for (const collectives::Send& send : round.sends(Rank(r))) {
+            const std::pair pair(Rank(r), send.to);
+            data.insert(pair);
+            const bool were_peers =
+                before == nullptr || collectives::were_peers(before, Rank(r), send.to);
+            const topology::Path path = fabric.path(place(Rank(r)), place(send.to));
+            if (path.timing.needs_notification(were_peers)) notified.insert(pair);
+          }
+        }
+      });
+    }
+  }
+
+  // Whether a notification and data go from the same rank to the same rank.
+  [[nodiscard]] bool share_a_connection() const {
+    return std::ranges::any_of(notified, [&](const auto& pair) {
+      return data.contains({pair.second, pair.first});
+    });
+  }
+};
+
+}  // namespace
+
+bool notifications_queue(const ResolvedPoint& point) {
+  if (point.cluster.network.receives == topology::Receives::ready) return false;
+  const topology::Cluster nodes = job_cluster(point);
+  const training::Planner planner(nodes);
+  const topology::Fabric fabric(point.cluster);
+  const bool in_turn = calls_in_turn(point);
+  std::set<CollectiveCall> calls;
+  SendingPairs pairs;
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || !calls.insert(*call).second) continue;
+    const collectives::Plan plan = planner.plan_of(*call);
+    if (in_turn && plan.channels.size() == 1 && plan.channels.front().window == 1) continue;
+    if (in_turn) pairs = {};
+    pairs.add(point, fabric, plan);
+    if (pairs.share_a_connection()) return true;
+  }
+  return false;
+}
+
+// Gloo writes a message whole. Where several are in flight both ways, their order decides when
+// ranks get what they send on; rings that all go the same way stay in step, and it makes no
+// difference. Messages of plans on Gloo are written in pieces that take turns.
+Wires wires_of(const ResolvedPoint& point) {
+  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
+  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
+                                                       : Wires::Messages::share);
+}
+
+namespace {
+
+// The effort of following the classes through a call, in transfers: rounds that may repeat are
+// skipped after some, if they do.
+double work_of(const CallTable& table) {
+  constexpr std::uint64_t until_alike = 64;
+  double work = 0;
+  for (const ChannelTable& channel : table.channels) {
+    for (const RoundShape& shape : channel.shapes) {
+      for (const PlannedTransfer& transfer : shape.transfers()) {
+        const std::uint64_t times = transfer.size.chunks_in(shape.repeats());
+        work += static_cast<double>(shape.may_leap() ? std::min(times, until_alike) : times);
+      }
+    }
+  }
+  return work;
+}
+
+using TakesPart = std::function<bool(const CollectiveCall&)>;
+
+// Unless forced. `work` is work_of() all calls that the step makes.
+void refuse_too_much_work(const ResolvedPoint& point, const FoldedCalls& calls, double work) {
+  if (work <= work_max || point.force) return;
+  std::size_t classes = 0;
+  for (const JobActors& actors : calls.actors()) classes += actors.members.size();
+  throw NotFolded(std::to_string(point.cluster.ranks().value()) + " ranks fall into " +
+                  std::to_string(classes) + " symmetry classes");
+}
+
+// The same before calls of many sizes are folded, which takes long: it would be too much if all
+// calls that differ in their sizes were as small as the smallest.
+void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPart& takes_part) {
+  constexpr std::size_t few = 16;
+  struct Kind {
+    CollectiveCall smallest;
+    std::set<ElementCount> sizes = {};
+    double calls = 0;
+  };
+  std::map<CollectiveCall, Kind> kinds;  // by a call without its size
+  std::size_t sizes = 0;
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || call->simulated() == nullptr || !takes_part(*call)) continue;
+    CollectiveCall of_kind = *call;
+    of_kind.count = ElementCount(0);
+    Kind& kind = kinds.try_emplace(of_kind, Kind{*call}).first->second;
+    if (call->count < kind.smallest.count) kind.smallest = *call;
+    if (kind.sizes.insert(call->count).second) ++sizes;
+    ++kind.calls;
+  }
+  if (sizes <= few) return;
+  const FoldedCalls calls(point, chunks, [&](const CollectiveCall& call) {
+    CollectiveCall of_kind = call;
+    of_kind.count = ElementCount(0);
+    const auto kind = kinds.find(of_kind);
+    return kind != kinds.end() && kind->second.smallest == call;
+  });
+  double work = 0;
+  for (const auto& tables : calls.tables()) {
+    for (const auto& [of_kind, kind] : kinds)
+      work += work_of(tables.at(kind.smallest)) * kind.calls;
+  }
+  refuse_too_much_work(point, calls, work);
+}
+
+// A simulation of some of a point's operations, which shares its rates with others.
+class FoldedSimulation {
+ public:
+  using TableOf = std::function<const CallTable&(std::size_t job, const CollectiveCall&)>;
+
+  // Throws NotFolded.
+  FoldedSimulation(const ResolvedPoint& point, Chunks chunks, Rates& rates,
+                   std::uint64_t sharing_effort, const TakesPart& takes_part,
+                   Actors actors = Actors::classes)
+      : point_(point),
+        kind_(actors),
+        calls_(point, chunks, takes_part, actors),
+        network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, rates, sharing_effort) {}
+
+  [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
+
+  // The first `jobs` jobs; returns the first one's trace. Throws NotFolded, also when following the
+  // classes takes too long.
+  StepTrace run(const training::StepProgram& program, std::span<const Job> jobs,
+                const TableOf& table_of) {
+    double work = 0;
+    for (const training::Operation& operation : program.operations) {
+      const CollectiveCall* call = call_of(operation);
+      for (std::size_t j = 0; call != nullptr && j < jobs.size(); ++j) {
+        if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
+      }
+    }
+    refuse_too_much_work(point_, calls_, work);
+    std::vector<std::unique_ptr<StepRun>> steps;
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      const auto table = [&, j](training::OperationId id) -> const CallTable& {
+        return table_of(j, *call_of(program.operations[id]));
+      };
+      auto wires = kind_ == Actors::endpoints ? std::optional(wires_of(point_)) : std::nullopt;
+      steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
+                                                network_, table, std::move(wires)));
+      network_.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
+    }
+    Regime regime(steps, network_);
+    try {
+      network_.run([&regime] { regime.look(); });
+    } catch (const FoldedNetwork::TooMuchSharing& reason) {
+      throw NotFolded(reason.what());
+    }
+    return steps.front()->trace();
+  }
+
+ private:
+  const ResolvedPoint& point_;
+  Actors kind_;
+  FoldedCalls calls_;
+  FoldedNetwork network_;
+};
+
+// A call simulated apart: one job's, all ranks starting together.
+struct ApartCall {
+  std::unique_ptr<FoldedSimulation> simulation;
+  std::vector<CallTable> tables;  // by job; `together` once it has run
+  Seconds first_end;
+
+  void run(const CollectiveCall& call) {
+    const training::StepProgram program = training::one_call_program(call);
+    const std::array<Job, 1> now{Job{{}, Seconds(0)}};
+    const StepTrace trace =
+        simulation->run(program, now, [&](std::size_t job, const auto& one) -> const CallTable& {
+          return simulation->calls().tables()[job].at(one);
+        });
+    Seconds last;
+    first_end = Seconds(std::numeric_limits<double>::infinity());
+    for (const RankClass& members : trace.classes) {
+      first_end = std::min(first_end, members.intervals.front().end);
+      last = std::max(last, members.intervals.front().end);
+    }
+    for (CallTable& table : tables) table.together = last;
+  }
+};
+
+// Tables without channels, for the actors of the step that a call is apart from.
+std::vector<CallTable> empty_tables(const std::vector<JobActors>& jobs) {
+  std::vector<CallTable> tables;
+  for (const JobActors& actors : jobs) {
+    CallTable& table = tables.emplace_back();
+    table.actors = static_cast<Actor>(actors.members.size());
+  }
+  return tables;
+}
+
+// How ranks are taken as more alike than they are.
+struct Evened {
+  double unevenness = 0;                  // FoldedCalls::unevenness(), of all calls
+  SharedPace pace = SharedPace::nowhere;  // where transfers would drift apart that are not alike
+  bool calls_meet = false;                // several are in flight
+
+  [[nodiscard]] bool drifts_far() const {
+    return pace == SharedPace::core || (calls_meet && pace != SharedPace::nowhere);
+  }
+};
+
+Evened evened(const ResolvedPoint& point, const FoldedCalls& calls,
+              const std::map<CollectiveCall, ApartCall>& apart) {
+  Evened all{calls.unevenness(), {}, !one_call_at_a_time(point)};
+  if (all.unevenness > 0 || !apart.empty()) all.pace = calls.shared_pace();
+  for (const auto& [call, one] : apart) {
+    const FoldedCalls& own = one.simulation->calls();
+    if (own.unevenness() > 0) all.pace = std::max(all.pace, own.shared_pace());
+    all.unevenness = std::max(all.unevenness, own.unevenness());
+  }
+  return all;
+}
+
+void add_notes(const ResolvedPoint& point, const Evened& evened, Result& result) {
+  if (evened.pace != SharedPace::nowhere || (evened.calls_meet && evened.unevenness > 0)) {
+    result.notes.push_back(
+        "folded: transfers that share links are assumed to stay in step; where ranks drift apart "
+        "the step may be shorter (by up to " +
+        std::string(evened.drifts_far() || evened.calls_meet ? "16" : "2") + " % so far)");
+  }
+  if (evened.unevenness > 0) {
+    result.notes.push_back("folded, " + std::to_string(job_cluster(point).ranks().value()) +
+                           " GPUs: the chunks of a round are assumed to be equal; some transfers "
+                           "take up to " +
+                           text_of(100 * evened.unevenness, 2) + " % longer");
+  }
+}
+
+void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
+                          const std::map<CollectiveCall, ApartCall>& apart, Result& result) {
+  std::map<CollectiveCall, std::uint64_t> transfers;
+  for (const auto& tables : calls.tables()) {
+    for (const auto& [call, table] : tables) transfers[call] += table.transfers();
+  }
+  for (const auto& [call, one] : apart) {
+    const auto& tables = one.simulation->calls().tables();
+    transfers[call] = tables.front().at(call).transfers() * tables.size();
+    const Seconds spread = *one.tables.front().together - one.first_end;
+    if (spread > Seconds(0)) {
+      result.notes.push_back("folded: all ranks leave a " + std::string(to_text(call.collective)) +
+                             " of " + to_text(call.size()) + " together, " + to_text(spread) +
+                             " later than the first could");
+    }
+  }
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call != nullptr) result.transfers += transfers.at(*call);
+  }
+}
+
+}  // namespace
+
+bool one_call_at_a_time(const ResolvedPoint& point) {
+  return jobs_of(point).size() == 1 && calls_in_turn(point);
+}
+
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks, Rates& rates) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  if (notifications_queue(point)) {
+    throw NotFolded("ready notifications queue behind data to the same rank");
+  }
+  const bool all_take_part = chunks == Chunks::exact || !one_call_at_a_time(point);
+  const auto takes_part = [&](const CollectiveCall& call) {
+    return all_take_part || !is_rooted(call) || call.known() != nullptr;
+  };
+  if (!point.force) refuse_many_sizes(point, chunks, takes_part);
+  const double transfers = cost::transfers_about(point);
+  const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
+  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
+  const std::vector<Job> jobs = jobs_of(point);
+  std::map<CollectiveCall, ApartCall> apart;
+  for (const training::Operation& operation : point.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr || step.calls().tables().front().contains(*call)) continue;
+    const auto [entry, is_new] = apart.try_emplace(*call);
+    if (!is_new) continue;
+    entry->second.simulation = std::make_unique<FoldedSimulation>(
+        point, chunks, rates, sharing_effort,
+        [&](const CollectiveCall& other) { return other == *call; });
+    entry->second.tables = empty_tables(step.calls().actors());
+  }
+  const Evened alike = evened(point, step.calls(), apart);
+  if (alike.drifts_far() && transfers <= cost::flow_transfers_max) {
+    throw NotFolded("transfers that set the pace share links, and drift apart");
+  }
+  for (auto& [call, one] : apart) one.run(call);
+  Result result;
+  result.id = point.id;
+  result.fidelity = Fidelity::folded;
+  result.trace = step.run(point.program, jobs,
+                          [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
+                            const auto found = apart.find(call);
+                            return found != apart.end() ? found->second.tables[job]
+                                                        : step.calls().tables()[job].at(call);
+                          });
+  result.totals = totals_of(result.trace);
+  add_counts_and_notes(point, step.calls(), apart, result);
+  add_notes(point, alike, result);
+  return result;
+}
+
+Result simulate_each(const ResolvedPoint& point) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  Rates rates;
+  const double transfers = cost::transfers_about(point);
+  FoldedSimulation step(
+      point, Chunks::exact, rates, sharing_effort_max(point, transfers),
+      [](const CollectiveCall&) { return true; }, Actors::endpoints);
+  Result result;
+  result.id = point.id;
+  result.fidelity = Fidelity::flow;
+  result.trace = step.run(point.program, jobs_of(point),
+                          [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
+                            return step.calls().tables()[job].at(call);
+                          });
+  result.totals = totals_of(result.trace);
+  add_counts_and_notes(point, step.calls(), {}, result);
+  return result;
+}
+
+}  // namespace paceline::sim

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/run/step_trace.h"
+#include "models/training/scheduler.h"
+#include "models/training/step_program.h"
+#include "sim/folded/call_table.h"
+#include "sim/folded/collective_run.h"
+#include "sim/folded/network.h"
+#include "sim/folded/wires.h"
+
+namespace paceline::sim {
+
+// Ranks that run the same program at the same times: one actor of a step. Servers run it too, and
+// compute nothing: they join their calls in the order of the lanes, each as soon as the calls that
+// it comes after are done with them.
+struct StepActor {
+  std::vector<Rank> ranks;  // ascending; none: a server
+  double slowdown;          // of compute
+
+  [[nodiscard]] bool is_server() const { return ranks.empty(); }
+};
+
+// A whole step of all actors on a network's clock: compute as timers, collective calls as their
+// transfers. training::Scheduler decides what may start when; networks differ.
+class StepRun {
+ public:
+  // The call of an operation as the actors carry it out; actor i of the step is actor i of the
+  // call. What it returns lives as long as the step.
+  using TableOf = std::function<const CallTable&(training::OperationId)>;
+
+  // With `wires`, where each actor is one rank, ready notifications queue behind data written
+  // before.
+  StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
+          TableOf table_of, std::optional<Wires> wires = std::nullopt);
+
+  // Starts all operations without dependencies; the rest follows on the network's clock.
+  void start();
+  // Of the ranks, when the network has nothing left to do. Throws std::logic_error when operations
+  // are left that wait for one another.
+  [[nodiscard]] StepTrace trace() const;
+
+  // Calls that some actor has joined and not all are done with, in the program's order.
+  [[nodiscard]] std::vector<CollectiveRun*> live_calls() const;
+
+ private:
+  void start_ready(Actor actor);
+  void start(Actor actor, training::OperationId id);
+  void finish(Actor actor, training::OperationId id);
+
+  const training::StepProgram& program_;
+  std::vector<StepActor> actors_;
+  Network& network_;
+  TableOf table_of_;
+  std::optional<Wires> wires_;
+  training::LaneQueues queues_;
+  struct LiveCall {
+    CollectiveRun* run;
+    Actor actors_left;
+  };
+  // Of all calls that were joined, until the end: a run reports its last actor from its own code,
+  // so it cannot be dropped there.
+  std::vector<std::unique_ptr<CollectiveRun>> runs_;
+  std::map<training::OperationId, LiveCall> live_;
+  std::vector<training::Scheduler> schedulers_;  // by actor, once the step has started
+};
+
+}  // namespace paceline::sim
