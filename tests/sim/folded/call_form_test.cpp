@@ -16,14 +16,14 @@ namespace {
 
 using training::CollectiveCall;
 
-CollectiveCall all_reduce(const char* algorithm, std::uint64_t elements) {
+CollectiveCall all_reduce_by(const char* algorithm, std::uint64_t elements) {
   CollectiveCall call{collectives::Collective::all_reduce, ElementCount(elements), ElementSize(4)};
   call.how = training::SimulatedCall{algorithm};
   return call;
 }
 
-CallTime simulated(const topology::Cluster& cluster, const CollectiveCall& call,
-                   bool /*has_next*/ = true) {
+CallTime simulated_alone(const topology::Cluster& cluster, const CollectiveCall& call,
+                         bool /*has_next*/ = true) {
   ResolvedPoint point;
   point.cluster = cluster;
   return {predict_here(cost::alone(point, call)).totals.step, Seconds(0)};
@@ -53,7 +53,8 @@ TEST(CallForm, IsWhatASimulationHas) {
   for (const char* algorithm : {"ring", "halving_doubling", "hierarchical", "direct"}) {
     double worst = 0;
     for (std::uint64_t size = 0; size < 6; ++size) {
-      const auto call = all_reduce(algorithm, static_cast<std::uint64_t>(drawn(size, 5e5, 15e6)));
+      const auto call =
+          all_reduce_by(algorithm, static_cast<std::uint64_t>(drawn(size, 5e5, 15e6)));
       CallForm form(links, call);
       for (std::uint64_t i = 0; i < 60; ++i) {
         LinkNumbers at = links.least;
@@ -61,9 +62,10 @@ TEST(CallForm, IsWhatASimulationHas) {
         at.values[2] = drawn(1000 * size + 2 * i + 1, 1 / 50e9, 1 / 1e9);
         topology::Cluster cluster = links.cluster;
         at.give_to(cluster);
-        worst = std::max(worst, std::abs(form.at(at).time / simulated(cluster, call).time - 1));
+        worst =
+            std::max(worst, std::abs(form.at(at).time / simulated_alone(cluster, call).time - 1));
       }
-      EXPECT_LT(form.simulated(), 60U) << algorithm;
+      EXPECT_LT(form.simulated_alone(), 60U) << algorithm;
     }
     EXPECT_LE(worst, 2 * CallForm::part_of_call) << algorithm;
     RecordProperty(algorithm, std::to_string(worst));
@@ -73,13 +75,13 @@ TEST(CallForm, IsWhatASimulationHas) {
 // A call that a step computes long beside may be farther off: fewer places are looked at.
 TEST(CallForm, IsAsNearAsTheComputeBesideAsksFor) {
   CallDomain links = domain();
-  const CollectiveCall call = all_reduce("direct", 3'000'000);
+  const CollectiveCall call = all_reduce_by("direct", 3'000'000);
   CallForm near(links, call);
   (void)near.at(links.least);
   links.beside = Seconds(1e-6);
   CallForm far(links, call);
   (void)far.at(links.least);
-  EXPECT_LT(far.simulated(), near.simulated());
+  EXPECT_LT(far.simulated_alone(), near.simulated());
 }
 
 // Two are looked at in a row at both ends; where the second follows at once, nowhere else.
@@ -90,20 +92,20 @@ TEST(CallForm, LooksAtTwoInARowWhereTheFirstLeads) {
     links.simulate = [&](const topology::Cluster& cluster, const CollectiveCall& call,
                          bool has_next) {
       ++(has_next ? two : one);
-      const Seconds time = simulated(cluster, call).time;
+      const Seconds time = simulated_alone(cluster, call).time;
       return CallTime{time, has_next ? time * part : Seconds(0)};
     };
-    CallForm form(links, all_reduce("ring", 3'000'000));
+    CallForm form(links, all_reduce_by("ring", 3'000'000));
     const CallTime found = form.at(links.most);
     EXPECT_NEAR(found.lead / found.time, part, 0.01);
-    EXPECT_EQ(two, part > 0 ? form.simulated() : 2U);
-    EXPECT_EQ(one + two, form.simulated());
+    EXPECT_EQ(two, part > 0 ? form.simulated_alone() : 2U);
+    EXPECT_EQ(one + two, form.simulated_alone());
   }
 }
 
 // What all ranks wait for before their first message comes on top, whatever the links.
 TEST(PlainCall, HasNoStartAndNoLastDigits) {
-  CollectiveCall call = all_reduce("ring", 1'000'000);
+  CollectiveCall call = all_reduce_by("ring", 1'000'000);
   auto& wire = std::get<training::SimulatedCall>(call.how).wire;
   wire.start = Seconds(1e-3);
   wire.bytes = 1.25;
