@@ -65,7 +65,7 @@ TEST(CallForm, IsWhatASimulationHas) {
         worst =
             std::max(worst, std::abs(form.at(at).time / simulated_alone(cluster, call).time - 1));
       }
-      EXPECT_LT(form.simulated_alone(), 60U) << algorithm;
+      EXPECT_LT(form.simulated(), 60U) << algorithm;
     }
     EXPECT_LE(worst, 2 * CallForm::part_of_call) << algorithm;
     RecordProperty(algorithm, std::to_string(worst));
@@ -81,7 +81,7 @@ TEST(CallForm, IsAsNearAsTheComputeBesideAsksFor) {
   links.beside = Seconds(1e-6);
   CallForm far(links, call);
   (void)far.at(links.least);
-  EXPECT_LT(far.simulated_alone(), near.simulated());
+  EXPECT_LT(far.simulated(), near.simulated());
 }
 
 // Two are looked at in a row at both ends; where the second follows at once, nowhere else.
@@ -98,8 +98,8 @@ TEST(CallForm, LooksAtTwoInARowWhereTheFirstLeads) {
     CallForm form(links, all_reduce_by("ring", 3'000'000));
     const CallTime found = form.at(links.most);
     EXPECT_NEAR(found.lead / found.time, part, 0.01);
-    EXPECT_EQ(two, part > 0 ? form.simulated_alone() : 2U);
-    EXPECT_EQ(one + two, form.simulated_alone());
+    EXPECT_EQ(two, part > 0 ? form.simulated() : 2U);
+    EXPECT_EQ(one + two, form.simulated());
   }
 }
 
