@@ -32,7 +32,7 @@ CallTime simulated_alone(const topology::Cluster& cluster, const CollectiveCall&
 // Latencies of 1 to 100 us and 1 to 50 GB/s.
 CallDomain domain() {
   CallDomain made;
-  made.simulate = simulated;
+  made.simulate = simulated_alone;
   made.cluster.nodes = 2;
   made.cluster.gpus_per_node = 4;
   made.cluster.intra_node.bandwidth = BytesPerSecond(100e9);
