@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -46,20 +45,12 @@ struct NoAlgorithm : std::runtime_error {
   std::vector<LeftOut> left_out;
 };
 
-struct AutomaticChoice {
-  std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
-  Assumptions assumptions;  // for each different call what was chosen, and what was left out
-
-  // To what the point with these algorithms was predicted to take.
-  void add_to(Result& result) const;
-};
-
 // Gives every automatic call of the point's program an algorithm: the registered one that is
 // predicted to be the fastest for that call, alone on the job's nodes, all ranks starting together;
 // of equals the first. Those that are not predicted are left out. What `predict` throws passes
-// through.
+// through. Returns what was chosen and left out, for each different call.
 //
 // Throws NoAlgorithm when none can be predicted for a call.
-AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict);
+Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predict);
 
 }  // namespace paceline::cost

@@ -24,7 +24,7 @@ void write_machine(std::ostream& out, const Examination& machine) {
              machine.slurm_job ? "job " + *machine.slurm_job : "not inside a job");
   fmt::print(out, "predicts   {}\n",
              machine.simulator_missing.empty() ? "yes, SimGrid " + machine.simulator
-                                               : "only closed: " + machine.simulator_missing);
+                                               : "only folded: " + machine.simulator_missing);
   fmt::print(out, "measures   {}\n\n",
              machine.worker_missing.empty() ? "yes" : "no: " + machine.worker_missing);
 }

@@ -7,6 +7,7 @@
 #include "models/cost/auto_choice.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/report/explain_cluster.h"
 
 namespace paceline::explain {
@@ -15,8 +16,8 @@ namespace {
 using training::CollectiveCall;
 
 // nullopt: it is not predicted.
-std::optional<Seconds> time_of(const ResolvedPoint& one, Simulator& simulator) {
-  const traces::Reply reply = simulator.reply_to(one, std::nullopt);
+std::optional<Seconds> time_of(const ResolvedPoint& one) {
+  const traces::Reply reply = simulate(one);
   const auto* result = std::get_if<Result>(&reply);
   if (result == nullptr) return std::nullopt;
   return result->totals.step;
@@ -106,12 +107,11 @@ class LinkLoads {
 
 }  // namespace
 
-std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call,
-                                  Simulator& simulator) {
+std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call) {
   if (call.simulated() == nullptr) return std::nullopt;
   const ResolvedPoint one = cost::alone(point, call);
-  const auto time = time_of(one, simulator);
-  const auto of_bytes = time_of(without_latency(one), simulator);
+  const auto time = time_of(one);
+  const auto of_bytes = time_of(without_latency(one));
   if (!time || !of_bytes) return std::nullopt;
   CallParts parts;
   parts.time = *time;

@@ -66,6 +66,10 @@ std::optional<double> tokens(const PointOutcome& outcome) {
   if (outcome.tokens_per_sample == 0) return std::nullopt;
   return outcome.predicted_throughput().value() * static_cast<double>(outcome.tokens_per_sample);
 }
+std::optional<std::string> checked_by(const PointOutcome& outcome) {
+  const bool is_checked = outcome.check && outcome.check->is_done() && outcome.check->agrees();
+  return is_checked ? std::optional<std::string>("simgrid") : std::nullopt;
+}
 std::optional<Bytes> device_memory(const PointOutcome& outcome) {
   return outcome.memory ? outcome.device_memory : std::nullopt;
 }
@@ -151,9 +155,8 @@ constexpr std::array field_rows{
     Row{"error_percent", 12, "error_percent", "of throughput, predicted beside measured",
         of<&Of::error_percent>},
     Row{"transfers", 13, "transfers", "that it stands for", predicted_or_0<&Prediction::transfers>},
-    Row{"simgrid_solves", 14, "simgrid_solves", "sets of flows that SimGrid solved",
-        predicted_or_0<&Prediction::simgrid_solves>},
-    Row{"fidelity", 15, "fidelity", "`flow`, `folded`, `closed`, `measured`", of<&Of::fidelity>},
+    Row{"checked_by", 0, "", "`simgrid`, where SimGrid found the same", of<checked_by>},
+    Row{"fidelity", 15, "fidelity", "`flow`, `folded`, `measured`", of<&Of::fidelity>},
     Row{"assumed", 0, "", "what the figures rest on", of<&Of::assumptions>},
     Row{"failure", 0, "", "why there is no prediction", of<&Of::failure, &PointFailure::why>,
         absent},

@@ -51,8 +51,7 @@ std::string cell_of(const Cell& cell, const PointField& column) {
 
 }  // namespace
 
-void write_csv(std::ostream& out, const Request& request, const Grids& grids, const Grids& refined,
-               Store& store) {
+void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store) {
   const auto axes = axes_of(grids);
   std::vector<std::string> header{"scenario"};
   for (const auto& [path, unit] : axes) header.push_back(csv_cell("axis " + path + unit));
@@ -73,10 +72,7 @@ void write_csv(std::ostream& out, const Request& request, const Grids& grids, co
     fmt::print(out, "{}\n", fmt::join(line, ","));
   };
   Cursor cursor(grids, request.shard, true);
-  while (const auto task = cursor.next()) {
-    write(*grids[task->file], task->point);
-    if (!refined.empty()) write(*refined[task->file], task->point);
-  }
+  while (const auto task = cursor.next()) write(*grids[task->file], task->point);
 }
 
 }  // namespace paceline::sweep

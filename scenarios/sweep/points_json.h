@@ -9,8 +9,7 @@ namespace paceline::sweep {
 
 // Points as one JSON object, a column each field (schema paceline.points/1, STORE.md): those that
 // were asked for, as write_csv lists them;
-void write_points_json(std::ostream& out, const Request& request, const Grids& grids,
-                       const Grids& refined, Store& store);
+void write_points_json(std::ostream& out, const Request& request, const Grids& grids, Store& store);
 
 // or all of a store, also of one that another version of Paceline wrote, in the order of its files
 // and their grids. Throws InputError for what is no store, or is one of another schema.

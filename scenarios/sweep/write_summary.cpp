@@ -94,7 +94,6 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
   write_best(out, grids, summary);
   std::string line = fmt::format("{} points{}: {} new, {} known", summary.asked, shard,
                                  summary.added, summary.known);
-  if (request.refine) line += fmt::format(", {} refined", summary.refined);
   if (summary.refused > 0) line += fmt::format(", {} refused", summary.refused);
   if (summary.failed > 0) line += fmt::format(", {} failed", summary.failed);
   write_line(out, line);
@@ -104,8 +103,8 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
   }
 }
 
-void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,
-                        const Summary& summary, const Store& store) {
+void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
+                        const Store& store) {
   ordered_json best = ordered_json::array();
   for (const auto& [gpus, one] : summary.best) {
     ordered_json axes = ordered_json::object();
@@ -120,18 +119,16 @@ void write_summary_json(std::ostream& out, const Request& request, const Grids& 
   }
   std::uint64_t left = 0;
   for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
-  const ordered_json all{
-      {"schema", "paceline.sweep/1"},
-      {"store", store.path()},
-      {"points_in_store", store.points()},
-      {"asked", summary.asked},
-      {"new", summary.added},
-      {"known", summary.known},
-      {"refined", request.refine ? ordered_json(summary.refined) : ordered_json()},
-      {"refused", summary.refused},
-      {"failed", summary.failed},
-      {"not_sampled", left},
-      {"best", std::move(best)}};
+  const ordered_json all{{"schema", "paceline.sweep/1"},
+                         {"store", store.path()},
+                         {"points_in_store", store.points()},
+                         {"asked", summary.asked},
+                         {"new", summary.added},
+                         {"known", summary.known},
+                         {"refused", summary.refused},
+                         {"failed", summary.failed},
+                         {"not_sampled", left},
+                         {"best", std::move(best)}};
   out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 

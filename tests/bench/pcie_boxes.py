@@ -110,7 +110,7 @@ workload:
   device: {device}
   single_gpu_throughput: {one_gpu:.6g} samples/s
 {training}collective: {{library: nccl}}
-simulation: {{fidelity: closed}}
+simulation: {{fidelity: folded}}
 """
 
 

@@ -80,7 +80,7 @@ def scenario_of(entry, stated):
     return (f"schema: paceline/1\nname: {stated.name}\n"
             f"workload: {{model: {entry.model}, batch_per_gpu: {entry.batch}, precision: {entry.precision}, device: {entry.device}}}\n"
             f"cluster: {entry.cluster}\ntraining: {entry.training}\ncollective: {entry.library}\n"
-            f"simulation: {{fidelity: closed}}\nsweep: {{gpus: [{entry.gpus}]}}\n")
+            f"simulation: {{fidelity: folded}}\nsweep: {{gpus: [{entry.gpus}]}}\n")
 
 
 def equivalents(entry):

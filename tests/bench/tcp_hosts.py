@@ -115,7 +115,7 @@ class Source:
             files.append(self.folder / f"{i}.yaml")
             files[-1].write_text(re.sub(r'(\n  network"?|"network"): \{', r"\g<0>" + words + ", ", text, count=1))
         done = subprocess.run([self.paceline, "validate", *map(str, files), "--json", "-", "--set",
-                               "simulation.fidelity=closed"], capture_output=True, text=True, check=False)
+                               "simulation.fidelity=folded"], capture_output=True, text=True, check=False)
         if not done.stdout.startswith("{"):
             raise SystemExit(f"{self.name}: {done.stderr.strip()}")
         return json.loads(done.stdout)["rows"]

@@ -132,7 +132,7 @@ LOGS = [
     Log("gb300-nvl72", 4, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Performance Single Node\n"),
     Log("gb300-nvl72", 8, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Performance 2 Nodes on a Single Rack\n"),
     Log("gb300-nvl72", 64, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Multi-node 1 Rack - 16 nodes\n"),
-    Log("gb300-nvl72", 128, "oci-gb300-1-2-16-32node.md", "gb200-186gb", *RACKS, "--fidelity", "closed",
+    Log("gb300-nvl72", 128, "oci-gb300-1-2-16-32node.md", "gb200-186gb", *RACKS, "--fidelity", "folded",
         after="Multi-node 2 Racks - 32 nodes\n"),
     Log("csc-mahti", 4, "sheffield-stanage-4xA100-SXM4-80GB.txt", "a100-sxm4-80gb"),
     Log("csc-puhti", 4, "abci2-V100-SXM2-4gpu-1node.txt", "v100-sxm2-16gb", "--version", "2.8"),

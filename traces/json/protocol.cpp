@@ -120,13 +120,10 @@ constexpr auto fields<ResolvedPoint> = std::tuple{field("id", &ResolvedPoint::id
                                                   field("measure", &ResolvedPoint::measure)};
 
 template <>
-constexpr auto fields<Result> = std::tuple{field("id", &Result::id),
-                                           field("fidelity", &Result::fidelity),
-                                           field("totals", &Result::totals),
-                                           field("transfers", &Result::transfers),
-                                           field("simgrid_solves", &Result::simgrid_solves),
-                                           field("notes", &Result::notes),
-                                           field("measurement", &Result::measurement)};
+constexpr auto fields<Result> =
+    std::tuple{field("id", &Result::id),         field("fidelity", &Result::fidelity),
+               field("totals", &Result::totals), field("transfers", &Result::transfers),
+               field("notes", &Result::notes),   field("measurement", &Result::measurement)};
 
 template <>
 constexpr auto fields<Failure> =
@@ -141,18 +138,6 @@ constexpr auto fields<Progress> =
 namespace {
 
 constexpr const char* point_schema = "paceline.point/1";
-
-// Which algorithms automatic calls were given, also in the program that ran.
-void decode_chosen(const json& in, Result& result) {
-  for (const auto& [id, algorithm] :
-       in.get<std::vector<std::pair<training::OperationId, std::string>>>()) {
-    auto& operations = result.trace.program.operations;
-    auto* call = id < operations.size() ? call_of(operations[id]) : nullptr;
-    if (call == nullptr || call->options() == nullptr) throw std::runtime_error("chosen: no call");
-    result.chosen[id] = algorithm;
-    call->how = training::SimulatedCall{algorithm, *call->options()};
-  }
-}
 
 // The intervals of each class are those of the program's operations, and each rank is in one; calls
 // that are made again and again have no steps, and none.
@@ -180,7 +165,6 @@ Result decode_result(const json& in, const training::StepProgram& program) {
   auto result = decode<Result>(in);
   result.trace = {program, member(in, "classes", decode_classes)};
   expect_classes_of(program, result.trace.classes);
-  if (in.contains("chosen")) decode_chosen(in.at("chosen"), result);
   return result;
 }
 
@@ -218,7 +202,6 @@ std::string to_line(const Reply& reply) {
   json out = std::visit([](const auto& either) { return encode(either); }, reply);
   if (const auto* result = std::get_if<Result>(&reply)) {
     out["classes"] = encode_classes(result->trace.classes);
-    for (const auto& [id, algorithm] : result->chosen) out["chosen"].push_back({id, algorithm});
   }
   return out.dump();
 }

@@ -195,6 +195,7 @@ struct ValidatedScenarios {
   int exit_code = exit_done;  // of points that failed
   bool is_complete = true;    // no scenario is missing
   std::size_t scenarios = 0;
+  std::vector<std::pair<std::string, SimGridCheck>> checks;      // by scenario
   std::vector<std::pair<std::string, std::size_t>> assumptions;  // and of how many scenarios
 
   void assume(const std::vector<std::string>& of_scenario) {
@@ -210,6 +211,20 @@ struct ValidatedScenarios {
   }
 };
 
+bool agrees(const std::pair<std::string, SimGridCheck>& check) {
+  return check.second.is_done() && check.second.agrees();
+}
+
+// "SimGrid agrees in 3 of 4 scenarios"
+void add_checks(Remarks& remarks, const ValidatedScenarios& made) {
+  if (made.checks.empty()) return;
+  remarks.conclude(fmt::format("SimGrid agrees in {} of {} scenarios",
+                               std::ranges::count_if(made.checks, agrees), made.scenarios));
+  for (const auto& check : made.checks) {
+    if (!agrees(check)) remarks.add_detail(check.first + ": " + check.second.sentence());
+  }
+}
+
 void write_report(std::ostream& out, const ValidatedScenarios& made,
                   const std::vector<ValidatedLog>& logs) {
   if (!made.rows.empty()) write_tables(out, made.rows);
@@ -224,6 +239,7 @@ void write_report(std::ostream& out, const ValidatedScenarios& made,
     assumptions.back() += fmt::format(" (in {} of {} scenarios)", scenarios, made.scenarios);
   }
   remarks.assume(assumptions);
+  add_checks(remarks, made);
   if (!logs.empty()) {
     if (!made.rows.empty()) out << '\n';
     write_logs(out, logs);
@@ -259,6 +275,9 @@ void write_json(std::ostream& out, const ValidatedScenarios& made,
                                {"rows", std::move(list)},
                                {"headline", json_of(summarise(rows, true))},
                                {"all", json_of(summarise(rows, false))}};
+  for (const auto& [scenario, check] : made.checks) {
+    table["checks"].push_back({{"scenario", scenario}, {"said", check.sentence()}});
+  }
   for (const Contradicted& one : made.contradictions) {
     nlohmann::ordered_json found{{"scenario", one.scenario}};
     found.update(json_of(one.found));
@@ -354,7 +373,7 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
       continue;
     }
     complain(fmt::format("{}: {}", file.path(), outcome.failure->why));
-    made.exit_code = exit_environment;
+    made.exit_code = std::max(made.exit_code, exit_environment);
   }
   const auto of_file = validation_rows(file, outcomes);
   made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
@@ -367,6 +386,13 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
     }
   }
   made.assume(assumptions);
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.check) continue;
+    made.checks.emplace_back(file.name(), *outcome.check);
+    if (!outcome.check->is_done() || outcome.check->agrees()) continue;
+    complain(fmt::format("{}: {}; a fault of paceline", file.path(), outcome.check->sentence()));
+    made.exit_code = exit_internal;
+  }
   for (FoundContradiction& found : contradictions_of(outcomes)) {
     made.contradictions.push_back({file.name(), std::move(found)});
   }
@@ -499,7 +525,9 @@ int run(Options& options) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
-  const ValidatedScenarios made = validated(options, {}, options.shared.run_options());
+  RunOptions run_options = options.shared.run_options();
+  run_options.check = true;
+  const ValidatedScenarios made = validated(options, {}, run_options);
   const auto& rows = made.rows;
   if (rows.empty() && logs.empty() && made.exit_code != exit_done) return made.exit_code;
   if (rows.empty() && logs.empty()) {

@@ -37,7 +37,7 @@ ScenarioFile PlannedJob::scenario(const Machine& machine, std::uint32_t nodes,
       {"workload.device", *machine.device_field},
       {"cluster", *machine.cluster},
       {"gpus", value_in(*machine.cluster, "gpus", std::to_string(gpus))},
-      {"simulation.fidelity", value_in(parts->name, "simulation.fidelity", "closed")}};
+      {"simulation.fidelity", value_in(parts->name, "simulation.fidelity", "folded")}};
   if (parts->training) sections.emplace("training", *parts->training);
   if (parts->measured_on) sections.emplace("workload.measured_on", *parts->measured_on);
   std::vector<ScenarioFile::Setting> all = parts->settings;

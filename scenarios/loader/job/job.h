@@ -68,7 +68,7 @@ class PlannedJob {
   std::vector<std::uint32_t> measured_batches(const Machine& machine) const;  // of its device
 
   // The job on so many nodes of a machine, as a scenario of one point that `settings` complete:
-  // batch, passes, strategy, bucket cap. Fidelity closed. Messages about the workload show its
+  // batch, passes, strategy, bucket cap. Messages about the workload show its
   // place in the job's file. Several threads may ask at once. Throws InputError.
   [[nodiscard]] ScenarioFile scenario(const Machine& machine, std::uint32_t nodes,
                                       const std::vector<ScenarioFile::Setting>& settings) const;

@@ -279,7 +279,7 @@ TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
   int passes = 0;
   Seconds step;
   while (true) {
-    const Result result = sim::predict_here(point);
+    const Result result = sim::predict_folded(point);
     step = result.totals.step;
     EarlierStep earlier{point.program, {}};
     for (const RankClass& members : result.trace.classes) {

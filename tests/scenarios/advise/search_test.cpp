@@ -26,7 +26,7 @@ workload:
     - {name: d, forward: 1ms, backward: 2ms, parameters: [4000000]}
     - {name: e, forward: 1ms, backward: 2ms, parameters: [8000000, 1000]}
     - {name: f, forward: 1ms, backward: 2ms, parameters: [100000]}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )";
   text += "cluster: " + std::string(cluster) + "\n";
   text += "training: " + std::string(training) + "\n";

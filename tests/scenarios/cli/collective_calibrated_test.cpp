@@ -73,7 +73,7 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                        ": has no effect: a calibration has the times of whatever ran");
   }
   for (const char* setting :
-       {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=closed"}) {
+       {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=folded"}) {
     expect_refused(collective({"--set", setting}),
                    std::string("paceline: --set ") + setting +
                        ": has no effect on this collective; leave it out");

@@ -22,7 +22,7 @@ class StoppedCommand : public testing::Test {
  protected:
   StoppedCommand() {
     fs::copy_file(PACELINE_BINARY, folder_.path() / "paceline");
-    const std::string folded = changed(small_scenario, "fidelity: closed", "fidelity: folded");
+    const std::string folded = changed(small_scenario, "fidelity: folded", "fidelity: folded");
     folder_.write("scenario.yaml", folded);
     const std::string measured =
         folded +

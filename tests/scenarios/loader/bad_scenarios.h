@@ -245,7 +245,7 @@ inline constexpr BadScenario bad_names[] = {
      "precision \"fp31\" is not known; did you mean fp32? known: fp32, "},
     {"UnknownOptimizer", "kind: sgd,", "kind: @adma,",
      "kind \"adma\" is not known; did you mean adam? known: sgd, "},
-    {"UnknownFidelity", "fidelity: closed", "fidelity: @flwo",
+    {"UnknownFidelity", "fidelity: folded", "fidelity: @flwo",
      "fidelity \"flwo\" is not known; did you mean flow? known: "},
     {"NoVersion", "{strategy: bulk_synchronous,", "{strategy: ddp, torch_version: @two,",
      "torch_version \"two\" is not a version; write \"2.1\""},

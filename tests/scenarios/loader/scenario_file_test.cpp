@@ -274,7 +274,7 @@ TEST(MeasuredPoints, MayGiveTheStepInsteadOfTheThroughput) {
 TEST(MeasuredPoints, AreLeftOutWhenASettingChangesWhatWasMeasured) {
   const std::string end = "sweep: {gpus: [2, 4]}\n" + measured("{gpus: 4, step: 500ms}");
   EXPECT_FALSE(with_end(end, {{"training.gradient_accumulation", "3"}}).measured(1));
-  EXPECT_TRUE(with_end(end, {{"simulation.fidelity", "closed"}}).measured(1));
+  EXPECT_TRUE(with_end(end, {{"simulation.fidelity", "folded"}}).measured(1));
   for (const char* of_the_model : {"contention", "call_contention"}) {
     EXPECT_TRUE(with_end(end, {{of_the_model, "1.3"}}).measured(1)) << of_the_model;
   }
@@ -426,7 +426,7 @@ TEST(Documents, MayComeThroughPipes) {
   const Folder folder;
   folder.write("scenario.yaml",
                changed(changed(small_scenario, "  gpus_per_node: 2\n", "  preset: mine.yaml\n"),
-                       "fidelity: closed", "fidelity: closed, seed: 7"));
+                       "fidelity: folded", "fidelity: folded, seed: 7"));
   folder.write("mine.yaml", "schema: paceline.cluster/1\nname: mine\ngpus_per_node: 2\n");
   const auto run = [&](const std::string& command) {
     return test::run_program({"/bin/bash", "-c", command}, folder.path());

@@ -190,7 +190,7 @@ TEST(JobScenario, IsThePointOfAMachineThatItsSettingsComplete) {
   EXPECT_EQ(scenario.precision, workload::Precision::amp);
   EXPECT_EQ(scenario.training.gradient_accumulation, 2U);
   EXPECT_EQ(scenario.strategy->name, "fsdp");
-  EXPECT_EQ(scenario.fidelity, Fidelity::closed);
+  EXPECT_EQ(scenario.fidelity, Fidelity::folded);
   // Only settings are set.
   EXPECT_EQ(scenario.set_paths,
             (std::set<std::string>{"training.strategy", "workload.batch_per_gpu",
@@ -218,7 +218,7 @@ workload:
   single_gpu_batch: 128
 cluster: {preset: dgx1-v100, nodes: 2}
 training: {strategy: ddp, bucket_cap: 100MiB}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )"),
                                               {})
                                .scenario(0);

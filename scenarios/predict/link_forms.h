@@ -6,8 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
-#include <type_traits>
 #include <vector>
 
 #include "scenarios/predict/group_form.h"
@@ -15,9 +13,9 @@
 
 namespace paceline {
 
-// The points of a scenario with fidelity: closed, many of which differ in nothing but latencies and
-// bandwidths of links. What these have in common is made once: the step as numbers
-// (cost::UniformStep), and what its calls take as functions of those numbers (sim::CallForm).
+// Predicts the folded points of a scenario of which many differ only in latencies and bandwidths of
+// links. What these have in common is made once: the step as numbers (cost::UniformStep), and what
+// its calls take as functions of those numbers (sim::CallForm).
 //
 // Points that differ in them only are a group. A group has such a form where its ranks are alike
 // and make their calls all together, one at a time. Points at two opposite ends of all numbers and
@@ -25,22 +23,14 @@ namespace paceline {
 // those at all ends, and corrected by what it differs by there; where it is then off in the middle,
 // or corrected by much, all points of the group are simulated. Any thread may ask; of a group that
 // is asked for the first time one has to find the form, and others wait for it.
-class ClosedForms {
+class LinkForms {
  public:
   // `belief`: of the machine. `part`: how many of the points will be asked for, from 0 to 1.
-  // `links_drawn`: draws have links' numbers from 1 / so much to so much; 1 or more.
-  ClosedForms(ScenarioFile file, bool force, uncertain::Belief belief, double part = 1,
-              double links_drawn = 1);
-  ~ClosedForms();
+  LinkForms(ScenarioFile file, bool force, uncertain::Belief belief, double part = 1);
+  ~LinkForms();
 
   // Without calls and trace; nullopt where the point's group has no form.
   [[nodiscard]] std::optional<PointOutcome> outcome(std::size_t point);
-
-  // What the point's step takes in each of some draws; nullopt as outcome(). Choices of the library
-  // stay the point's, and contention makes each operation as many times as long. Precondition: the
-  // belief is not conditioned.
-  [[nodiscard]] std::optional<std::vector<Seconds>> steps(std::size_t point,
-                                                          std::span<const StepDraw> draws);
 
   // How many groups a file's points are in.
   [[nodiscard]] static std::uint64_t groups_of(const ScenarioFile& file);
@@ -68,10 +58,6 @@ class ClosedForms {
   };
 
   [[nodiscard]] std::shared_ptr<Group> kept_group(std::uint64_t number);
-  // Of a copy of the point's form that no other thread has; nullopt: there is no form.
-  template <class Use>
-  auto used(std::size_t point, const Use& use)
-      -> std::optional<std::invoke_result_t<Use, GroupForm&>>;
   [[nodiscard]] std::unique_ptr<GroupForm> form_of(std::size_t point);
   [[nodiscard]] std::optional<Prediction> simulated(std::size_t point);
   [[nodiscard]] std::shared_ptr<CallForms> calls_of(std::size_t point,
@@ -84,7 +70,6 @@ class ClosedForms {
   ScenarioFile file_;
   bool force_;
   uncertain::Belief belief_;
-  double links_drawn_;
   std::vector<bool> is_of_links_, is_of_no_call_;  // by axis
   bool are_enough_ = false;                        // points of a group
   std::mutex mutex_;                               // of what follows

@@ -1,4 +1,4 @@
-#include "scenarios/predict/simulator.h"
+#include "scenarios/predict/simulate.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/process/executor_path.h"
+#include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 #include "sim/folded/predicted_point.h"
@@ -46,9 +47,9 @@ class Turns {
  public:
   explicit Turns(std::size_t count) : count_(count) {}
 
-  void work(Simulator& simulator, const std::function<void(std::size_t, Simulator&)>& one) {
+  void work(const std::function<void(std::size_t)>& one) {
     try {
-      while (const auto index = next()) one(*index, simulator);
+      while (const auto index = next()) one(*index);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!trouble_) trouble_ = std::current_exception();
@@ -71,37 +72,36 @@ class Turns {
   std::exception_ptr trouble_;
 };
 
-}  // namespace
+// The paceline-sim process of a thread, one of so many that share the machine's memory.
+struct FlowProcess {
+  std::size_t among = 1;
+  std::optional<LineProcess> process;
+  std::uint64_t asked = 0;  // so that no answer is taken for another's
+};
+thread_local FlowProcess flow_process;
 
-traces::Reply closed_reply_to(const ResolvedPoint& point) {
-  try {
-    return sim::predict_here(point);
-  } catch (const sim::NotSimulated& reason) {
-    return traces::Failure{point.id, reason.what(), reason.is_too_much};
-  } catch (const std::logic_error& error) {
-    return traces::Failure{point.id, error.what()};
+LineProcess& running_process(bool force) {
+  auto& [among, process, asked] = flow_process;
+  if (!process) {
+    process.emplace(ExecutorCommand{.name = "paceline-sim",
+                                    .arguments = {executor_path("paceline-sim")},
+                                    .keeps_quiet = false,
+                                    .memory_max = memory_of_each(among, force)});
   }
+  return *process;
 }
 
-traces::Reply Simulator::reply_to(const ResolvedPoint& point, std::optional<Seconds> limit) {
-  if (point.fidelity == Fidelity::closed) return closed_reply_to(point);
-  ResolvedPoint numbered = point;
-  numbered.id = asked_++;
-  return asked(numbered, limit);
-}
-
-traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds> limit) {
-  if (!process_) {
-    process_.emplace(ExecutorCommand{.name = "paceline-sim",
-                                     .arguments = {executor_path("paceline-sim")},
-                                     .keeps_quiet = false,
-                                     .memory_max = memory_of_each(among_, point.force)});
-  }
+// Precondition: no call is automatic.
+traces::Reply followed(ResolvedPoint point) {
+  const BrokenPipesIgnored ignored;
+  const std::optional<Seconds> limit = time_limit(point);
+  LineProcess& process = running_process(point.force);
+  point.id = flow_process.asked++;
   LineProcess::Answer answer;
   try {
-    answer = process_->ask(traces::to_line(point), limit);
+    answer = process.ask(traces::to_line(point), limit);
   } catch (const Stopped&) {
-    process_->kill();
+    process.kill();
     throw;
   }
   std::string why;
@@ -109,8 +109,8 @@ traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds
     if (auto reply = parsed(*answer.line, point, why)) return std::move(*reply);
   }
   // One without an answer is of no use any more.
-  if (answer.line || answer.too_late) process_->kill();
-  process_.reset();
+  if (answer.line || answer.too_late) process.kill();
+  flow_process.process.reset();
   if (answer.too_late) {
     why = fmt::format(
         "paceline-sim was killed: no answer within {:.3g} s; PACELINE_SIM_TIMEOUT "
@@ -123,16 +123,40 @@ traces::Reply Simulator::asked(const ResolvedPoint& point, std::optional<Seconds
   return traces::Failure{point.id, why};
 }
 
-void for_each(std::size_t count, std::size_t jobs,
-              const std::function<void(std::size_t, Simulator&)>& work) {
-  const BrokenPipesIgnored ignored;
+}  // namespace
+
+traces::Reply simulate(const ResolvedPoint& point) {
+  try {
+    if (point.fidelity != Fidelity::flow) return sim::predict_folded(point);
+    ResolvedPoint chosen = point;
+    const auto choices = sim::choose_algorithms(chosen).sentences();
+    traces::Reply reply = followed(std::move(chosen));
+    if (auto* result = std::get_if<Result>(&reply)) {
+      result->notes.insert(result->notes.begin(), choices.begin(), choices.end());
+    }
+    return reply;
+  } catch (const sim::NotSimulated& reason) {
+    return traces::Failure{point.id, reason.what(), reason.is_too_much};
+  }
+}
+
+Executor simulation(bool force) {
+  return [force](ResolvedPoint point) {
+    point.force = force;
+    return simulate(point);
+  };
+}
+
+void share_memory_among(std::size_t processes) { flow_process.among = processes; }
+
+void for_each(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work) {
   Turns turns(count);
   std::vector<std::thread> workers;
   try {
     for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), count); ++i) {
       workers.emplace_back([&] {
-        Simulator simulator(jobs);
-        turns.work(simulator, work);
+        share_memory_among(jobs);
+        turns.work(work);
       });
     }
   } catch (const std::exception&) {

@@ -1,4 +1,4 @@
-#include "scenarios/predict/closed_forms.h"
+#include "scenarios/predict/link_forms.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ cluster:
   intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}
   network: {bandwidth: 100Gbps, latency: 3us}
 training: {strategy: ddp}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep:
   gpus: [8, 32]
   cluster.network.latency: [1us, 2us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]
@@ -33,15 +33,14 @@ ScenarioFile file_of(const std::string& text, const std::vector<ScenarioFile::Se
   return ScenarioFile::read(folder.write("grid.yaml", text), set);
 }
 
-TEST(ClosedForms, AreNearPointsThatAreSimulated) {
-  ClosedForms forms(file_of(grid), false, unconditioned_belief());
+TEST(LinkForms, AreNearPointsThatAreSimulated) {
+  LinkForms forms(file_of(grid), false, unconditioned_belief());
   PointSource source(file_of(grid), false, unconditioned_belief());
-  Simulator simulator(1);
   double worst = 0;
   for (std::size_t point = 0; point < source.file().point_count(); point += 5) {
     const auto formed = forms.outcome(point);
     ASSERT_TRUE(formed && formed->predicted);
-    const PointOutcome simulated = source.outcome(point, simulator);
+    const PointOutcome simulated = source.outcome(point);
     const Prediction &one = *formed->predicted, &other = *simulated.predicted;
     worst = std::max(worst, std::abs(one.totals.step / other.totals.step - 1));
     EXPECT_NEAR(one.interval.low / other.interval.low, 1, 0.02);
@@ -53,9 +52,9 @@ TEST(ClosedForms, AreNearPointsThatAreSimulated) {
 }
 
 // Whatever was asked for before.
-TEST(ClosedForms, GiveTheSameInAnyOrder) {
-  ClosedForms forwards(file_of(grid), false, unconditioned_belief());
-  ClosedForms backwards(file_of(grid), false, unconditioned_belief());
+TEST(LinkForms, GiveTheSameInAnyOrder) {
+  LinkForms forwards(file_of(grid), false, unconditioned_belief());
+  LinkForms backwards(file_of(grid), false, unconditioned_belief());
   const std::size_t count = file_of(grid).point_count();
   std::vector<double> steps;
   for (std::size_t point = 0; point < count; ++point) {
@@ -66,29 +65,8 @@ TEST(ClosedForms, GiveTheSameInAnyOrder) {
   }
 }
 
-// Draws without a difference have the point's step; one with all links as at another point has that
-// one's, where the library chooses the same for both, and one with longer compute a longer step.
-TEST(ClosedForms, HaveStepsInDraws) {
-  const ScenarioFile::Setting ring{"collective", "{library: plan, algorithm: ring}"};
-  ClosedForms forms(file_of(grid, {ring}), false, unconditioned_belief(), 1, 2);
-  const auto step_of = [&](std::size_t point) {
-    return forms.outcome(point)->predicted->totals.step;
-  };
-  constexpr std::size_t point = 1 * 8 + 1, slower = 2 * 8 + 1;  // 2 and 4 us
-  std::vector<StepDraw> draws(11);
-  draws[9].links.values[0] = 2;
-  draws[10].compute = 1.5;
-  const auto steps = forms.steps(point, draws);
-  ASSERT_TRUE(steps);
-  ASSERT_EQ(steps->size(), draws.size());
-  EXPECT_NEAR((*steps)[0] / step_of(point), 1, 1e-9);
-  EXPECT_NEAR((*steps)[8] / step_of(point), 1, 1e-9);
-  EXPECT_NEAR((*steps)[9] / step_of(slower), 1, 0.005);
-  EXPECT_GT((*steps)[10] / step_of(point), 1.2);
-}
-
 // What was measured at one point is that one's alone.
-TEST(ClosedForms, HaveWhatWasMeasuredAtThePoint) {
+TEST(LinkForms, HaveWhatWasMeasuredAtThePoint) {
   const std::string measured = std::string(grid) +
                                "measured:\n"
                                "  by: us\n"
@@ -96,37 +74,37 @@ TEST(ClosedForms, HaveWhatWasMeasuredAtThePoint) {
                                "  points:\n"
                                "    - {gpus: 8, cluster.network.latency: 2us, "
                                "cluster.network.bandwidth: 10Gbps, throughput: 1000 samples/s}\n";
-  ClosedForms forms(file_of(measured), false, unconditioned_belief());
+  LinkForms forms(file_of(measured), false, unconditioned_belief());
   EXPECT_FALSE(forms.outcome(0)->measured);
   ASSERT_TRUE(forms.outcome(8)->measured);
   EXPECT_EQ(forms.outcome(8)->measured->throughput.value(), 1000);
 }
 
 // The links' axes are not what points are told apart by.
-TEST(ClosedForms, HaveGroupsOfPointsThatDifferInLinks) {
-  const ClosedForms forms(file_of(grid), false, unconditioned_belief());
+TEST(LinkForms, HaveGroupsOfPointsThatDifferInLinks) {
+  const LinkForms forms(file_of(grid), false, unconditioned_belief());
   EXPECT_EQ(forms.group_of(0), forms.group_of(71));
   EXPECT_NE(forms.group_of(0), forms.group_of(72));
 }
 
 // Where some tens of a group's points are asked for they are simulated themselves.
-TEST(ClosedForms, AreNotOfASample) {
-  EXPECT_TRUE(ClosedForms(file_of(grid), false, unconditioned_belief(), 0.9).outcome(0));
-  EXPECT_FALSE(ClosedForms(file_of(grid), false, unconditioned_belief(), 0.8).outcome(0));
+TEST(LinkForms, AreNotOfASample) {
+  EXPECT_TRUE(LinkForms(file_of(grid), false, unconditioned_belief(), 0.9).outcome(0));
+  EXPECT_FALSE(LinkForms(file_of(grid), false, unconditioned_belief(), 0.8).outcome(0));
 }
 
-TEST(ClosedForms, AreNotOfFewPointsOrOtherSteps) {
+TEST(LinkForms, AreNotOfFewPointsOrOtherSteps) {
   const ScenarioFile::Setting few{"sweep.cluster.network.latency", "[1us, 2us]"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {few}), false, unconditioned_belief()).outcome(0));
-  const ScenarioFile::Setting folded{"simulation.fidelity", "folded"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {folded}), false, unconditioned_belief()).outcome(0));
+  EXPECT_FALSE(LinkForms(file_of(grid, {few}), false, unconditioned_belief()).outcome(0));
+  const ScenarioFile::Setting flow{"simulation.fidelity", "flow"};
+  EXPECT_FALSE(LinkForms(file_of(grid, {flow}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting mixed{"sweep.cluster.network.latency",
                                     "[2us, 1us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {mixed}), false, unconditioned_belief()).outcome(0));
+  EXPECT_FALSE(LinkForms(file_of(grid, {mixed}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting slow{"ranks.slowdown", "{3: 1.2}"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {slow}), false, unconditioned_belief()).outcome(0));
+  EXPECT_FALSE(LinkForms(file_of(grid, {slow}), false, unconditioned_belief()).outcome(0));
   const ScenarioFile::Setting gloo{"collective.library", "gloo"};
-  EXPECT_FALSE(ClosedForms(file_of(grid, {gloo}), false, unconditioned_belief()).outcome(0));
+  EXPECT_FALSE(LinkForms(file_of(grid, {gloo}), false, unconditioned_belief()).outcome(0));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "scenarios/predict/simulator.h"
+#include "scenarios/predict/simulate.h"
 
 #include <gtest/gtest.h>
 
@@ -33,13 +33,13 @@ TEST(ForEach, DoesEachOnceAndNoMoreAtATimeThanJobs) {
     std::mutex mutex;
     std::vector<std::size_t> begun;
     std::size_t under_way = 0, most = 0;
-    for_each(count, jobs, [&](std::size_t i, Simulator& simulator) {
+    for_each(count, jobs, [&](std::size_t i) {
       {
         const std::lock_guard lock(mutex);
         begun.push_back(i);
         most = std::max(most, ++under_way);
       }
-      const traces::Reply reply = simulator.reply_to(small_point(i), std::nullopt);
+      const traces::Reply reply = simulate(small_point(i));
       const std::lock_guard lock(mutex);
       EXPECT_TRUE(std::holds_alternative<Result>(reply));
       --under_way;
@@ -57,7 +57,7 @@ TEST(ForEach, DoesEachOnceAndNoMoreAtATimeThanJobs) {
 
 TEST(ForEach, EndsWithWhatIsThrown) {
   std::atomic<int> begun = 0;
-  const auto work = [&](std::size_t i, Simulator&) {
+  const auto work = [&](std::size_t i) {
     ++begun;
     if (i == 2) throw std::out_of_range("the third");
   };
@@ -66,7 +66,7 @@ TEST(ForEach, EndsWithWhatIsThrown) {
 }
 
 TEST(ForEach, OfNothingDoesNothing) {
-  for_each(0, 2, [](std::size_t, Simulator&) { FAIL(); });
+  for_each(0, 2, [](std::size_t) { FAIL(); });
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "scenarios/predict/closed_forms.h"
+#include "scenarios/predict/link_forms.h"
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "models/contract.h"
@@ -11,7 +10,7 @@
 #include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
-#include "scenarios/predict/simulator.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/place.h"
 #include "sim/folded/predicted_point.h"
 
@@ -55,14 +54,9 @@ bool is_alike(const std::optional<cost::TcpRate>& one, const std::optional<cost:
 
 }  // namespace
 
-ClosedForms::ClosedForms(ScenarioFile file, bool force, uncertain::Belief belief, double part,
-                         double links_drawn)
-    : file_(std::move(file)),
-      force_(force),
-      belief_(std::move(belief)),
-      links_drawn_(links_drawn),
-      preparer_(file_) {
-  PACELINE_EXPECTS(part >= 0 && part <= 1 && links_drawn >= 1);
+LinkForms::LinkForms(ScenarioFile file, bool force, uncertain::Belief belief, double part)
+    : file_(std::move(file)), force_(force), belief_(std::move(belief)), preparer_(file_) {
+  PACELINE_EXPECTS(part >= 0 && part <= 1);
   double points = part;
   for (const ScenarioFile::Axis& axis : file_.axes()) {
     const bool is_it = is_of_links(axis);
@@ -72,13 +66,13 @@ ClosedForms::ClosedForms(ScenarioFile file, bool force, uncertain::Belief belief
   }
   const auto values = file_.values();
   const auto fidelity = values.find("simulation.fidelity");
-  const bool may_be_closed = fidelity == values.end() || fidelity->second.text == "closed";
-  are_enough_ = may_be_closed && points >= static_cast<double>(points_least);
+  const bool may_be_folded = fidelity == values.end() || fidelity->second.text == "folded";
+  are_enough_ = may_be_folded && points >= static_cast<double>(points_least);
 }
-ClosedForms::~ClosedForms() = default;
+LinkForms::~LinkForms() = default;
 
 // The number of a point among those that are alike in these axes.
-std::uint64_t ClosedForms::number_without(const std::vector<bool>& axes, std::size_t point) const {
+std::uint64_t LinkForms::number_without(const std::vector<bool>& axes, std::size_t point) const {
   std::uint64_t number = 0, stride = 1;
   for (std::size_t a = axes.size(); a-- > 0;) {
     const std::size_t size = file_.axes()[a].values.size();
@@ -91,7 +85,7 @@ std::uint64_t ClosedForms::number_without(const std::vector<bool>& axes, std::si
   return number;
 }
 
-std::uint64_t ClosedForms::groups_of(const ScenarioFile& file) {
+std::uint64_t LinkForms::groups_of(const ScenarioFile& file) {
   std::uint64_t groups = 1;
   for (const ScenarioFile::Axis& axis : file.axes()) {
     if (!is_of_links(axis)) groups *= axis.values.size();
@@ -99,12 +93,12 @@ std::uint64_t ClosedForms::groups_of(const ScenarioFile& file) {
   return groups;
 }
 
-std::optional<std::uint64_t> ClosedForms::group_of(std::size_t point) const {
+std::optional<std::uint64_t> LinkForms::group_of(std::size_t point) const {
   if (!are_enough_) return std::nullopt;
   return number_without(is_of_links_, point);
 }
 
-std::shared_ptr<ClosedForms::Group> ClosedForms::kept_group(std::uint64_t number) {
+std::shared_ptr<LinkForms::Group> LinkForms::kept_group(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Group>& group = groups_[number];
   if (!group) group = std::make_shared<Group>();
@@ -118,9 +112,7 @@ std::shared_ptr<ClosedForms::Group> ClosedForms::kept_group(std::uint64_t number
   return asked;
 }
 
-template <class Use>
-auto ClosedForms::used(std::size_t point, const Use& use)
-    -> std::optional<std::invoke_result_t<Use, GroupForm&>> {
+std::optional<PointOutcome> LinkForms::outcome(std::size_t point) {
   const auto number = group_of(point);
   if (!number) return std::nullopt;
   const std::shared_ptr<Group> group = kept_group(*number);
@@ -131,7 +123,6 @@ auto ClosedForms::used(std::size_t point, const Use& use)
     } catch (const InputError&) {
       // Each point says so by itself.
     } catch (const sim::NotSimulated&) {
-    } catch (const std::logic_error&) {
     }
     group->is_tried = true;
   }
@@ -144,55 +135,31 @@ auto ClosedForms::used(std::size_t point, const Use& use)
     group->copies.pop_back();
   }
   lock.unlock();
-  std::optional<std::invoke_result_t<Use, GroupForm&>> made;
+  std::optional<PointOutcome> made;
   try {
-    made = use(*copy);
+    made = copy->at(file_.axes_of(point));
+    made->measured = file_.measured(point);
   } catch (const sim::NotSimulated&) {
     // Of a call that the library has here and not elsewhere: the point says so by itself.
-  } catch (const std::logic_error&) {
-    // As a simulated point: it fails alone.
   }
   lock.lock();
   group->copies.push_back(std::move(copy));
   return made;
 }
 
-std::optional<PointOutcome> ClosedForms::outcome(std::size_t point) {
-  return used(point, [&](GroupForm& form) {
-    PointOutcome made = form.at(file_.axes_of(point));
-    made.measured = file_.measured(point);
-    return made;
-  });
-}
-
-std::optional<std::vector<Seconds>> ClosedForms::steps(std::size_t point,
-                                                       std::span<const StepDraw> draws) {
-  PACELINE_EXPECTS(!belief_.is_conditioned());
-  for (const StepDraw& draw : draws) {
-    for (const double factor : draw.links.values) {
-      PACELINE_EXPECTS(factor >= 1 / links_drawn_ && factor <= links_drawn_);
-    }
-  }
-  return used(point, [&](GroupForm& form) { return form.steps(file_.axes_of(point), draws); });
-}
-
-std::optional<Prediction> ClosedForms::simulated(std::size_t point) {
+std::optional<Prediction> LinkForms::simulated(std::size_t point) {
   std::shared_ptr<const PreparedPoint> prepared;
   {
     const std::lock_guard lock(mutex_);
     prepared = preparer_.prediction(point);
   }
-  Predicted predicted = predict_point(prepared, belief_, [this](ResolvedPoint resolved) {
-    resolved.force = force_;
-    return closed_reply_to(resolved);
-  });
+  Predicted predicted = predict_point(prepared, belief_, simulation(force_));
   auto* made = std::get_if<Prediction>(&predicted);
   return made == nullptr ? std::nullopt : std::optional(std::move(*made));
 }
 
-std::shared_ptr<CallForms> ClosedForms::calls_of(std::size_t point, const PreparedPoint& prepared,
-                                                 const LinkNumbers& least,
-                                                 const LinkNumbers& most) {
+std::shared_ptr<CallForms> LinkForms::calls_of(std::size_t point, const PreparedPoint& prepared,
+                                               const LinkNumbers& least, const LinkNumbers& most) {
   const std::lock_guard lock(mutex_);
   auto& calls = calls_[number_without(is_of_no_call_, point)];
   if (!calls) calls = std::make_shared<CallForms>(prepared, least, most);
@@ -200,7 +167,7 @@ std::shared_ptr<CallForms> ClosedForms::calls_of(std::size_t point, const Prepar
 }
 
 // Null where the points have none, or it is not near enough.
-std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
+std::unique_ptr<GroupForm> LinkForms::form_of(std::size_t point) {
   const Anchors anchors = anchors_of(file_, is_of_links_, point);
   const std::size_t first = anchors.ends.front();
   LinkNumbers least, most;
@@ -223,11 +190,6 @@ std::unique_ptr<GroupForm> ClosedForms::form_of(std::size_t point) {
         least.values[n] = std::min(least.values[n], numbers.values[n]);
         most.values[n] = std::max(most.values[n], numbers.values[n]);
       }
-    }
-    for (std::size_t n = 0; n < LinkNumbers::count; ++n) {
-      if (least.values[n] == most.values[n]) continue;
-      least.values[n] /= links_drawn_;
-      most.values[n] *= links_drawn_;
     }
   }
   if (!GroupForm::fits(*scenario, *prepared)) return nullptr;
