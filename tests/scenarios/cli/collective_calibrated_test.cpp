@@ -66,8 +66,7 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                                       {"--channels", "2"},
                                       {"--min-ctas", "2"},
                                       {"--max-ctas", "2"},
-                                      {"--chunk-size", "1MiB"},
-                                      {"--fidelity", "flow"}}) {
+                                      {"--chunk-size", "1MiB"}}) {
     expect_refused(collective({option, value}),
                    std::string("paceline: ") + option +
                        ": has no effect: a calibration has the times of whatever ran");

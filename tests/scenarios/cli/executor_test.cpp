@@ -160,7 +160,7 @@ TEST_F(Executor, EndsARunThatItContradicts) {
   fs::rename(folder_.path() / "paceline-sim", folder_.path() / "simgrid");
   for (const std::string key : {"step_s", "communication_s"}) {
     replace_executor("while read line; do echo \"$line\" | ./simgrid | sed -E 's/\"" + key +
-                     "\":([0-9.e-]+)/\"" + key + "\":9.\\1/;s/9\\.0\\./9./'; done\n");
+                     "\":[0-9.e-]+/\"" + key + "\":9/'; done\n");
     const Ended ended = run({"folded.yaml", "--json", "result.json"});
     EXPECT_EQ(ended.exit_code, 4) << ended.err;
     EXPECT_NE(ended.err.find("SimGrid disagrees at 4 GPUs: step "), std::string::npos) << ended.err;
@@ -169,8 +169,8 @@ TEST_F(Executor, EndsARunThatItContradicts) {
 }
 
 TEST_F(Executor, ChecksNothingWhereThereIsNothingToCheckOrTooMuch) {
-  const Ended known = run({"folded.yaml", "--set", "training.strategy=bulk_synchronous", "--set",
-                           "workload.layers.0.parameters=[]"});
+  ASSERT_EQ(run({"folded.yaml", "--trace", "step.trace"}).exit_code, 0);
+  const Ended known = run_program({program(), "replay", "step.trace"}, folder_.path());
   EXPECT_EQ(known.exit_code, 0) << known.err;
   EXPECT_NE(known.out.find("no transfers to check"), std::string::npos) << known.out;
   const Ended large = run({"folded.yaml", "--set", "cluster.nodes=400"});
@@ -239,19 +239,15 @@ TEST_F(Executor, MayTakeTheTimeThatItHas) {
   expect_environment_trouble(run({"flow.yaml"}), "4 GPUs: slow");
 }
 
-// Each of 2,048 ranks sends to each other: 4 million flows. No other algorithm is taken in place of
-// one whose simulation died.
+// Each of 2,048 ranks sends to each other: 4 million flows.
 TEST_F(Executor, SaysWhenMemoryRunsOut) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
-  for (const std::string algorithm : {"direct", "auto"}) {
-    const std::string command = "ulimit -v 350000; exec " + program() +
-                                " run flow.yaml --set cluster.nodes=1024 --force "
-                                "--set collective.algorithm=" +
-                                algorithm;
-    const Ended ended = run_program({"/bin/sh", "-c", command}, folder_.path());
-    expect_environment_trouble(
-        ended, "the simulation needs more than the 0.33 GiB of memory that it has\n");
-  }
+  const std::string command = "ulimit -v 350000; exec " + program() +
+                              " run flow.yaml --set cluster.nodes=1024 --force "
+                              "--set collective.algorithm=direct";
+  const Ended ended = run_program({"/bin/sh", "-c", command}, folder_.path());
+  expect_environment_trouble(ended,
+                             "the simulation needs more than the 0.33 GiB of memory that it has\n");
 }
 
 TEST_F(Executor, HasALimitThatIsATime) {

@@ -140,7 +140,7 @@ TEST_F(StoppedCommand, CollectiveKeepsTheSizesThatAreDone) {
   hang_after(2);
   const auto [signal, out, err, result] =
       interrupted({"collective", "dgx1-v100", "--gpus", "16", "--min", "1MiB", "--max", "64MiB",
-                   "--jobs", "1"});
+                   "--fidelity", "flow", "--jobs", "1"});
   expect_kept("2 of 7 sizes", result, err, signal);
   EXPECT_EQ(result.at("rows").size(), 2U);
 }

@@ -29,6 +29,7 @@ workload:
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 1us}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
 collective: {library: nccl}
+simulation: {fidelity: flow}
 sweep: {gpus: [1, 2]}
 )";
 

@@ -78,7 +78,6 @@ TEST_F(ResultJson, HasTheFiguresOfThePoint) {
   EXPECT_EQ(point.at("nodes"), 2);
   EXPECT_EQ(point.at("fidelity"), "folded");
   EXPECT_EQ(point.at("transfers"), 24);
-  EXPECT_EQ(point.at("checked_by"), nullptr);  // that of one GPU less is cheaper
   EXPECT_NEAR(predicted.at("step_s"), step, 1e-9);
   EXPECT_NEAR(predicted.at("communication_s"), communication, 1e-9);
   EXPECT_NEAR(predicted.at("exposed_communication_s"), communication, 1e-9);
