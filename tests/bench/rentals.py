@@ -6,6 +6,8 @@ and images a second are those of prices/NOTES.md beside the checkout. Epochs, pi
 dawn-bench-entries, ImageNet/train/NAME.json and .tsv) and of the code that they name (cybertronai/imagenet18_old, train.py; diux-dev/cluster,
 dawn/resnet.b512.baseline.py).
 
+Needs data beside the checkout: the list in ../shared/data, or where --data says.
+
 Usage: tests/bench/rentals.py [--data FOLDER] [--paceline build/release/bin/paceline] [--check | --write] [--folder KEEP]
 
 --write: scenarios/library/RENTALS.md, a quarter of an hour for all that would be rented. --check (a test): that it has what is
