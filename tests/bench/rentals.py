@@ -165,17 +165,14 @@ pixels where sizes are told (rows 2 to 8). Predicted is one step of 224 x 224 pi
 """
 
 NOT_COMPARABLE = """
-Not comparable: stated images/s have validation, loading and saving in their time, predictions have steps alone. Rows 9 to 11 do not say the pictures' size. Rows 6 and 7
-state XLA, which is not modelled, and AIACC, for which Horovod stands in. What row 11 states is more than fp32 has at 224 pixels on a V100: its
-pictures were smaller, or it was not fp32. Row 8 has gradients of half, rows 10 and 11 are fp32; the batches of rows 9 and 10 are not stated. AWS's p2.8xlarge and Lambda's box have no preset: classes of such boxes
-stand in.
+Not comparable: stated images/s have validation, loading and saving in their time. Rows 9 to 11 do not say the pictures' size, 9 and 10 not the batch. Rows 6 and 7 state XLA, which is not
+modelled, and AIACC, for which Horovod stands in. Row 11 states more than fp32 has at 224 pixels on a V100. Classes of boxes stand in for AWS's p2.8xlarge and Lambda's box.
 
 """
 
 RENTED = """
-Rented today: `paceline capacity` with the entry's work and its hours as the deadline, on demand (`catalogues/`, aws, azure, gcp, oci and lambda), in mixed precision, with
-batches together as large as the entry's at most. The work is that of 224-pixel epochs with as many pixels as the entry's. Validation, set-up, input (row 3's machines
-would decode some 1,200 pictures a second on eight virtual cores) and whether the schedule would reach 93 % are not in it.
+Rented today: `paceline capacity` with the entry's work (224-pixel epochs with as many pixels) and its hours as the deadline, on demand, in mixed precision, with batches together as large as
+the entry's at most. Validation, set-up, input and whether the schedule would reach 93 % are not in it.
 """
 
 
