@@ -158,21 +158,24 @@ def in_counts(rows):
 
 HEAD = """# Published rentals, predicted and rented again
 
-DAWNBench's entries for ImageNet to 93 % top-5 that say what they rented (stanford-futuredata/dawn-bench-entries, ImageNet/train). `tests/bench/rentals.py --write`
-writes this file from scenarios that were written before any of them was predicted, and not changed afterwards. Images/s are derived from an epoch at 224
-pixels where sizes are told (rows 2 to 8). Predicted is one step of 224 x 224 pictures, with no measured speed of one GPU.
+DAWNBench's entries for ImageNet to 93 % top-5 that say what they rented (stanford-futuredata/dawn-bench-entries, ImageNet/train).
+`tests/bench/rentals.py --write` writes this file from scenarios that were written before any of them was predicted, and not
+changed afterwards. Images/s are derived from an epoch at 224 pixels where sizes are told (rows 2 to 8). Predicted is one step of
+224 x 224 pictures, with no measured speed of one GPU.
 
 """
 
 NOT_COMPARABLE = """
-Not comparable: stated images/s have validation, loading and saving in their time. Rows 9 to 11 do not say the pictures' size, 9 and 10 not the batch. Rows 6 and 7 state XLA, which is not
-modelled, and AIACC, for which Horovod stands in. Row 11 states more than fp32 has at 224 pixels on a V100. Classes of boxes stand in for AWS's p2.8xlarge and Lambda's box.
+Not comparable: stated images/s have validation, loading and saving in their time. Rows 9 to 11 do not say the pictures' size, 9
+and 10 not the batch. Rows 6 and 7 state XLA, which is not modelled, and AIACC, for which Horovod stands in. Row 11 states more
+than fp32 has at 224 pixels on a V100. Classes of boxes stand in for AWS's p2.8xlarge and Lambda's box.
 
 """
 
 RENTED = """
-Rented today: `paceline capacity` with the entry's work (224-pixel epochs with as many pixels) and its hours as the deadline, on demand, in mixed precision, with batches together as large as
-the entry's at most. Validation, set-up, input and whether the schedule would reach 93 % are not in it.
+Rented today: `paceline capacity` with the entry's work (224-pixel epochs with as many pixels) and its hours as the deadline, on
+demand, in mixed precision, with batches together as large as the entry's at most. Validation, set-up, input and whether the
+schedule would reach 93 % are not in it.
 """
 
 
