@@ -11,6 +11,8 @@ over low, at most.
 Shipped rows are HKBU's, Horovod's of 2017 and Pollux's; those of Azure (four K80 or P100 a node) and Sia's (one
 RTX 2080 Ti of each of two nodes) are read from the measurements beside the checkout.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/tcp_hosts.py [--data FOLDER] [--paceline build/release/bin/paceline]
 """
 

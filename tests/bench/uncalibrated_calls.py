@@ -8,7 +8,9 @@ predicted.
 --presets: the table of models/topology/presets/README.md, for each public log of machines that a
 preset describes the geometric mean of predicted/measured time below 64 KiB and from there on (and
 how many sizes) and how many lie in the 90 % interval, then of each preset the geometric mean over
-its logs, the least and the most, and of max(predicted/measured, measured/predicted). The logs may stand beside the checkout, in shared/data/nccl-tests, or where --logs says.
+its logs, the least and the most, and of max(predicted/measured, measured/predicted).
+
+--presets needs data beside the checkout: the logs in ../shared/data/nccl-tests, or where --logs says.
 
 Usage: tests/bench/uncalibrated_calls.py [--presets [--logs FOLDER]] [--paceline build/release/bin/paceline]
 """
