@@ -224,6 +224,9 @@ constexpr std::array apex_ddp_keys{
 
 }  // namespace
 
+constexpr TriedKey apex_ddp_tries[]{
+    {"message_size", {"1000000", "2500000", "10000000", "25000000", "100000000"}}};
+
 constinit const Strategy apex_ddp_strategy{
     .name = "apex_ddp",
     .summary = "NVIDIA apex's DistributedDataParallel: buckets by elements, overlapped or delayed",
@@ -231,6 +234,8 @@ constinit const Strategy apex_ddp_strategy{
     .build = build_apex_ddp,
     .refuse = refuse_apex_ddp,
     .memory = model_and_flat_gradients,
+    .is_measured = true,
+    .tries = apex_ddp_tries,
 };
 
 }  // namespace paceline::training

@@ -33,6 +33,7 @@ constinit const Strategy bulk_synchronous_strategy{
     .keys = {},
     .build = build_bulk_synchronous,
     .memory = model_and_flat_gradients,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

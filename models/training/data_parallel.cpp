@@ -138,7 +138,6 @@ BuiltStep build_data_parallel(const StrategyRequest& request) {
                            {what, std::to_string(request.settings.get<Bytes>(key).value())}});
   }
   built.assumptions.add({free_loss, "data_parallel"});
-  built.assumptions.add({unmeasured_strategy, "data_parallel"});
   return built;
 }
 

@@ -335,6 +335,9 @@ std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
 
 }  // namespace
 
+constexpr TriedKey ddp_tries[]{
+    {"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}}};
+
 constinit const Strategy ddp_strategy{
     .name = "ddp",
     .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
@@ -342,6 +345,8 @@ constinit const Strategy ddp_strategy{
     .build = build_ddp,
     .refuse = refuse_ddp,
     .memory = ddp_memory,
+    .is_measured = true,
+    .tries = ddp_tries,
 };
 
 }  // namespace paceline::training

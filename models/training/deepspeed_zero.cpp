@@ -87,7 +87,6 @@ class ZeroStep {
     update();
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({zero_without_norm, "deepspeed_zero"});
-    built.assumptions.add({unmeasured_strategy, "deepspeed_zero"});
     return built;
   }
 

@@ -196,7 +196,6 @@ class FsdpStep {
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({first_is_root, "fsdp", {std::to_string(units_.size())}});
     if (!request_.common.host.any()) built.assumptions.add({prompt_host, "fsdp"});
-    built.assumptions.add({unmeasured_strategy, "fsdp"});
     return built;
   }
 
@@ -451,6 +450,8 @@ constexpr std::array fsdp_keys{
 
 }  // namespace
 
+constexpr TriedKey fsdp_tries[]{{"min_num_params", {"0", "1000000", "10000000", "100000000"}}};
+
 constinit const Strategy fsdp_strategy{
     .name = "fsdp",
     .summary = "PyTorch FullyShardedDataParallel: all-gather before use, reduce-scatter after",
@@ -458,6 +459,7 @@ constinit const Strategy fsdp_strategy{
     .build = build_fsdp,
     .refuse = refuse_fsdp,
     .memory = fsdp_memory,
+    .tries = fsdp_tries,
 };
 
 }  // namespace paceline::training

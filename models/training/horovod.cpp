@@ -442,6 +442,10 @@ constexpr std::array horovod_keys{
 
 }  // namespace
 
+constexpr TriedKey horovod_tries[]{
+    {"fusion_threshold", {"8MiB", "16MiB", "32MiB", "64MiB", "128MiB", "256MiB"}},
+    {"cycle_time", {"1ms", "2.5ms", "5ms", "10ms"}}};
+
 constinit const Strategy horovod_strategy{
     .name = "horovod",
     .summary = "Horovod: an engine that wakes once a cycle and fuses the gradients that are there",
@@ -450,6 +454,8 @@ constinit const Strategy horovod_strategy{
     .refuse = refuse_horovod,
     .memory = horovod_memory,
     .decides_at_run_time = true,
+    .is_measured = true,
+    .tries = horovod_tries,
 };
 
 }  // namespace paceline::training

@@ -112,6 +112,7 @@ constinit const Strategy merged_gradient_strategy{
     .keys = merged_gradient_keys,
     .build = build_merged_gradient,
     .memory = merged_gradient_memory,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -468,6 +468,7 @@ constinit const Strategy parameter_server_strategy{
     .keys = parameter_server_keys,
     .build = build_parameter_server,
     .refuse = refuse_parameter_server,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -103,8 +103,11 @@ std::span<const Strategy* const> strategies() { return registered_strategies().a
 
 void add_strategy(const Strategy& row) {
   PACELINE_EXPECTS(!row.name.empty() && row.build != nullptr && row.memory != nullptr);
-  registered_strategies().add(
-      &row, [](const Strategy* a, const Strategy* b) { return a->name == b->name; });
+  registered_strategies().add(&row, [](const Strategy* a, const Strategy* b) {
+    return a->name == b->name || std::ranges::any_of(a->keys, [&](const Key& key) {
+             return std::ranges::find(b->keys, key.name, &Key::name) != b->keys.end();
+           });
+  });
 }
 
 const Strategy* find_strategy(std::string_view name) {
@@ -164,6 +167,9 @@ BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_plain = is_alone && !strategy.replays_trace;
   BuiltStep built = is_plain ? BuiltStep{plain_step(request), {}} : strategy.build(request);
+  if (!is_plain && !strategy.is_measured) {
+    built.assumptions.add({unmeasured_strategy, std::string(strategy.name)});
+  }
   if (request.common.host.any()) built.assumptions.add({given_host, "host"});
   return built;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -94,15 +95,22 @@ struct Refusal {
   std::string what, hint;
 };
 
+// Values of a key that `advise` compares with those of a scenario.
+struct TriedKey {
+  std::string_view key;
+  std::array<std::string_view, 8> values;  // empty ones behind the last
+};
+
 // Of strategies whose steps were compared with hand-derived ones only.
 inline constexpr AssumptionKind unmeasured_strategy{
     "{}: never compared with a measured step; its 90 % interval is widened for that"};
 
-// How gradients are reduced: a file pair and a row of the registry.
+// How gradients are reduced: a file pair and a row of the registry. All that readers of scenarios,
+// lists, `advise` and intervals know of a strategy is here.
 struct Strategy {
   std::string_view name;
   std::string_view summary;
-  std::span<const settings::Key> keys;
+  std::span<const settings::Key> keys;  // no other strategy has one of these names
   // Precondition: more than one rank, unless it replays a trace; not refused.
   BuiltStep (*build)(const StrategyRequest&);
   std::optional<Refusal> (*refuse)(const StrategyRequest&) = nullptr;  // null: nothing is refused
@@ -114,6 +122,9 @@ struct Strategy {
   // Its step is what a trace did: on one rank too, each rank with the compute that it had, and with
   // passes, input and optimizer as they were.
   bool replays_trace = false;
+  // Its steps were compared with measured ones; else its intervals are wider.
+  bool is_measured = false;
+  std::span<const TriedKey> tries = {};  // how it joins gradients, above all
 };
 
 [[nodiscard]] std::span<const Strategy* const> strategies();

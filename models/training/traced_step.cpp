@@ -161,6 +161,7 @@ constinit const Strategy traced_strategy{
     .build = build_traced_step,
     .refuse = refuse_traced_step,
     .replays_trace = true,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

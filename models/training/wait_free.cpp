@@ -30,6 +30,7 @@ constinit const Strategy wait_free_strategy{
     .summary = "one all-reduce per tensor as gradients come",
     .keys = {},
     .build = build_wait_free,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training
