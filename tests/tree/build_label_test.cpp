@@ -42,7 +42,8 @@ class BuildLabel : public testing::Test {
                            PACELINE_SOURCE_DIR "/cmake/version.cmake"},
                           folder_.path());
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
-    return test::text_of(folder_.path() / "label");
+    const std::string label = test::text_of(folder_.path() / "label");
+    return label.substr(0, label.find('\n'));
   }
 
   test::Folder folder_;
