@@ -9,7 +9,19 @@
 #include <utility>
 
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// NVIDIA apex's apex.parallel.DistributedDataParallel, apex/parallel/distributed.py as it was last
+// (removed by cb65b8e in 2025); the iterations after the first:
+// - buckets launch strictly in order, each when all its gradients are in and all buckets before it
+//   have launched: one kernel on the compute stream flattens it; the rest is on a reduction stream,
+//   beside the backward: a cast to fp32 and a division where they are asked for, the all-reduce, a
+//   multiplication that averages, the cast back, and one kernel that unflattens
+//   (multi_tensor_scale);
+// - so a bucket's all-reduce waits until the bucket before it is unflattened; with several streams,
+//   each with a communicator, bucket i is on stream i modulo their number;
+// - with delay_allreduce all this is after the backward on the compute stream, one bucket per type;
+// - the optimizer runs when the streams are done. Buffers are not broadcast.
 namespace paceline::training {
 namespace {
 

@@ -7,9 +7,23 @@
 
 #include "models/training/power_sgd.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 #include "models/training/zero_redundancy.h"
 #include "models/units/parse.h"
 
+// PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
+// - per parameter, when its gradient is ready, one kernel divides by the world size and copies into
+//   the bucket (read and write), or divides in place when the gradient is a view of the bucket;
+// - buckets launch strictly in order, each when all its gradients are in and all buckets before it
+//   have launched, on one communication stream;
+// - after the backward each bucket, in order, is waited for and copied back per parameter (not with
+//   views); then the optimizer runs;
+// - when gradients accumulate, forward and backward of all passes but the last are in no_sync, or
+//   all of the above happens in every pass. Buffers are broadcast before a forward that follows one
+//   outside of no_sync: the first of a step (require_forward_param_sync,
+//   nn/parallel/distributed.py);
+// - with comm_hook: powersgd gradients are not divided, and power_sgd.h says how a bucket is sent;
+// - with zero_redundancy_optimizer each rank updates some of the parameters (zero_redundancy.h).
 namespace paceline::training {
 namespace {
 
@@ -45,7 +59,7 @@ class DdpStep {
         ddp_(ddp_settings(request.settings)),
         hook_(power_sgd_of(request.settings)),
         passes_(ddp_.no_sync ? 1 : request.common.gradient_accumulation),
-        common_(with_reduced_passes(request, ddp_)),
+        common_(ddp_.no_sync ? request.common : with_one_pass(request.common)),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
         buckets_(ddp_buckets(step_.tensors(), ddp_)) {}
 
@@ -65,14 +79,6 @@ class DdpStep {
   }
 
  private:
-  // Without no_sync the passes are alike, and made here.
-  static CommonSettings with_reduced_passes(const StrategyRequest& request,
-                                            const DdpSettings& ddp) {
-    CommonSettings common = request.common;
-    if (!ddp.no_sync) common.gradient_accumulation = 1;
-    return common;
-  }
-
   [[nodiscard]] Assumptions hook_assumptions() const {
     Assumptions assumptions;
     assumptions.add({compressing, "ddp", {std::to_string(hook_->rank)}});
@@ -91,8 +97,7 @@ class DdpStep {
     if (is_first) {
       step_.forward(std::move(after));
     } else {
-      step_.layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
-                   std::move(after));
+      step_.forward_pass(std::move(after));
     }
     if (!ddp_.looks_for_unused() || ddp_.unused_search_time == Seconds(0)) return;
     step_.compute("search for unused parameters", OperationKind::forward,

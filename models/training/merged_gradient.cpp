@@ -5,7 +5,9 @@
 #include <map>
 
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// MG-WFBP: each group of merged_gradients is all-reduced when its last gradient is ready.
 namespace paceline::training {
 namespace {
 

@@ -5,6 +5,16 @@
 #include <utility>
 #include <variant>
 
+#include "models/training/strategies.h"
+
+// The trace's own operations. On as many ranks as the trace has, each rank computes what it did; on
+// another number all ranks compute what the median rank did, and none is late. Where some ranks of
+// a run were traced and the run is replayed as it was, those ranks do what they did and the others
+// what the median rank did. Calls are predicted, except those that are to take their traced time or
+// can take nothing else. On one rank there are no predicted calls.
+//
+// Refuses what would be a guess: several ranks without a collective; calls that can take nothing
+// else, on another number of ranks than the run had, or where they take 1 % of the step.
 namespace paceline::training {
 namespace {
 

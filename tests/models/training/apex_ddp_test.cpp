@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {

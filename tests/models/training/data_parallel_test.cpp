@@ -1,7 +1,7 @@
-#include "models/training/data_parallel.h"
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/training/deepspeed_zero.h"
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "models/training/ddp.h"
+#include "models/training/strategies.h"
 #include "tests/models/training/resnet.h"
 #include "tests/models/training/two_layers.h"
 
