@@ -194,18 +194,19 @@ BuiltStep build_apex_ddp(const StrategyRequest& request) { return ApexStep(reque
 
 std::optional<Refusal> refuse_apex_ddp(const StrategyRequest& request) {
   if (request.common.wire_type) {
-    return Refusal{"reduces gradients in the type that they have, or in fp32",
+    return Refusal{"reduces gradients in their own type or in fp32",
                    "leave out precision.gradient, or set allreduce_always_fp32"};
   }
   if (request.settings.get<bool>("delay_allreduce") &&
       request.settings.get<std::uint32_t>("num_allreduce_streams") > 1) {
-    return Refusal{"has no streams for all-reduces that come after the backward",
-                   "leave out delay_allreduce or num_allreduce_streams"};
+    return Refusal{
+        "runs all-reduces after the backward with delay_allreduce, without streams of their own",
+        "leave out delay_allreduce or num_allreduce_streams"};
   }
   const auto tensors = gradient_tensors(request.workload);
   const auto other = std::ranges::find_if_not(tensors, has_apex_type);
   if (other == tensors.end()) return std::nullopt;
-  return Refusal{"has buckets of fp16, fp32 and fp64 only, and " + other->name + " is " +
+  return Refusal{"reduces fp16, fp32 and fp64 only, and " + other->name + " is " +
                      std::string(to_text(other->type)),
                  "take strategy: ddp, or another precision"};
 }

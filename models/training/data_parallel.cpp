@@ -157,7 +157,7 @@ std::optional<Refusal> refuse_data_parallel(const StrategyRequest& request) {
         "take strategy: ddp, or fewer GPUs"};
   }
   if (request.common.wire_type) {
-    return Refusal{"reduces gradients in the type that they have", "leave out precision.gradient"};
+    return Refusal{"reduces gradients in their own type", "leave out precision.gradient"};
   }
   return std::nullopt;
 }

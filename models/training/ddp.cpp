@@ -309,21 +309,21 @@ std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
     for (const char* key : {"matrix_approximation_rank", "min_compression_rate",
                             "use_error_feedback", "orthogonalization_time"}) {
       if (!settings.is_given(key)) continue;
-      return Refusal{"compresses nothing that " + std::string(key) + " would say something of",
+      return Refusal{"ignores " + std::string(key) + " without comm_hook: powersgd",
                      "add comm_hook: powersgd, or leave it out"};
     }
     return std::nullopt;
   }
   if (request.common.wire_type) {
-    return Refusal{"has one hook, which compresses or casts gradients",
+    return Refusal{"takes one communication hook, for compression or for another type",
                    "leave out precision.gradient, or comm_hook"};
   }
   if (settings.get<Iteration>("iteration") == Iteration::first) {
-    return Refusal{"compresses nothing in its first iteration", "leave out comm_hook"};
+    return Refusal{"does not compress in the first iteration", "leave out comm_hook"};
   }
   for (const workload::ParameterTensor& tensor : gradient_tensors(request.workload)) {
     if (tensor.rows) continue;
-    return Refusal{"compresses matrices, and nobody tells the rows of " + tensor.name,
+    return Refusal{"needs the first dimension of " + tensor.name + " to compress gradients",
                    "take workload.model, or give rows: to each of layers:"};
   }
   return std::nullopt;
@@ -334,7 +334,7 @@ std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
   if (auto refusal = refuse_hook(request)) return refusal;
   if (!settings.get<bool>("parameters_as_bucket_view")) return std::nullopt;
   if (settings.get<bool>("zero_redundancy_optimizer")) return std::nullopt;
-  return Refusal{"sends no parameters that parameters_as_bucket_view would say something of",
+  return Refusal{"ignores parameters_as_bucket_view without zero_redundancy_optimizer",
                  "add zero_redundancy_optimizer: true, or leave it out"};
 }
 

@@ -256,17 +256,17 @@ std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
   const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
   if (shards_parameters(request)) {
     if (!is_told) return std::nullopt;
-    return Refusal{"reads no use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
+    return Refusal{"ignores use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
   }
   for (const settings::Key& key : deepspeed_zero_strategy.keys) {
     if (!key.name.starts_with("stage3_") || !settings.is_given(key.name)) continue;
-    return Refusal{"reads no " + std::string(key.name) +
-                       " before stage 3, as every rank has all "
+    return Refusal{"ignores " + std::string(key.name) +
+                       " before stage 3, where every rank has all "
                        "parameters",
                    "add stage: 3, or leave it out"};
   }
   if (!is_told || settings.get<bool>("reduce_scatter")) return std::nullopt;
-  return Refusal{"gives owners no parts of their own with reduce_scatter: false",
+  return Refusal{"ignores use_multi_rank_bucket_allreduce with reduce_scatter: false",
                  "leave out use_multi_rank_bucket_allreduce"};
 }
 

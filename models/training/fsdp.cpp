@@ -426,8 +426,7 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
   const auto blocks = workload::blocks_of(layers);
   const bool are_blocks = request.settings.get<Wrap>("wrap") == Wrap::blocks;
   if (are_blocks && request.settings.is_given("min_num_params")) {
-    return Refusal{"has units of whole blocks with wrap: blocks, whatever min_num_params says",
-                   "leave one of them out"};
+    return Refusal{"ignores min_num_params with wrap: blocks", "leave one of them out"};
   }
   if (are_blocks && workload::segments_of(blocks, {1}).empty()) {
     return Refusal{"finds no blocks in " + request.workload.name, "take wrap: layers"};
@@ -436,7 +435,7 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
   for (const auto& segment : workload::segments_of(blocks, request.common.checkpoints)) {
     const auto inside = std::ranges::upper_bound(borders, segment.begin);
     if (inside == borders.end() || *inside >= segment.end) continue;
-    return Refusal{"recomputes within its units only, and some checkpoint holds layers of several",
+    return Refusal{"recomputes within a unit, and some checkpoints hold layers of several units",
                    "take wrap: blocks with blocks_per_checkpoint: 1, or a larger min_num_params"};
   }
   return std::nullopt;
@@ -447,8 +446,7 @@ std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
   if (sharing(request) == Group::all || is_possible) return std::nullopt;
-  return Refusal{"shards within nodes with sharding: hybrid, and these have one GPU each",
-                 "take sharding: full"};
+  return Refusal{"needs several GPUs per node for sharding: hybrid", "take sharding: full"};
 }
 
 constexpr std::array fsdp_keys{

@@ -420,11 +420,11 @@ BuiltStep build_horovod(const StrategyRequest& request) {
 std::optional<Refusal> refuse_horovod(const StrategyRequest& request) {
   if (!sums_hierarchically(request)) return std::nullopt;
   if (request.cluster.gpus_per_node == 1) {
-    return Refusal{"reduces within nodes and across them, and nodes have one GPU",
+    return Refusal{"needs several GPUs per node for hierarchical_allreduce",
                    "leave out hierarchical_allreduce"};
   }
   if (host_bandwidth(request.cluster)) return std::nullopt;
-  return Refusal{"copies to the host and back, and the cluster does not tell how fast",
+  return Refusal{"needs the bandwidth between GPUs and hosts for hierarchical_allreduce",
                  "write cluster.intra_node: {host_bandwidth: 12GBps}"};
 }
 

@@ -424,7 +424,7 @@ std::optional<Refusal> refuse_servers(const StrategyRequest& request) {
   }
   const bool is_in_node = is_hierarchical(request) && request.cluster.nodes == 1;
   if (is_own && !is_in_node && request.cluster.network.bandwidth == BytesPerSecond(0)) {
-    return Refusal{"has servers on hosts of their own, and no network leads there",
+    return Refusal{"needs a network to reach servers on hosts of their own",
                    "write cluster.network: {bandwidth: 100Gbps}, or server_hosts: beside_workers"};
   }
   return std::nullopt;
@@ -440,7 +440,7 @@ std::optional<Refusal> refuse_parameter_server(const StrategyRequest& request) {
     }
   }
   if (request.settings.get<bool>("cross_barrier") && request.common.gradient_accumulation > 1) {
-    return Refusal{"crosses the barrier between steps of one pass only",
+    return Refusal{"supports cross_barrier for steps of one pass only",
                    "leave out cross_barrier or gradient_accumulation"};
   }
   return refuse_servers(request);

@@ -79,7 +79,7 @@ TEST(DataParallel, IsRefusedOnSeveralNodes) {
   };
   EXPECT_EQ(refused(), "");
   common.wire_type = workload::DataType::float16;
-  EXPECT_EQ(refused(), "reduces gradients in the type that they have");
+  EXPECT_EQ(refused(), "reduces gradients in their own type");
   cluster.nodes = 2;
   EXPECT_EQ(refused(), "is one process on one node, and the cluster has 2");
 }
