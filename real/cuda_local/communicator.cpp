@@ -154,13 +154,10 @@ std::unique_ptr<Communicator> connect_cuda_local(const ConnectRequest& request) 
 
 Backend cuda_local_backend() {
   cuda::Devices devices = cuda::find_devices();
-  return {backend_name,
-          "ranks are threads of one process on its GPUs; for checking plans",
-          "",
-          std::move(devices.notes),
-          std::move(devices.missing),
-          connect_cuda_local,
-          RanksAre::threads};
+  return {.notes = std::move(devices.notes),
+          .missing = std::move(devices.missing),
+          .connect = connect_cuda_local,
+          .ranks = RanksAre::threads};
 }
 
 }  // namespace paceline::real

@@ -133,14 +133,6 @@ std::unique_ptr<Communicator> connect_memory(const ConnectRequest& request) {
       request, join_thread_world<World>(request.rank, *request.meeting));
 }
 
-Backend memory_backend() {
-  return {"memory",
-          "ranks are threads of one process; the reference",
-          "",
-          {},
-          "",
-          connect_memory,
-          RanksAre::threads};
-}
+Backend memory_backend() { return {.connect = connect_memory, .ranks = RanksAre::threads}; }
 
 }  // namespace paceline::real

@@ -466,13 +466,7 @@ std::unique_ptr<Communicator> connect_mpi(const ConnectRequest& request) {
 }
 
 Backend mpi_backend() {
-  return {"mpi",
-          "ranks are processes that mpirun started; MPI's messages and collectives",
-          library_version(),
-          {},
-          "",
-          connect_mpi,
-          RanksAre::mpi_processes};
+  return {.version = library_version(), .connect = connect_mpi, .ranks = RanksAre::mpi_processes};
 }
 
 }  // namespace paceline::real

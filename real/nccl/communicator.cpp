@@ -297,7 +297,8 @@ int library_version() {
 std::string missing_here(const cuda::Devices& devices) {
   if (library_version() < oldest_version) {
     return "NCCL " + nccl::version_text(library_version()) + " is older than " +
-           nccl::version_text(oldest_version);
+           nccl::version_text(oldest_version) +
+           ", from which on calls need not block (training itself asks for 2.5)";
   }
   return devices.missing;
 }
@@ -379,12 +380,10 @@ std::unique_ptr<Communicator> connect_nccl(const ConnectRequest& request) {
 Backend nccl_backend() {
   cuda::Devices devices = cuda::find_devices();
   std::string missing = missing_here(devices);
-  return {backend_name,
-          "NVIDIA's library, one GPU a rank",
-          nccl::version_text(library_version()),
-          std::move(devices.notes),
-          std::move(missing),
-          connect_nccl};
+  return {.version = nccl::version_text(library_version()),
+          .notes = std::move(devices.notes),
+          .missing = std::move(missing),
+          .connect = connect_nccl};
 }
 
 }  // namespace paceline::real

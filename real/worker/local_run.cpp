@@ -96,6 +96,7 @@ int write_backends(std::ostream& out) {
   for (const Backend& backend : backends()) {
     all.push_back({{"name", backend.name},
                    {"summary", backend.summary},
+                   {"recommended_for", backend.recommended_for},
                    {"version", backend.version},
                    {"notes", backend.notes},
                    {"missing", backend.missing}});

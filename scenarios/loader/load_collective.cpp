@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/collectives/hierarchical.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/registry.h"
 
 namespace paceline::loader {

@@ -190,7 +190,7 @@ constexpr std::array network_table{
         "what a message waits for. ready: its receiver; announced: its receiver's ready "
         "notification (clear-to-send), which arrives a latency later (Gloo); announced-ahead: the "
         "same, but receives are posted, and their senders notified, two rounds ahead for peers of "
-        "the round before (plans on Gloo); announced-to-strangers: only new peers, not those of "
+        "the round before (plans on Gloo); announced-to-new-peers: only new peers, not those of "
         "the round before, wait for a notification, and none in a call's first round (plans on "
         "MPI). Unless given, over tcp that of the library of `collective`, or of the backend of "
         "plans"},

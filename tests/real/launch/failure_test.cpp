@@ -35,6 +35,8 @@ struct Loss {
   const char* line;
 };
 
+std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << loss.name; }
+
 class Loses : public testing::TestWithParam<Loss> {};
 
 TEST_P(Loses, ARankAndAllOthersHearOfIt) {
@@ -60,8 +62,7 @@ constexpr Loss losses[] = {{"KilledRank", 2, SIGKILL, "has died: its connection 
                            {"StoppedRank", 1, SIGSTOP, "has been silent for 1.5 s"},
                            {"StoppedRankZero", 0, SIGSTOP, "has been silent for 1.5 s"}};
 
-INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses),
-                         [](const auto& loss) { return loss.param.name; });
+INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses), testing::PrintToStringParamName());
 
 // What nobody asks for would fill the memory of rank 0.
 TEST(Failure, IsARankThatSaysMoreThanItIsAskedFor) {

@@ -34,6 +34,10 @@ struct Start {
   const char* rendezvous;
 };
 
+std::ostream& operator<<(std::ostream& out, const Start& start) {
+  return out << start.launcher << '_' << start.rendezvous;
+}
+
 class Group : public testing::TestWithParam<Start> {};
 
 std::string talk(Control& control) {
@@ -82,9 +86,8 @@ constexpr Start starts[] = {
     {"OpenMpi", open_mpi, "env"},  {"OpenMpi", open_mpi, "tcp"},  {"OpenMpi", open_mpi, "file"},
     {"Slurm", slurm, "env"},       {"Slurm", slurm, "tcp"},       {"Slurm", slurm, "file"}};
 
-INSTANTIATE_TEST_SUITE_P(EveryLauncher, Group, testing::ValuesIn(starts), [](const auto& start) {
-  return std::string(start.param.launcher) + "_" + start.param.rendezvous;
-});
+INSTANTIATE_TEST_SUITE_P(EveryLauncher, Group, testing::ValuesIn(starts),
+                         testing::PrintToStringParamName());
 
 TEST(Group, OfOneNeedsNoPeers) {
   const auto control = Control::join(

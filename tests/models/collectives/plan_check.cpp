@@ -1,4 +1,4 @@
-#include "models/collectives/check.h"
+#include "tests/models/collectives/plan_check.h"
 
 #include <algorithm>
 #include <deque>
@@ -423,6 +423,39 @@ std::optional<std::string> find_fault(const Plan& plan) {
   } catch (const Fault& fault) {
     return fault.what();
   }
+}
+
+namespace {
+
+template <class Visit>
+void for_each_transfer(const Plan& plan, Visit visit) {
+  for (const Channel& channel : plan.channels) {
+    for (const Round& round : channel.rounds) {
+      for (std::uint32_t rank = 0; rank < plan.endpoints().value(); ++rank) {
+        for (const Send& send : round.sends(Rank(rank))) {
+          for (std::uint64_t i = 0; i < round.repeats; ++i) {
+            const ElementRange range = send.chunk.at(i);
+            if (range.count > ElementCount(0)) visit(rank, range);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ElementCount> elements_sent(const Plan& plan) {
+  std::vector<ElementCount> sent(plan.endpoints().value());
+  for_each_transfer(plan,
+                    [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
+  return sent;
+}
+
+std::uint64_t transfer_count(const Plan& plan) {
+  std::uint64_t transfers = 0;
+  for_each_transfer(plan, [&](std::uint32_t, ElementRange) { ++transfers; });
+  return transfers;
 }
 
 }  // namespace paceline::collectives

@@ -20,4 +20,10 @@ namespace paceline::collectives {
 // Cost: O(transfers * distinct ranges * ranks / 64); meant for tests and up to some hundred ranks.
 [[nodiscard]] std::optional<std::string> find_fault(const Plan& plan);
 
+// What each endpoint sends in the whole plan.
+[[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
+
+// Transfers of at least one element in the whole plan.
+[[nodiscard]] std::uint64_t transfer_count(const Plan& plan);
+
 }  // namespace paceline::collectives

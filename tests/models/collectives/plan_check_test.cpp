@@ -1,12 +1,11 @@
-#include "models/collectives/check.h"
+#include "tests/models/collectives/plan_check.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "models/collectives/pairwise.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/registry.h"
-#include "models/collectives/ring.h"
 #include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {
