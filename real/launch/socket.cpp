@@ -1,41 +1,29 @@
 #include "real/launch/socket.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <condition_variable>
 #include <cstring>
 #include <fstream>
-#include <memory>
-#include <mutex>
-#include <optional>
+#include <future>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "models/text/number.h"
 #include "real/errors.h"
 
 namespace paceline::real {
 namespace {
-
-// sockaddr_storage is made to be seen as the others; memcpy keeps to the letter of the language.
-template <class Kind>
-Kind seen_as(const Address& address) {
-  Kind kind{};
-  std::memcpy(&kind, &address.storage, sizeof kind);
-  return kind;
-}
 
 Address address_of(const sockaddr* from, socklen_t length) {
   Address address;
@@ -44,27 +32,22 @@ Address address_of(const sockaddr* from, socklen_t length) {
   return address;
 }
 
-sockaddr* pointer_to(Address& address) {
-  return static_cast<sockaddr*>(static_cast<void*>(&address.storage));
-}
-
+// sockaddr_storage is made to be seen as the others.
 const sockaddr* pointer_to(const Address& address) {
   return static_cast<const sockaddr*>(static_cast<const void*>(&address.storage));
 }
 
-struct Found {
-  int error = 0;
-  std::vector<Address> addresses;
-};
-
-Found look_up(const std::string& host, std::uint16_t port, int flags) {
+Resolved look_up(const std::string& host, std::uint16_t port, int flags) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* list = nullptr;
-  Found found;
-  found.error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
-  if (found.error != 0) return found;
+  Resolved found;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  if (error != 0) {
+    found.error = fmt::format("the name {} has no address: {}", host, ::gai_strerror(error));
+    return found;
+  }
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
     found.addresses.push_back(address_of(one->ai_addr, one->ai_addrlen));
   }
@@ -72,43 +55,8 @@ Found look_up(const std::string& host, std::uint16_t port, int flags) {
   return found;
 }
 
-// getaddrinfo() has no time limit; a look-up that is too late is left to end by itself.
-struct LookUp {
-  std::mutex mutex;
-  std::condition_variable done;
-  std::optional<Found> found;
-};
-
-std::optional<Found> look_up_within(const std::string& host, std::uint16_t port, Seconds limit) {
-  const auto shared = std::make_shared<LookUp>();
-  std::thread([shared, host, port] {
-    Found found = look_up(host, port, AI_ADDRCONFIG);
-    const std::lock_guard lock(shared->mutex);
-    shared->found = std::move(found);
-    shared->done.notify_all();
-  }).detach();
-  std::unique_lock lock(shared->mutex);
-  const auto end = Clock::now() + duration_of(limit);
-  shared->done.wait_until(lock, end, [&] { return shared->found.has_value(); });
-  return shared->found;
-}
-
-Listening listen_with(const Address& address, bool both_families) {
-  Listening listening;
-  listening.socket =
-      Socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int file = listening.socket.file();
-  const int on = 1;
-  const int only_v6 = both_families ? 0 : 1;
-  // A run right after another may have its port: the kernel still refuses one that is listened on.
-  bool made = file >= 0 && ::setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
-  if (made && address.storage.ss_family == AF_INET6) {
-    made = ::setsockopt(file, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) == 0;
-  }
-  made = made && ::bind(file, pointer_to(address), address.length) == 0;
-  made = made && ::listen(file, SOMAXCONN) == 0;
-  if (!made) listening.error = errno;
-  return listening;
+Socket open_stream(const Address& address) {
+  return Socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 struct Interface {
@@ -116,43 +64,22 @@ struct Interface {
   Address address;
 };
 
+// Clusters use IPv4 where there is both; a link-local IPv6 address means nothing elsewhere.
 std::vector<Interface> interfaces_up() {
   ifaddrs* list = nullptr;
   std::vector<Interface> all;
   if (::getifaddrs(&list) != 0) return all;
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
-    const int family = one->ifa_addr->sa_family;
-    if (family == AF_INET) {
-      all.push_back({one->ifa_name, address_of(one->ifa_addr, sizeof(sockaddr_in))});
-    } else if (family == AF_INET6) {
-      all.push_back({one->ifa_name, address_of(one->ifa_addr, sizeof(sockaddr_in6))});
+  for (const auto& [family, length] :
+       {std::pair(AF_INET, sizeof(sockaddr_in)), {AF_INET6, sizeof(sockaddr_in6)}}) {
+    for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+      const bool is_up = one->ifa_addr != nullptr && (one->ifa_flags & IFF_UP) != 0;
+      if (!is_up || one->ifa_addr->sa_family != family) continue;
+      const Address address = address_of(one->ifa_addr, static_cast<socklen_t>(length));
+      if (!address.host().starts_with("fe80:")) all.push_back({one->ifa_name, address});
     }
   }
   ::freeifaddrs(list);
-  // A link-local IPv6 address means nothing elsewhere; of others, IPv4 is what clusters use.
-  std::erase_if(all, [](const Interface& one) {
-    const auto v6 = seen_as<sockaddr_in6>(one.address);
-    return one.address.storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
-  });
-  std::stable_partition(all.begin(), all.end(), [](const Interface& one) {
-    return one.address.storage.ss_family == AF_INET;
-  });
   return all;
-}
-
-std::optional<Address> address_of_name(const std::vector<Interface>& interfaces) {
-  // A machine knows its own name at once or not at all.
-  constexpr Seconds limit(1.0);
-  const auto found = look_up_within(host_name(), 0, limit);
-  if (!found) return std::nullopt;
-  for (const Address& address : found->addresses) {
-    if (address.is_loopback()) continue;  // Debian's 127.0.1.1
-    for (const Interface& own : interfaces) {
-      if (own.address.host() == address.host()) return address;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -179,22 +106,25 @@ Socket::~Socket() {
   if (file_ >= 0) ::close(file_);
 }
 
-std::string Address::host() const {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (storage.ss_family == AF_INET) {
-    const auto v4 = seen_as<sockaddr_in>(*this);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-  } else {
-    const auto v6 = seen_as<sockaddr_in6>(*this);
-    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+bool wait_for(int file, short events, Clock::time_point until) {
+  pollfd polled{file, events, 0};
+  while (::poll(&polled, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
   }
-  const std::string host = text;
-  return host.starts_with("::ffff:") && host.find('.') != std::string::npos ? host.substr(7) : host;
+  return polled.revents != 0;
+}
+
+std::string Address::host() const {
+  char text[NI_MAXHOST] = "";
+  ::getnameinfo(pointer_to(*this), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  const std::string host = text, mapped = "::ffff:";
+  const bool is_mapped = host.starts_with(mapped) && host.find('.') != std::string::npos;
+  return is_mapped ? host.substr(mapped.size()) : host;
 }
 
 std::uint16_t Address::port() const {
-  return storage.ss_family == AF_INET ? ntohs(seen_as<sockaddr_in>(*this).sin_port)
-                                      : ntohs(seen_as<sockaddr_in6>(*this).sin6_port);
+  char text[NI_MAXSERV] = "";
+  ::getnameinfo(pointer_to(*this), length, nullptr, 0, text, sizeof text, NI_NUMERICSERV);
+  return number_of<std::uint16_t>(text).value_or(0);
 }
 
 bool Address::is_loopback() const {
@@ -202,48 +132,69 @@ bool Address::is_loopback() const {
   return text == "::1" || text.starts_with("127.");
 }
 
-void Address::set_port(std::uint16_t port) {
-  // Both families have it in the same place.
-  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
-  const std::uint16_t in_network_order = htons(port);
-  std::memcpy(static_cast<char*>(static_cast<void*>(&storage)) + offsetof(sockaddr_in, sin_port),
-              &in_network_order, sizeof in_network_order);
-}
-
 std::string host_port(const std::string& host, std::uint16_t port) {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                             : fmt::format("[{}]:{}", host, port);
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}:{}", is_v6 ? '[' + host + ']' : host, port);
 }
 
-bool is_numeric(const std::string& host) { return look_up(host, 0, AI_NUMERICHOST).error == 0; }
-
-std::vector<Address> resolve(const std::string& host, std::uint16_t port, Seconds limit) {
-  Found numeric = look_up(host, port, AI_NUMERICHOST);
-  if (numeric.error == 0) return numeric.addresses;
-  auto found = look_up_within(host, port, limit);
-  if (!found) {
-    throw ResolveError(
-        fmt::format("the name {} was not resolved within {:.3g} s", host, limit.value()));
-  }
-  if (found->error != 0) {
-    throw ResolveError(
-        fmt::format("the name {} has no address: {}", host, ::gai_strerror(found->error)));
-  }
-  return std::move(found->addresses);
+std::optional<Address> numeric_address(const std::string& host, std::uint16_t port) {
+  const Resolved found = look_up(host, port, AI_NUMERICHOST);
+  return found.error.empty() ? std::optional(found.addresses.front()) : std::nullopt;
 }
 
-Listening listen_on(const Address& address) { return listen_with(address, false); }
+// getaddrinfo() has no time limit; a look-up that is too late is left to end by itself.
+Resolved resolve(const std::string& host, std::uint16_t port, Seconds limit) {
+  if (const auto numeric = numeric_address(host, port)) return {{*numeric}, ""};
+  std::promise<Resolved> promise;
+  auto found = promise.get_future();
+  std::thread([promise = std::move(promise), host, port]() mutable {
+    promise.set_value(look_up(host, port, AI_ADDRCONFIG));
+  }).detach();
+  if (found.wait_for(duration_of(limit)) == std::future_status::ready) return found.get();
+  return {{}, fmt::format("the name {} was not resolved within {:.3g} s", host, limit.value())};
+}
 
-Listening listen_everywhere(std::uint16_t port) {
-  Address any;
-  any.storage.ss_family = AF_INET6;  // all zeros is ::, which takes IPv4 too
-  any.length = sizeof(sockaddr_in6);
-  any.set_port(port);
-  Listening listening = listen_with(any, true);
-  if (listening.error == 0 || listening.error == EADDRINUSE) return listening;
-  any.storage.ss_family = AF_INET;  // a machine without IPv6
-  any.length = sizeof(sockaddr_in);
-  return listen_with(any, false);
+Opened listen_on(const Address& address) {
+  Socket socket = open_stream(address);
+  if (!socket) return {Socket(), errno};
+  // A run right after another may have its port: the kernel still refuses one that is listened on.
+  const int on = 1, off = 0;
+  ::setsockopt(socket.file(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(socket.file(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // :: takes IPv4, too
+  const bool listens = ::bind(socket.file(), pointer_to(address), address.length) == 0 &&
+                       ::listen(socket.file(), SOMAXCONN) == 0;
+  if (!listens) return {Socket(), errno};
+  return {std::move(socket), 0};
+}
+
+Opened listen_on_loopback(std::uint16_t port) {
+  return listen_on(numeric_address("127.0.0.1", port).value());
+}
+
+Opened listen_everywhere(std::uint16_t port) {
+  Opened opened = listen_on(numeric_address("::", port).value());
+  if (opened.error == 0 || opened.error == EADDRINUSE) return opened;
+  return listen_on(numeric_address("0.0.0.0", port).value());  // a machine without IPv6
+}
+
+Opened connect_to(const Address& address, Clock::time_point until) {
+  Socket socket = open_stream(address);
+  if (!socket) return {Socket(), errno};
+  int error = 0;
+  if (::connect(socket.file(), pointer_to(address), address.length) != 0) error = errno;
+  if (error == EINPROGRESS) {
+    error = ETIMEDOUT;
+    socklen_t length = sizeof error;
+    if (wait_for(socket.file(), POLLOUT, until)) {
+      ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+  }
+  // A port of this machine that no process listens on can be met by a connection to itself.
+  const Address local = local_address(socket);
+  const bool is_itself = local.port() == address.port() && local.host() == address.host();
+  if (error == 0 && is_itself) error = ECONNREFUSED;
+  if (error != 0) return {Socket(), error};
+  return {std::move(socket), 0};
 }
 
 std::uint16_t free_port() {
@@ -260,41 +211,11 @@ std::uint16_t free_port() {
   throw std::runtime_error("no free port was found in 100 tries from " + std::to_string(lowest));
 }
 
-Connected connect_to(const Address& address, Clock::time_point until) {
-  Connected connected;
-  Socket socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int made = socket ? ::connect(socket.file(), pointer_to(address), address.length) : -1;
-  connected.error = made == 0 ? 0 : errno;
-  if (connected.error == EINPROGRESS) {
-    pollfd polled{socket.file(), POLLOUT, 0};
-    while (::poll(&polled, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
-    }
-    connected.error = ETIMEDOUT;
-    socklen_t length = sizeof connected.error;
-    if (polled.revents != 0) {
-      ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &connected.error, &length);
-    }
-  }
-  // A port of this machine that no process listens on can be met by a connection to itself.
-  if (connected.error == 0 && local_address(socket).port() == address.port() &&
-      local_address(socket).host() == address.host()) {
-    connected.error = ECONNREFUSED;
-  }
-  if (connected.error == 0) connected.socket = std::move(socket);
-  return connected;
-}
-
-void prepare_stream(const Socket& socket) {
-  const int on = 1;
-  ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::fcntl(socket.file(), F_SETFL, ::fcntl(socket.file(), F_GETFL) | O_NONBLOCK);
-}
-
 Address local_address(const Socket& socket) {
-  Address address;
-  address.length = sizeof address.storage;
-  ::getsockname(socket.file(), pointer_to(address), &address.length);
-  return address;
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  ::getsockname(socket.file(), static_cast<sockaddr*>(static_cast<void*>(&storage)), &length);
+  return {storage, length};
 }
 
 Address own_address(const std::vector<std::string>& interfaces) {
@@ -310,11 +231,16 @@ Address own_address(const std::vector<std::string>& interfaces) {
                     "NCCL_SOCKET_IFNAME names one",
                     interfaces.front(), host_name()));
   }
-  if (const auto named = address_of_name(up)) return *named;
+  // A machine knows its own name at once or not at all. Debian's is that of 127.0.1.1.
+  for (const Address& address : resolve(host_name(), 0, Seconds(1.0)).addresses) {
+    for (const Interface& one : up) {
+      if (one.address.host() == address.host() && !address.is_loopback()) return address;
+    }
+  }
   for (const Interface& one : up) {
     if (!one.address.is_loopback()) return one.address;
   }
-  return look_up("127.0.0.1", 0, AI_NUMERICHOST).addresses.at(0);
+  return numeric_address("127.0.0.1", 0).value();
 }
 
 std::string host_name() {

@@ -21,7 +21,6 @@
 #include "real/launch/control.h"
 #include "real/launch/rank_identity.h"
 #include "real/launch/rendezvous.h"
-#include "real/worker/control_team.h"
 #include "real/worker/local_run.h"
 #include "real/worker/mpirun.h"
 #include "real/worker/parent_watch.h"
@@ -103,9 +102,8 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
       std::_Exit(exit_environment);
     });
   }
-  ControlTeam team(*control);
   try {
-    serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());
+    serve(*control, {options.backend, identity.local_rank, options.timeout}, standard_lines());
   } catch (const std::exception& error) {
     const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
     // A library sees that a connection ends, the control plane whose end it is: its word, which

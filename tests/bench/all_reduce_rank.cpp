@@ -22,7 +22,6 @@
 #include "real/launch/control.h"
 #include "real/plan_runner.h"
 #include "real/team_meeting.h"
-#include "real/worker/control_team.h"
 
 namespace paceline {
 namespace {
@@ -34,12 +33,15 @@ struct Contender {
 };
 
 // All ranks begin together, at a time that they agree on.
-double longest(real::Control& control, const std::function<void()>& run) {
-  const Seconds start = control.agree_start(Seconds(0.02));
-  real::sleep_until(start - (control.now() - real::steady_now()));
+double longest(real::Team& team, real::Meeting& meeting, const std::function<void()>& run) {
+  const Seconds soon = real::steady_now() + Seconds(0.02);
+  const Seconds start_of_rank_0(std::stod(team.broadcast(std::to_string(soon.value()))));
+  const Seconds start = start_of_rank_0 - team.clock_offset();
+  real::sleep_until(start);
   run();
   double most = 0;
-  for (const auto& text : control.all_gather(std::to_string((control.now() - start).value()))) {
+  const Seconds took = real::steady_now() - start;
+  for (const auto& text : meeting.all_gather(std::to_string(took.value()))) {
     most = std::max(most, std::stod(text));
   }
   return most;
@@ -64,15 +66,14 @@ int compare(const std::string& backend, const std::string& rendezvous, std::uint
       real::Control::join(*identity, real::parse_rendezvous(rendezvous, real::process_environment),
                           {Seconds(20), Seconds(30)});
   control->on_failure({});
-  real::ControlTeam team(*control);
-  real::TeamMeeting meeting(team);
+  real::TeamMeeting meeting(*control);
   const auto rows = real::backends();
   const auto row = std::ranges::find(rows, backend, &real::Backend::name);
   if (row == rows.end() || !row->missing.empty()) return 3;
   {
     const auto communicator =
         row->connect({identity->rank, identity->world_size, identity->local_rank, Seconds(60),
-                      control->connection_address(), &meeting});
+                      control->address(), &meeting});
     const ElementCount count(mib * (1 << 20) / 4);
     const auto buffer = communicator->allocate(DataType::float32, count);
     const auto* ring = collectives::find_algorithm(collectives::Collective::all_reduce, "ring");
@@ -102,7 +103,7 @@ int compare(const std::string& backend, const std::string& rendezvous, std::uint
 #endif
     for (std::size_t i = 0; i < repeats + 2; ++i) {
       for (Contender& one : all) {
-        const double seconds = longest(*control, one.run);
+        const double seconds = longest(*control, meeting, one.run);
         if (i >= 2) one.seconds.push_back(seconds);  // connections are made in the first
       }
     }

@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,7 +29,7 @@
 #include "real/launch/control.h"
 #include "real/launch/greeting.h"
 #include "real/launch/link.h"
-#include "real/launch/secret.h"
+#include "real/team_meeting.h"
 
 namespace {
 
@@ -74,8 +73,8 @@ class Stranger {
   Stranger(const Setting& setting, std::uint32_t rank, const std::atomic<bool>& is_over)
       : setting_(setting), rank_(rank), is_over_(is_over) {}
 
-  [[nodiscard]] bool is_connected() const { return link_.has_value(); }
-  void connect(Socket socket) { link_.emplace(std::move(socket)); }
+  [[nodiscard]] bool is_connected() const { return link_ != nullptr; }
+  void connect(Socket socket) { link_ = std::make_unique<Link>(std::move(socket)); }
 
   void act(char what, std::uint32_t number, std::string text) {
     std::ranges::replace(text, '|', '\n');
@@ -91,59 +90,46 @@ class Stranger {
 
  private:
   void send(FrameKind kind, std::uint32_t turn, const std::string& body) {
-    link_->send(kind, turn, std::make_shared<const std::string>(body));
-    link_->write();
+    link_->send(to_bytes(kind, turn, body), Clock::now());
   }
 
-  void send_bytes(std::string_view bytes) const {
-    (void)::send(link_->file(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
+  void send_bytes(std::string_view bytes) const { link_->send(bytes, Clock::now()); }
 
-  // Its greeting with one line changed, where there is a text.
+  // Its greeting with one line changed, where there is a text. Rank 0 also proves, over what it
+  // heard last, which is the other rank's.
   void greet(std::uint32_t changed, const std::string& text) {
-    Greeting greeting = own_greeting(identity_of(rank_, setting_.ranks), "");
-    if (!setting_.secret.empty()) greeting.challenge = nonce_;
-    auto lines = split_lines(to_text(greeting));
-    if (!text.empty()) lines.at(changed % greeting_lines) = text;
+    auto lines = split_lines(
+        to_text(own_greeting(identity_of(rank_, setting_.ranks), "", !setting_.secret.empty())));
+    if (!text.empty()) lines.at(changed % lines.size()) = text;
     greeting_.clear();
     for (const std::string& line : lines) greeting_ += line + '\n';
     if (rank_ > 0) return send(FrameKind::hello, 0, greeting_);
-    std::string hosts;
-    for (std::uint32_t rank = 0; rank < setting_.ranks; ++rank) hosts += "host\n";
-    send(FrameKind::welcome, 0, greeting_ + hosts);
+    const std::string proof = proof_of("rank 0", setting_.secret, heard_, greeting_);
+    send(FrameKind::answer, 0, greeting_ + proof);
   }
 
-  // By what it heard last: rank 0's challenge, or another rank's hello.
+  // By what it heard last: rank 0's answer.
   void prove() {
-    const auto lines = split_lines(heard_);
-    if (lines.empty()) return;
-    if (rank_ > 0) {
-      return send(FrameKind::proof, 0,
-                  proof_of_rank(setting_.secret, nonce_, lines.front(), greeting_));
-    }
-    const std::string proof = proof_of_center(setting_.secret, lines.back(), nonce_, heard_);
-    send(FrameKind::challenge, 0, nonce_ + '\n' + proof + '\n');
+    const std::string rank_0 = heard_.substr(0, heard_.rfind('\n') + 1);
+    send(FrameKind::proof, 0, proof_of("other rank", setting_.secret, greeting_, rank_0));
   }
 
   // For the next frame, as long as the rank may take.
   void wait() {
     const auto end = Clock::now() + duration_of(limits.connect);
     while (!is_over_ && !link_->end() && Clock::now() < end) {
-      const auto frames = link_->read();
-      if (!frames.empty()) {
-        heard_ = frames.back().body;
+      if (const auto frame = link_->receive(Clock::now() + std::chrono::milliseconds(1))) {
+        heard_ = frame->body;
         return;
       }
-      pollfd polled{link_->file(), POLLIN, 0};
-      ::poll(&polled, 1, 1);
     }
   }
 
   const Setting& setting_;
   std::uint32_t rank_;
   const std::atomic<bool>& is_over_;
-  std::optional<Link> link_;
-  std::string nonce_ = "00112233445566778899aabbccddeeff", greeting_, heard_;
+  std::unique_ptr<Link> link_;
+  std::string greeting_, heard_;
 };
 
 // To the rank, or from it.
@@ -180,8 +166,7 @@ void call(Control& control, char what) {
   switch (what) {
     case 'b': (void)control.broadcast("text"); break;
     case 'g': (void)control.gather("text"); break;
-    case 'a': (void)control.all_gather("text"); break;
-    case 's': (void)control.agree_start(Seconds(1)); break;
+    case 'a': (void)TeamMeeting(control).all_gather("text"); break;
     case 'f': control.on_failure([](const std::string&) {}); break;
     case 'r': control.report_failure("reported"); break;
     case 'l': control.leave(); break;
@@ -228,7 +213,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Left before = what_is_left();
   const auto begin = Clock::now();
   {
-    const Listening listening = listen_on(resolve("127.0.0.1", 0, Seconds(1)).front());
+    const Opened listening = listen_on_loopback(0);
     std::atomic<bool> is_over = false;
     std::thread others([&] { act(setting, lines, listening.socket, is_over); });
     take_part(setting, listening.socket);

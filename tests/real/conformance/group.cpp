@@ -8,7 +8,6 @@
 #include "real/errors.h"
 #include "real/launch/control.h"
 #include "real/team_meeting.h"
-#include "real/worker/control_team.h"
 #include "real/worker/thread_team.h"
 
 namespace paceline::test {
@@ -56,9 +55,8 @@ int run_launched(const real::Backend& backend, const Work& work) {
   const auto control = real::Control::join(
       *identity, real::parse_rendezvous("env://", real::process_environment), limits);
   control->on_failure({});
-  real::ControlTeam team(*control);
   try {
-    run_rank(backend, identity->local_rank, team, work);
+    run_rank(backend, identity->local_rank, *control, work);
   } catch (const std::exception& error) {
     complain(error);
     control->report_failure(error.what());

@@ -29,21 +29,18 @@ std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
   return said;
 }
 
-// A rank as far as its greeting: what rank 0 says to it first.
-Frame answer_to(Link& link, const RankIdentity& identity) {
-  link.send(FrameKind::hello, to_text(own_greeting(identity, "")));
-  while (!link.end()) {
-    link.write();
-    auto frames = link.read();
-    if (!frames.empty()) return std::move(frames.front());
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {};
+Opened connection_to(const Port& port) {
+  return connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
 }
 
-Link link_to(const Port& port) {
-  return Link(
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)).socket);
+// Proves to be this rank, without a secret.
+void introduce(Link& link, const RankIdentity& identity) {
+  const auto end = Clock::now() + duration_of(patient.connect);
+  const std::string hello = to_text(own_greeting(identity, "", false));
+  link.send(to_bytes(FrameKind::hello, 0, hello), end);
+  const std::string answer = link.receive(end).value().body;
+  const std::string rank_0 = answer.substr(0, answer.rfind('\n') + 1);
+  link.send(to_bytes(FrameKind::proof, 0, proof_of("other rank", "", hello, rank_0)), end);
 }
 
 void expect_all(const std::vector<std::string>& said, const std::string& pattern) {
@@ -77,8 +74,9 @@ TEST(Join, RefusesARankOutsideTheWorld) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t process) {
     if (process == 0) return try_to_join(rank_of(0, 2), port.rendezvous(0), patient);
-    Link link = link_to(port);
-    return answer_to(link, rank_of(7, 2)).body;
+    Link link(std::move(connection_to(port).socket));
+    introduce(link, rank_of(7, 2));
+    return link.receive(Clock::now() + duration_of(patient.connect)).value().body;
   });
   expect_all(said, R"(rank 7 \(pid \d+ on \S+\) is outside a world of 2 ranks, 0 to 1; .*)");
 }
@@ -252,10 +250,7 @@ TEST(Join, DoesNotWaitForANameThatDoesNotResolve) {
 
 TEST(Join, IgnoresOtherPrograms) {
   const Port port;
-  const Connected silent =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
-  const Connected loud =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
+  const Opened silent = connection_to(port), loud = connection_to(port);
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
   ASSERT_GT(::write(loud.socket.file(), request.data(), request.size()), 0);
   const auto said = as_threads(2, [&](std::uint32_t rank) {
@@ -284,11 +279,8 @@ TEST(Join, IsNotKeptFromItsRanksBySilentConnections) {
     control->leave();
     return std::string("joined");
   });
-  std::vector<Connected> silent;
-  for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) {
-    silent.push_back(
-        connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)));
-  }
+  std::vector<Opened> silent;
+  for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) silent.push_back(connection_to(port));
   strangers_are_there.open();
   EXPECT_EQ(ranks.line(0), "joined");
   EXPECT_EQ(ranks.line(1), "joined");
@@ -298,12 +290,12 @@ TEST(Join, SaysWhichRankDiedMeanwhile) {
   const Port port;
   Processes ranks(2, [&](std::uint32_t rank) {
     if (rank == 0) return try_to_join(rank_of(0, 3), port.rendezvous(0), patient);
-    Link link = link_to(port);
-    const bool is_heard = answer_to(link, rank_of(1, 3)).kind == FrameKind::heard;
-    Processes::say(is_heard ? "is heard" : "is refused");
+    Link link(std::move(connection_to(port).socket));
+    introduce(link, rank_of(1, 3));
+    Processes::say("was there");
     while (true) ::pause();
   });
-  EXPECT_EQ(ranks.line(1), "is heard");
+  EXPECT_EQ(ranks.line(1), "was there");
   ranks.signal(1, SIGKILL);
   EXPECT_EQ(ranks.line(0).find("rank 1 (pid " + std::to_string(ranks.pid(1)) + " on "), 0u);
 }

@@ -19,6 +19,7 @@
 #include "real/errors.h"
 #include "real/launch/control.h"
 #include "real/launch/socket.h"
+#include "real/team_meeting.h"
 
 namespace paceline::real::test {
 
@@ -40,7 +41,7 @@ inline RankIdentity rank_of(std::uint32_t rank, std::uint32_t size) {
 
 // A port of this machine that the kernel chose, with the socket that holds it.
 struct Port {
-  Socket listener = std::move(listen_on(resolve("127.0.0.1", 0, Seconds(1)).at(0)).socket);
+  Socket listener = std::move(listen_on_loopback(0).socket);
   std::uint16_t number = local_address(listener).port();
 
   [[nodiscard]] std::string url() const { return "tcp://127.0.0.1:" + std::to_string(number); }
@@ -57,6 +58,11 @@ struct Port {
     return where;
   }
 };
+
+// The texts of all ranks, at all of them.
+inline std::vector<std::string> all_gather(Control& control, const std::string& text) {
+  return TeamMeeting(control).all_gather(text);
+}
 
 // A folder of a test's own, gone at the end.
 struct Folder {

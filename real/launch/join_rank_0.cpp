@@ -1,0 +1,399 @@
+// Joining as rank 0: listens until every other rank has come and tells them all, or tells all that
+// have come why there will be no group.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <map>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "real/errors.h"
+#include "real/launch/greeting.h"
+#include "real/launch/join.h"
+
+namespace paceline::real {
+namespace {
+
+// A name may mean another address here than elsewhere (Debian gives 127.0.1.1 to a machine's own):
+// rank 0 then listens on all of its addresses. An address that was written out is meant.
+Opened listen_at(const Rendezvous& where, Seconds limit) {
+  const Resolved found = resolve(where.host, where.port, limit);
+  if (!found.error.empty()) {
+    fail_to_join(
+        fmt::format("{}; {} must name the machine of rank 0", found.error, where.host_source));
+  }
+  const bool is_name = where.host != "localhost" && !numeric_address(where.host, 0);
+  Opened listening{Socket(), EADDRNOTAVAIL};
+  for (const Address& address : found.addresses) {
+    listening = listen_on(is_name ? numeric_address(address.host(), 0).value() : address);
+    if (listening.error == 0 && is_name) listening = listen_everywhere(where.port);
+    if (listening.error == 0 || listening.error == EADDRINUSE) break;
+  }
+  return listening;
+}
+
+Socket listen_for_ranks(const Rendezvous& where, Seconds limit) {
+  if (where.listener >= 0) {
+    ::fcntl(where.listener, F_SETFL, O_NONBLOCK);
+    return Socket(where.listener);
+  }
+  Opened listening = where.file.empty() ? listen_at(where, limit) : listen_everywhere(0);
+  if (listening.error == EADDRINUSE) {
+    fail_to_join(fmt::format(
+        "port {} on {} is taken: another run or program listens there; set {} to a free port, "
+        "alike for all ranks",
+        where.port, where.host, where.port_source));
+  }
+  if (listening.error == EADDRNOTAVAIL) {
+    fail_to_join(
+        fmt::format("{} is no address of {}, where rank 0 runs; {} must name the machine of rank 0",
+                    where.host, host_name(), where.host_source));
+  }
+  if (listening.error != 0) {
+    fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", host_port(where.host, where.port),
+                             std::strerror(listening.error)));
+  }
+  return std::move(listening.socket);
+}
+
+// The file in which rank 0 publishes its address; removed at the end if it is still this one.
+class PublishedFile {
+ public:
+  PublishedFile(std::string path, std::string text)
+      : path_(std::move(path)), text_(std::move(text)) {
+    refuse_special_file(path_);
+    // Written aside and renamed, so that no reader sees half of it.
+    const std::string aside = fmt::format("{}.{}", path_, ::getpid());
+    std::ofstream file(aside);
+    if (file << text_ << std::flush && std::rename(aside.c_str(), path_.c_str()) == 0) return;
+    const std::string why = std::strerror(errno);
+    ::unlink(aside.c_str());
+    fail_to_join(
+        fmt::format("the rendezvous file {} cannot be written: {}; meet at a path that all "
+                    "ranks can read and rank 0 can write",
+                    path_, why));
+  }
+  PublishedFile(const PublishedFile&) = delete;
+  PublishedFile& operator=(const PublishedFile&) = delete;
+  ~PublishedFile() {
+    std::ostringstream now;
+    now << std::ifstream(path_).rdbuf();
+    if (now.str() == text_) ::unlink(path_.c_str());
+  }
+
+ private:
+  std::string path_, text_;
+};
+
+constexpr const char* another_secret =
+    "rank 0 has another secret than this rank; set PACELINE_SECRET_FILE alike everywhere";
+
+class Gathering {
+ public:
+  Gathering(const RankIdentity& identity, const Rendezvous& where, Seconds connect)
+      : identity_(identity),
+        secret_(where.secret),
+        connect_(connect),
+        end_(Clock::now() + duration_of(connect)),
+        listener_(listen_for_ranks(where, connect)),
+        place_(host_port(where.host, where.port)),
+        world_size_heard_of_(identity.world_size.value()) {
+    if (where.file.empty()) return;
+    const std::string host = own_address(where.interfaces).host();
+    const std::uint16_t port = local_address(listener_).port();
+    place_ = host_port(host, port);
+    meeting_ = random_nonce();
+    file_.emplace(where.file, fmt::format("{} {} {}\n", host, port, meeting_));
+  }
+
+  Joined gather() {
+    const Greeting own = own_greeting(identity_, meeting_, false);
+    if (!own.fault.empty()) refuse(faulty(own), true, end_);
+    while (!is_done() && Clock::now() < end_) {
+      wait();
+      accept_all();
+      hear_all();
+    }
+    if (!refusal_ && !is_complete()) miss_ranks();
+    if (refusal_) end_with_refusal();
+    return welcome();
+  }
+
+ private:
+  // A connection: a stranger's at first, admitted once it has proved to be of a rank of this run.
+  struct Arrival {
+    std::unique_ptr<Link> link;
+    std::optional<Greeting> greeting = {};
+    std::string proof = {};  // that it has to give
+    bool is_admitted = false;
+    int pings_left = 0;  // that are yet to come of a rank with another clock
+  };
+
+  // What ends the run before all have come.
+  struct Refusal {
+    std::string line;
+    bool is_usage;
+  };
+
+  [[nodiscard]] bool is_complete() const {
+    return came_.size() + 1 >= identity_.world_size.value() &&
+           std::ranges::all_of(came_, [](const auto& one) { return one.second->pings_left == 0; });
+  }
+  [[nodiscard]] bool is_done() const {
+    return refusal_ ? came_.size() + 1 >= world_size_heard_of_ : is_complete();
+  }
+
+  void wait() {
+    std::vector<pollfd> polled{{listener_.file(), POLLIN, 0}};
+    for (const Arrival& arrival : arrivals_) {
+      polled.push_back({arrival.link->socket().file(), POLLIN, 0});
+    }
+    ::poll(polled.data(), polled.size(), milliseconds_until(end_));
+  }
+
+  void accept_all() {
+    constexpr int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+    while (Socket socket{::accept4(listener_.file(), nullptr, nullptr, flags)}) {
+      arrivals_.push_back({std::make_unique<Link>(std::move(socket))});
+    }
+    if (errno != EMFILE && errno != ENFILE) return;
+    // The first that came and is no rank yet makes room for another; a rank tries again.
+    const auto stranger = std::ranges::find(arrivals_, false, &Arrival::is_admitted);
+    if (stranger != arrivals_.end()) arrivals_.erase(stranger);
+  }
+
+  // Who does not speak as a rank of this run does is none, and is dropped: it may look elsewhere.
+  void hear_all() {
+    for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
+      arrival->link->read();
+      bool stays = true;
+      while (const auto frame = stays ? arrival->link->take() : std::nullopt) {
+        stays = hears(*arrival, *frame);
+      }
+      if (stays && arrival->link->end()) {
+        stays = false;
+        note_end(*arrival);
+      }
+      arrival = stays ? std::next(arrival) : arrivals_.erase(arrival);
+    }
+  }
+
+  void note_end(const Arrival& arrival) {
+    if (arrival.is_admitted) {
+      refuse(arrival.greeting->who() + " has died: its connection closed", false, Clock::now());
+    } else if (arrival.greeting && !secret_.empty()) {
+      note_turned_away(*arrival.greeting, another_secret);
+    }
+  }
+
+  // False for who is no rank of this run.
+  bool hears(Arrival& arrival, const Frame& frame) {
+    if (!arrival.greeting) return frame.kind == FrameKind::hello && answers(arrival, frame.body);
+    if (!arrival.is_admitted) {
+      const bool is_proved =
+          frame.kind == FrameKind::proof && is_same_proof(frame.body, arrival.proof);
+      return is_proved ? admit(arrival) : turn_away(arrival, another_secret);
+    }
+    if (frame.kind == FrameKind::ping && arrival.pings_left > 0) {
+      --arrival.pings_left;
+      const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
+      say(arrival, FrameKind::pong, std::to_string(now.count()));
+    }
+    return true;
+  }
+
+  bool answers(Arrival& arrival, const std::string& hello) {
+    arrival.greeting = parse_greeting(hello);
+    if (!arrival.greeting) return false;
+    const Greeting& greeting = *arrival.greeting;
+    if (greeting.version != control_version && hello.find(meeting_) != std::string::npos) {
+      return turn_away(arrival,
+                       fmt::format("rank {} speaks version {} of the control plane, rank 0 version "
+                                   "{}; install the same Paceline everywhere",
+                                   greeting.rank, greeting.version, control_version));
+    }
+    if (greeting.meeting != meeting_) return false;
+    const bool has_secret = !secret_.empty();
+    if (has_secret != (greeting.has_secret != 0)) {
+      return turn_away(arrival,
+                       fmt::format("rank 0 has {} shared secret, and this rank has {}; set "
+                                   "PACELINE_SECRET_FILE alike everywhere",
+                                   has_secret ? "a" : "no", has_secret ? "none" : "one"));
+    }
+    const Greeting own = own_greeting(identity_, meeting_, has_secret);
+    const std::string answer = to_text(own);
+    arrival.proof = proof_of("other rank", secret_, hello, answer);
+    arrival.pings_left = greeting.machine == own.machine ? 0 : clock_pings;
+    say(arrival, FrameKind::answer, answer + proof_of("rank 0", secret_, hello, answer));
+    return true;
+  }
+
+  // All that is said meanwhile is short: who has no room for it does not read.
+  static void say(Arrival& arrival, FrameKind kind, std::string_view body, bool is_usage = false) {
+    arrival.link->send(to_bytes(kind, is_usage ? refused_usage : 0, body), Clock::now());
+  }
+
+  // Only that one: anybody may knock.
+  bool turn_away(Arrival& arrival, const std::string& why) {
+    note_turned_away(*arrival.greeting, why);
+    say(arrival, FrameKind::refusal, why, true);
+    return false;
+  }
+
+  // Of another version only the rank is known.
+  void note_turned_away(const Greeting& greeting, const std::string& why) {
+    const bool is_known = greeting.version == control_version;
+    turned_away_ = fmt::format(
+        "{} was told: {}", is_known ? greeting.who() : fmt::format("rank {}", greeting.rank), why);
+  }
+
+  // Ends the run over who cannot be a rank of it. While it ends, tells all.
+  bool admit(Arrival& arrival) {
+    const Greeting& greeting = *arrival.greeting;
+    arrival.is_admitted = true;
+    world_size_heard_of_ = std::max(world_size_heard_of_, greeting.world_size);
+    const std::string fault = refusal_ ? "" : fault_of(greeting);
+    if (greeting.rank > 0) came_.try_emplace(greeting.rank, &arrival);
+    if (refusal_) tell_refusal(arrival);
+    constexpr Seconds for_late_ranks(2.0);
+    const auto end = Clock::now() + duration_of(std::min(for_late_ranks, connect_));
+    if (!fault.empty()) refuse(fault, true, end);
+    return true;
+  }
+
+  // Why a rank cannot be one of this run; empty: it can.
+  [[nodiscard]] std::string fault_of(const Greeting& greeting) const {
+    if (greeting.world_size != identity_.world_size.value()) {
+      return fmt::format(
+          "rank {} was told a world size of {}, rank 0 of {}; set WORLD_SIZE alike everywhere",
+          greeting.rank, greeting.world_size, identity_.world_size.value());
+    }
+    if (greeting.rank >= greeting.world_size) {
+      return fmt::format("{} is outside a world of {} ranks, 0 to {}; set RANK below WORLD_SIZE",
+                         greeting.who(), greeting.world_size, greeting.world_size - 1);
+    }
+    if (!greeting.fault.empty()) return faulty(greeting);
+    const std::string difference = find_difference(greeting.told, identity_.told);
+    if (!difference.empty()) {
+      return fmt::format("{} {}; start all ranks with the same command and files", greeting.who(),
+                         difference);
+    }
+    const auto same = came_.find(greeting.rank);
+    if (greeting.rank > 0 && same == came_.end()) return "";
+    return fmt::format("two processes say that they are rank {} ({} and {})", greeting.rank,
+                       greeting.rank > 0 ? same->second->greeting->process()
+                                         : own_greeting(identity_, "", false).process(),
+                       greeting.process());
+  }
+
+  static std::string faulty(const Greeting& greeting) {
+    return fmt::format("{} cannot take part: {}", greeting.who(), greeting.fault);
+  }
+
+  // Where some came and had another secret or none, that is what to look at.
+  void miss_ranks() {
+    constexpr std::size_t shown_max = 8;  // in a line that a person reads
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = 1; rank < identity_.world_size.value(); ++rank) {
+      if (!came_.contains(rank)) ranks.push_back(rank);
+    }
+    const std::size_t shown = std::min(ranks.size(), shown_max), more = ranks.size() - shown;
+    const std::string hint = fmt::format(
+        "started, and able to reach {}? PACELINE_CONNECT_TIMEOUT sets the limit", place_);
+    refuse(fmt::format("rank{} {}{} did not come within {:.3g} s; {}", ranks.size() == 1 ? "" : "s",
+                       fmt::join(std::span(ranks).first(shown), ", "),
+                       more > 0 ? fmt::format(" and {} more", more) : "", connect_.value(),
+                       turned_away_.value_or(hint)),
+           turned_away_.has_value(), Clock::now());
+  }
+
+  // Tells all ranks that have come, and those that come until then. The first refusal counts.
+  void refuse(const std::string& line, bool is_usage, Clock::time_point until) {
+    if (refusal_) return;
+    refusal_ = Refusal{line, is_usage};
+    end_ = until;
+    for (Arrival& arrival : arrivals_) {
+      if (arrival.is_admitted) tell_refusal(arrival);
+    }
+  }
+
+  void tell_refusal(Arrival& arrival) const {
+    say(arrival, FrameKind::refusal, refusal_->line, refusal_->is_usage);
+  }
+
+  [[noreturn]] void end_with_refusal() const {
+    constexpr Seconds to_deliver(0.5);
+    std::vector<Link*> links;
+    for (const Arrival& arrival : arrivals_) links.push_back(arrival.link.get());
+    wait_for_delivery(links, Clock::now() + duration_of(to_deliver));
+    if (refusal_->is_usage) throw UsageError(refusal_->line);
+    fail_to_join(refusal_->line);
+  }
+
+  Joined welcome() {
+    Joined joined;
+    for (auto& [rank, arrival] : came_) {
+      say(*arrival, FrameKind::welcome, "");
+      const Address local = local_address(arrival->link->socket());
+      if (joined.address.empty() || !local.is_loopback()) joined.address = local.host();
+      joined.peers.push_back({Rank(rank), arrival->greeting->who(), std::move(arrival->link)});
+    }
+    return joined;
+  }
+
+  const RankIdentity& identity_;
+  const std::string& secret_;
+  Seconds connect_;
+  Clock::time_point end_;
+  Socket listener_;
+  std::string place_;    // where it listens: host:port
+  std::string meeting_;  // a number that ranks have from the file; empty: they meet at an address
+  std::optional<PublishedFile> file_;
+  std::list<Arrival> arrivals_;
+  std::map<std::uint32_t, Arrival*> came_;  // pointers hold until there is a refusal
+  std::uint32_t world_size_heard_of_;       // the largest that any rank was told
+  std::optional<std::string> turned_away_;  // who was last, and why
+  std::optional<Refusal> refusal_;
+};
+
+// A single rank has no peers; its address is that of the rendezvous where it has one.
+Joined join_alone(const Rendezvous& where) {
+  const Socket inherited(where.listener);
+  const bool is_address = where.file.empty() && numeric_address(where.host, 0);
+  return {{}, is_address ? where.host : own_address(where.interfaces).host()};
+}
+
+}  // namespace
+
+void refuse_special_file(const std::string& path) {
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return;
+  fail_to_join(fmt::format(
+      "the rendezvous file {} is no regular file; name one that rank 0 may write", path));
+}
+
+[[noreturn]] void fail_to_join(const std::string& line) {
+  throw BackendError("", std::nullopt, "", line);
+}
+
+Joined join_group(const RankIdentity& identity, const Rendezvous& where, Seconds connect) {
+  if (identity.rank != Rank(0)) return join_rank_0(identity, where, connect);
+  if (identity.world_size == RankCount(1)) return join_alone(where);
+  return Gathering(identity, where, connect).gather();
+}
+
+}  // namespace paceline::real
