@@ -26,7 +26,7 @@ std::vector<std::string> parts_of(std::string_view all) {
     const char* const colon = std::from_chars(all.data(), end, length).ptr;
     const auto left = static_cast<std::size_t>(end - colon);
     if (left == 0 || *colon != ':' || length >= left) {
-      throw BackendError("", std::nullopt, "", "rank 0 passed on something else than texts");
+      throw BackendError("rank 0 passed on something else than texts");
     }
     parts.emplace_back(colon + 1, length);
     all.remove_prefix(all.size() - left + 1 + length);
@@ -39,7 +39,7 @@ std::vector<std::string> parts_of(std::string_view all) {
 std::vector<std::string> TeamMeeting::all_gather(std::string text) {
   auto parts = parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
   if (parts.size() == team_.size().value()) return parts;
-  throw BackendError("", std::nullopt, "", "rank 0 passed on the texts of other ranks");
+  throw BackendError("rank 0 passed on the texts of other ranks");
 }
 
 }  // namespace paceline::real

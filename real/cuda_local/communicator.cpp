@@ -1,7 +1,6 @@
 #include "real/cuda_local/communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -68,7 +67,7 @@ class World {
  private:
   template <class Condition>
   bool wait(std::unique_lock<std::mutex>& lock, Seconds timeout, Condition condition) {
-    return changed_.wait_for(lock, std::chrono::duration<double>(timeout.value()), condition);
+    return changed_.wait_for(lock, as_duration(timeout), condition);
   }
 
   std::mutex mutex_;

@@ -20,15 +20,14 @@ namespace paceline::real {
 namespace {
 
 [[noreturn]] void fail_to_start(const char* call) {
-  throw BackendError("", std::nullopt, "",
-                     fmt::format("ranks cannot be started: {}: {}", call, std::strerror(errno)));
+  throw BackendError(fmt::format("ranks cannot be started: {}: {}", call, std::strerror(errno)));
 }
 
 void reap(Child& child) {
   int status = 0;
   if (child.status || ::waitpid(child.pid, &status, WNOHANG) != child.pid) return;
   child.status = status;
-  child.ended = Clock::now();
+  child.ended = steady_now();
 }
 
 void hear(Child& child) {
@@ -95,8 +94,7 @@ Child start_child(std::vector<std::string> command,
   ::_exit(environment_status);
 }
 
-int attend(std::span<Child> children, const Signals& signals,
-           std::optional<Clock::time_point> until) {
+int attend(std::span<Child> children, const Signals& signals, std::optional<Seconds> until) {
   std::vector<pollfd> polled{{signals.file(), POLLIN, 0}};
   for (const Child& child : children) polled.push_back({child.errors.file(), POLLIN, 0});
   ::poll(polled.data(), polled.size(), until ? milliseconds_until(*until) : -1);

@@ -18,7 +18,7 @@ struct Child {
   Socket errors;     // what it writes to stderr, and to stdout unless it has the terminal
   std::string said;  // of that so far; whoever reads it takes it out
   std::optional<int> status = {};  // as waitpid() says; nullopt while it runs
-  Clock::time_point ended = {};
+  Seconds ended = {};
 };
 
 // Starts a program, found as a shell does, with variables beside those of this process or instead.
@@ -48,7 +48,6 @@ class Signals {
 
 // Waits until a child says something or ends, a signal comes or the time is over, and notes what
 // the children have said and which of them have ended. Returns SIGINT or SIGTERM if one came, or 0.
-int attend(std::span<Child> children, const Signals& signals,
-           std::optional<Clock::time_point> until);
+int attend(std::span<Child> children, const Signals& signals, std::optional<Seconds> until);
 
 }  // namespace paceline::real

@@ -52,9 +52,8 @@ Control::Control(const RankIdentity& identity, Joined joined, Seconds silence)
       address_(std::move(joined.address)),
       clock_offset_(joined.clock_offset),
       clock_error_(joined.clock_error),
-      silence_limit_(silence),
-      silence_(duration_of(silence)),
-      beat_(duration_of(std::min(silence / 5, Seconds(1)))) {
+      silence_(silence),
+      beat_(std::min(silence / 5, Seconds(1))) {
   for (Peer& peer : joined.peers) {
     peer.link->allow_bodies_of(body_size_max);
     peers_.push_back({std::move(peer)});
@@ -110,7 +109,8 @@ void Control::leave() {
   send_all(FrameKind::leave, {});
   lock.lock();
   // They close when they have it. One that was stopped right here holds up no rank.
-  changed_.wait_for(lock, silence_, [&] { return std::ranges::all_of(peers_, &Watched::gone); });
+  changed_.wait_for(lock, as_duration(silence_),
+                    [&] { return std::ranges::all_of(peers_, &Watched::gone); });
 }
 
 void Control::send_all(FrameKind kind, std::string_view body) {
@@ -120,7 +120,7 @@ void Control::send_all(FrameKind kind, std::string_view body) {
   }
   const std::string bytes = to_bytes(kind, turn_, body);
   // The thread finds a rank that is lost meanwhile, and ends the wait for it.
-  for (const Watched& peer : peers_) peer.link->send(bytes, Clock::now() + duration_of(forever));
+  for (const Watched& peer : peers_) peer.link->send(bytes, steady_now() + forever);
 }
 
 std::string Control::receive(Watched& peer, FrameKind kind) {
@@ -139,7 +139,7 @@ std::string Control::receive(Watched& peer, FrameKind kind) {
   throw_failure();
 }
 
-void Control::throw_failure() const { throw BackendError("", std::nullopt, "", *failure_); }
+void Control::throw_failure() const { throw BackendError(*failure_); }
 
 void Control::on_failure(FailureHandler handler) {
   const std::lock_guard lock(mutex_);
@@ -150,7 +150,7 @@ void Control::on_failure(FailureHandler handler) {
 void Control::report_failure(const std::string& line) {
   std::unique_lock lock(mutex_);
   if (failure_) {
-    changed_.wait_for(lock, duration_of(2 * telling_max), [&] { return is_told_; });
+    changed_.wait_for(lock, as_duration(2 * telling_max), [&] { return is_told_; });
     return;
   }
   is_own_ = true;
@@ -163,7 +163,7 @@ void Control::report_failure(const std::string& line) {
 
 void Control::tell_failure(const std::string& line, const Watched* except) {
   const std::string bytes = to_bytes(FrameKind::failure, 0, line);
-  const auto now = Clock::now(), end = now + duration_of(telling_max);
+  const auto now = steady_now(), end = now + telling_max;
   std::vector<Link*> links;
   for (const Watched& peer : peers_) {
     if (&peer != except) links.push_back(peer.link.get());
@@ -177,11 +177,11 @@ void Control::tell_failure(const std::string& line, const Watched* except) {
 
 void Control::watch() {
   std::unique_lock lock(mutex_);
-  auto last_turn = Clock::now(), last_beat = last_turn - beat_;
+  auto last_turn = steady_now(), last_beat = last_turn - beat_;
   while (!stop_) {
     // What came together with the welcome is there already.
     for (Watched& peer : peers_) hear(peer);
-    const auto now = Clock::now();
+    const auto now = steady_now();
     // This process itself was stopped or starved: what others said may not have arrived yet.
     if (now - last_turn > silence_ / 2) {
       for (Watched& peer : peers_) peer.heard = now;
@@ -206,7 +206,7 @@ void Control::watch() {
 
 void Control::hear(Watched& peer) {
   if (peer.gone) return;
-  if (peer.link->read()) peer.heard = Clock::now();
+  if (peer.link->read()) peer.heard = steady_now();
   while (auto frame = peer.link->take()) take(peer, std::move(*frame));
   if (!peer.link->end()) return;
   peer.gone = true;
@@ -216,9 +216,9 @@ void Control::hear(Watched& peer) {
 
 void Control::take(Watched& peer, Frame frame) {
   if (frame.kind == FrameKind::failure) {
-    const bool is_line = rank_ != Rank(0);
-    return fail(is_line ? frame.body : fmt::format("rank {}: {}", peer.rank.value(), frame.body),
-                &peer);
+    const bool is_from_rank_0 = peer.rank == Rank(0);
+    const std::string who = is_from_rank_0 ? "" : fmt::format("rank {}: ", peer.rank.value());
+    return fail(who + frame.body, &peer);
   }
   if (frame.kind < FrameKind::broadcast || frame.kind > FrameKind::leave) return;
   if (peer.inbox_bytes > inbox_size_max) {
@@ -231,23 +231,20 @@ void Control::take(Watched& peer, Frame frame) {
 }
 
 void Control::look_for_silence() {
-  const auto now = Clock::now();
-  const auto is_silent_for = [&](const Watched& peer, Clock::duration time) {
-    return !peer.gone && !peer.leaves && now - peer.heard > time;
+  const auto is_silent = [now = steady_now()](Seconds time) {
+    return [now, time](const Watched& peer) {
+      return !peer.gone && !peer.leaves && now - peer.heard > time;
+    };
   };
-  const auto silent = std::ranges::find_if(
-      peers_, [&](const Watched& peer) { return is_silent_for(peer, silence_); });
+  const auto silent = std::ranges::find_if(peers_, is_silent(silence_));
   if (silent == peers_.end()) return;
+  std::string who = silent->who + " has been silent for";
   // When several ranks fall silent together, rank 0 itself is cut off. Heartbeats come every beat_,
   // so the times of their last messages differ by up to that.
-  const bool is_cut_off = peers_.size() > 1 && std::ranges::all_of(peers_, [&](const auto& peer) {
-                            return is_silent_for(peer, silence_ - 2 * beat_);
-                          });
-  const double limit_s = silence_limit_.value();
-  fail(is_cut_off ? fmt::format("rank 0 has heard from no rank for {:.3g} s; is its network down?",
-                                limit_s)
-                  : fmt::format("{} has been silent for {:.3g} s", silent->who, limit_s),
-       &*silent);
+  if (peers_.size() > 1 && std::ranges::all_of(peers_, is_silent(silence_ - 2 * beat_))) {
+    who = "rank 0, whose network may be down, has heard from no rank for";
+  }
+  fail(fmt::format("{} {:.3g} s", who, silence_.value()), &*silent);
 }
 
 // The first failure counts.

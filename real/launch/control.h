@@ -67,7 +67,7 @@ class Control : public Team {
   struct Watched : Peer {
     std::deque<Frame> inbox = {};  // what it has said and nobody has asked for yet
     std::size_t inbox_bytes = 0;
-    Clock::time_point heard = Clock::now();
+    Seconds heard = steady_now();
     bool leaves = false;  // its connection may close
     bool gone = false;
   };
@@ -92,8 +92,7 @@ class Control : public Team {
   const RankCount size_;
   const std::string address_;
   const Seconds clock_offset_, clock_error_;
-  const Seconds silence_limit_;
-  const Clock::duration silence_, beat_;
+  const Seconds silence_, beat_;
   std::uint32_t turn_ = 0;  // calls so far
 
   std::mutex mutex_;

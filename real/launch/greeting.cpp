@@ -59,7 +59,9 @@ std::string Greeting::process() const {
   return fmt::format("pid {} on {:.{}}", pid, host, name_max);
 }
 
-std::string Greeting::who() const { return fmt::format("rank {} ({})", rank, process()); }
+std::string Greeting::who() const {
+  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, process());
+}
 
 Greeting own_greeting(const RankIdentity& identity, const std::string& meeting, bool has_secret) {
   Greeting own;
@@ -126,7 +128,7 @@ std::string find_difference(const std::string& told, const std::string& told_ran
 std::string random_nonce() {
   std::array<std::uint8_t, 16> bytes{};
   if (::getentropy(bytes.data(), bytes.size()) != 0) {
-    throw BackendError("", std::nullopt, "getentropy", std::strerror(errno));
+    throw BackendError(std::string("getentropy: ") + std::strerror(errno));
   }
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }

@@ -24,7 +24,7 @@ struct Greeting {
   std::string fault;    // RankIdentity's
   std::string nonce;    // drawn for this greeting
 
-  [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host)
+  [[nodiscard]] std::string who() const;      // rank 3 (pid 4711 on host), or rank 3
   [[nodiscard]] std::string process() const;  // pid 4711 on host
 };
 

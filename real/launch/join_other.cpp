@@ -4,11 +4,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iomanip>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "models/text/number.h"
@@ -19,10 +19,8 @@
 namespace paceline::real {
 namespace {
 
-using namespace std::chrono_literals;
-
 // How soon a refused connection is tried again: rank 0 is often a few milliseconds later.
-constexpr auto pause_between_attempts = 20ms;
+constexpr Seconds pause_between_attempts(0.02);
 
 // How long rank 0 may take to answer at an address from a file, before the file is looked at again.
 constexpr Seconds stale_answer_max(2.0);
@@ -54,7 +52,7 @@ class Joining {
       : identity_(identity),
         rendezvous_(rendezvous),
         connect_(connect),
-        end_(Clock::now() + duration_of(connect)) {}
+        end_(steady_now() + connect) {}
 
   Joined join() {
     if (rendezvous_.file.empty()) resolve_host();
@@ -63,8 +61,8 @@ class Joining {
       for (const Address& address : addresses_) {
         if (auto joined = join_at(address)) return std::move(*joined);
       }
-      if (Clock::now() >= end_) give_up();
-      std::this_thread::sleep_for(pause_between_attempts);
+      if (steady_now() >= end_) give_up();
+      sleep_until(steady_now() + pause_between_attempts);
     }
   }
 
@@ -104,8 +102,9 @@ class Joining {
     const auto answer = answer_on(*link);
     if (!answer) return std::nullopt;
     // Rank 0 began to wait before it heard of this rank. What it says may take a moment.
-    decided_by_ = Clock::now() + duration_of(connect_ + moment);
-    const auto [text, proof] = split_off_proof(*answer);
+    decided_by_ = steady_now() + connect_ + moment;
+    const auto proof_at = answer->rfind('\n') + 1;  // behind the greeting; no line break: 0
+    const std::string text = answer->substr(0, proof_at), proof = answer->substr(proof_at);
     const auto rank_0 = parse_greeting(text);
     if (!rank_0) return std::nullopt;
     const std::string& secret = rendezvous_.secret;
@@ -128,18 +127,11 @@ class Joining {
   // What rank 0 answers. nullopt when that does not come: a file may be of an earlier run, and rank
   // 0 of this one write another.
   std::optional<std::string> answer_on(Link& link) const {
-    const auto soon = Clock::now() + duration_of(stale_answer_max);
+    const auto soon = steady_now() + stale_answer_max;
     const auto frame = link.receive(rendezvous_.file.empty() ? end_ : std::min(end_, soon));
     if (frame && frame->kind == FrameKind::refusal) be_refused(*frame);
     if (!frame || frame->kind != FrameKind::answer) return std::nullopt;
     return frame->body;
-  }
-
-  // The greeting, and the line behind it.
-  static std::pair<std::string, std::string> split_off_proof(const std::string& answer) {
-    const auto end = answer.find_last_of('\n');
-    if (end == std::string::npos) return {answer, ""};
-    return {answer.substr(0, end + 1), answer.substr(end + 1)};
   }
 
   [[noreturn]] static void be_refused(const Frame& refusal) {
@@ -163,17 +155,13 @@ class Joining {
   // The clock of rank 0 was read between two moments here: in their middle, give or take half.
   void compare_clocks(Link& link, Joined& joined) const {
     for (int i = 0; i < clock_pings; ++i) {
-      const auto asked = Clock::now();
+      const Seconds asked = steady_now();
       say(link, FrameKind::ping, "");
-      const Frame pong = await(link, FrameKind::pong);
-      const auto trip = Clock::now() - asked;
-      const Seconds error(std::chrono::duration<double>(trip).count() / 2);
-      if (i > 0 && error >= joined.clock_error) continue;
+      const auto there = number_of<double>(await(link, FrameKind::pong).body);
+      const Seconds here = steady_now(), error = (here - asked) / 2;
+      if (!there || !std::isfinite(*there) || (i > 0 && error >= joined.clock_error)) continue;
       joined.clock_error = error;
-      const std::chrono::nanoseconds here = (asked + trip / 2).time_since_epoch();
-      const auto there = number_of<std::int64_t>(pong.body).value_or(0);
-      if (there < 0) continue;  // a steady clock is not
-      joined.clock_offset = Seconds(static_cast<double>(there - here.count()) * 1e-9);
+      joined.clock_offset = Seconds(*there) - (asked + error);
     }
   }
 
@@ -191,7 +179,7 @@ class Joining {
   const RankIdentity& identity_;
   const Rendezvous& rendezvous_;
   Seconds connect_;
-  Clock::time_point end_, decided_by_;
+  Seconds end_, decided_by_;
   std::vector<Address> addresses_;
   std::string place_;    // where rank 0 should be: host:port
   std::string meeting_;  // the number in the file

@@ -51,22 +51,19 @@ Socket listen_for_ranks(const Rendezvous& where, Seconds limit) {
     return Socket(where.listener);
   }
   Opened listening = where.file.empty() ? listen_at(where, limit) : listen_everywhere(0);
+  if (listening.error == 0) return std::move(listening.socket);
   if (listening.error == EADDRINUSE) {
-    fail_to_join(fmt::format(
-        "port {} on {} is taken: another run or program listens there; set {} to a free port, "
-        "alike for all ranks",
-        where.port, where.host, where.port_source));
+    fail_to_join(
+        fmt::format("port {} on {} is taken by another run or program; set {} to a free "
+                    "port, alike for all ranks",
+                    where.port, where.host, where.port_source));
   }
   if (listening.error == EADDRNOTAVAIL) {
-    fail_to_join(
-        fmt::format("{} is no address of {}, where rank 0 runs; {} must name the machine of rank 0",
-                    where.host, host_name(), where.host_source));
+    fail_to_join(fmt::format("{} is no address of {}, where rank 0 runs; {} must name it",
+                             where.host, host_name(), where.host_source));
   }
-  if (listening.error != 0) {
-    fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", host_port(where.host, where.port),
-                             std::strerror(listening.error)));
-  }
-  return std::move(listening.socket);
+  fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", host_port(where.host, where.port),
+                           std::strerror(listening.error)));
 }
 
 // The file in which rank 0 publishes its address; removed at the end if it is still this one.
@@ -82,8 +79,8 @@ class PublishedFile {
     const std::string why = std::strerror(errno);
     ::unlink(aside.c_str());
     fail_to_join(
-        fmt::format("the rendezvous file {} cannot be written: {}; meet at a path that all "
-                    "ranks can read and rank 0 can write",
+        fmt::format("the rendezvous file {} cannot be written: {}; name one that rank 0 "
+                    "can write and all ranks can read",
                     path_, why));
   }
   PublishedFile(const PublishedFile&) = delete;
@@ -107,7 +104,7 @@ class Gathering {
       : identity_(identity),
         secret_(where.secret),
         connect_(connect),
-        end_(Clock::now() + duration_of(connect)),
+        end_(steady_now() + connect),
         listener_(listen_for_ranks(where, connect)),
         place_(host_port(where.host, where.port)),
         world_size_heard_of_(identity.world_size.value()) {
@@ -122,13 +119,13 @@ class Gathering {
   Joined gather() {
     const Greeting own = own_greeting(identity_, meeting_, false);
     if (!own.fault.empty()) refuse(faulty(own), true, end_);
-    while (!is_done() && Clock::now() < end_) {
+    while (!is_done() && steady_now() < end_) {
       wait();
       accept_all();
       hear_all();
     }
-    if (!refusal_ && !is_complete()) miss_ranks();
-    if (refusal_) end_with_refusal();
+    if (refusal_.empty() && !is_complete()) miss_ranks();
+    if (!refusal_.empty()) end_with_refusal();
     return welcome();
   }
 
@@ -142,18 +139,12 @@ class Gathering {
     int pings_left = 0;  // that are yet to come of a rank with another clock
   };
 
-  // What ends the run before all have come.
-  struct Refusal {
-    std::string line;
-    bool is_usage;
-  };
-
   [[nodiscard]] bool is_complete() const {
     return came_.size() + 1 >= identity_.world_size.value() &&
            std::ranges::all_of(came_, [](const auto& one) { return one.second->pings_left == 0; });
   }
   [[nodiscard]] bool is_done() const {
-    return refusal_ ? came_.size() + 1 >= world_size_heard_of_ : is_complete();
+    return refusal_.empty() ? is_complete() : came_.size() + 1 >= world_size_heard_of_;
   }
 
   void wait() {
@@ -193,7 +184,7 @@ class Gathering {
 
   void note_end(const Arrival& arrival) {
     if (arrival.is_admitted) {
-      refuse(arrival.greeting->who() + " has died: its connection closed", false, Clock::now());
+      refuse(arrival.greeting->who() + " has died: its connection closed", false, steady_now());
     } else if (arrival.greeting && !secret_.empty()) {
       note_turned_away(*arrival.greeting, another_secret);
     }
@@ -209,8 +200,7 @@ class Gathering {
     }
     if (frame.kind == FrameKind::ping && arrival.pings_left > 0) {
       --arrival.pings_left;
-      const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
-      say(arrival, FrameKind::pong, std::to_string(now.count()));
+      say(arrival, FrameKind::pong, fmt::format("{}", steady_now().value()));
     }
     return true;
   }
@@ -243,7 +233,7 @@ class Gathering {
 
   // All that is said meanwhile is short: who has no room for it does not read.
   static void say(Arrival& arrival, FrameKind kind, std::string_view body, bool is_usage = false) {
-    arrival.link->send(to_bytes(kind, is_usage ? refused_usage : 0, body), Clock::now());
+    arrival.link->send(to_bytes(kind, is_usage ? refused_usage : 0, body), steady_now());
   }
 
   // Only that one: anybody may knock.
@@ -253,11 +243,8 @@ class Gathering {
     return false;
   }
 
-  // Of another version only the rank is known.
   void note_turned_away(const Greeting& greeting, const std::string& why) {
-    const bool is_known = greeting.version == control_version;
-    turned_away_ = fmt::format(
-        "{} was told: {}", is_known ? greeting.who() : fmt::format("rank {}", greeting.rank), why);
+    turned_away_ = fmt::format("{} was told: {}", greeting.who(), why);
   }
 
   // Ends the run over who cannot be a rank of it. While it ends, tells all.
@@ -265,12 +252,11 @@ class Gathering {
     const Greeting& greeting = *arrival.greeting;
     arrival.is_admitted = true;
     world_size_heard_of_ = std::max(world_size_heard_of_, greeting.world_size);
-    const std::string fault = refusal_ ? "" : fault_of(greeting);
+    const std::string fault = refusal_.empty() ? fault_of(greeting) : "";
     if (greeting.rank > 0) came_.try_emplace(greeting.rank, &arrival);
-    if (refusal_) tell_refusal(arrival);
     constexpr Seconds for_late_ranks(2.0);
-    const auto end = Clock::now() + duration_of(std::min(for_late_ranks, connect_));
-    if (!fault.empty()) refuse(fault, true, end);
+    if (!refusal_.empty()) tell_refusal(arrival);
+    if (!fault.empty()) refuse(fault, true, steady_now() + std::min(for_late_ranks, connect_));
     return true;
   }
 
@@ -313,17 +299,19 @@ class Gathering {
     const std::size_t shown = std::min(ranks.size(), shown_max), more = ranks.size() - shown;
     const std::string hint = fmt::format(
         "started, and able to reach {}? PACELINE_CONNECT_TIMEOUT sets the limit", place_);
-    refuse(fmt::format("rank{} {}{} did not come within {:.3g} s; {}", ranks.size() == 1 ? "" : "s",
-                       fmt::join(std::span(ranks).first(shown), ", "),
-                       more > 0 ? fmt::format(" and {} more", more) : "", connect_.value(),
-                       turned_away_.value_or(hint)),
-           turned_away_.has_value(), Clock::now());
+    const std::string line =
+        fmt::format("rank{} {}{} did not come within {:.3g} s; {}", ranks.size() == 1 ? "" : "s",
+                    fmt::join(std::span(ranks).first(shown), ", "),
+                    more > 0 ? fmt::format(" and {} more", more) : "", connect_.value(),
+                    turned_away_.value_or(hint));
+    refuse(line, turned_away_.has_value(), steady_now());
   }
 
   // Tells all ranks that have come, and those that come until then. The first refusal counts.
-  void refuse(const std::string& line, bool is_usage, Clock::time_point until) {
-    if (refusal_) return;
-    refusal_ = Refusal{line, is_usage};
+  void refuse(const std::string& line, bool is_usage, Seconds until) {
+    if (!refusal_.empty()) return;
+    refusal_ = line;
+    is_usage_ = is_usage;
     end_ = until;
     for (Arrival& arrival : arrivals_) {
       if (arrival.is_admitted) tell_refusal(arrival);
@@ -331,16 +319,16 @@ class Gathering {
   }
 
   void tell_refusal(Arrival& arrival) const {
-    say(arrival, FrameKind::refusal, refusal_->line, refusal_->is_usage);
+    say(arrival, FrameKind::refusal, refusal_, is_usage_);
   }
 
   [[noreturn]] void end_with_refusal() const {
     constexpr Seconds to_deliver(0.5);
     std::vector<Link*> links;
     for (const Arrival& arrival : arrivals_) links.push_back(arrival.link.get());
-    wait_for_delivery(links, Clock::now() + duration_of(to_deliver));
-    if (refusal_->is_usage) throw UsageError(refusal_->line);
-    fail_to_join(refusal_->line);
+    wait_for_delivery(links, steady_now() + to_deliver);
+    if (is_usage_) throw UsageError(refusal_);
+    fail_to_join(refusal_);
   }
 
   Joined welcome() {
@@ -356,8 +344,7 @@ class Gathering {
 
   const RankIdentity& identity_;
   const std::string& secret_;
-  Seconds connect_;
-  Clock::time_point end_;
+  Seconds connect_, end_;
   Socket listener_;
   std::string place_;    // where it listens: host:port
   std::string meeting_;  // a number that ranks have from the file; empty: they meet at an address
@@ -366,7 +353,8 @@ class Gathering {
   std::map<std::uint32_t, Arrival*> came_;  // pointers hold until there is a refusal
   std::uint32_t world_size_heard_of_;       // the largest that any rank was told
   std::optional<std::string> turned_away_;  // who was last, and why
-  std::optional<Refusal> refusal_;
+  std::string refusal_;                     // why the run ends before all have come; empty: goes on
+  bool is_usage_ = false;                   // it is for how ranks were started
 };
 
 // A single rank has no peers; its address is that of the rendezvous where it has one.
@@ -386,9 +374,7 @@ void refuse_special_file(const std::string& path) {
       "the rendezvous file {} is no regular file; name one that rank 0 may write", path));
 }
 
-[[noreturn]] void fail_to_join(const std::string& line) {
-  throw BackendError("", std::nullopt, "", line);
-}
+[[noreturn]] void fail_to_join(const std::string& line) { throw BackendError(line); }
 
 Joined join_group(const RankIdentity& identity, const Rendezvous& where, Seconds connect) {
   if (identity.rank != Rank(0)) return join_rank_0(identity, where, connect);

@@ -45,8 +45,8 @@ Link::Link(Socket socket) : socket_(std::move(socket)) {
   ::setsockopt(socket_.file(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-bool Link::send(std::string_view bytes, Clock::time_point until) {
-  const std::unique_lock lock(sending_, until);
+bool Link::send(std::string_view bytes, Seconds until) {
+  const std::unique_lock lock(sending_, as_duration(until - steady_now()));
   std::size_t sent = 0;
   while (lock && sent < bytes.size()) {
     const auto left = bytes.substr(sent);
@@ -104,8 +104,8 @@ std::optional<Frame> Link::take() {
   return Frame{header.kind, header.turn, std::string(left.substr(sizeof header, header.length))};
 }
 
-std::optional<Frame> Link::receive(Clock::time_point until) {
-  while (Clock::now() < until) {
+std::optional<Frame> Link::receive(Seconds until) {
+  while (steady_now() < until) {
     if (auto frame = take()) return frame;
     if (end_) return std::nullopt;
     wait_for(socket_.file(), POLLIN, until);
@@ -116,12 +116,12 @@ std::optional<Frame> Link::receive(Clock::time_point until) {
 
 void Link::shut_down() const { ::shutdown(socket_.file(), SHUT_RDWR); }
 
-void wait_for_delivery(const std::vector<Link*>& links, Clock::time_point until) {
+void wait_for_delivery(const std::vector<Link*>& links, Seconds until) {
   const auto has_all = [](const Link* link) {
     int unacknowledged = 0;
     return ::ioctl(link->socket().file(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
   };
-  while (!std::ranges::all_of(links, has_all) && Clock::now() < until) ::poll(nullptr, 0, 1);
+  while (!std::ranges::all_of(links, has_all) && steady_now() < until) ::poll(nullptr, 0, 1);
 }
 
 }  // namespace paceline::real

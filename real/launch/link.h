@@ -45,7 +45,7 @@ class Link {
 
   // Sends a frame, or several, waiting for room. False when the time is over or the connection is:
   // if a part is sent already, the connection ends.
-  bool send(std::string_view bytes, Clock::time_point until);
+  bool send(std::string_view bytes, Seconds until);
   // Sends a byte that is no frame and says that this side is alive, unless a frame is on its way.
   void beat();
 
@@ -55,7 +55,7 @@ class Link {
   // The next frame of what was read.
   [[nodiscard]] std::optional<Frame> take();
   // Waits for the next frame. nullopt when the time is over or the connection is.
-  [[nodiscard]] std::optional<Frame> receive(Clock::time_point until);
+  [[nodiscard]] std::optional<Frame> receive(Seconds until);
   // Why nothing more will come: `its connection closed`.
   [[nodiscard]] const std::optional<std::string>& end() const { return end_; }
 
@@ -75,6 +75,6 @@ class Link {
 };
 
 // Waits until the other sides have all that was sent, or the time is over.
-void wait_for_delivery(const std::vector<Link*>& links, Clock::time_point until);
+void wait_for_delivery(const std::vector<Link*>& links, Seconds until);
 
 }  // namespace paceline::real

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <future>
@@ -84,15 +85,9 @@ std::vector<Interface> interfaces_up() {
 
 }  // namespace
 
-Clock::duration duration_of(Seconds time) {
-  constexpr Seconds longest(1e8);  // 3 years; the clock counts 64 bits of nanoseconds
-  const std::chrono::duration<double> limited(std::min(time, longest).value());
-  return std::chrono::duration_cast<Clock::duration>(limited);
-}
-
-int milliseconds_until(Clock::time_point then) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+int milliseconds_until(Seconds then) {
+  const double left_ms = std::ceil((then - steady_now()).value() * 1e3);
+  return static_cast<int>(std::clamp(left_ms, 0.0, double{INT_MAX}));
 }
 
 Socket::Socket(Socket&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
@@ -106,7 +101,7 @@ Socket::~Socket() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool wait_for(int file, short events, Clock::time_point until) {
+bool wait_for(int file, short events, Seconds until) {
   pollfd polled{file, events, 0};
   while (::poll(&polled, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
   }
@@ -150,7 +145,7 @@ Resolved resolve(const std::string& host, std::uint16_t port, Seconds limit) {
   std::thread([promise = std::move(promise), host, port]() mutable {
     promise.set_value(look_up(host, port, AI_ADDRCONFIG));
   }).detach();
-  if (found.wait_for(duration_of(limit)) == std::future_status::ready) return found.get();
+  if (found.wait_for(as_duration(limit)) == std::future_status::ready) return found.get();
   return {{}, fmt::format("the name {} was not resolved within {:.3g} s", host, limit.value())};
 }
 
@@ -177,7 +172,7 @@ Opened listen_everywhere(std::uint16_t port) {
   return listen_on(numeric_address("0.0.0.0", port).value());  // a machine without IPv6
 }
 
-Opened connect_to(const Address& address, Clock::time_point until) {
+Opened connect_to(const Address& address, Seconds until) {
   Socket socket = open_stream(address);
   if (!socket) return {Socket(), errno};
   int error = 0;

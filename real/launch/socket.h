@@ -2,22 +2,17 @@
 
 #include <sys/socket.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "models/units/units.h"
+#include "real/clock.h"
 
 namespace paceline::real {
 
-using Clock = std::chrono::steady_clock;
-
-[[nodiscard]] Clock::duration duration_of(Seconds time);
-
 // Milliseconds until then for poll(), rounded up; 0 when it is past.
-[[nodiscard]] int milliseconds_until(Clock::time_point then);
+[[nodiscard]] int milliseconds_until(Seconds then);
 
 // Owns an open file, and closes it at the end.
 class Socket {
@@ -38,7 +33,7 @@ class Socket {
 };
 
 // Waits until the file can be read (POLLIN) or written (POLLOUT). False when the time is over.
-bool wait_for(int file, short events, Clock::time_point until);
+bool wait_for(int file, short events, Seconds until);
 
 // An IPv4 or IPv6 address with a port.
 struct Address {
@@ -73,7 +68,7 @@ struct Opened {
 [[nodiscard]] Opened listen_on_loopback(std::uint16_t port);
 [[nodiscard]] Opened listen_everywhere(std::uint16_t port);
 // Connects before the time is over.
-[[nodiscard]] Opened connect_to(const Address& address, Clock::time_point until);
+[[nodiscard]] Opened connect_to(const Address& address, Seconds until);
 
 // A port that no socket of this machine has now, and that the kernel gives to none by itself: it
 // lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws

@@ -58,7 +58,7 @@ class Ranks {
       const int number = attend(all_, signals, is_killed_ ? std::nullopt : deadline_);
       for (std::size_t rank = 0; rank < all_.size(); ++rank) note(rank);
       if (number != 0) interrupt(number);
-      if (!deadline_ || Clock::now() < *deadline_ || std::exchange(is_killed_, true)) continue;
+      if (!deadline_ || steady_now() < *deadline_ || std::exchange(is_killed_, true)) continue;
       kill_all(SIGKILL);
     }
     return conclude();
@@ -73,7 +73,7 @@ class Ranks {
     if (child.status.value_or(0) == 0 || is_killed_ || std::ranges::count(failed_, rank) > 0)
       return;
     failed_.push_back(rank);
-    if (!deadline_) deadline_ = child.ended + duration_of(grace_);
+    if (!deadline_) deadline_ = child.ended + grace_;
   }
 
   // Whole ones, and what is left when there will be no more.
@@ -96,7 +96,7 @@ class Ranks {
   void interrupt(int number) {
     if (interrupted_by_ != 0) return;
     interrupted_by_ = number;
-    const auto end = Clock::now() + duration_of(std::min(grace_, grace_after_signal_max));
+    const auto end = steady_now() + std::min(grace_, grace_after_signal_max);
     deadline_ = std::min(deadline_.value_or(end), end);
     kill_all(SIGTERM);
     kill_all(SIGCONT);
@@ -143,7 +143,7 @@ class Ranks {
   // the first failure is a consequence of it.
   [[nodiscard]] int weight(std::size_t rank) const {
     constexpr Seconds together(0.2);
-    const auto signal_end = all_[failed_.front()].ended + duration_of(together);
+    const auto signal_end = all_[failed_.front()].ended + together;
     if (is_ended_by_signal(rank)) return all_[rank].ended <= signal_end ? 2 : 0;
     const int status = status_of(rank);
     return status == usage_status ? 3 : status == environment_status ? 0 : 1;
@@ -162,7 +162,7 @@ class Ranks {
   std::vector<Child> all_;
   std::vector<std::string> held_;    // the first line of each that begins so
   std::vector<std::size_t> failed_;  // by themselves, in order of time
-  std::optional<Clock::time_point> deadline_;
+  std::optional<Seconds> deadline_;
   bool is_killed_ = false;
   int interrupted_by_ = 0;
 };
@@ -195,8 +195,7 @@ int spawn_ranks(const std::vector<std::string>& command, RankCount ranks, Second
   }
   Opened listening = listen_on_loopback(0);
   if (listening.error != 0) {
-    throw BackendError("", std::nullopt, "",
-                       std::string("no port on 127.0.0.1: ") + std::strerror(listening.error));
+    throw BackendError(std::string("no port on 127.0.0.1: ") + std::strerror(listening.error));
   }
   const std::string size = std::to_string(ranks.value());
   std::map<std::string, std::string> variables{

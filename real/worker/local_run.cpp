@@ -34,7 +34,7 @@ std::string time_text(Seconds time) {
 std::vector<std::string> rank_command(const WorkerOptions& options, const std::string& rendezvous) {
   std::array<char, 4096> self{};
   if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) {
-    throw BackendError("", std::nullopt, "readlink", "cannot tell where this program lies");
+    throw BackendError("readlink: cannot tell where this program lies");
   }
   return {self.data(),
           "--backend",

@@ -138,7 +138,7 @@ class Mpirun {
       : child_(std::move(child)),
         limits_(limits),
         begun_(std::move(begun)),
-        start_end_(Clock::now() + duration_of(limits.start)) {}
+        start_end_(steady_now() + limits.start) {}
   Mpirun(const Mpirun&) = delete;
   Mpirun& operator=(const Mpirun&) = delete;
   ~Mpirun() { end_all_children(); }
@@ -151,16 +151,16 @@ class Mpirun {
       if (child_.said.size() > said_max) child_.said.resize(said_max);
       if (number != 0 && interrupted_by_ == 0) {
         interrupted_by_ = number;
-        deadline_ = Clock::now();
+        deadline_ = steady_now();
       }
       if (!deadline_ && !line_of_a_rank(child_.said).empty()) {
-        deadline_ = Clock::now() + duration_of(limits_.grace);
+        deadline_ = steady_now() + limits_.grace;
       }
-      if (waits_for_start() && Clock::now() >= start_end_) {
+      if (waits_for_start() && steady_now() >= start_end_) {
         was_silent_ = true;
-        deadline_ = Clock::now();
+        deadline_ = steady_now();
       }
-      if (deadline_ && Clock::now() >= *deadline_) end_it();
+      if (deadline_ && steady_now() >= *deadline_) end_it();
     }
     return conclude();
   }
@@ -176,7 +176,7 @@ class Mpirun {
   void end_it() {
     ::kill(child_.pid, asked_ ? SIGKILL : SIGTERM);
     ::kill(child_.pid, SIGCONT);
-    deadline_ = Clock::now() + duration_of(ending_max);
+    deadline_ = steady_now() + ending_max;
     asked_ = true;
   }
 
@@ -212,9 +212,9 @@ class Mpirun {
   Child child_;
   MpirunLimits limits_;
   std::string begun_;  // empty once one has begun
-  Clock::time_point start_end_;
+  Seconds start_end_;
   bool was_silent_ = false;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<Seconds> deadline_;
   bool asked_ = false;
   int interrupted_by_ = 0;
 };

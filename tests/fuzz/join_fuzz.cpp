@@ -90,10 +90,10 @@ class Stranger {
 
  private:
   void send(FrameKind kind, std::uint32_t turn, const std::string& body) {
-    link_->send(to_bytes(kind, turn, body), Clock::now());
+    link_->send(to_bytes(kind, turn, body), steady_now());
   }
 
-  void send_bytes(std::string_view bytes) const { link_->send(bytes, Clock::now()); }
+  void send_bytes(std::string_view bytes) const { link_->send(bytes, steady_now()); }
 
   // Its greeting with one line changed, where there is a text. Rank 0 also proves, over what it
   // heard last, which is the other rank's.
@@ -116,9 +116,9 @@ class Stranger {
 
   // For the next frame, as long as the rank may take.
   void wait() {
-    const auto end = Clock::now() + duration_of(limits.connect);
-    while (!is_over_ && !link_->end() && Clock::now() < end) {
-      if (const auto frame = link_->receive(Clock::now() + std::chrono::milliseconds(1))) {
+    const auto end = steady_now() + limits.connect;
+    while (!is_over_ && !link_->end() && steady_now() < end) {
+      if (const auto frame = link_->receive(steady_now() + Seconds(0.001))) {
         heard_ = frame->body;
         return;
       }
@@ -134,7 +134,7 @@ class Stranger {
 
 // To the rank, or from it.
 Socket connection(const Setting& setting, const Socket& listener) {
-  const auto end = Clock::now() + duration_of(limits.connect);
+  const auto end = steady_now() + limits.connect;
   if (setting.is_center) return connect_to(local_address(listener), end).socket;
   pollfd polled{listener.file(), POLLIN, 0};
   ::poll(&polled, 1, milliseconds_until(end));
@@ -211,7 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto lines = split_lines(text);
   const Setting setting = setting_of(lines.front());
   const Left before = what_is_left();
-  const auto begin = Clock::now();
+  const auto begin = steady_now();
   {
     const Opened listening = listen_on_loopback(0);
     std::atomic<bool> is_over = false;
@@ -221,10 +221,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     others.join();
   }
   constexpr Seconds patience(60);  // with a busy machine
-  if (Clock::now() - begin > duration_of(patience)) find("a rank takes longer than its limits");
+  if (steady_now() - begin > patience) find("a rank takes longer than its limits");
   // The kernel lists a thread for a moment after it was joined.
   while (what_is_left() != before) {
-    if (Clock::now() - begin > duration_of(patience)) find("threads or sockets are left");
+    if (steady_now() - begin > patience) find("threads or sockets are left");
     std::this_thread::yield();
   }
   return 0;

@@ -17,7 +17,7 @@ namespace {
 
 std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
                         const ControlLimits& limits) {
-  const auto begin = Clock::now();
+  const auto begin = steady_now();
   std::string said = "joined";
   try {
     (void)Control::join(identity, where, limits);
@@ -25,17 +25,17 @@ std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
     said = error.what();
   }
   // Twice the limit and the moments in which things are said; the rest is a busy machine's.
-  EXPECT_LT(Clock::now() - begin, duration_of(2 * limits.connect + Seconds(30)));
+  EXPECT_LT(steady_now() - begin, 2 * limits.connect + Seconds(30));
   return said;
 }
 
 Opened connection_to(const Port& port) {
-  return connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
+  return connect_to(local_address(port.listener), steady_now() + patient.connect);
 }
 
 // Proves to be this rank, without a secret.
 void introduce(Link& link, const RankIdentity& identity) {
-  const auto end = Clock::now() + duration_of(patient.connect);
+  const auto end = steady_now() + patient.connect;
   const std::string hello = to_text(own_greeting(identity, "", false));
   link.send(to_bytes(FrameKind::hello, 0, hello), end);
   const std::string answer = link.receive(end).value().body;
@@ -76,7 +76,7 @@ TEST(Join, RefusesARankOutsideTheWorld) {
     if (process == 0) return try_to_join(rank_of(0, 2), port.rendezvous(0), patient);
     Link link(std::move(connection_to(port).socket));
     introduce(link, rank_of(7, 2));
-    return link.receive(Clock::now() + duration_of(patient.connect)).value().body;
+    return link.receive(steady_now() + patient.connect).value().body;
   });
   expect_all(said, R"(rank 7 \(pid \d+ on \S+\) is outside a world of 2 ranks, 0 to 1; .*)");
 }
@@ -228,7 +228,7 @@ TEST(Join, SaysThatThePortIsTaken) {
   const Port port;
   Rendezvous where = port.rendezvous(1);  // without the listener
   const std::string said = try_to_join(rank_of(0, 2), where, hasty);
-  EXPECT_EQ(said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken: "), 0u)
+  EXPECT_EQ(said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken by another run "), 0u)
       << said;
 }
 

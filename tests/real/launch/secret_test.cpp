@@ -101,7 +101,7 @@ TEST(Secret, KeepsOutWhoHasAnotherOrNone) {
 // Who speaks the protocol but has no secret ends no run, however it goes on.
 TEST(Secret, StrangersEndNoRun) {
   const Port port;
-  const auto end = Clock::now() + duration_of(patient.connect);
+  const auto end = steady_now() + patient.connect;
   Link link(std::move(connect_to(local_address(port.listener), end).socket));
   const std::string hello = to_text(own_greeting(rank_of(1, 2), "", true));
   link.send(to_bytes(FrameKind::hello, 0, hello) + to_bytes(FrameKind::proof, 0, "0000"), end);

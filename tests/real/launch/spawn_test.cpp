@@ -64,8 +64,8 @@ bool is_alive(const std::string& pid) {
 }
 
 bool ends_soon(const std::string& pid) {
-  const auto end = Clock::now() + duration_of(Seconds(60));
-  while (is_alive(pid) && Clock::now() < end) {
+  const auto end = steady_now() + Seconds(60);
+  while (is_alive(pid) && steady_now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return !is_alive(pid);
@@ -142,12 +142,12 @@ TEST(Spawn, PutsThePrefixBeforeEveryRank) {
 }
 
 TEST(Spawn, KillsWhatDoesNotEndByItselfAlsoWhenItIsStopped) {
-  const auto begin = Clock::now();
+  const auto begin = steady_now();
   const std::string script = "test $RANK = 1 && exit 3; trap '' TERM; kill -STOP $$; sleep 60";
   const Ended ended = Spawner(script, 3, Seconds(0.5), "").end();
   EXPECT_EQ(ended.status, 3);
   EXPECT_EQ(ended.err, "paceline-worker: rank 1 ended with status 3\n");
-  EXPECT_LT(Clock::now() - begin, duration_of(Seconds(30)));  // of the 60 that a rank sleeps
+  EXPECT_LT(steady_now() - begin, Seconds(30));  // of the 60 that a rank sleeps
 }
 
 // Ranks that write their process's number to a file of this folder, and wait.
@@ -158,8 +158,8 @@ struct Waiting {
   // Waits until it is there.
   [[nodiscard]] std::string pid_of(std::uint32_t rank) const {
     const auto path = folder.path / ("rank" + std::to_string(rank));
-    const auto end = Clock::now() + duration_of(Seconds(60));
-    while (!text_of(path).ends_with('\n') && Clock::now() < end) {
+    const auto end = steady_now() + Seconds(60);
+    while (!text_of(path).ends_with('\n') && steady_now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     const std::string text = text_of(path);
