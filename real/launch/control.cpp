@@ -29,6 +29,8 @@ const char* name_of(FrameKind kind) {
   return kind == FrameKind::broadcast ? "broadcast" : "gather";
 }
 
+}  // namespace
+
 void end_process(const std::string& line) {
   std::fputs(("paceline-worker: " + line + "\n").c_str(), stderr);
   std::fflush(stderr);
@@ -36,24 +38,23 @@ void end_process(const std::string& line) {
   std::_Exit(environment_status);
 }
 
-}  // namespace
-
 std::unique_ptr<Control> Control::join(const RankIdentity& identity, const Rendezvous& rendezvous,
-                                       const ControlLimits& limits) {
+                                       const ControlSettings& settings) {
   PACELINE_EXPECTS(identity.rank.value() < identity.world_size.value());
-  PACELINE_EXPECTS(limits.connect > Seconds(0) && limits.silence > Seconds(0));
+  PACELINE_EXPECTS(settings.connect > Seconds(0) && settings.silence > Seconds(0));
   return std::unique_ptr<Control>(
-      new Control(identity, join_group(identity, rendezvous, limits.connect), limits.silence));
+      new Control(identity, join_group(identity, rendezvous, settings.connect), settings));
 }
 
-Control::Control(const RankIdentity& identity, Joined joined, Seconds silence)
+Control::Control(const RankIdentity& identity, Joined joined, const ControlSettings& settings)
     : rank_(identity.rank),
       size_(identity.world_size),
       address_(std::move(joined.address)),
       clock_offset_(joined.clock_offset),
       clock_error_(joined.clock_error),
-      silence_(silence),
-      beat_(std::min(silence / 5, Seconds(1))) {
+      silence_(settings.silence),
+      beat_(std::min(silence_ / 5, Seconds(1))),
+      on_failure_(settings.on_failure) {
   for (Peer& peer : joined.peers) {
     peer.link->allow_bodies_of(body_size_max);
     peers_.push_back({std::move(peer)});
@@ -141,16 +142,10 @@ std::string Control::receive(Watched& peer, FrameKind kind) {
 
 void Control::throw_failure() const { throw BackendError(*failure_); }
 
-void Control::on_failure(FailureHandler handler) {
-  const std::lock_guard lock(mutex_);
-  handler_ = handler ? std::move(handler) : end_process;
-  changed_.notify_all();
-}
-
 void Control::report_failure(const std::string& line) {
   std::unique_lock lock(mutex_);
   if (failure_) {
-    changed_.wait_for(lock, as_duration(2 * telling_max), [&] { return is_told_; });
+    changed_.wait_for(lock, as_duration(2 * telling_max), [&] { return is_shown_; });
     return;
   }
   is_own_ = true;
@@ -201,7 +196,13 @@ void Control::watch() {
     ::poll(polled.data(), polled.size(), milliseconds_until(now + beat_));
     lock.lock();
   }
-  if (failure_ && !is_own_) end_with_failure(lock);
+  if (!failure_ || is_own_) return;
+  lock.unlock();
+  if (rank_ == Rank(0)) tell_failure(*failure_, failed_);
+  // First what may end the process with the right line, then those who wait.
+  if (on_failure_) on_failure_(*failure_);
+  lock.lock();
+  show_failure();
 }
 
 void Control::hear(Watched& peer) {
@@ -254,29 +255,9 @@ void Control::fail(const std::string& line, const Watched* except) {
   failed_ = except;
 }
 
-// The handler first, which often ends the process with the right line, then those who wait.
-void Control::end_with_failure(std::unique_lock<std::mutex>& lock) {
-  const std::string line = *failure_;
-  if (rank_ == Rank(0)) {
-    lock.unlock();
-    tell_failure(line, failed_);
-    lock.lock();
-  }
-  is_told_ = true;
-  if (!handler_) show_failure();
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return stop_ || handler_; });
-  if (stop_) return;
-  const auto handler = handler_;
-  lock.unlock();
-  handler(line);
-  lock.lock();
-  show_failure();
-}
-
 // Also wakes who sends.
 void Control::show_failure() {
-  is_told_ = is_shown_ = true;
+  is_shown_ = true;
   for (const Watched& peer : peers_) peer.link->shut_down();
   changed_.notify_all();
 }

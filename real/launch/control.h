@@ -16,27 +16,31 @@
 
 namespace paceline::real {
 
-struct ControlLimits {
+struct ControlSettings {
   Seconds connect;  // for all ranks to come
   Seconds silence;  // a rank that says nothing for so long is lost
+  // Called once, from the control's thread, with the line that says which rank is lost or has
+  // reported a failure. It returns or ends the process. May be empty.
+  std::function<void(const std::string& line)> on_failure = {};
 };
+
+// Prints `paceline-worker: LINE` on stderr and ends the process with status 3: for on_failure.
+[[noreturn]] void end_process(const std::string& line);
 
 // The control plane: messages between ranks that are processes, apart from the traffic that is
 // measured. A star of TCP connections with rank 0 in the middle, which a thread of its own reads.
 //
 // Calls are collective: every rank makes the same ones in the same order, from one thread. Once a
-// rank is lost or has reported a failure, they throw BackendError with the line that the failure
-// handler got, after the handler.
+// rank is lost or has reported a failure, they throw BackendError with the line that on_failure
+// got, after on_failure.
 class Control : public Team {
  public:
-  using FailureHandler = std::function<void(const std::string& line)>;
-
   // Returns when all ranks have come. Otherwise, within twice the limit and a second, throws
   // BackendError, or UsageError where ranks were told different things or have no secret in common;
   // with the same line at all ranks that found rank 0. Takes over the rendezvous' listener.
   [[nodiscard]] static std::unique_ptr<Control> join(const RankIdentity& identity,
                                                      const Rendezvous& rendezvous,
-                                                     const ControlLimits& limits);
+                                                     const ControlSettings& settings);
   // Without leave() before, the others lose this rank.
   ~Control() override;
 
@@ -52,12 +56,8 @@ class Control : public Team {
   // Over which this rank reaches rank 0, or rank 0 is reached.
   [[nodiscard]] std::string address() const override { return address_; }
 
-  // Sets what is called, once, from the control's thread, when a rank is lost or another rank
-  // reports a failure; at once when that was before. It must return or end the process. An empty
-  // function stands for printing `paceline-worker: LINE` on stderr and ending with status 3.
-  void on_failure(FailureHandler handler);
-  // Reports to every other rank, whose handler gets `rank 3: LINE`; waits a second at most until it
-  // is sent. Of several failures the first that rank 0 hears of counts.
+  // Reports to every other rank, whose on_failure gets `rank 3: LINE`; waits a second at most until
+  // it is sent. Of several failures the first that rank 0 hears of counts.
   void report_failure(const std::string& line);
 
   // The orderly end: waits until all ranks leave.
@@ -72,7 +72,7 @@ class Control : public Team {
     bool gone = false;
   };
 
-  Control(const RankIdentity& identity, Joined joined, Seconds silence);
+  Control(const RankIdentity& identity, Joined joined, const ControlSettings& settings);
   void send_all(FrameKind kind, std::string_view body);
   // Waits for the peer's next message, which must be of this kind and call.
   std::string receive(Watched& peer, FrameKind kind);
@@ -85,7 +85,6 @@ class Control : public Team {
   void take(Watched& peer, Frame frame);
   void look_for_silence();
   void fail(const std::string& line, const Watched* except);
-  void end_with_failure(std::unique_lock<std::mutex>& lock);
   void show_failure();
 
   const Rank rank_;
@@ -93,16 +92,15 @@ class Control : public Team {
   const std::string address_;
   const Seconds clock_offset_, clock_error_;
   const Seconds silence_, beat_;
+  const std::function<void(const std::string&)> on_failure_;
   std::uint32_t turn_ = 0;  // calls so far
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Watched> peers_;  // in the order of ranks
-  FailureHandler handler_;
   std::optional<std::string> failure_;
   const Watched* failed_ = nullptr;  // whom it came from
   bool is_own_ = false;              // the failure was reported here
-  bool is_told_ = false;             // the others have the failure
   bool is_shown_ = false;            // the failure is for the callers to see
   bool stop_ = false;
   std::thread thread_;

@@ -42,8 +42,7 @@ std::optional<Published> read_published(const std::string& path) {
   if (!(file >> std::setw(longest) >> host >> port >> std::setw(longest) >> number)) {
     return std::nullopt;
   }
-  const auto address = numeric_address(host, port);
-  return address ? std::optional(Published{*address, number}) : std::nullopt;
+  return is_numeric(host) ? std::optional(Published{{host, port}, number}) : std::nullopt;
 }
 
 class Joining {
@@ -68,9 +67,9 @@ class Joining {
 
  private:
   void resolve_host() {
-    const Resolved found = resolve(rendezvous_.host, rendezvous_.port, connect_);
-    addresses_ = found.addresses;
-    place_ = host_port(rendezvous_.host, rendezvous_.port);
+    const Resolved found = resolve(rendezvous_.host, connect_);
+    for (const std::string& host : found.hosts) addresses_.push_back({host, rendezvous_.port});
+    place_ = to_text({rendezvous_.host, rendezvous_.port});
     if (found.error.empty()) return;
     fail_to_join(fmt::format("rank 0 cannot be found: {}; {} must name the machine of rank 0",
                              found.error, rendezvous_.host_source));
@@ -84,7 +83,7 @@ class Joining {
     if (!published) return;
     addresses_ = {published->address};
     meeting_ = published->number;
-    place_ = host_port(published->address.host(), published->address.port());
+    place_ = to_text(published->address);
   }
 
   // One attempt; nullopt where nobody answers as rank 0 does.
@@ -113,7 +112,7 @@ class Joining {
     }
     say(*link, FrameKind::proof, proof_of("other rank", secret, hello, text));
     Joined joined;
-    joined.address = local_address(link->socket()).host();
+    joined.address = local_address(link->socket()).host;
     if (rank_0->machine != own.machine) compare_clocks(*link, joined);
     (void)await(*link, FrameKind::welcome);
     joined.peers.push_back({Rank(0), rank_0->who(), std::move(link)});

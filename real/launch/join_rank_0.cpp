@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,15 +31,15 @@ namespace {
 // A name may mean another address here than elsewhere (Debian gives 127.0.1.1 to a machine's own):
 // rank 0 then listens on all of its addresses. An address that was written out is meant.
 Opened listen_at(const Rendezvous& where, Seconds limit) {
-  const Resolved found = resolve(where.host, where.port, limit);
+  const Resolved found = resolve(where.host, limit);
   if (!found.error.empty()) {
     fail_to_join(
         fmt::format("{}; {} must name the machine of rank 0", found.error, where.host_source));
   }
-  const bool is_name = where.host != "localhost" && !numeric_address(where.host, 0);
+  const bool is_name = where.host != "localhost" && !is_numeric(where.host);
   Opened listening{Socket(), EADDRNOTAVAIL};
-  for (const Address& address : found.addresses) {
-    listening = listen_on(is_name ? numeric_address(address.host(), 0).value() : address);
+  for (const std::string& host : found.hosts) {
+    listening = listen_on({host, is_name ? std::uint16_t{0} : where.port});
     if (listening.error == 0 && is_name) listening = listen_everywhere(where.port);
     if (listening.error == 0 || listening.error == EADDRINUSE) break;
   }
@@ -62,7 +63,7 @@ Socket listen_for_ranks(const Rendezvous& where, Seconds limit) {
     fail_to_join(fmt::format("{} is no address of {}, where rank 0 runs; {} must name it",
                              where.host, host_name(), where.host_source));
   }
-  fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", host_port(where.host, where.port),
+  fail_to_join(fmt::format("rank 0 cannot listen on {}: {}", to_text({where.host, where.port}),
                            std::strerror(listening.error)));
 }
 
@@ -106,14 +107,13 @@ class Gathering {
         connect_(connect),
         end_(steady_now() + connect),
         listener_(listen_for_ranks(where, connect)),
-        place_(host_port(where.host, where.port)),
+        place_(to_text({where.host, where.port})),
         world_size_heard_of_(identity.world_size.value()) {
     if (where.file.empty()) return;
-    const std::string host = own_address(where.interfaces).host();
-    const std::uint16_t port = local_address(listener_).port();
-    place_ = host_port(host, port);
+    const Address published{own_host(where.interfaces), local_address(listener_).port};
+    place_ = to_text(published);
     meeting_ = random_nonce();
-    file_.emplace(where.file, fmt::format("{} {} {}\n", host, port, meeting_));
+    file_.emplace(where.file, fmt::format("{} {} {}\n", published.host, published.port, meeting_));
   }
 
   Joined gather() {
@@ -335,8 +335,8 @@ class Gathering {
     Joined joined;
     for (auto& [rank, arrival] : came_) {
       say(*arrival, FrameKind::welcome, "");
-      const Address local = local_address(arrival->link->socket());
-      if (joined.address.empty() || !local.is_loopback()) joined.address = local.host();
+      const std::string host = local_address(arrival->link->socket()).host;
+      if (joined.address.empty() || !is_loopback(host)) joined.address = host;
       joined.peers.push_back({Rank(rank), arrival->greeting->who(), std::move(arrival->link)});
     }
     return joined;
@@ -360,8 +360,8 @@ class Gathering {
 // A single rank has no peers; its address is that of the rendezvous where it has one.
 Joined join_alone(const Rendezvous& where) {
   const Socket inherited(where.listener);
-  const bool is_address = where.file.empty() && numeric_address(where.host, 0);
-  return {{}, is_address ? where.host : own_address(where.interfaces).host()};
+  const bool is_address = where.file.empty() && is_numeric(where.host);
+  return {{}, is_address ? where.host : own_host(where.interfaces)};
 }
 
 }  // namespace

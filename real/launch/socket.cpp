@@ -6,63 +6,63 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "models/contract.h"
 #include "models/text/number.h"
 #include "real/errors.h"
 
 namespace paceline::real {
 namespace {
 
-Address address_of(const sockaddr* from, socklen_t length) {
-  Address address;
-  std::memcpy(&address.storage, from, length);
-  address.length = length;
-  return address;
-}
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// sockaddr_storage is made to be seen as the others.
-const sockaddr* pointer_to(const Address& address) {
-  return static_cast<const sockaddr*>(static_cast<const void*>(&address.storage));
-}
+struct LookUp {
+  AddressList list{nullptr, ::freeaddrinfo};
+  int error = 0;  // as gai_strerror() takes it
+};
 
-Resolved look_up(const std::string& host, std::uint16_t port, int flags) {
+LookUp look_up(const std::string& host, std::uint16_t port, int flags) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* list = nullptr;
-  Resolved found;
-  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
-  if (error != 0) {
-    found.error = fmt::format("the name {} has no address: {}", host, ::gai_strerror(error));
-    return found;
-  }
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    found.addresses.push_back(address_of(one->ai_addr, one->ai_addrlen));
-  }
-  ::freeaddrinfo(list);
+  LookUp found;
+  found.error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  if (found.error == 0) found.list.reset(list);
   return found;
 }
 
-Socket open_stream(const Address& address) {
-  return Socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Address address_of(const sockaddr* address, socklen_t length) {
+  char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+  ::getnameinfo(address, length, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  // An IPv4 address may have come over a socket of IPv6.
+  const std::string text = host, mapped = "::ffff:";
+  const bool is_mapped = text.starts_with(mapped) && text.find('.') != std::string::npos;
+  return {is_mapped ? text.substr(mapped.size()) : text,
+          number_of<std::uint16_t>(port).value_or(0)};
+}
+
+Socket open_stream(const addrinfo& address) {
+  return Socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 struct Interface {
-  std::string name;
-  Address address;
+  std::string name, host;
 };
 
 // Clusters use IPv4 where there is both; a link-local IPv6 address means nothing elsewhere.
@@ -75,8 +75,8 @@ std::vector<Interface> interfaces_up() {
     for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
       const bool is_up = one->ifa_addr != nullptr && (one->ifa_flags & IFF_UP) != 0;
       if (!is_up || one->ifa_addr->sa_family != family) continue;
-      const Address address = address_of(one->ifa_addr, static_cast<socklen_t>(length));
-      if (!address.host().starts_with("fe80:")) all.push_back({one->ifa_name, address});
+      const std::string host = address_of(one->ifa_addr, static_cast<socklen_t>(length)).host;
+      if (!host.starts_with("fe80:")) all.push_back({one->ifa_name, host});
     }
   }
   ::freeifaddrs(list);
@@ -108,75 +108,64 @@ bool wait_for(int file, short events, Seconds until) {
   return polled.revents != 0;
 }
 
-std::string Address::host() const {
-  char text[NI_MAXHOST] = "";
-  ::getnameinfo(pointer_to(*this), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  const std::string host = text, mapped = "::ffff:";
-  const bool is_mapped = host.starts_with(mapped) && host.find('.') != std::string::npos;
-  return is_mapped ? host.substr(mapped.size()) : host;
+std::string to_text(const Address& address) {
+  const bool is_v6 = address.host.find(':') != std::string::npos;
+  return fmt::format("{}:{}", is_v6 ? '[' + address.host + ']' : address.host, address.port);
 }
 
-std::uint16_t Address::port() const {
-  char text[NI_MAXSERV] = "";
-  ::getnameinfo(pointer_to(*this), length, nullptr, 0, text, sizeof text, NI_NUMERICSERV);
-  return number_of<std::uint16_t>(text).value_or(0);
-}
+bool is_numeric(const std::string& host) { return look_up(host, 0, AI_NUMERICHOST).error == 0; }
 
-bool Address::is_loopback() const {
-  const std::string text = host();
-  return text == "::1" || text.starts_with("127.");
-}
-
-std::string host_port(const std::string& host, std::uint16_t port) {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  return fmt::format("{}:{}", is_v6 ? '[' + host + ']' : host, port);
-}
-
-std::optional<Address> numeric_address(const std::string& host, std::uint16_t port) {
-  const Resolved found = look_up(host, port, AI_NUMERICHOST);
-  return found.error.empty() ? std::optional(found.addresses.front()) : std::nullopt;
-}
+bool is_loopback(const std::string& host) { return host == "::1" || host.starts_with("127."); }
 
 // getaddrinfo() has no time limit; a look-up that is too late is left to end by itself.
-Resolved resolve(const std::string& host, std::uint16_t port, Seconds limit) {
-  if (const auto numeric = numeric_address(host, port)) return {{*numeric}, ""};
-  std::promise<Resolved> promise;
-  auto found = promise.get_future();
-  std::thread([promise = std::move(promise), host, port]() mutable {
-    promise.set_value(look_up(host, port, AI_ADDRCONFIG));
+Resolved resolve(const std::string& host, Seconds limit) {
+  if (is_numeric(host)) return {{host}, ""};
+  std::promise<LookUp> promise;
+  auto future = promise.get_future();
+  std::thread([promise = std::move(promise), host]() mutable {
+    promise.set_value(look_up(host, 0, AI_ADDRCONFIG));
   }).detach();
-  if (found.wait_for(as_duration(limit)) == std::future_status::ready) return found.get();
-  return {{}, fmt::format("the name {} was not resolved within {:.3g} s", host, limit.value())};
+  if (future.wait_for(as_duration(limit)) != std::future_status::ready) {
+    return {{}, fmt::format("the name {} was not resolved within {:.3g} s", host, limit.value())};
+  }
+  const LookUp found = future.get();
+  if (found.error != 0) {
+    return {{}, fmt::format("the name {} has no address: {}", host, ::gai_strerror(found.error))};
+  }
+  Resolved resolved;
+  for (const addrinfo* one = found.list.get(); one != nullptr; one = one->ai_next) {
+    resolved.hosts.push_back(address_of(one->ai_addr, one->ai_addrlen).host);
+  }
+  return resolved;
 }
 
 Opened listen_on(const Address& address) {
-  Socket socket = open_stream(address);
+  const auto at = look_up(address.host, address.port, AI_NUMERICHOST).list;
+  PACELINE_EXPECTS(at != nullptr);
+  Socket socket = open_stream(*at);
   if (!socket) return {Socket(), errno};
   // A run right after another may have its port: the kernel still refuses one that is listened on.
   const int on = 1, off = 0;
   ::setsockopt(socket.file(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   ::setsockopt(socket.file(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // :: takes IPv4, too
-  const bool listens = ::bind(socket.file(), pointer_to(address), address.length) == 0 &&
+  const bool listens = ::bind(socket.file(), at->ai_addr, at->ai_addrlen) == 0 &&
                        ::listen(socket.file(), SOMAXCONN) == 0;
   if (!listens) return {Socket(), errno};
   return {std::move(socket), 0};
 }
 
-Opened listen_on_loopback(std::uint16_t port) {
-  return listen_on(numeric_address("127.0.0.1", port).value());
-}
-
 Opened listen_everywhere(std::uint16_t port) {
-  Opened opened = listen_on(numeric_address("::", port).value());
+  Opened opened = listen_on({"::", port});
   if (opened.error == 0 || opened.error == EADDRINUSE) return opened;
-  return listen_on(numeric_address("0.0.0.0", port).value());  // a machine without IPv6
+  return listen_on({"0.0.0.0", port});  // a machine without IPv6
 }
 
 Opened connect_to(const Address& address, Seconds until) {
-  Socket socket = open_stream(address);
+  const auto to = look_up(address.host, address.port, AI_NUMERICHOST).list;
+  PACELINE_EXPECTS(to != nullptr);
+  Socket socket = open_stream(*to);
   if (!socket) return {Socket(), errno};
-  int error = 0;
-  if (::connect(socket.file(), pointer_to(address), address.length) != 0) error = errno;
+  int error = ::connect(socket.file(), to->ai_addr, to->ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     error = ETIMEDOUT;
     socklen_t length = sizeof error;
@@ -185,11 +174,17 @@ Opened connect_to(const Address& address, Seconds until) {
     }
   }
   // A port of this machine that no process listens on can be met by a connection to itself.
-  const Address local = local_address(socket);
-  const bool is_itself = local.port() == address.port() && local.host() == address.host();
-  if (error == 0 && is_itself) error = ECONNREFUSED;
+  if (error == 0 && to_text(local_address(socket)) == to_text(address)) error = ECONNREFUSED;
   if (error != 0) return {Socket(), error};
   return {std::move(socket), 0};
+}
+
+Address local_address(const Socket& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  auto* const address = static_cast<sockaddr*>(static_cast<void*>(&storage));
+  ::getsockname(socket.file(), address, &length);
+  return address_of(address, length);
 }
 
 std::uint16_t free_port() {
@@ -206,18 +201,11 @@ std::uint16_t free_port() {
   throw std::runtime_error("no free port was found in 100 tries from " + std::to_string(lowest));
 }
 
-Address local_address(const Socket& socket) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof storage;
-  ::getsockname(socket.file(), static_cast<sockaddr*>(static_cast<void*>(&storage)), &length);
-  return {storage, length};
-}
-
-Address own_address(const std::vector<std::string>& interfaces) {
+std::string own_host(const std::vector<std::string>& interfaces) {
   const auto up = interfaces_up();
   for (const std::string& name : interfaces) {
     for (const Interface& one : up) {
-      if (one.name.starts_with(name)) return one.address;
+      if (one.name.starts_with(name)) return one.host;
     }
   }
   if (!interfaces.empty()) {
@@ -227,15 +215,13 @@ Address own_address(const std::vector<std::string>& interfaces) {
                     interfaces.front(), host_name()));
   }
   // A machine knows its own name at once or not at all. Debian's is that of 127.0.1.1.
-  for (const Address& address : resolve(host_name(), 0, Seconds(1.0)).addresses) {
-    for (const Interface& one : up) {
-      if (one.address.host() == address.host() && !address.is_loopback()) return address;
-    }
+  for (const std::string& host : resolve(host_name(), Seconds(1.0)).hosts) {
+    if (!is_loopback(host) && std::ranges::count(up, host, &Interface::host) > 0) return host;
   }
   for (const Interface& one : up) {
-    if (!one.address.is_loopback()) return one.address;
+    if (!is_loopback(one.host)) return one.host;
   }
-  return numeric_address("127.0.0.1", 0).value();
+  return "127.0.0.1";
 }
 
 std::string host_name() {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,29 +33,24 @@ class Socket {
 // Waits until the file can be read (POLLIN) or written (POLLOUT). False when the time is over.
 bool wait_for(int file, short events, Seconds until);
 
-// An IPv4 or IPv6 address with a port.
+// The host is numeric, IPv4 or IPv6.
 struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-
-  [[nodiscard]] std::string host() const;  // 10.0.0.1; an IPv4 address also when mapped into IPv6
-  [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] bool is_loopback() const;
+  std::string host;
+  std::uint16_t port = 0;
 };
 
-// host:port, with brackets around an IPv6 address.
-[[nodiscard]] std::string host_port(const std::string& host, std::uint16_t port);
+// host:port, with brackets around an IPv6 address. The host may be a name.
+[[nodiscard]] std::string to_text(const Address& address);
+[[nodiscard]] bool is_numeric(const std::string& host);
+[[nodiscard]] bool is_loopback(const std::string& host);
 
-// nullopt for a name.
-[[nodiscard]] std::optional<Address> numeric_address(const std::string& host, std::uint16_t port);
-
-// The addresses of a name or a number in the order that the system prefers, at least one; or why
-// there is none. A name server that does not answer is not waited for beyond the limit.
+// The hosts that a name or a number stands for in the order that the system prefers, at least one;
+// or why there is none. A name server that does not answer is not waited for beyond the limit.
 struct Resolved {
-  std::vector<Address> addresses;
+  std::vector<std::string> hosts;
   std::string error;
 };
-[[nodiscard]] Resolved resolve(const std::string& host, std::uint16_t port, Seconds limit);
+[[nodiscard]] Resolved resolve(const std::string& host, Seconds limit);
 
 // A socket that does not block, or errno where there is none.
 struct Opened {
@@ -65,22 +58,21 @@ struct Opened {
   int error = 0;
 };
 [[nodiscard]] Opened listen_on(const Address& address);
-[[nodiscard]] Opened listen_on_loopback(std::uint16_t port);
 [[nodiscard]] Opened listen_everywhere(std::uint16_t port);
 // Connects before the time is over.
 [[nodiscard]] Opened connect_to(const Address& address, Seconds until);
+
+[[nodiscard]] Address local_address(const Socket& socket);
 
 // A port that no socket of this machine has now, and that the kernel gives to none by itself: it
 // lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws
 // std::runtime_error when 100 random ports were all taken.
 [[nodiscard]] std::uint16_t free_port();
 
-[[nodiscard]] Address local_address(const Socket& socket);
-
-// An address by which others may reach this machine: of an interface whose name begins with one of
+// A host by which others may reach this machine: of an interface whose name begins with one of
 // these, or else of the machine's name, or else of the first interface that is up. Throws
 // UsageError when interfaces are named and none is there.
-[[nodiscard]] Address own_address(const std::vector<std::string>& interfaces);
+[[nodiscard]] std::string own_host(const std::vector<std::string>& interfaces);
 
 [[nodiscard]] std::string host_name();
 

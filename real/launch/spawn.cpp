@@ -193,7 +193,7 @@ int spawn_ranks(const std::vector<std::string>& command, RankCount ranks, Second
         "PACELINE_HOST_PREFIX is set, PACELINE_HOST_ADDRESS is not; set it to the address of rank "
         "0 behind that prefix");
   }
-  Opened listening = listen_on_loopback(0);
+  Opened listening = listen_on({"127.0.0.1", 0});
   if (listening.error != 0) {
     throw BackendError(std::string("no port on 127.0.0.1: ") + std::strerror(listening.error));
   }
@@ -202,7 +202,7 @@ int spawn_ranks(const std::vector<std::string>& command, RankCount ranks, Second
       {"WORLD_SIZE", size},
       {"LOCAL_WORLD_SIZE", size},
       {"MASTER_ADDR", host.value_or("127.0.0.1")},
-      {"MASTER_PORT", std::to_string(local_address(listening.socket).port())},
+      {"MASTER_PORT", std::to_string(local_address(listening.socket).port)},
       {"TORCHELASTIC_USE_AGENT_STORE", ""}};  // of a torchrun around this process
   // Nobody else is to reach ranks of one machine. What NCCL's user has set holds.
   const bool is_here = prefix.empty() && !host;

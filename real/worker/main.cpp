@@ -85,10 +85,9 @@ int tell_fault(const RankIdentity& identity, const WorkerOptions& options) {
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   say_that_rank_has_begun();
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
-  const auto control =
-      Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
   // A rank that is lost ends this one, wherever it waits.
-  control->on_failure({});
+  const auto control =
+      Control::join(identity, rendezvous, {options.connect_timeout, options.timeout, end_process});
   // Ranks wait as long as they like for rank 0's next point, so it has to be able to ask.
   std::jthread watch;
   if (identity.rank == Rank(0)) {

@@ -64,8 +64,7 @@ int compare(const std::string& backend, const std::string& rendezvous, std::uint
   if (!identity) return 2;
   const auto control =
       real::Control::join(*identity, real::parse_rendezvous(rendezvous, real::process_environment),
-                          {Seconds(20), Seconds(30)});
-  control->on_failure({});
+                          {Seconds(20), Seconds(30), real::end_process});
   real::TeamMeeting meeting(*control);
   const auto rows = real::backends();
   const auto row = std::ranges::find(rows, backend, &real::Backend::name);

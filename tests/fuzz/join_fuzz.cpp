@@ -36,7 +36,7 @@ namespace {
 using namespace paceline;
 using namespace paceline::real;
 
-constexpr ControlLimits limits{Seconds(0.05), Seconds(0.1)};
+const ControlSettings limits{Seconds(0.05), Seconds(0.1), [](const std::string&) {}};
 constexpr std::size_t acts_max = 64, calls_max = 6, strangers = 3;
 constexpr const char* secret = "0123456789abcdef";
 
@@ -167,7 +167,6 @@ void call(Control& control, char what) {
     case 'b': (void)control.broadcast("text"); break;
     case 'g': (void)control.gather("text"); break;
     case 'a': (void)TeamMeeting(control).all_gather("text"); break;
-    case 'f': control.on_failure([](const std::string&) {}); break;
     case 'r': control.report_failure("reported"); break;
     case 'l': control.leave(); break;
     default: control.barrier();
@@ -180,7 +179,7 @@ void take_part(const Setting& setting, const Socket& listener) {
   identity.fault = setting.fault;
   Rendezvous where;
   where.host = "127.0.0.1";
-  where.port = local_address(listener).port();
+  where.port = local_address(listener).port;
   where.secret = setting.secret;
   if (setting.is_center) where.listener = ::dup(listener.file());
   try {
@@ -213,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Left before = what_is_left();
   const auto begin = steady_now();
   {
-    const Opened listening = listen_on_loopback(0);
+    const Opened listening = listen_on({"127.0.0.1", 0});
     std::atomic<bool> is_over = false;
     std::thread others([&] { act(setting, lines, listening.socket, is_over); });
     take_part(setting, listening.socket);

@@ -16,7 +16,7 @@ namespace paceline::real::test {
 namespace {
 
 std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
-                        const ControlLimits& limits) {
+                        const ControlSettings& limits) {
   const auto begin = steady_now();
   std::string said = "joined";
   try {
@@ -194,7 +194,7 @@ TEST(Join, SaysThatRankZeroIsNotThere) {
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ASSERT_EQ(::bind(held.file(), static_cast<sockaddr*>(static_cast<void*>(&any)), sizeof any), 0);
-  const std::string port = std::to_string(local_address(held).port());
+  const std::string port = std::to_string(local_address(held).port);
   const auto where = parse_rendezvous("tcp://127.0.0.1:" + port, environment_of({}));
   const std::string said = try_to_join(rank_of(1, 2), where, hasty);
   EXPECT_EQ(said.find("rank 0 at 127.0.0.1:" + port +
@@ -228,7 +228,9 @@ TEST(Join, SaysThatThePortIsTaken) {
   const Port port;
   Rendezvous where = port.rendezvous(1);  // without the listener
   const std::string said = try_to_join(rank_of(0, 2), where, hasty);
-  EXPECT_EQ(said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken by another run "), 0u)
+  EXPECT_EQ(
+      said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken by another run "),
+      0u)
       << said;
 }
 

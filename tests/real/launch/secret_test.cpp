@@ -63,7 +63,7 @@ TEST(Secret, IsReadFromAFileOfItsOwnersAlone) {
 
 // Each rank with its secret; empty: none. Rank 0 waits for so long once rank 1 has come.
 std::vector<std::string> meet(const std::vector<std::string>& secrets,
-                              const ControlLimits& limits = hasty) {
+                              const ControlSettings& limits = hasty) {
   const Port port;
   return as_threads(2, [&](std::uint32_t rank) -> std::string {
     Rendezvous where = port.rendezvous(rank);
