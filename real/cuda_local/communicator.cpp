@@ -129,11 +129,6 @@ class LocalCommunicator : public DeviceCommunicator {
                        "no end within " + std::to_string(timeout().value()) + " s");
   }
 
-  bool do_has_native(collectives::Collective /*collective*/) const override { return false; }
-  EventPtr do_native(const NativeCall& /*call*/) override {
-    PACELINE_UNREACHABLE("cuda-local has no collectives of its own");
-  }
-
   std::shared_ptr<World> world_;
 };
 

@@ -67,7 +67,7 @@ class Link {
 
  private:
   Socket socket_;
-  std::timed_mutex sending_;
+  std::mutex sending_;
   std::string input_;
   std::size_t taken_ = 0;  // of the input
   std::uint64_t body_max_ = 1 << 16;

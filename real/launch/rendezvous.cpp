@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -25,10 +26,6 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port != 0 ? port : std::nullopt;
 }
 
-bool is_true(const std::optional<std::string>& value) {
-  return value == "True" || value == "true" || value == "1";
-}
-
 std::uint16_t port_from(const Environment& environment) {
   const auto text = environment("MASTER_PORT");
   if (!text) return torch_port;
@@ -37,7 +34,8 @@ std::uint16_t port_from(const Environment& environment) {
     throw UsageError(
         fmt::format("MASTER_PORT={} is not a port; write a number from 1 to 65535", *text));
   }
-  if (!is_true(environment("TORCHELASTIC_USE_AGENT_STORE"))) return *port;
+  const auto has_agent = environment("TORCHELASTIC_USE_AGENT_STORE");
+  if (has_agent != "True" && has_agent != "true" && has_agent != "1") return *port;
   constexpr std::uint16_t last = 65535;
   return static_cast<std::uint16_t>(*port == last ? last - 1 : *port + 1);
 }
@@ -88,12 +86,10 @@ std::vector<std::string> interfaces_from(const Environment& environment) {
   for (const char* variable : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
     const auto list = environment(variable);
     if (!list || list->starts_with('^')) continue;
+    std::istringstream all(list->substr(list->starts_with('=') ? 1 : 0));
     std::vector<std::string> names;
-    std::size_t begin = list->starts_with('=') ? 1 : 0;
-    while (begin <= list->size()) {
-      const auto end = std::min(list->find(',', begin), list->size());
-      if (end > begin) names.push_back(list->substr(begin, end - begin));
-      begin = end + 1;
+    for (std::string name; std::getline(all, name, ',');) {
+      if (!name.empty()) names.push_back(name);
     }
     return names;
   }

@@ -115,10 +115,6 @@ class MemoryCommunicator : public HostCommunicator {
     }
     return events;
   }
-  bool do_has_native(collectives::Collective /*collective*/) const override { return false; }
-  EventPtr do_native(const NativeCall& /*call*/) override {
-    PACELINE_UNREACHABLE("memory has no collectives of its own");
-  }
 
   std::shared_ptr<World> world_;
   Seconds timeout_;
