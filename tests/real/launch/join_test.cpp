@@ -50,25 +50,6 @@ void expect_all(const std::vector<std::string>& said, const std::string& pattern
   }
 }
 
-TEST(Join, SaysWhichRankWasToldAnotherWorldSize) {
-  const Port port;
-  const auto said = as_threads(3, [&](std::uint32_t rank) {
-    return try_to_join(rank_of(rank, rank == 2 ? 5 : 3), port.rendezvous(rank), patient);
-  });
-  EXPECT_EQ(said[0],
-            "rank 2 was told a world size of 5, rank 0 of 3; set WORLD_SIZE alike everywhere");
-  EXPECT_EQ(said[2], said[0]);
-}
-
-TEST(Join, NamesBothProcessesThatSayTheyAreTheSameRank) {
-  const Port port;
-  const auto said = as_threads(3, [&](std::uint32_t process) {
-    return try_to_join(rank_of(process == 2 ? 1 : process, 3), port.rendezvous(process), patient);
-  });
-  expect_all(said,
-             R"(two processes say that they are rank 1 \(pid \d+ on \S+ and pid \d+ on \S+\))");
-}
-
 // Ranks themselves do not say so; another program may.
 TEST(Join, RefusesARankOutsideTheWorld) {
   const Port port;
@@ -112,27 +93,6 @@ TEST(Join, EndsAllOverARankThatCannotTakePart) {
     });
     expect_all(said, "rank " + std::to_string(faulty) +
                          R"( \(pid \d+ on \S+\) cannot take part: no such\\nfile)");
-  }
-}
-
-// Others without the secret may be anybody: rank 0 waits for its own ranks, and then says so.
-TEST(Join, SaysThatWhoCameHadAnotherSecretOrNone) {
-  for (const auto& [secret, why] :
-       {std::pair("", "rank 0 has a shared secret, and this rank has none"),
-        {"another one of some length", "rank 0 .*has another secret than this rank"}}) {
-    const Port port;
-    const auto said = as_threads(2, [&](std::uint32_t rank) {
-      Rendezvous where = port.rendezvous(rank);
-      where.secret = rank == 0 ? "sixteen bytes or more" : secret;
-      if (rank == 0) port.wait_for_knock();
-      return try_to_join(rank_of(rank, 2), where, rank == 0 ? hasty : patient);
-    });
-    EXPECT_TRUE(std::regex_match(
-        said[0],
-        std::regex(R"(rank 1 did not come within 1 s; rank 1 \(pid \d+ on \S+\) was told: )" +
-                   std::string(why) + "; set PACELINE_SECRET_FILE alike everywhere")))
-        << said[0];
-    EXPECT_TRUE(std::regex_match(said[1], std::regex(why + std::string(".*")))) << said[1];
   }
 }
 
@@ -222,16 +182,6 @@ TEST(Join, SaysThatTheFileCannotBeWritten) {
   const auto where = parse_rendezvous("file:///no/such/folder/file", environment_of({}));
   const std::string said = try_to_join(rank_of(0, 2), where, hasty);
   EXPECT_EQ(said.find("the rendezvous file /no/such/folder/file cannot be written: "), 0u) << said;
-}
-
-TEST(Join, SaysThatThePortIsTaken) {
-  const Port port;
-  Rendezvous where = port.rendezvous(1);  // without the listener
-  const std::string said = try_to_join(rank_of(0, 2), where, hasty);
-  EXPECT_EQ(
-      said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken by another run "),
-      0u)
-      << said;
 }
 
 TEST(Join, SaysThatTheAddressIsNotRankZeros) {
