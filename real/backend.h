@@ -187,9 +187,9 @@ class Communicator {
   virtual void do_finish(Stream stream) = 0;
   virtual Bytes do_piece() const = 0;
   virtual bool do_sends_early() const { return false; }
-  virtual bool do_has_native(collectives::Collective collective) const = 0;
+  virtual bool do_has_native(collectives::Collective /*collective*/) const { return false; }
   virtual bool do_has_native_from(collectives::Collective /*collective*/) const { return false; }
-  virtual EventPtr do_native(const NativeCall& call) = 0;
+  virtual EventPtr do_native(const NativeCall& call);
   virtual std::unique_ptr<DeviceTimer> do_native_timer() { return nullptr; }
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
 

@@ -1,7 +1,6 @@
 #include "real/cuda_local/communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -68,7 +67,7 @@ class World {
  private:
   template <class Condition>
   bool wait(std::unique_lock<std::mutex>& lock, Seconds timeout, Condition condition) {
-    return changed_.wait_for(lock, std::chrono::duration<double>(timeout.value()), condition);
+    return changed_.wait_for(lock, as_duration(timeout), condition);
   }
 
   std::mutex mutex_;
@@ -128,11 +127,6 @@ class LocalCommunicator : public DeviceCommunicator {
   [[noreturn]] void give_up(std::string_view call) {
     throw BackendError(std::string(backend_name), rank(), std::string(call),
                        "no end within " + std::to_string(timeout().value()) + " s");
-  }
-
-  bool do_has_native(collectives::Collective /*collective*/) const override { return false; }
-  EventPtr do_native(const NativeCall& /*call*/) override {
-    PACELINE_UNREACHABLE("cuda-local has no collectives of its own");
   }
 
   std::shared_ptr<World> world_;

@@ -346,26 +346,28 @@ int agree_on_device(const ConnectRequest& request) {
   return device;
 }
 
+// Before the bytes of ids, which may begin with any.
+constexpr char ids_follow = '=';
+
 std::string make_ids(std::size_t count) {
-  std::string all;
+  std::string all(1, ids_follow);
   for (std::size_t i = 0; i < count; ++i) {
     ncclUniqueId id;
     const std::string wrong = nccl::describe(ncclGetUniqueId(&id), nullptr);
     if (!wrong.empty()) return refusal + wrong;
-    all += nccl::to_hex(std::as_bytes(std::span(&id, 1)));
+    all.append(id.internal, sizeof id.internal);
   }
   return all;
 }
 
 std::vector<ncclUniqueId> agree_on_ids(const ConnectRequest& request) {
   const std::string call = "ncclGetUniqueId";
-  const std::size_t count = request.size == RankCount(1) ? 1 : 1 + nccl::lanes;
-  const std::string mine = request.rank == Rank(0) ? make_ids(count) : "";
+  std::vector<ncclUniqueId> ids(request.size == RankCount(1) ? 1 : 1 + nccl::lanes);
+  const std::string mine = request.rank == Rank(0) ? make_ids(ids.size()) : "";
   const std::string text = agree(request, call, mine).front();
-  const auto bytes = nccl::from_hex(text, count * sizeof(ncclUniqueId));
-  if (!bytes) refuse(request, call, "what rank 0 sent is no id");
-  std::vector<ncclUniqueId> ids(count);
-  std::memcpy(ids.data(), bytes->data(), bytes->size());
+  const std::size_t bytes = ids.size() * sizeof(ncclUniqueId);
+  if (text.size() != 1 + bytes) refuse(request, call, "what rank 0 sent is no id");
+  std::memcpy(ids.data(), text.data() + 1, bytes);
   return ids;
 }
 
