@@ -96,10 +96,9 @@ void read_covariance(const Field& field, cost::LinkEstimate& estimate) {
 }
 
 CalibratedLink read_link(Reader& reader) {
-  static const Overrides none;
   CalibratedLink link;
   for (const Field& source : reader.require("sources", "").list()) {
-    link.sources.push_back(read_link_source(Reader(source, none)));
+    link.sources.push_back(read_link_source(Reader(source)));
   }
   link.fit.estimate.latency = reader.require("latency", "2us").positive_seconds();
   link.fit.estimate.bandwidth = reader.require("bandwidth", "12GBps").bandwidth();
@@ -144,12 +143,11 @@ void write_links(std::ostream& out, const std::map<LinkPlace, CalibratedLink>& l
 }
 
 std::map<LinkPlace, CalibratedLink> read_links(Reader& calibration) {
-  static const Overrides none;
   std::map<LinkPlace, CalibratedLink> links;
   const auto list = calibration.find("links");
   if (!list) return links;
   for (const Field& entry : list->list()) {
-    Reader reader(entry, none);
+    Reader reader(entry);
     const Field name = reader.require("link", "network");
     const auto place = name.word<LinkPlace>();
     auto link = read_link(reader);

@@ -19,9 +19,8 @@ namespace {
 
 // `ranks`: that the entry has to be of.
 cost::RingPart read_part(const Field& entry, std::uint64_t ranks) {
-  static const Overrides none;
   constexpr double least = 1e-6, most = 1e6;
-  Reader reader(entry, none);
+  Reader reader(entry);
   const Field name = reader.require("ranks_per_node", "2");
   if (name.count(1, 1'000'000) != ranks) {
     name.fail(fmt::format("is where {} belongs", ranks),

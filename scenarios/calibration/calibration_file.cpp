@@ -150,7 +150,6 @@ cost::CollectiveHypothesis read_hypothesis(Reader reader) {
 
 cost::CollectiveFit read_fit(Reader& reader, Collective collective,
                              const std::optional<CalibratedMachine>& machine) {
-  static const Overrides none;
   Reader residual = reader.map("residual");
   cost::ResidualScale scale;
   scale.shared = residual.require("shared", "0.15").number(1e-4, 10);
@@ -161,7 +160,7 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective,
   const Field explanations = reader.require("hypotheses", "");
   double sum = 0;
   for (const Field& entry : explanations.list()) {
-    hypotheses.push_back(read_hypothesis(Reader(entry, none)));
+    hypotheses.push_back(read_hypothesis(Reader(entry)));
     sum += hypotheses.back().weight;
   }
   constexpr double rounding = 1e-6;
@@ -171,7 +170,7 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective,
   std::vector<double> noise;
   const Field list = reader.require("samples", "");
   for (const Field& entry : list.list()) {
-    Reader sample(entry, none);
+    Reader sample(entry);
     const auto shape = shape_of(sample, collective);
     samples.push_back({shape, sample.require("size", "1KiB").bytes(),
                        sample.require("time", "20us").positive_seconds(),
@@ -192,9 +191,8 @@ cost::CollectiveFit read_fit(Reader& reader, Collective collective,
 }
 
 void read_fits(const Field& list, Calibration& calibration) {
-  static const Overrides none;
   for (const Field& entry : list.list()) {
-    Reader fit(entry, none);
+    Reader fit(entry);
     const Field name = fit.require("collective", "all_reduce");
     const Collective collective = collective_of(name);
     if (!cost::nccl::has_algorithms(collective)) name.fail("is not one that is fitted", "");
@@ -226,9 +224,8 @@ void write_calibration(std::ostream& out, const Calibration& calibration) {
 }
 
 Calibration read_calibration(const std::string& path) {
-  static const Overrides none;
   const auto document = loader::read_document(path);
-  Reader reader(document, document->root, "", none);
+  Reader reader(document);
   const Field kind = reader.require("schema", schema);
   if (kind.text() != schema) kind.fail(fmt::format("is not {}", schema), "");
   Calibration calibration;
@@ -239,7 +236,7 @@ Calibration read_calibration(const std::string& path) {
   const bool has_fits = reader.has("collectives") || !has_others;
   if (has_fits || reader.has("sources")) {
     for (const Field& source : reader.require("sources", "").list()) {
-      calibration.sources.push_back(read_source(Reader(source, none)));
+      calibration.sources.push_back(read_source(Reader(source)));
     }
   }
   if (has_fits) read_fits(reader.require("collectives", ""), calibration);

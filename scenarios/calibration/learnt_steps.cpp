@@ -94,8 +94,7 @@ std::uint32_t read_gpus(Reader& row, const char* key, std::string_view example) 
 }
 
 LearntSteps::Row read_row(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {
       "gpus_per_node", "intra_node",        "transport", "nodes",   "measured", "node",
       "network",       "hides_behind_slow", "box",       "compute", "moves",    "believed"};
@@ -118,7 +117,7 @@ LearntSteps::Row read_row(const Field& field) {
   place.hides_behind_slow = reader.require("hides_behind_slow", "false").boolean();
   place.box = reader.require("box", "0").number(0, log_most);
   place.compute = reader.require("compute", "0.014").number(0, log_most);
-  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"), none);
+  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"));
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
     if (const auto curve = moves.find(std::string(quantity_keys[q]))) {
       row.known.response.curves[q] = read_curve(*curve, limits_of(static_cast<Unknown>(q)));
@@ -131,8 +130,7 @@ LearntSteps::Row read_row(const Field& field) {
 }
 
 LearntSteps read_steps(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {"scenario", "sha256", "settings", "had_logs", "rows"};
   reader.expect_only(keys);
   LearntSteps steps;

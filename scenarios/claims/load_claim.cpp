@@ -20,8 +20,6 @@ constexpr std::string_view schema = "paceline.claim/1";
 constexpr double number_max = 1e6;
 constexpr std::size_t conditions_max = 1000;
 
-const Overrides nothing;
-
 // "50%" is 0.5.
 double number_of(const Field& field) {
   return field.text().ends_with('%') ? field.fraction(number_max)
@@ -55,9 +53,9 @@ Settings read_settings_of(Reader map) {
 std::vector<Settings> read_sides(Reader& claim, const std::string& key) {
   const auto field = claim.find(key);
   if (!field) return {Settings{}};
-  if (!field->node().IsSequence()) return {read_settings_of(Reader(*field, nothing))};
+  if (!field->node().is_list()) return {read_settings_of(Reader(*field))};
   std::vector<Settings> sides;
-  for (const Field& side : field->list()) sides.push_back(read_settings_of(Reader(side, nothing)));
+  for (const Field& side : field->list()) sides.push_back(read_settings_of(Reader(side)));
   return sides;
 }
 
@@ -101,11 +99,11 @@ void read_scenario(Reader& reader, const DocumentPtr& document, Claim& claim) {
 }
 
 Claim claim_of(const DocumentPtr& document, const std::string& name) {
-  if (!document->root.IsMap()) {
+  if (!document->root.is_map()) {
     throw InputError({document->name, 0, 0}, "is not a claim",
                      fmt::format("write schema: {} and its keys", schema));
   }
-  Reader reader(document, document->root, "", nothing);
+  Reader reader(document);
   const Field said = reader.require("schema", schema);
   if (said.text() != schema) {
     said.fail(fmt::format("is not {}", schema), fmt::format("write schema: {}", schema));

@@ -53,11 +53,11 @@ struct PresetNodes {
 };
 
 PresetNodes nodes_of(const std::string& preset) {
-  static const loader::Overrides nothing;
   const auto load = [&](const std::map<std::string, std::string>& values) {
     const auto document = loader::make_document("command line", values);
-    return loader::load_described_cluster(loader::Section(
-        loader::Reader(document, document->root, "cluster", nothing), loader::cluster_keys()));
+    return loader::load_described_cluster(
+        loader::Section(loader::Reader(loader::Field(document, document->root, "cluster")),
+                        loader::cluster_keys()));
   };
   PresetNodes nodes;
   std::optional<loader::DescribedCluster> described;

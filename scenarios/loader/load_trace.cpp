@@ -1,5 +1,3 @@
-#include "scenarios/loader/load_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,10 @@
 
 #include "models/assumption.h"
 #include "models/run/as_it_ran.h"
+#include "models/workload/attained.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/sections.h"
 #include "traces/replay/replay.h"
 
 namespace paceline::loader {
@@ -48,7 +48,7 @@ void read_batch(const Section& workload, const TracedRun& traced, Scenario& scen
 void refuse_other_arithmetic(Section& workload) {
   const auto field = workload.field("precision");
   if (!field) return;
-  if (!field->node().IsMap()) {
+  if (!field->node().is_map()) {
     field->fail("is that of the trace's device",
                 "write precision: {gradient: fp16} for gradients on the wire");
   }
@@ -60,7 +60,7 @@ void refuse_other_arithmetic(Section& workload) {
 // Beside the scenario.
 std::vector<std::string> paths_of(const Field& trace) {
   const std::filesystem::path folder(trace.document()->folder);
-  if (!trace.node().IsSequence()) return {(folder / trace.text()).string()};
+  if (!trace.node().is_list()) return {(folder / trace.text()).string()};
   std::vector<std::string> paths;
   for (const Field& one : trace.list()) paths.push_back((folder / one.text()).string());
   return paths;
@@ -194,12 +194,6 @@ void check_traced_ranks(const Section& workload, Scenario& scenario) {
                    fmt::format("calls as traced need {} ranks, and the cluster has {}",
                                scenario.traced->world, ranks),
                    "leave out calls: as_traced");
-}
-
-void scale_compute(training::StepProgram& program, double factor) {
-  for (training::Operation& operation : program.operations) {
-    if (auto* time = std::get_if<Seconds>(&operation.work)) *time = *time * factor;
-  }
 }
 
 }  // namespace paceline::loader

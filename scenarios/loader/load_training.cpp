@@ -1,5 +1,3 @@
-#include "scenarios/loader/load_training.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include <vector>
 
 #include "models/cost/library_choice.h"
-#include "scenarios/loader/load_trace.h"
+#include "models/workload/attained.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {

@@ -16,6 +16,9 @@ namespace paceline::loader {
 namespace {
 
 using settings::Key;
+using settings::Map;
+using settings::rows;
+using settings::Structure;
 using workload::Kept;
 using workload::Layer;
 using workload::ModelledCost;
@@ -216,15 +219,13 @@ constexpr std::array sample_table{
     Key{"image_size", settings::Count{1, extent_max}, "none", "the width, which nothing counts"},
 };
 
-std::span<const Key> sample_keys() { return sample_table; }
-
 constexpr std::array network_file_table{
     schema_key(network_schema),
     Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-network"},
-    Key{"sample", settings::Map{sample_keys}, "", "what one is"},
-    Key{"layers", settings::Structure{"a list of layers", layer_list_forms}, settings::required,
+    Key{"sample", Map{rows<sample_table>}, "", "what one is"},
+    Key{"layers", Structure{"a list of layers", layer_list_forms}, settings::required,
         "in forward order", "[...]"},
-    Key{"heads", settings::Structure{"a list of layers", layer_list_forms}, "none",
+    Key{"heads", Structure{"a list of layers", layer_list_forms}, "none",
         "layers behind those, with a scenario's `pretraining_heads`"},
 };
 
@@ -246,15 +247,13 @@ std::span<const std::string_view> all_layer_keys() {
   return names;
 }
 
-const Overrides no_overrides;
-
 class NetworkReader {
  public:
   NetworkReader(std::uint64_t sequence, bool fused) : sequence_(sequence), fused_(fused) {}
 
   void read_list(const Field& list) {
     for (const Field& entry : list.list()) {
-      Reader layer(entry, no_overrides);
+      Reader layer(entry);
       if (layers_.size() >= layers_max) {
         entry.fail(fmt::format("makes more than {} layers", layers_max), "");
       }
@@ -325,7 +324,7 @@ std::span<const Key> network_file_keys() { return network_file_table; }
 workload::Network load_network(const Field& name, const NetworkOptions& options) {
   const DocumentPtr document =
       named_document(name, shipped_networks(), {network_schema, network_names});
-  Section file(Reader(document, document->root, "", no_overrides), network_file_table);
+  Section file(Reader(document), network_file_table);
   workload::Network network;
   network.name = file.require("name").text();
   const auto default_sequence = file.below("sample").find<std::uint64_t>("sequence");

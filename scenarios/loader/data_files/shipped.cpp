@@ -23,25 +23,21 @@ DocumentPtr load(const Field& field, const std::string& name,
   if (found != shipped.end()) return parse_document("shipped " + name, found->text);
   std::vector<std::string> known;
   for (const ShippedFile& file : shipped) known.emplace_back(file.name);
-  const auto close = nearest(name, known);
-  field.fail("is not known",
-             (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
-                 fmt::format("known: {}, or the path of a .yaml file", fmt::join(known, ", ")));
+  field.fail("is not known", known_ones(name, known) + ", or the path of a .yaml file");
 }
 
 }  // namespace
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
                            const FileKind& kind) {
-  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks. Each
-  // thread has its own: yaml-cpp counts the values of a list when it is first asked how many.
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks; each
+  // thread has its own.
   static thread_local std::map<std::string, DocumentPtr> cache;
   const std::string text = name.text();
   DocumentPtr& document = cache[fmt::format("{} {} {}", kind.schema, text, name.document()->name)];
   if (document) return document;
   DocumentPtr loaded = load(name, text, shipped);
-  static const Overrides none;
-  Reader reader(loaded, loaded->root, "", none);
+  Reader reader(loaded);
   reader.expect_only(kind.keys);
   const Field schema = reader.require("schema", kind.schema);
   if (schema.text() != kind.schema) {

@@ -22,8 +22,8 @@ namespace paceline::loader {
 // InputError with the place, the path's last part and a correct spelling.
 class Field {
  public:
-  Field(DocumentPtr document, const YAML::Node& node, std::string path)
-      : document_(std::move(document)), node_(node), path_(std::move(path)) {}
+  Field(DocumentPtr document, Node node, std::string path)
+      : document_(std::move(document)), node_(std::move(node)), path_(std::move(path)) {}
 
   [[nodiscard]] std::string text() const;  // any scalar
   [[nodiscard]] Seconds seconds() const;
@@ -50,7 +50,7 @@ class Field {
     return known[word(texts)].value;
   }
 
-  [[nodiscard]] const YAML::Node& node() const { return node_; }
+  [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const DocumentPtr& document() const { return document_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::vector<Field> list() const;  // its elements; not empty
@@ -67,13 +67,14 @@ class Field {
   T positive(T value, std::string_view what) const;
 
   DocumentPtr document_;
-  YAML::Node node_;
+  Node node_;
   std::string path_;
   bool is_of_several_ = false;
 };
 
 // Values that stand in for those of the file, by path: sweep axes and --set.
 using Overrides = std::map<std::string, Field>;
+inline const Overrides no_overrides;
 
 // One map of a document, read key by key. Keys that were not asked for are errors in finish(), so
 // what is asked for is the schema. A map may lie over another one that gives the values it lacks (a
@@ -81,11 +82,13 @@ using Overrides = std::map<std::string, Field>;
 class Reader {
  public:
   // `overrides` must outlive the reader.
-  Reader(DocumentPtr document, const YAML::Node& map, std::string path, const Overrides& overrides);
-  Reader(const Field& map, const Overrides& overrides);
+  Reader(DocumentPtr document, Node map, std::string path, const Overrides& overrides);
+  // Without any: a map, or the one of a document.
+  explicit Reader(const Field& map);
+  explicit Reader(const DocumentPtr& document);
 
   // What this map lacks is looked up there.
-  void lay_over(DocumentPtr document, const YAML::Node& map);
+  void lay_over(DocumentPtr document, Node map);
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
@@ -118,11 +121,11 @@ class Reader {
  private:
   struct Layer {
     DocumentPtr document;
-    YAML::Node map;  // a map, or undefined
+    Node map;  // a map, or nothing
   };
 
   [[nodiscard]] std::string below(const std::string& key) const;
-  [[nodiscard]] bool overridden(const std::string& key) const;
+  void expect_among(std::span<const std::string> known) const;
   [[noreturn]] void fail_unknown(const std::string& key, Location where,
                                  std::span<const std::string> known) const;
   // Of an override of this map: the path below it, empty for those of others.
@@ -139,5 +142,8 @@ class Reader {
 // The candidate with the fewest edits from `word`, if they are few enough to be a slip.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  std::span<const std::string> candidates);
+// A hint where it is none of them: "did you mean ddp? known: ddp, fsdp".
+[[nodiscard]] std::string known_ones(std::string_view word,
+                                     std::span<const std::string> candidates);
 
 }  // namespace paceline::loader

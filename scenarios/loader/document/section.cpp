@@ -123,8 +123,8 @@ Section::Section(Reader map, std::span<const settings::Key> keys, const settings
   settings_ = read_settings(map_, keys_, around);
 }
 
-void Section::lay_over(DocumentPtr document, const YAML::Node& map) {
-  map_.lay_over(std::move(document), map);
+void Section::lay_over(DocumentPtr document, Node map) {
+  map_.lay_over(std::move(document), std::move(map));
   settings_ = read_settings(map_, keys_, {});
 }
 

@@ -25,7 +25,7 @@ class Section {
   Section(Reader map, std::span<const settings::Key> keys);
 
   // What this map lacks is looked up there. Precondition: no range depends on the section around.
-  void lay_over(DocumentPtr document, const YAML::Node& map);
+  void lay_over(DocumentPtr document, Node map);
   // What holds in this file where a key is not given.
   void assume(std::string_view key, settings::Value value);
 

@@ -15,7 +15,7 @@ namespace {
 
 // A value of no text, for messages that show a file.
 Field value_in(const Field& file, const char* path, const std::string& text) {
-  return {file.document(), YAML::Node(text), path};
+  return {file.document(), loader::Node(text), path};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ using settings::Form;
 using settings::Key;
 using settings::Map;
 using settings::required;
+using settings::rows;
 using settings::Structure;
 using settings::Text;
 
@@ -31,10 +32,7 @@ constexpr std::string_view schema_word = "paceline.catalogue/1";
 
 constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
 
-std::span<const Form> machines_forms() {
-  static constexpr std::array forms{Form{Map{machine_keys}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array machines_forms{Form{Map{machine_keys}, Form::Of::list}};
 
 std::span<const Key> nodes_keys() {
   static const std::vector<Key> keys = [] {
@@ -45,15 +43,9 @@ std::span<const Key> nodes_keys() {
   return keys;
 }
 
-std::span<const Form> nodes_forms() {
-  static constexpr std::array forms{Form{Map{nodes_keys}}};
-  return forms;
-}
+constexpr std::array nodes_forms{Form{Map{nodes_keys}}};
 
-std::span<const Form> spot_forms() {
-  static constexpr std::array forms{Form{price_of_time}, Form{Map{spot_keys}}};
-  return forms;
-}
+constexpr std::array spot_forms{Form{price_of_time}, Form{Map{spot_keys}}};
 
 constexpr std::array catalogue_table{
     Key{"schema", Text{schema_word}, required, "the format of this file", schema_word},
@@ -61,7 +53,7 @@ constexpr std::array catalogue_table{
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
     Key{"date", Text{.what = "a date", .pattern = "^[0-9]{4}-[01][0-9]-[0-3][0-9]$"}, required,
         "when they were", "2026-11-26"},
-    Key{"machines", Structure{"a list of maps", machines_forms}, required,
+    Key{"machines", Structure{"a list of maps", rows<machines_forms>}, required,
         "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
 };
@@ -70,7 +62,7 @@ constexpr std::array machine_table{
     Key{"name", Text{"text"}, required,
         "what its seller calls it; with its `region` it stands once in a catalogue",
         "p4d.24xlarge"},
-    Key{"cluster", Structure{"a map", nodes_forms}, required,
+    Key{"cluster", Structure{"a map", rows<nodes_forms>}, required,
         "a scenario's `cluster`, without `nodes`: what the nodes are and what joins them",
         "{preset: aws-p4d-24xlarge}"},
     Key{"device", Text{"a name, or a file", shipped_devices}, "the preset's `gpu`",
@@ -79,7 +71,7 @@ constexpr std::array machine_table{
         "us-east-1"},
     Key{"area", Text{"text"}, "none", "where that is, in words that sellers share: us, eu", "us"},
     Key{"price", price_of_time, "none", "of a node, on demand", "21.96 USD/h"},
-    Key{"spot", Structure{"a price of time, or a map", spot_forms}, "none",
+    Key{"spot", Structure{"a price of time, or a map", rows<spot_forms>}, "none",
         "of a node that may be taken away at any time", "6.29 USD/h"},
     Key{"owned", Map{owned_keys}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
@@ -135,7 +127,7 @@ double preemptions_of(const Field& field) {
 }
 
 Spot read_spot(Section& machine, const Field& field, OneCurrency& currency) {
-  if (!field.node().IsMap()) return {currency.price_of_time(field), std::nullopt};
+  if (!field.node().is_map()) return {currency.price_of_time(field), std::nullopt};
   Section section(machine.map().map("spot"), spot_table);
   Spot spot{currency.price_of_time(section.require("price")), std::nullopt};
   if (const auto part = section.field("preemptions"))
@@ -162,9 +154,8 @@ void read_prices(Section& section, OneCurrency& currency, Machine& machine) {
 
 // Loads both, to see that they can be.
 void read_nodes(Section& section, Machine& machine) {
-  static const Overrides none;
   const Field cluster = section.require("cluster");
-  Section described(Reader(cluster, none), cluster_keys());
+  Section described(Reader(cluster), cluster_keys());
   if (const auto nodes = described.field("nodes")) {
     nodes->fail("is of a scenario, and a catalogue's machines come in any number",
                 "leave it out, or write at_most beside cluster");
@@ -177,7 +168,7 @@ void read_nodes(Section& section, Machine& machine) {
   if (!named && loaded.gpu.empty()) {
     throw InputError(section.location(), "device is missing", "write device: a100-sxm4-40gb");
   }
-  const Field device(cluster.document(), named ? named->node() : YAML::Node(loaded.gpu),
+  const Field device(cluster.document(), named ? named->node() : Node(loaded.gpu),
                      "workload.device");
   (void)load_device(device);
   machine.device = device_named_by(device);
@@ -185,8 +176,7 @@ void read_nodes(Section& section, Machine& machine) {
 }
 
 Machine read_machine(const Field& entry, const Origin& origin, OneCurrency& currency) {
-  static const Overrides none;
-  Section section(Reader(entry.document(), entry.node(), "", none), machine_table);
+  Section section(Reader(entry.document(), entry.node(), "", no_overrides), machine_table);
   Machine machine;
   machine.catalogue = origin.catalogue;
   machine.source = origin.source;
@@ -214,9 +204,7 @@ Catalogue load_catalogue(const Field& name, OneCurrency& currency) {
 }
 
 Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
-  static const Overrides none;
-  count_elements(document->root);
-  Section file(Reader(document, document->root, "", none), catalogue_table);
+  Section file(Reader(document), catalogue_table);
   (void)file.require("schema");  // named_document has looked at it
   const Origin origin{file.require("name").text(), file.require("source").text(),
                       read_date(file.require("date"))};
@@ -241,12 +229,6 @@ std::string device_named_by(const Field& field) {
   std::string text = field.text();
   if (!text.ends_with(".yaml") && !text.ends_with(".yml")) return text;
   return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
-}
-
-void count_elements(const YAML::Node& node) {
-  if (!node.IsMap() && !node.IsSequence()) return;
-  (void)node.size();
-  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
 }
 
 }  // namespace paceline::loader

@@ -32,8 +32,4 @@ struct Catalogue {
 // of a file, from the working directory.
 [[nodiscard]] std::string device_named_by(const Field& field);
 
-// Lists and maps of YAML count their elements when they are first asked how many, and write that
-// down: done here for all below a node, so that several threads may read it.
-void count_elements(const YAML::Node& node);
-
 }  // namespace paceline::loader

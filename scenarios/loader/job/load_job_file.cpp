@@ -6,15 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/job/job.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/job/job_parts.h"
 #include "scenarios/loader/job/load_catalogue.h"
 #include "scenarios/loader/job/machine_limits.h"
-#include "scenarios/loader/load_training.h"
 #include "scenarios/loader/sections.h"
-#include "scenarios/loader/setting_field.h"
 
 namespace paceline {
 
@@ -108,7 +107,7 @@ void JobReader::read_workload() {
   layers_ = section.field("layers");
   if (const auto said = section.field("precision")) {
     const auto compute =
-        said->node().IsMap() ? section.map().map("precision").find("compute") : said;
+        said->node().is_map() ? section.map().map("precision").find("compute") : said;
     if (compute) workload_.precision = compute->word<workload::Precision>();
   }
   job_.network = layers_ ? "layers" : "";
@@ -219,10 +218,9 @@ void JobReader::read_batches() {
 void JobReader::read_measured() {
   const auto list = file_.field("measured_on");
   if (!list) return;
-  static const Overrides none;
   std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;
   for (const Field& entry : list->list()) {
-    Section row(Reader(entry, none), loader::measured_on_keys());
+    Section row(Reader(entry), loader::measured_on_keys());
     const Field device = row.require("device");
     (void)loader::load_device(device);
     MeasuredOnOneGpu one{loader::device_named_by(device), row.get<std::uint32_t>("batch"),
@@ -248,9 +246,9 @@ std::vector<Field> fields_or(Section& file, const char* key, const Field& by_def
 // A list that holds unless the file has one.
 Field list_of(const loader::DocumentPtr& document, const char* key,
               std::initializer_list<const char*> words) {
-  YAML::Node list(YAML::NodeType::Sequence);
-  for (const char* word : words) list.push_back(word);
-  return {document, list, key};
+  std::vector<loader::Node> list;
+  for (const char* word : words) list.emplace_back(word);
+  return {document, loader::Node(std::move(list)), key};
 }
 
 void JobReader::read_strategies() {
@@ -353,12 +351,10 @@ void JobReader::try_one() const {
 }
 
 PlannedJob JobReader::read() {
-  if (!document_->root.IsMap()) {
+  if (!document_->root.is_map()) {
     throw InputError({job_.path, 0, 0}, "is not a job",
                      "write schema: paceline.job/1 and its keys");
   }
-  loader::count_elements(document_->root);
-  for (const auto& [path, field] : overrides_) loader::count_elements(field.node());
   const Field schema = file_.require("schema");
   if (schema.text() != job_schema) {
     schema.fail("is not known", fmt::format("write schema: {}", job_schema));
