@@ -8,12 +8,10 @@
 #include <ostream>
 #include <utility>
 
-#include "scenarios/calibration/yaml_text.h"
-
 namespace paceline {
 
 using loader::Field;
-using loader::Overrides;
+using loader::quoted;
 using loader::Reader;
 using uncertain::Curve;
 using uncertain::LinkClass;
@@ -35,7 +33,7 @@ void write_curves(std::ostream& out, const uncertain::Response& response) {
     std::string pairs;
     for (const auto& [at, moved] : places) {
       if (at == 0) continue;
-      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", exact(at), exact(moved));
+      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", at, moved);
     }
     fmt::print(out, "          {}: [{}]\n", quantity_keys[q], pairs);
   }
@@ -46,11 +44,11 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   fmt::print(out, "      - gpus_per_node: {}\n        nodes: {}\n        intra_node: {}\n",
              row.gpus_per_node, row.nodes, to_text(row.intra_node));
   fmt::print(out, "        transport: {}\n        measured: {}\n", to_text(row.transport),
-             exact(row.known.measured));
-  fmt::print(out, "        node: {}\n        network: {}\n",
-             quoted(std::string(to_text(place.node))), quoted(std::string(to_text(place.network))));
+             row.known.measured);
+  fmt::print(out, "        node: {}\n        network: {}\n", quoted(to_text(place.node)),
+             quoted(to_text(place.network)));
   fmt::print(out, "        hides_behind_slow: {}\n        box: {}\n        compute: {}\n",
-             place.hides_behind_slow, exact(place.box), exact(place.compute));
+             place.hides_behind_slow, place.box, place.compute);
   fmt::print(out, "        moves:\n");
   write_curves(out, row.known.response);
   if (!row.said.empty()) fmt::print(out, "        believed:\n");

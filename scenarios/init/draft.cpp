@@ -18,6 +18,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/data_files/node_class.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline::init {
@@ -38,10 +39,6 @@ std::vector<std::string> strategy_choices(bool has_trace) {
     if (!row->replays_trace || has_trace) names.emplace_back(row->name);
   }
   return names;
-}
-
-bool is_file_name(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
 // What a preset leaves open.
@@ -181,7 +178,7 @@ void Drafter::add_cluster() {
   }
   has_preset_ = preset != none;
   if (has_preset_) {
-    nodes_ = nodes_of(is_file_name(preset) ? folder_ + preset : preset);
+    nodes_ = nodes_of(loader::names_a_file(preset) ? folder_ + preset : preset);
     put("cluster.preset", preset, origin,
         known.empty() ? "" : "the shipped machines with such GPUs");
   }
@@ -278,8 +275,8 @@ void Drafter::add_training() {
 std::string Drafter::loadable(const Entry& entry) const {
   static const std::set<std::string> of_files{"workload.model", "workload.device",
                                               "cluster.preset"};
-  return of_files.contains(entry.path) && is_file_name(entry.value) ? folder_ + entry.value
-                                                                    : entry.value;
+  return of_files.contains(entry.path) && loader::names_a_file(entry.value) ? folder_ + entry.value
+                                                                            : entry.value;
 }
 
 void Drafter::load() const {

@@ -17,6 +17,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/backend_kind.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/sections.h"
 #include "scenarios/warnings.h"
 
@@ -72,7 +73,7 @@ constexpr std::array measured_table{
 };
 
 constexpr std::array scenario_table{
-    Key{"schema", settings::Text{"paceline/1"}, required, "the format of this file", "paceline/1"},
+    schema_key("paceline/1"),
     Key{"name", settings::Text{"text"}, required, "the title of the report", "my scenario"},
     Key{"workload", Map{workload_keys}, required, "what a GPU computes",
         "{model: resnet50, batch_per_gpu: 32, ...}"},
@@ -203,8 +204,7 @@ CalibrationParts calibration_parts_of(const std::string& path) {
 void name_calibration(Section& cluster, Scenario& scenario) {
   const auto field = cluster.field("calibration");
   if (!field) return;
-  const std::string path =
-      (std::filesystem::path(field->document()->folder) / field->text()).string();
+  const std::string path = field->file_path();
   const CalibrationParts parts = calibration_parts_of(path);
   if (parts.has_logs) scenario.calibration = path;
   if (parts.is_learnt) scenario.learnt = path;
@@ -276,10 +276,9 @@ std::span<const Key> scenario_keys() { return scenario_table; }
 
 Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
   Section file(Reader(document, document->root, "", overrides), scenario_keys());
-  const Field schema = file.require("schema");
-  if (schema.text() != "paceline/1") schema.fail("is not known", "write schema: paceline/1");
+  file.map().expect_schema("paceline/1");
   Scenario scenario;
-  scenario.name = file.require("name").text();
+  scenario.name = file.text("name");
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
   Section workload = file.below("workload"), training = file.below("training");

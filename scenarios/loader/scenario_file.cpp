@@ -289,8 +289,8 @@ void ScenarioFile::read_measured() {
   Reader file(document_);
   if (!file.has("measured")) return;
   Section section(file.map("measured"), loader::measured_keys());
-  measured_source_ = section.require("source").text();
-  if (const auto by = section.field("by")) measured_by_ = by->text();
+  measured_source_ = section.text("source");
+  measured_by_ = section.text("by");
   network_given_ = section.find<NetworkKnowledge>("network");
   for (const Field& entry : section.require("points").list()) {
     match(loader::row_of_file(entry, axes_));

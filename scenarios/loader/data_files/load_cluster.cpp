@@ -45,13 +45,6 @@ using settings::texts_of;
 using settings::Time;
 using settings::value_of;
 
-// Of a preset's file.
-constexpr std::string_view preset_schema = "paceline.cluster/1";
-constexpr std::array<std::string_view, 9> preset_keys{
-    "schema",     "name",    "gpu",
-    "gpus",       "nodes",   "gpus_per_node",
-    "intra_node", "network", "reduction_bandwidth"};
-
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
@@ -398,9 +391,9 @@ std::span<const Key> cluster_keys() { return cluster_table; }
 
 std::span<const Key> cluster_file_keys() {
   static const std::vector<Key> keys = [] {
-    std::vector<Key> of_file{schema_key(preset_schema)};
+    std::vector<Key> of_file{schema_key("paceline.cluster/1")};
     for (const Key& key : cluster_table) {
-      if (std::ranges::find(preset_keys, key.name) != preset_keys.end()) of_file.push_back(key);
+      if (key.name != "preset" && key.name != "calibration") of_file.push_back(key);
     }
     return of_file;
   }();
@@ -415,8 +408,7 @@ DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
   std::optional<Transport> transport_of_preset;
   if (const auto preset = section.field("preset")) {
-    const DocumentPtr document =
-        named_document(*preset, shipped_clusters(), {preset_schema, preset_keys});
+    const DocumentPtr document = named_document(*preset, shipped_clusters(), cluster_file_keys());
     const auto transport = Reader(document).map("network").find("transport");
     transport_of_preset = transport ? transport->word<Transport>() : network_defaults.transport;
     section.lay_over(document, document->root);

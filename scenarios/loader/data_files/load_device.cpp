@@ -17,8 +17,6 @@ using settings::Map;
 using settings::Number;
 using settings::rows;
 
-constexpr std::string_view device_schema = "paceline.device/1";
-
 constexpr std::array peak_table{
     Key{"fp32", settings::ComputeSpeed{}, "no such arithmetic", "without tensor cores"},
     Key{"tf32", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity"},
@@ -39,7 +37,7 @@ constexpr std::array attained_table{
 };
 
 constexpr std::array device_table{
-    schema_key(device_schema),
+    schema_key("paceline.device/1"),
     Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-device"},
     Key{"compute_capability", Number{1, 100}, "not told", "CUDA's, as 8.6"},
     Key{"memory_bandwidth", settings::Bandwidth{}, settings::required, "of its memory", "900GBps"},
@@ -52,12 +50,6 @@ constexpr std::array device_table{
     Key{"attained", Map{rows<attained_table>}, "", "what training reaches of that"},
     Key{"memory", settings::Size{}, "not told", "how much there is"},
 };
-
-constexpr auto device_names = [] {
-  std::array<std::string_view, device_table.size()> names;
-  std::ranges::transform(device_table, names.begin(), &Key::name);
-  return names;
-}();
 
 // fp32 products and sums of a multiprocessor a clock: CUDA C++ Programming Guide 12 and 13,
 // "Throughput of Native Arithmetic Instructions", by compute capability; 3.x by version 11.
@@ -73,11 +65,10 @@ double fp32_lanes_of(double compute_capability) {
 std::span<const Key> device_file_keys() { return device_table; }
 
 workload::Device load_device(const Field& name) {
-  const DocumentPtr document =
-      named_document(name, shipped_devices(), {device_schema, device_names});
+  const DocumentPtr document = named_document(name, shipped_devices(), device_table);
   Section file(Reader(document), device_table);
   workload::Device device;
-  device.name = file.require("name").text();
+  device.name = file.text("name");
   const auto take = [&](const char* key, double& value) {
     value = file.find<double>(key).value_or(value);
   };

@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 namespace paceline::loader {
 namespace {
 
-bool names_a_file(std::string_view name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
-  if (names_a_file(name)) {
-    return read_document((std::filesystem::path(field.document()->folder) / name).string());
-  }
+  if (names_a_file(name)) return read_document(field.file_path());
   const auto found = std::find_if(shipped.begin(), shipped.end(),
                                   [&](const ShippedFile& file) { return file.name == name; });
   if (found != shipped.end()) return parse_document("shipped " + name, found->text);
@@ -29,21 +22,17 @@ DocumentPtr load(const Field& field, const std::string& name,
 }  // namespace
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                           const FileKind& kind) {
-  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks; each
-  // thread has its own.
+                           std::span<const settings::Key> table) {
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
   static thread_local std::map<std::string, DocumentPtr> cache;
+  const std::string_view schema = table.front().example;
   const std::string text = name.text();
-  DocumentPtr& document = cache[fmt::format("{} {} {}", kind.schema, text, name.document()->name)];
+  DocumentPtr& document = cache[fmt::format("{} {} {}", schema, text, name.document()->name)];
   if (document) return document;
   DocumentPtr loaded = load(name, text, shipped);
   Reader reader(loaded);
-  reader.expect_only(kind.keys);
-  const Field schema = reader.require("schema", kind.schema);
-  if (schema.text() != kind.schema) {
-    schema.fail(fmt::format("is not {}", kind.schema),
-                fmt::format("write schema: {}", kind.schema));
-  }
+  reader.expect_only(names_of(table));
+  reader.expect_schema(schema);
   document = std::move(loaded);
   return document;
 }

@@ -248,6 +248,16 @@ Location location_of(const Document& document, const Node& node) {
   return {document.name, node.place().line, node.place().column};
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out += '\\';
+    out += byte < 0x20 || byte >= 0x7f ? '?' : c;
+  }
+  return out + '"';
+}
+
 std::string section_text(const Document& document, const std::string& key) {
   return YAML::Dump(YAML::Load(document.text)[key]);
 }

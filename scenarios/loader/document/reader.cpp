@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "models/text/number.h"
@@ -74,6 +75,10 @@ std::string Field::text() const {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(value.begin(), value.end(), is_control)) fail("has a control character", "");
   return value;
+}
+
+std::string Field::file_path() const {
+  return (std::filesystem::path(document_->folder) / text()).string();
 }
 
 template <class T>
@@ -226,6 +231,12 @@ Field Reader::require(const std::string& key, std::string_view example) {
   if (auto field = find(key)) return *field;
   throw InputError(location(), fmt::format("{} is missing", below(key)),
                    fmt::format("write {}: {}", key, example));
+}
+
+void Reader::expect_schema(std::string_view format) {
+  const Field schema = require("schema", format);
+  if (schema.text() == format) return;
+  schema.fail(fmt::format("is not {}", format), fmt::format("write schema: {}", format));
 }
 
 Reader Reader::map(const std::string& key) {

@@ -26,6 +26,8 @@ class Field {
       : document_(std::move(document)), node_(std::move(node)), path_(std::move(path)) {}
 
   [[nodiscard]] std::string text() const;  // any scalar
+  // Of the file that the text names, from the folder of its document.
+  [[nodiscard]] std::string file_path() const;
   [[nodiscard]] Seconds seconds() const;
   [[nodiscard]] Seconds positive_seconds() const;
   [[nodiscard]] Seconds long_time() const;         // as seconds(); hints name minutes and hours
@@ -94,6 +96,8 @@ class Reader {
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
   // As find, for a list of maps: overrides may reach below it by number (layers.0.forward).
   [[nodiscard]] std::optional<Field> find_list(const std::string& key);
+  // Of a file, whose key `schema` names its format.
+  void expect_schema(std::string_view format);
   // The map under a key; empty when there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);

@@ -4,8 +4,9 @@
 #include <array>
 
 #include "models/training/strategy.h"
-#include "scenarios/loader/job/amount.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/job/job.h"
+#include "scenarios/loader/job/prices.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -152,7 +153,7 @@ constexpr std::array catalogues_forms{
     Form{Text{"a name, or a file", shipped_catalogues}, Form::Of::list}};
 
 constexpr std::array job_file_table{
-    Key{"schema", Text{"paceline.job/1"}, required, "the format of this file", "paceline.job/1"},
+    schema_key("paceline.job/1"),
     Key{"name", Text{"text"}, required, "the title of the report", "ResNet-50, 90 epochs"},
     Key{"workload", Structure{"a map", rows<workload_forms>}, required,
         "a scenario's `workload`, without what depends on machines and batches: `batch_per_gpu`, "

@@ -65,7 +65,7 @@ inline constexpr BadScenario bad_keys[] = {
      "name is missing; write name: "},
     {"MissingSchema", "schema: paceline/1\n", "@", "schema is missing; write schema: paceline/1"},
     {"OtherSchema", "paceline/1", "@paceline/9",
-     "schema \"paceline/9\" is not known; write schema: paceline/1"},
+     "schema \"paceline/9\" is not paceline/1; write schema: paceline/1"},
     {"NameWithAControlCharacter", "name: two nodes", "name: @\"two \\e[31m nodes\"",
      "name \"two ?[31m nodes\" has a control character"},
     {"SectionThatIsAValue", "{library: plan, algorithm: ring}", "@plan",
