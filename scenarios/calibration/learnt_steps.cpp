@@ -8,12 +8,10 @@
 #include <ostream>
 #include <utility>
 
-#include "scenarios/calibration/yaml_text.h"
-
 namespace paceline {
 
 using loader::Field;
-using loader::Overrides;
+using loader::quoted;
 using loader::Reader;
 using uncertain::Curve;
 using uncertain::LinkClass;
@@ -35,7 +33,7 @@ void write_curves(std::ostream& out, const uncertain::Response& response) {
     std::string pairs;
     for (const auto& [at, moved] : places) {
       if (at == 0) continue;
-      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", exact(at), exact(moved));
+      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", at, moved);
     }
     fmt::print(out, "          {}: [{}]\n", quantity_keys[q], pairs);
   }
@@ -46,11 +44,11 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   fmt::print(out, "      - gpus_per_node: {}\n        nodes: {}\n        intra_node: {}\n",
              row.gpus_per_node, row.nodes, to_text(row.intra_node));
   fmt::print(out, "        transport: {}\n        measured: {}\n", to_text(row.transport),
-             exact(row.known.measured));
-  fmt::print(out, "        node: {}\n        network: {}\n",
-             quoted(std::string(to_text(place.node))), quoted(std::string(to_text(place.network))));
+             row.known.measured);
+  fmt::print(out, "        node: {}\n        network: {}\n", quoted(to_text(place.node)),
+             quoted(to_text(place.network)));
   fmt::print(out, "        hides_behind_slow: {}\n        box: {}\n        compute: {}\n",
-             place.hides_behind_slow, exact(place.box), exact(place.compute));
+             place.hides_behind_slow, place.box, place.compute);
   fmt::print(out, "        moves:\n");
   write_curves(out, row.known.response);
   if (!row.said.empty()) fmt::print(out, "        believed:\n");
@@ -94,8 +92,7 @@ std::uint32_t read_gpus(Reader& row, const char* key, std::string_view example) 
 }
 
 LearntSteps::Row read_row(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {
       "gpus_per_node", "intra_node",        "transport", "nodes",   "measured", "node",
       "network",       "hides_behind_slow", "box",       "compute", "moves",    "believed"};
@@ -118,7 +115,7 @@ LearntSteps::Row read_row(const Field& field) {
   place.hides_behind_slow = reader.require("hides_behind_slow", "false").boolean();
   place.box = reader.require("box", "0").number(0, log_most);
   place.compute = reader.require("compute", "0.014").number(0, log_most);
-  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"), none);
+  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"));
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
     if (const auto curve = moves.find(std::string(quantity_keys[q]))) {
       row.known.response.curves[q] = read_curve(*curve, limits_of(static_cast<Unknown>(q)));
@@ -131,8 +128,7 @@ LearntSteps::Row read_row(const Field& field) {
 }
 
 LearntSteps read_steps(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {"scenario", "sha256", "settings", "had_logs", "rows"};
   reader.expect_only(keys);
   LearntSteps steps;

@@ -1,20 +1,101 @@
-#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/calibrated.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
-#include "models/assumption.h"
 #include "models/training/call_plan.h"
+#include "models/uncertain/quantities.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
-#include "scenarios/prepare/calibrated_cluster.h"
+#include "scenarios/prepare/place.h"
 
 namespace paceline {
+
+namespace {
+
+using cost::LinkEstimate;
+using cost::LinkPlace;
+
+// Whether a sweep or a setting gives one of these keys of a place, or all of it.
+bool is_set(const Scenario& scenario, LinkPlace place, std::initializer_list<const char*> keys) {
+  const std::string section = fmt::format("cluster.{}", to_text(place));
+  const auto& paths = scenario.set_paths;
+  return paths.contains("cluster") || paths.contains(section) ||
+         std::any_of(keys.begin(), keys.end(),
+                     [&](const char* key) { return paths.contains(section + "." + key); });
+}
+
+struct Taken {
+  bool latency = false, bandwidth = false;
+  bool has_lanes = false;  // whose bandwidth is not a pair's
+};
+
+constexpr AssumptionKind link_kept{"calibrated: {} stays as set; the values in {} are not used"};
+constexpr AssumptionKind link_taken{"calibrated: {} uses {} and {} from {}"};
+constexpr AssumptionKind bandwidth_taken{
+    "calibrated: {} uses {} from {}; its latency stays as set"};
+constexpr AssumptionKind latency_taken{
+    "calibrated: {} uses {} from {}; its bandwidth stays as set"};
+constexpr AssumptionKind latency_of_lanes_taken{
+    "calibrated: {} uses {} from {}; its bandwidth is per lane and stays as set"};
+
+Assumption assumption(LinkPlace place, const CalibratedLink& link, const Taken& taken) {
+  const std::string subject(to_text(place)), files = link.files();
+  const std::string latency = to_text(link.fit.estimate.latency);
+  const std::string bandwidth = to_text(link.fit.estimate.bandwidth);
+  if (taken.latency && taken.bandwidth) return {link_taken, subject, {latency, bandwidth, files}};
+  if (taken.bandwidth) return {bandwidth_taken, subject, {bandwidth, files}};
+  if (!taken.latency) return {link_kept, subject, {files}};
+  return {taken.has_lanes ? latency_of_lanes_taken : latency_taken, subject, {latency, files}};
+}
+
+Taken take_network(const Scenario& scenario, const LinkEstimate& estimate,
+                   topology::Network& network) {
+  Taken taken;
+  taken.latency = !is_set(scenario, LinkPlace::network, {"latency"});
+  taken.bandwidth =
+      !is_set(scenario, LinkPlace::network, {"bandwidth", "efficiency", "framing", "mtu"});
+  if (taken.latency) network.latency = estimate.latency;
+  if (taken.bandwidth) {
+    network.bandwidth = estimate.bandwidth;
+    network.efficiency = 1;
+    network.framing = topology::Framing::none;
+  }
+  return taken;
+}
+
+Taken take_intra_node(const Scenario& scenario, const LinkEstimate& estimate,
+                      topology::IntraNode& node) {
+  Taken taken;
+  taken.latency = !is_set(scenario, LinkPlace::intra_node, {"latency"});
+  taken.has_lanes = node.kind == topology::IntraNodeKind::nvlink_mesh;
+  taken.bandwidth = !taken.has_lanes && !is_set(scenario, LinkPlace::intra_node, {"bandwidth"});
+  if (taken.latency) node.latency = estimate.latency;
+  if (taken.bandwidth) node.bandwidth = estimate.bandwidth;
+  return taken;
+}
+
+}  // namespace
+
+void take_links(const Calibration& calibration, const Scenario& scenario,
+                topology::Cluster& cluster, Assumptions& assumptions) {
+  for (const auto& [place, link] : calibration.links) {
+    const bool is_network = place == LinkPlace::network;
+    if ((is_network ? scenario.cluster.nodes : scenario.cluster.gpus_per_node) < 2) continue;
+    const LinkEstimate& estimate = link.fit.estimate;
+    const Taken taken = is_network ? take_network(scenario, estimate, cluster.network)
+                                   : take_intra_node(scenario, estimate, cluster.intra_node);
+    if (taken.latency) assumptions.remove(no_latency, to_text(place));
+    assumptions.add(assumption(place, link, taken));
+  }
+}
 
 using training::CollectiveCall;
 
@@ -174,6 +255,62 @@ void plan_calibrated_calls(const Calibration& calibration, const Scenario& scena
   on_links.cluster.network = prepared.point.cluster.network;
   on_links.cluster.intra_node = prepared.point.cluster.intra_node;
   plan_calls(on_links, prepared);
+}
+
+namespace {
+
+using uncertain::LinkClass;
+
+[[noreturn]] void refuse(const LearntSteps& steps, std::string_view theirs, std::string_view here) {
+  throw InputError({"cluster.calibration", 0, 0},
+                   fmt::format("was learnt from {} over {}, and this cluster has {}",
+                               steps.scenario, theirs, here),
+                   "learn from a scenario of this machine");
+}
+
+// Whose hosts limit TCP, where that is said.
+bool is_of_hosts(LinkClass network) {
+  return network == LinkClass::tcp_own || network == LinkClass::tcp_virtual;
+}
+
+bool is_of_other_hosts(const LearntSteps::Row& row, LinkClass network) {
+  const LinkClass theirs = row.known.response.place.network;
+  return is_of_hosts(theirs) && is_of_hosts(network) && theirs != network;
+}
+
+// Of rows that crossed what this cluster has: one like it is enough, as sweeps have several.
+void expect_same_node(const LearntSteps& steps, const topology::IntraNode& node) {
+  const LearntSteps::Row* other = nullptr;
+  for (const LearntSteps::Row& row : steps.rows) {
+    if (row.gpus_per_node < 2) continue;
+    if (row.intra_node == node.kind) return;
+    other = &row;
+  }
+  if (other != nullptr) refuse(steps, to_text(other->intra_node), to_text(node.kind));
+}
+
+void expect_same_network(const LearntSteps& steps, topology::Transport transport,
+                         LinkClass network) {
+  const LearntSteps::Row* other = nullptr;
+  for (const LearntSteps::Row& row : steps.rows) {
+    if (row.nodes < 2) continue;
+    if (row.transport == transport && !is_of_other_hosts(row, network)) return;
+    other = &row;
+  }
+  if (other == nullptr) return;
+  if (other->transport != transport) refuse(steps, to_text(other->transport), to_text(transport));
+  refuse(steps, to_text(other->known.response.place.network), to_text(network));
+}
+
+}  // namespace
+
+void expect_same_kind(const std::vector<LearntSteps>& learnt, const Scenario& scenario) {
+  const topology::Cluster& cluster = scenario.cluster;
+  const LinkClass network = place_of(scenario).network;
+  for (const LearntSteps& steps : learnt) {
+    if (cluster.gpus_per_node > 1) expect_same_node(steps, cluster.intra_node);
+    if (cluster.nodes > 1) expect_same_network(steps, cluster.network.transport, network);
+  }
 }
 
 }  // namespace paceline
