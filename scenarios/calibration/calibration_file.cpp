@@ -17,8 +17,8 @@ namespace {
 using collectives::Collective;
 using cost::LinkPlace;
 using loader::Field;
-using loader::quoted;
 using loader::Reader;
+using loader::yaml_quoted;
 
 constexpr std::string_view schema = "paceline.calibration/1";
 
@@ -37,22 +37,22 @@ std::string switch_text(double bytes) {
 void write_skipped(std::ostream& out, const auto& rows, const char* indent) {
   if (!rows.empty()) fmt::print(out, "{}skipped:\n", indent);
   for (const auto& [line, why] : rows) {
-    fmt::print(out, "{}  - {}\n", indent, quoted(fmt::format("line {}: {}", line, why)));
+    fmt::print(out, "{}  - {}\n", indent, yaml_quoted(fmt::format("line {}: {}", line, why)));
   }
 }
 
 void write_source(std::ostream& out, const Calibration::Source& source) {
-  fmt::print(out, "  - file: {}\n    sha256: {}\n    collective: {}\n", quoted(source.file),
+  fmt::print(out, "  - file: {}\n    sha256: {}\n    collective: {}\n", yaml_quoted(source.file),
              source.sha256, to_text(source.shape.collective));
   fmt::print(out, "    nodes: {}\n    ranks_per_node: {}\n    rows: {}\n    used: {}\n",
              source.shape.nodes, source.shape.ranks_per_node, source.rows, source.used);
   if (!source.release.empty()) {
-    fmt::print(out, "    nccl: {}\n", quoted(source.release));
+    fmt::print(out, "    nccl: {}\n", yaml_quoted(source.release));
   }
   if (!source.devices.empty()) {
     fmt::print(out, "    devices:\n");
     for (const std::string& device : source.devices)
-      fmt::print(out, "      - {}\n", quoted(device));
+      fmt::print(out, "      - {}\n", yaml_quoted(device));
   }
   write_skipped(out, source.skipped, "    ");
 }
@@ -93,8 +93,8 @@ void write_fit(std::ostream& out, Collective collective, const cost::CollectiveF
 }
 
 void write_link_source(std::ostream& out, const CalibratedLink::Source& source) {
-  fmt::print(out, "      - file: {}\n        sha256: {}\n        rows: {}\n", quoted(source.file),
-             source.sha256, source.rows);
+  fmt::print(out, "      - file: {}\n        sha256: {}\n        rows: {}\n",
+             yaml_quoted(source.file), source.sha256, source.rows);
   write_skipped(out, source.skipped, "        ");
 }
 
@@ -142,7 +142,7 @@ void write_links(std::ostream& out, const std::map<LinkPlace, CalibratedLink>& l
 
 void write_machine(std::ostream& out, const std::optional<CalibratedMachine>& machine) {
   if (!machine) return;
-  fmt::print(out, "machine:\n  cluster: {}\n", quoted(machine->cluster));
+  fmt::print(out, "machine:\n  cluster: {}\n", yaml_quoted(machine->cluster));
   fmt::print(out,
              "  # what rings of so many ranks carry in a node and between nodes, over what those "
              "of all its GPUs do;\n  # and what they cross in a node where it is not NVLink of "

@@ -11,8 +11,8 @@
 namespace paceline {
 
 using loader::Field;
-using loader::quoted;
 using loader::Reader;
+using loader::yaml_quoted;
 using uncertain::Curve;
 using uncertain::LinkClass;
 using uncertain::Unknown;
@@ -45,8 +45,8 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
              row.gpus_per_node, row.nodes, to_text(row.intra_node));
   fmt::print(out, "        transport: {}\n        measured: {}\n", to_text(row.transport),
              row.known.measured);
-  fmt::print(out, "        node: {}\n        network: {}\n", quoted(to_text(place.node)),
-             quoted(to_text(place.network)));
+  fmt::print(out, "        node: {}\n        network: {}\n", yaml_quoted(to_text(place.node)),
+             yaml_quoted(to_text(place.network)));
   fmt::print(out, "        hides_behind_slow: {}\n        box: {}\n        compute: {}\n",
              place.hides_behind_slow, place.box, place.compute);
   fmt::print(out, "        moves:\n");
@@ -54,8 +54,8 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   if (!row.said.empty()) fmt::print(out, "        believed:\n");
   for (const LearntSteps::Said& one : row.said) {
     fmt::print(out, "          {}: {}\n", quantity_keys[static_cast<std::size_t>(one.quantity)],
-               quoted(fmt::format("{} ({} to {})", told(one.quantity, one.value),
-                                  told(one.quantity, one.low), told(one.quantity, one.high))));
+               yaml_quoted(fmt::format("{} ({} to {})", told(one.quantity, one.value),
+                                       told(one.quantity, one.low), told(one.quantity, one.high))));
   }
 }
 
@@ -142,8 +142,8 @@ LearntSteps read_steps(const Field& field) {
 }
 
 void write_steps(std::ostream& out, const LearntSteps& steps) {
-  fmt::print(out, "  - scenario: {}\n    sha256: {}\n", quoted(steps.scenario), steps.sha256);
-  if (!steps.settings.empty()) fmt::print(out, "    settings: {}\n", quoted(steps.settings));
+  fmt::print(out, "  - scenario: {}\n    sha256: {}\n", yaml_quoted(steps.scenario), steps.sha256);
+  if (!steps.settings.empty()) fmt::print(out, "    settings: {}\n", yaml_quoted(steps.settings));
   if (steps.had_logs) fmt::print(out, "    had_logs: true\n");
   fmt::print(out,
              "    # the logarithm of each step over that predicted, and how it moves with the "

@@ -66,7 +66,7 @@ std::string spelled(const std::string& value) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
   const bool is_flow = value.starts_with('[') || value.starts_with('{');
   const bool is_plain = value.find_first_not_of(plain) == value.npos && !value.starts_with('-');
-  return is_flow || is_plain ? value : loader::quoted(value);
+  return is_flow || is_plain ? value : loader::yaml_quoted(value);
 }
 
 // A section as YAML below its key.
@@ -158,7 +158,7 @@ std::string in_one_line(const Entry& entry) {
 
 std::string scenario_text(const Draft& draft, const std::string& path) {
   std::string text =
-      head(draft, path) + "schema: paceline/1\nname: " + loader::quoted(draft.name) + '\n';
+      head(draft, path) + "schema: paceline/1\nname: " + loader::yaml_quoted(draft.name) + '\n';
   Maps maps;
   for (const Entry& entry : draft.entries) text += entry_text(entry, maps);
   return text;

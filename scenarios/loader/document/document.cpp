@@ -248,7 +248,7 @@ Location location_of(const Document& document, const Node& node) {
   return {document.name, node.place().line, node.place().column};
 }
 
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

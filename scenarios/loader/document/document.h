@@ -80,7 +80,7 @@ using DocumentPtr = std::shared_ptr<const Document>;
 [[nodiscard]] Location location_of(const Document& document, const Node& node);
 
 // As a YAML scalar in quotation marks: what JSON has, it has. Of bytes that are no ASCII "?".
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
 
 // A section of the document as a YAML text of its own. Precondition: it has one.
 [[nodiscard]] std::string section_text(const Document& document, const std::string& key);
